@@ -1,0 +1,1 @@
+"""How an agent thinks: gateway client, MCP tools, the loop, budgets, transcript."""

@@ -1,0 +1,1 @@
+"""How messages travel: Redis streams, journal, results; the only opener of Redis."""

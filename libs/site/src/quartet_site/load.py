@@ -1,0 +1,99 @@
+"""Reads robot and site files and says precisely what is wrong with one."""
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from quartet_site.errors import FileProblem
+from quartet_site.robot import RobotFile
+from quartet_site.site import SiteFile
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_robot(path: Path) -> RobotFile:
+    """The robot file at `path`. Raises FileProblem."""
+    return _load(path, RobotFile, "robot file")
+
+
+def load_site(path: Path) -> SiteFile:
+    """The site file at `path`. Raises FileProblem."""
+    return _load(path, SiteFile, "site file")
+
+
+def _load(path: Path, model: type[Model], what: str) -> Model:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileProblem(
+            f"{what} {path} cannot be read: {error.strerror or error}. Name a readable file."
+        ) from error
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        data: Any = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise FileProblem(f"{what} {path} is not YAML: {error}") from error
+    if not isinstance(data, dict):
+        raise FileProblem(f"{what} {path} must hold a mapping of fields, it holds {type(data).__name__}.")
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        faults = "\n".join(_fault(path, node, model, e) for e in error.errors())
+        raise FileProblem(f"{what} {path} cannot be used:\n{faults}") from error
+
+
+def _fault(path: Path, node: yaml.Node | None, model: type[BaseModel], error: Any) -> str:
+    location: tuple[str | int, ...] = error["loc"]
+    field = ".".join(str(part) for part in location) or "(whole file)"
+    line = _line_of(node, location)
+    text = f"  {path}:{line}: {field}: {error['msg']}"
+    if error["type"] in {"extra_forbidden", "missing"}:
+        valid = _valid_fields(model, location[:-1])
+        if valid:
+            text += f"; valid fields here: {', '.join(valid)}"
+    elif "input" in error and not isinstance(error["input"], dict | list):
+        text += f"; the file has {error['input']!r}"
+    return text
+
+
+def _line_of(node: yaml.Node | None, location: tuple[str | int, ...]) -> int:
+    """1-based line of the deepest part of `location` that the file has."""
+    line = 1 if node is None else node.start_mark.line + 1
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((k, v) for k, v in node.value if k.value == str(part)), None)
+            if found is None:
+                return line
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+        else:
+            return line
+    return line
+
+
+def _valid_fields(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+    """Field names of the section at `location`, or [] where the section is a free mapping."""
+    current: Any = model
+    for part in location:
+        if isinstance(part, int):
+            current = next((a for a in getattr(current, "__args__", ())), None)
+        else:
+            field = current.model_fields.get(part) if _is_model(current) else None
+            current = field.annotation if field else None
+        current = _unwrap(current)
+    return sorted(current.model_fields) if _is_model(current) else []
+
+
+def _unwrap(annotation: Any) -> Any:
+    """The model inside `X | None`, anything else as it is."""
+    if _is_model(annotation) or getattr(annotation, "__origin__", None) is list:
+        return annotation
+    return next((a for a in getattr(annotation, "__args__", ()) if _is_model(a)), annotation)
+
+
+def _is_model(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseModel)

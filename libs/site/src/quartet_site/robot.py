@@ -1,0 +1,193 @@
+"""The robot file: frames, topics, actions, arm, gripper, cameras and standoffs of one robot."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*$")]
+
+
+class Section(BaseModel):
+    """A part of a file: unknown fields are errors, so that a typing mistake is seen at start."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Bridge(Section):
+    """Where the robot's rosbridge listens."""
+
+    url: Annotated[str, Field(pattern=r"^wss?://")] = "ws://127.0.0.1:9090"
+    call_timeout_s: Positive = 5.0
+    """Wall time after which a service call without an answer has failed."""
+
+
+class Frames(Section):
+    """Names of the coordinate frames in /tf."""
+
+    map: str = "map"
+    odom: str = "odom"
+    base: str = "base_footprint"
+    tool: str = "arm_tool0"
+    """The wrist flange that arm goals are given for; the fingers reach `gripper.finger_offset_m` beyond it along +z."""
+
+
+class Actions(Section):
+    navigate_to_pose: RosName = "/navigate_to_pose"
+    spin: RosName = "/spin"
+    drive_on_heading: RosName = "/drive_on_heading"
+    backup: RosName = "/backup"
+    move_group: RosName = "/move_action"
+    execute_trajectory: RosName = "/execute_trajectory"
+    gripper: RosName = "/robotiq_gripper_controller/gripper_cmd"
+
+
+class Services(Section):
+    compute_ik: RosName = "/compute_ik"
+    compute_fk: RosName = "/compute_fk"
+    compute_cartesian_path: RosName = "/compute_cartesian_path"
+    get_planning_scene: RosName = "/get_planning_scene"
+    apply_planning_scene: RosName = "/apply_planning_scene"
+    clear_octomap: RosName = "/clear_octomap"
+    clear_global_costmap: RosName = "/global_costmap/clear_entirely_global_costmap"
+    clear_local_costmap: RosName = "/local_costmap/clear_entirely_local_costmap"
+    guard_stop: RosName = "/robot_guard/stop"
+    guard_reset: RosName = "/robot_guard/reset"
+
+
+class Topics(Section):
+    tf: RosName = "/tf"
+    tf_static: RosName = "/tf_static"
+    clock: RosName = "/clock"
+    odom: RosName = "/odom"
+    scan: RosName = "/scan"
+    joint_states: RosName = "/joint_states"
+    gripper_status: RosName = "/gripper/status"
+    guard_state: RosName = "/robot_guard/state"
+    guard_heartbeat: RosName = "/robot_guard/heartbeat"
+
+
+class Base(Section):
+    """The mobile base and how it is driven."""
+
+    footprint_radius_m: Positive = 0.48
+    linear_speed_m_s: Positive = 0.5
+    angular_speed_rad_s: Positive = 0.8
+    navigation_timeout_s: Positive = 180.0
+    """Motion time-outs are in ROS time (/clock)."""
+
+
+class Standoffs(Section):
+    """Distance from base_footprint to the target at which the robot stops, by what it does next [m]."""
+
+    pick: Positive = 0.85
+    floor_place: Positive = 0.85
+    container_place: Positive = 0.65
+    surface_place: Positive = 0.45
+
+
+class Approach(Section):
+    """How the drive-in behaves."""
+
+    standoff_m: Standoffs = Standoffs()
+    tolerance_m: Positive = 0.10
+    """No drive-in when the distance is at most standoff + tolerance."""
+    turn_threshold_deg: Positive = 8.0
+    """Turn first when the bearing is over this."""
+    minimum_drive_m: Positive = 0.20
+    speed_m_s: Positive = 0.2
+    spin_step_deg: Positive = 60.0
+    spin_steps: Annotated[int, Field(ge=1, le=36)] = 8
+
+
+class Arm(Section):
+    group: str = "manipulator"
+    joints: Annotated[list[str], Field(min_length=1)]
+    named_states: dict[str, list[Finite]]
+    """Joint positions [rad] by name; `transit_state` is the one the arm drives with."""
+    transit_state: str = "look_forward"
+    reach_floor_m: Positive = 1.10
+    """Horizontal reach from base_footprint of a pick at floor height."""
+    reach_top_down_m: Positive = 0.90
+    """Horizontal reach from base_footprint of a top-down placing at table height."""
+    speed_scale: Annotated[float, Field(gt=0, le=1)] = 0.5
+    motion_timeout_s: Positive = 30.0
+
+    @model_validator(mode="after")
+    def _states_fit_the_joints(self) -> "Arm":
+        for name, values in self.named_states.items():
+            if len(values) != len(self.joints):
+                raise ValueError(
+                    f"named state '{name}' has {len(values)} values, the arm has {len(self.joints)} joints"
+                )
+        if self.transit_state not in self.named_states:
+            known = ", ".join(sorted(self.named_states))
+            raise ValueError(f"transit_state '{self.transit_state}' is not a named state; valid: {known}")
+        return self
+
+
+class Gripper(Section):
+    open_position: Finite = 0.0
+    closed_position: Finite = 0.7
+    """Command of GripperCommand; 0.0 is fully open."""
+    effort: Positive = 50.0
+    stroke_m: Positive = 0.14
+    """Distance between the finger pads when fully open."""
+    finger_offset_m: Positive = 0.14
+    """Wrist flange (frames.tool) to finger tip along +z of the tool."""
+    holding_min_width_m: Positive = 0.008
+    """Below this width the fingers have closed on nothing."""
+    settle_timeout_s: Positive = 8.0
+
+
+class Manipulation(Section):
+    """Distances of the pick and place motions [m]."""
+
+    pre_grasp_height_m: Positive = 0.20
+    lift_height_m: Positive = 0.20
+    pre_place_height_m: Positive = 0.15
+    surface_clearance_m: Positive = 0.05
+    container_clearance_m: Positive = 0.35
+    """Height of the release above the rim of a container."""
+    floor_drop_x_m: Positive = 0.40
+    floor_drop_y_m: Finite = 0.0
+    floor_drop_clearance_m: Positive = 0.05
+    edge_inset_m: Positive = 0.15
+    """Objects are put down this far inside the near edge of a wide surface."""
+
+
+class Camera(Section):
+    """One RGB-D camera; depth is aligned to colour."""
+
+    colour_topic: RosName
+    """sensor_msgs/msg/CompressedImage, JPEG or PNG."""
+    depth_topic: RosName
+    """sensor_msgs/msg/Image 16UC1 [mm] or 32FC1 [m], or compressedDepth."""
+    info_topic: RosName
+    """sensor_msgs/msg/CameraInfo."""
+    frame: str
+    """Optical frame: x right, y down, z forward."""
+
+
+class Cameras(Section):
+    front: Camera
+    arm: Camera
+
+
+class RobotFile(Section):
+    """robot.yaml, whole."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+    description: str = ""
+    bridge: Bridge = Bridge()
+    frames: Frames = Frames()
+    topics: Topics = Topics()
+    actions: Actions = Actions()
+    services: Services = Services()
+    base: Base = Base()
+    approach: Approach = Approach()
+    arm: Arm
+    gripper: Gripper = Gripper()
+    manipulation: Manipulation = Manipulation()
+    cameras: Cameras

@@ -1,0 +1,114 @@
+"""The site file: areas, surfaces, containers and the catalogue of objects of one home or lab."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from quartet_site.robot import Finite, Positive, Section
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
+"""Lower-case words, as a person says them: "parents' bedroom"."""
+
+
+class Pose2D(Section):
+    """A pose on the floor in the map frame: x, y [m], yaw [rad]."""
+
+    x: Finite
+    y: Finite
+    yaw: Finite = 0.0
+
+
+class Area(Section):
+    name: Name
+    aliases: list[Name] = []
+    entry: Pose2D
+    """Where the robot stands after driving to the area, looking into it."""
+    outline: Annotated[list[tuple[Finite, Finite]], Field(min_length=3)]
+    """Corners of the area on the floor, in order, map frame [m]."""
+    landmarks: list[Name] = []
+    """Names of furniture that tells a viewer that this is the area."""
+
+
+class Appearance(Section):
+    """How a thing looks to the colour-and-shape segmenter."""
+
+    colours: Annotated[list[str], Field(min_length=1)]
+    """Colour words (red, green, wood ...) or '#rrggbb' samples; a pixel of any of them belongs to the thing."""
+    shape: Literal["cylinder", "box", "sphere", "bowl", "surface", "container"]
+    size_m: tuple[Positive, Positive, Positive]
+    """Extent as it usually stands: along x, along y, height."""
+
+
+class CatalogueObject(Section):
+    """Something that the robot can pick up."""
+
+    name: Name
+    aliases: list[Name] = []
+    appearance: Appearance
+    mass_kg: Positive = 0.3
+
+
+class Surface(Section):
+    """Something with a top to put things on: table, counter, shelf, nightstand."""
+
+    name: Name
+    aliases: list[Name] = []
+    area: Name
+    appearance: Appearance
+    approach: Pose2D | None = None
+    """Where to stand to see it when the area's entry pose does not show it."""
+
+
+class Container(Section):
+    """Something with a rim to drop things into: bin, basket."""
+
+    name: Name
+    aliases: list[Name] = []
+    area: Name
+    appearance: Appearance
+    approach: Pose2D | None = None
+
+
+class SiteFile(Section):
+    """site.yaml, whole."""
+
+    name: Name
+    description: str = ""
+    areas: Annotated[list[Area], Field(min_length=1)]
+    surfaces: list[Surface] = []
+    containers: list[Container] = []
+    objects: list[CatalogueObject] = []
+
+    @model_validator(mode="after")
+    def _names_are_unique_and_known(self) -> "SiteFile":
+        areas = {area.name for area in self.areas}
+        for thing in [*self.surfaces, *self.containers]:
+            if thing.area not in areas:
+                raise ValueError(
+                    f"'{thing.name}' stands in area '{thing.area}', which is not one of: {', '.join(sorted(areas))}"
+                )
+        for kind, things in (
+            ("area", self.areas),
+            ("surface", self.surfaces),
+            ("container", self.containers),
+            ("object", self.objects),
+        ):
+            seen: set[str] = set()
+            for thing in things:
+                if thing.name in seen:
+                    raise ValueError(f"{kind} '{thing.name}' is there twice; names must differ")
+                seen.add(thing.name)
+        return self
+
+    def area(self, name: str) -> Area | None:
+        """The area that a person means by `name` (its name or an alias, any case), or None."""
+        wanted = normalise(name)
+        return next((a for a in self.areas if wanted in {a.name, *a.aliases}), None)
+
+
+def normalise(name: str) -> str:
+    """`name` as names are written in a site file: lower case, single spaces, no leading article."""
+    words = name.replace("_", " ").replace("’", "'").lower().split()
+    if words and words[0] in {"the", "a", "an"}:
+        words = words[1:]
+    return " ".join(words)

@@ -1,0 +1,1 @@
+"""How an MCP server serves: factory, grant and fence check, error map, metrics."""

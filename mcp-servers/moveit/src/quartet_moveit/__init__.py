@@ -1,0 +1,1 @@
+"""MCP server for arm and gripper: MoveIt 2 and gripper tools."""

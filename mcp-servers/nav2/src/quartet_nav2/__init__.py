@@ -1,0 +1,1 @@
+"""MCP server for the base: navigation tools over Nav2."""

@@ -1,0 +1,1 @@
+"""MCP server for the cameras: segmentation, grasp and placing poses."""

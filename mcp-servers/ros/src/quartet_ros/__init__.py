@@ -1,0 +1,1 @@
+"""MCP server for ROS introspection: topics and messages."""

@@ -1,0 +1,1 @@
+"""The model gateway: LiteLLM's Router behind an OpenAI-compatible endpoint."""

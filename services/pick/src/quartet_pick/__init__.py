@@ -1,0 +1,1 @@
+"""The pick agent: grasp the object from above and lift it."""

@@ -1,0 +1,1 @@
+"""The place agent: put the held object down and check that it lies there."""

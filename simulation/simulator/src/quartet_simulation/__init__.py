@@ -1,0 +1,1 @@
+"""A MuJoCo home with a mobile manipulator that speaks rosbridge v2."""
