@@ -27,11 +27,9 @@ def _load(path: Path, model: type[Model], what: str) -> Model:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise FileProblem(
-            f"{what} {path} cannot be read: {error.strerror or error}. Name a readable file."
-        ) from error
+        raise FileProblem(f"{what} {path} cannot be read: {error.strerror or error}. Name a readable file.") from error
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node: Any = yaml.compose(text, Loader=yaml.SafeLoader)  # pyright: ignore[reportUnknownMemberType]
         data: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise FileProblem(f"{what} {path} is not YAML: {error}") from error
@@ -68,8 +66,8 @@ def _line_of(node: yaml.Node | None, location: tuple[str | int, ...]) -> int:
                 return line
             line, node = found[0].start_mark.line + 1, found[1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            node = node.value[part]
-            line = node.start_mark.line + 1
+            item: yaml.Node = node.value[part]
+            line, node = item.start_mark.line + 1, item
         else:
             return line
     return line

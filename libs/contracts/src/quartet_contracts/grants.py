@@ -1,0 +1,41 @@
+"""The grant: what one agent may do with one robot for one attempt."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from quartet_contracts.wire import Identifier
+
+ISSUER = "quartet-orchestrator"
+ALGORITHM = "EdDSA"
+
+
+class GrantClaims(BaseModel):
+    """Claims of the signed token (JWT, Ed25519)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    iss: str = ISSUER
+    sub: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+    """The agent: approach, pick, place, orchestrator, or a name given to a foreign client."""
+    aud: str
+    """`robot:<name>`: the servers of one robot."""
+    exp: int
+    iat: int
+    jti: Identifier
+    """The request id."""
+    fence: Annotated[int, Field(ge=0)]
+    """A server refuses any fence below the highest that it has persisted."""
+    tools: list[str]
+    """`<server>__<tool>` names; a call of any other is refused."""
+
+
+def audience(robot: str) -> str:
+    """The audience claim of a robot's servers."""
+    return f"robot:{robot}"
+
+
+FENCE_SCOPE = "control__fence"
+"""In `tools` of the orchestrator's own grant: may install a fence."""
+STOP_SCOPE = "control__stop"
+"""In `tools`: may bring the robot to a standstill."""

@@ -1,0 +1,171 @@
+"""The journal: everything that happens in a task, in order, one event after the other."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from quartet_contracts.budgets import Usage
+from quartet_contracts.states import State
+from quartet_contracts.tasks import Actor, TaskReport
+from quartet_contracts.wire import Identifier, Message, Seconds
+
+MAX_TEXT = 8000
+
+
+class Entry(BaseModel):
+    """Base of what an event carries; readers ignore fields that they do not know."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+
+
+class StateChanged(Entry):
+    kind: Literal["state"] = "state"
+    state: State
+    reason: Text = ""
+
+
+class ModelTurn(Entry):
+    """What a model said: its text and the tool calls that it wants."""
+
+    kind: Literal["model_turn"] = "model_turn"
+    turn: int
+    text: Text = ""
+    tools: list[str] = []
+    usage: Usage = Usage()
+    model: str = ""
+
+
+class ToolCalled(Entry):
+    kind: Literal["tool_call"] = "tool_call"
+    call_id: str
+    tool: str
+    arguments: dict[str, Any]
+
+
+class ToolProgress(Entry):
+    """Progress that a motion reports while it runs."""
+
+    kind: Literal["tool_progress"] = "tool_progress"
+    call_id: str
+    tool: str
+    fraction: float | None = None
+    message: Text = ""
+
+
+class ToolReturned(Entry):
+    kind: Literal["tool_result"] = "tool_result"
+    call_id: str
+    tool: str
+    ok: bool
+    error_code: str = "NONE"
+    text: Text = ""
+    images: list[Identifier] = []
+    """References of images in the image store."""
+    duration_s: float = 0.0
+
+
+class SkillRequested(Entry):
+    kind: Literal["skill_requested"] = "skill_requested"
+    request_id: Identifier
+    skill: str
+    attempt: int
+    fence: int
+    arguments: dict[str, Any]
+
+
+class SkillStarted(Entry):
+    kind: Literal["skill_started"] = "skill_started"
+    request_id: Identifier
+    skill: str
+    replica: str
+
+
+class SkillFinished(Entry):
+    kind: Literal["skill_result"] = "skill_result"
+    request_id: Identifier
+    skill: str
+    success: bool
+    error_code: str
+    reason: Text
+    state: State
+    usage: Usage = Usage()
+    details: dict[str, Any] = {}
+    """checks of approach, held_object_height_m of pick."""
+
+
+class Verified(Entry):
+    """What an agent's verify step found after the model's report."""
+
+    kind: Literal["verified"] = "verified"
+    claimed: str
+    settled: str
+    note: Text = ""
+
+
+class Observation(Entry):
+    """The cameras at a moment between two steps."""
+
+    kind: Literal["observation"] = "observation"
+    label: str
+    images: dict[str, Identifier] = {}
+    """Image reference by camera."""
+
+
+class Asked(Entry):
+    kind: Literal["question"] = "question"
+    question_id: Identifier
+    text: Text
+    expires_at: Seconds
+
+
+class Answered(Entry):
+    kind: Literal["answer"] = "answer"
+    question_id: Identifier
+    text: Text
+
+
+class Note(Entry):
+    """Something worth telling that is none of the above, such as a retry or a limit reached."""
+
+    kind: Literal["note"] = "note"
+    text: Text
+
+
+class Reported(Entry):
+    kind: Literal["report"] = "report"
+    report: TaskReport
+
+
+Happening = Annotated[
+    StateChanged
+    | ModelTurn
+    | ToolCalled
+    | ToolProgress
+    | ToolReturned
+    | SkillRequested
+    | SkillStarted
+    | SkillFinished
+    | Verified
+    | Observation
+    | Asked
+    | Answered
+    | Note
+    | Reported,
+    Field(discriminator="kind"),
+]
+
+
+class JournalEvent(Message):
+    """One line of a task's journal."""
+
+    task_id: Identifier
+    actor: Actor
+    at: Seconds
+    event: Happening
+    request_id: Identifier | None = None
+    """The skill request it belongs to, when a sub-agent wrote it."""
+    position: str = ""
+    """Stream entry id, filled in by the reader."""

@@ -1,0 +1,63 @@
+"""Which MCP tools each sub-agent may use: what its grant covers, and which of them its model sees.
+
+Part of the contract, so that the orchestrator can sign a grant for an agent that it never imports and an agent in
+another language knows what it will be given.
+"""
+
+from quartet_contracts.skills import Skill
+
+MODEL_TOOLS: dict[Skill, tuple[str, ...]] = {
+    Skill.APPROACH: (
+        "moveit__plan_and_execute",
+        "nav2__navigate_to_pose",
+        "nav2__get_robot_pose",
+        "nav2__clear_costmaps",
+        "perception__look",
+        "perception__detect_objects",
+    ),
+    Skill.PICK: (
+        "moveit__plan_and_execute",
+        "moveit__plan_cartesian_path",
+        "moveit__clear_planning_scene",
+        "moveit__open_gripper",
+        "moveit__close_gripper",
+        "moveit__get_grasp_state",
+        "perception__segment_objects",
+        "perception__get_topdown_grasp_pose",
+    ),
+    Skill.PLACE: (
+        "perception__segment_objects",
+        "perception__get_topdown_placing_pose",
+        "perception__look",
+        "perception__detect_objects",
+        "moveit__plan_and_execute",
+        "moveit__plan_cartesian_path",
+        "moveit__clear_planning_scene",
+        "moveit__open_gripper",
+        "moveit__get_grasp_state",
+    ),
+}
+"""What the model of each agent is shown."""
+
+VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
+    Skill.APPROACH: ("nav2__spin_robot", "nav2__approach_target", "nav2__drive_on_heading", "nav2__backup_robot"),
+    Skill.PICK: ("perception__look", "perception__detect_objects"),
+    Skill.PLACE: (),
+}
+"""What the agent's own code may use beside that after the model's report."""
+
+STANDSTILL_TOOLS: tuple[str, ...] = ("nav2__cancel_navigation", "moveit__stop_execution")
+"""Every agent may bring the robot to a standstill."""
+
+OBSERVE_TOOLS: tuple[str, ...] = (
+    "nav2__get_robot_pose",
+    "moveit__get_grasp_state",
+    "moveit__get_current_pose",
+    "perception__look",
+)
+"""Every agent may look at the world, so that an unknown outcome can be settled."""
+
+
+def granted_tools(skill: Skill) -> list[str]:
+    """The tools that a grant for `skill` covers, sorted, without repetition."""
+    return sorted({*MODEL_TOOLS[skill], *VERIFY_TOOLS[skill], *STANDSTILL_TOOLS, *OBSERVE_TOOLS})

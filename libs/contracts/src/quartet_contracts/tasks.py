@@ -1,0 +1,93 @@
+"""A person's sentence and what became of it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from quartet_contracts.budgets import Budget, Usage
+from quartet_contracts.states import State
+from quartet_contracts.wire import Arguments, Identifier, Message, Seconds
+
+MAX_SENTENCE = 1000
+
+
+class TaskSubmission(Arguments):
+    """What a person posts."""
+
+    sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
+    robot: Identifier | None = None
+    """None: the deployment's only robot."""
+    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
+    """The task fails when it is not done this long after it was accepted (wall time)."""
+    budget: Budget = Budget(turns=50)
+
+    @field_validator("sentence")
+    @classmethod
+    def _says_something(cls, value: str) -> str:
+        text = " ".join(value.split())
+        if not any(c.isalpha() for c in text):
+            raise ValueError(
+                "the sentence has no words; write what the robot should do, "
+                "such as 'bring the red coke can to the sofa table'"
+            )
+        return text
+
+
+class Task(Message):
+    """An accepted task, as it lies on the task stream."""
+
+    task_id: Identifier
+    sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
+    robot: Identifier
+    created_at: Seconds
+    deadline: Seconds
+    budget: Budget
+    traceparent: str | None = None
+
+
+class DeliveryOutcome(Arguments):
+    """One object of the final report."""
+
+    object_name: Annotated[str, Field(max_length=200)]
+    target: Annotated[str, Field(max_length=200)] = ""
+    completed: bool
+    error_code: Annotated[str, Field(max_length=64)] = "NONE"
+    """The code that ended it, NONE when completed."""
+    reason: Annotated[str, Field(max_length=2000)] = ""
+
+
+class TaskReport(Arguments):
+    """Arguments of report_task_result: the orchestrator's final word."""
+
+    success: bool
+    summary: Annotated[str, Field(min_length=1, max_length=4000)]
+    objects: Annotated[list[DeliveryOutcome], Field(max_length=50)] = []
+
+
+class TaskStatus(Message):
+    """What the API shows of a task."""
+
+    task: Task
+    state: State
+    report: TaskReport | None = None
+    usage: Usage = Usage()
+    question: str | None = None
+    """What a person is being asked, while the state is PAUSED."""
+    updated_at: Seconds
+
+
+class Answer(Arguments):
+    """A person's answer to ask_person."""
+
+    text: Annotated[str, Field(min_length=1, max_length=2000)]
+    question_id: Identifier | None = None
+    """None: the question that is open now."""
+
+
+class Cancellation(Arguments):
+    """Why a task is canceled."""
+
+    reason: Annotated[str, Field(max_length=500)] = "canceled by a person"
+
+
+Actor = Literal["orchestrator", "approach", "pick", "place"]

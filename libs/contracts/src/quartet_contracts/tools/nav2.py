@@ -1,0 +1,57 @@
+"""Results of the nav2 server's tools."""
+
+from enum import StrEnum
+
+from quartet_contracts.tools.base import Metres, Pose2D, Radians, ToolResult
+
+
+class NavCode(StrEnum):
+    """Codes beside CommonCode."""
+
+    NAVIGATION_FAILED = "NAVIGATION_FAILED"
+    NAVIGATION_CANCELED = "NAVIGATION_CANCELED"
+    NAV2_NOT_ACTIVE = "NAV2_NOT_ACTIVE"
+    INVALID_WAYPOINTS = "INVALID_WAYPOINTS"
+
+
+class MotionResult(ToolResult):
+    """navigate_to_pose, spin_robot, drive_on_heading, backup_robot."""
+
+    pose: Pose2D | None = None
+    """Where the robot stands after the motion."""
+    nav2_error_code: int = 0
+    """Numeric code of the Nav2 action result; 0 is none."""
+    nav2_error: str = ""
+    """Name of that code."""
+    distance_remaining_m: Metres | None = None
+    duration_s: float | None = None
+    """ROS time that the motion took."""
+
+
+class ApproachTargetResult(MotionResult):
+    """approach_target. Distances are from base_footprint to the target on the floor plane."""
+
+    distance_before_m: Metres = 0.0
+    bearing_before_rad: Radians = 0.0
+    distance_after_m: Metres | None = None
+    """From odometry: the distance before less what was driven."""
+    bearing_after_rad: Radians | None = None
+    turned_rad: Radians = 0.0
+    driven_m: Metres = 0.0
+    within_tolerance: bool = False
+
+
+class RobotPoseResult(ToolResult):
+    pose: Pose2D | None = None
+    area: str | None = None
+    """Area of the site whose outline holds the pose, if any."""
+
+
+class ClearCostmapsResult(ToolResult):
+    cleared: list[str] = []
+
+
+class CancelResult(ToolResult):
+    canceled: list[str] = []
+    """Actions whose goals were canceled."""
+    standstill: bool | None = None

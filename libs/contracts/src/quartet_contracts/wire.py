@@ -1,0 +1,82 @@
+"""How a message becomes bytes and back: schema version, size cap, compatibility rule."""
+
+import json
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from quartet_contracts.errors import MalformedMessage, MessageTooLarge, UnsupportedVersion
+
+SCHEMA_VERSION = "1.0"
+MAX_MESSAGE_BYTES = 64 * 1024
+
+Seconds = Annotated[float, Field(allow_inf_nan=False)]
+"""Wall-clock time, seconds since the epoch, unless a name says otherwise."""
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+
+
+class Message(BaseModel):
+    """Anything that crosses a process boundary on a stream.
+
+    Readers ignore fields they do not know, so that a newer minor version can add some; a message of another
+    major version is refused.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="null")
+
+    schema_version: str = SCHEMA_VERSION
+
+
+class Arguments(BaseModel):
+    """Arguments that a model wrote: an unknown field is an error that goes back to the model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+M = TypeVar("M", bound=Message)
+
+
+def encode(message: Message) -> bytes:
+    """The message as UTF-8 JSON. Raises MessageTooLarge over 64 KB."""
+    data = message.model_dump_json().encode()
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise MessageTooLarge(
+            f"{type(message).__name__} is {len(data)} bytes, the cap is {MAX_MESSAGE_BYTES}; "
+            "shorten its texts or send a reference instead of the data"
+        )
+    return data
+
+
+def decode(model: type[M], data: bytes | str) -> M:
+    """`data` as a `model`. Raises MessageTooLarge, UnsupportedVersion or MalformedMessage."""
+    size = len(data if isinstance(data, bytes) else data.encode())
+    if size > MAX_MESSAGE_BYTES:
+        raise MessageTooLarge(f"{model.__name__} of {size} bytes received, the cap is {MAX_MESSAGE_BYTES}")
+    try:
+        raw: Any = json.loads(data)
+    except ValueError as error:
+        raise MalformedMessage(f"{model.__name__} is not JSON: {error}") from error
+    if not isinstance(raw, dict):
+        raise MalformedMessage(f"{model.__name__} must be a JSON object, got {type(raw).__name__}")
+    version = str(raw.get("schema_version", SCHEMA_VERSION))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
+        raise UnsupportedVersion(
+            f"{model.__name__} has schema_version '{version}', this process reads {SCHEMA_VERSION.split('.')[0]}.x; "
+            "run the same major version everywhere"
+        )
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise MalformedMessage(f"{model.__name__}: {describe(error)}") from error
+
+
+def describe(error: ValidationError) -> str:
+    """One line that names each wrong field, the value it had and what is wrong with it."""
+    faults: list[str] = []
+    for fault in error.errors(include_url=False):
+        field = ".".join(str(part) for part in fault["loc"]) or "(whole)"
+        text = f"{field}: {fault['msg']}"
+        if fault["type"] != "missing" and not isinstance(fault["input"], dict | list):
+            text += f" (got {str(fault['input'])[:80]!r})"
+        faults.append(text)
+    return "; ".join(faults)
