@@ -29,7 +29,8 @@ def _load(path: Path, model: type[Model], what: str) -> Model:
     except OSError as error:
         raise FileProblem(f"{what} {path} cannot be read: {error.strerror or error}. Name a readable file.") from error
     try:
-        node: Any = yaml.compose(text, Loader=yaml.SafeLoader)  # pyright: ignore[reportUnknownMemberType]
+        loader = yaml.SafeLoader(text)
+        node: yaml.Node | None = loader.get_single_node()
         data: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise FileProblem(f"{what} {path} is not YAML: {error}") from error
