@@ -1,0 +1,32 @@
+# Each target does its own set-up first; a second run starts at once.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+export MUJOCO_GL ?= $(shell scripts/headless-gl)
+
+.PHONY: help setup demo test lint bench clean
+
+help: ## Say what there is to make
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: ## Make .venv with the locked dependencies; install the Debian packages that are missing, if allowed
+	@scripts/setup
+
+demo: setup ## Start everything, let the robot do the main job once, show what happened
+	@$(BIN)/quartet demo
+
+test: setup ## Run all tests
+	@$(BIN)/python -m pytest -n 2 --dist loadscope -q $(PYTEST_ARGS)
+
+lint: setup ## Check style, types and import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports
+
+bench: setup ## Measure the home suite (short); `quartet bench --help` has the others
+	@$(BIN)/quartet bench home --short
+
+clean: ## Remove what set-up and runs have made (not runs/, not .env)
+	rm -rf .venv .quartet .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
