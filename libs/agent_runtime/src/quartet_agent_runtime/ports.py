@@ -1,0 +1,66 @@
+"""What an agent needs from the outside, by shape: quartet_bus fulfils these without either importing the other."""
+
+from typing import Any, Protocol
+
+from quartet_contracts import JournalEvent, SkillRequest, SkillResult
+
+
+class Journal(Protocol):
+    """The append-only record of a task."""
+
+    async def append(self, event: JournalEvent) -> object:
+        """Durable when it returns; what it returns is not used."""
+        ...
+
+
+class ImageStore(Protocol):
+    """Where images lie, so that journal and transcripts hold references only."""
+
+    async def put(self, task_id: str, data: bytes, media_type: str) -> str:
+        """Store `data` and return its reference (an Identifier)."""
+        ...
+
+
+class TranscriptStore(Protocol):
+    """Keeps what a model saw and said."""
+
+    async def save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> object:
+        """Replace the transcript of `loop_id`."""
+        ...
+
+
+class Delivery(Protocol):
+    """A request taken from a skill's stream; the source keeps its lease alive until it is finished."""
+
+    @property
+    def request(self) -> SkillRequest: ...
+
+    @property
+    def redelivered(self) -> bool:
+        """Whether another replica had it before."""
+        ...
+
+    @property
+    def started(self) -> bool:
+        """Whether somebody marked it as started: then it must never be run again."""
+        ...
+
+
+class SkillSource(Protocol):
+    """One replica's view of one skill's request stream."""
+
+    async def take(self, timeout_s: float) -> Delivery | None:
+        """The next request, or None after `timeout_s` without one."""
+        ...
+
+    async def mark_started(self, delivery: Any) -> None:
+        """Durable when it returns; called before the first effect on the robot."""
+        ...
+
+    async def finish(self, delivery: Any, result: SkillResult) -> None:
+        """Store the result, answer the asker and acknowledge, in one step."""
+        ...
+
+    async def canceled(self, request_id: str) -> None:
+        """Returns when the request is canceled; waits for ever otherwise."""
+        ...
