@@ -1,0 +1,53 @@
+"""What each process may see of the environment: provider keys reach the gateway and nothing else."""
+
+import ctypes
+import os
+import re
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+SECRET = re.compile(r"(_API_KEY|_TOKEN|_SECRET|_SECRET_KEY|_ACCESS_KEY|_ACCESS_KEY_ID|_PASSWORD)$")
+MODEL = re.compile(r"^QUARTET_MODEL(_[A-Z]+)?$")
+
+
+def read_dotenv(path: Path) -> dict[str, str]:
+    """The lines of a .env file, {} when there is none."""
+    return {name: value for name, value in dotenv_values(path).items() if value} if path.is_file() else {}
+
+
+def public_environment() -> dict[str, str]:
+    """This process's environment without keys and without settings of single processes."""
+    return {
+        name: value for name, value in os.environ.items() if not SECRET.search(name) and not name.startswith("QUARTET_")
+    }
+
+
+def gateway_environment(dotenv: dict[str, str]) -> dict[str, str]:
+    """Model choices and provider keys, from the environment and from .env (the environment wins)."""
+    given = {**dotenv, **os.environ}
+    return {
+        name: value
+        for name, value in given.items()
+        if name in dotenv or SECRET.search(name) or name.startswith(("QUARTET_MODEL", "QUARTET_GATEWAY"))
+    }
+
+
+def another_model(dotenv: dict[str, str]) -> dict[str, str]:
+    """The lines that put another model in the place of the scripted one: {variable: model}."""
+    given = {**dotenv, **os.environ}
+    return {name: value for name, value in sorted(given.items()) if MODEL.match(name) and value}
+
+
+def headless_gl() -> str:
+    """The MuJoCo back end that renders without a display here: egl, else osmesa (MUJOCO_GL when it is set)."""
+    chosen = os.environ.get("MUJOCO_GL")
+    if chosen:
+        return chosen
+    for backend, library in (("egl", "libEGL.so.1"), ("osmesa", "libOSMesa.so.8"), ("osmesa", "libOSMesa.so")):
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            continue
+        return backend
+    return "egl"

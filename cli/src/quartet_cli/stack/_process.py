@@ -1,0 +1,126 @@
+"""One process of the stack: start, readiness, last lines, end."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quartet_cli.stack.errors import NotInstalled, ProcessDied
+
+TERM_GRACE_S = 5.0
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """What to start and how to see that it is ready."""
+
+    name: str
+    argv: list[str]
+    env: dict[str, str] = field(default_factory=dict)
+    """Added to the environment of the stack."""
+    ready_file: Path | None = None
+    """The process writes it when it listens; its JSON holds the url."""
+    ready: Callable[[], bool] | None = None
+    """Asked when there is no ready file."""
+
+
+class ManagedProcess:
+    """A running process with its log."""
+
+    def __init__(self, spec: ProcessSpec, base_env: dict[str, str], log: Path) -> None:
+        self.spec = spec
+        self.log = log
+        self.started_at = time.monotonic()
+        self.ready_after_s: float | None = None
+        self.wanted_dead = False
+        if spec.ready_file is not None:
+            spec.ready_file.unlink(missing_ok=True)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            try:
+                # The thread that starts it must live as long as the stack: Linux ties the death signal to it.
+                self._popen = subprocess.Popen(
+                    spec.argv,
+                    env={**base_env, **spec.env},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    preexec_fn=_end_with_parent,
+                )
+            except FileNotFoundError as error:
+                raise NotInstalled(f"{spec.name} needs the program {spec.argv[0]}, which is not there") from error
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def status(self) -> int | None:
+        """Exit status, None while it runs."""
+        return self._popen.poll()
+
+    def tail(self, lines: int = 15) -> str:
+        """The last lines of its log."""
+        text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+        return "\n".join(f"  {line}" for line in text.splitlines()[-lines:]) or "  (it wrote nothing)"
+
+    def raise_if_dead(self) -> None:
+        """Raises ProcessDied when it has ended without being asked to."""
+        status = self.status
+        if status is not None and not self.wanted_dead:
+            raise ProcessDied(self.name, status, self.log, self.tail())
+
+    def is_ready(self) -> bool:
+        """Whether it serves. Raises ProcessDied."""
+        if self.ready_after_s is not None:
+            return True
+        self.raise_if_dead()
+        file, ask = self.spec.ready_file, self.spec.ready
+        ready = file.exists() if file is not None else ask is None or ask()
+        if ready:
+            self.ready_after_s = time.monotonic() - self.started_at
+        return ready
+
+    def ready_content(self) -> dict[str, Any]:
+        """What the ready file says."""
+        return json.loads(self.spec.ready_file.read_text()) if self.spec.ready_file else {}
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process and what it started."""
+        if self._popen.poll() is None:
+            os.killpg(self._popen.pid, number)
+
+    def kill(self) -> None:
+        """End it at once, without a chance to tidy up (kill -9)."""
+        self.wanted_dead = True
+        self.signal(signal.SIGKILL)
+        self._popen.wait()
+
+    def ask_to_end(self) -> None:
+        self.wanted_dead = True
+        self.signal(signal.SIGTERM)
+
+    def wait_for_end(self, deadline: float) -> None:
+        """Wait until the monotonic time `deadline`, then kill."""
+        try:
+            self._popen.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGKILL)
+            self._popen.wait()
+
+
+def _end_with_parent() -> None:
+    """In the child: be terminated when the supervisor is killed, so that nothing is left behind."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,0 +1,176 @@
+"""The processes of a stack, in the order in which they are ended last to first."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from quartet_cli._root import project_root
+from quartet_cli.stack._environment import another_model, gateway_environment, headless_gl, read_dotenv
+from quartet_cli.stack._keys import KeyFiles
+from quartet_cli.stack._ports import HOST, free_ports, redis_answers
+from quartet_cli.stack._process import ProcessSpec
+from quartet_cli.stack.options import AGENTS, SERVERS, StackOptions
+from quartet_site import load_robot, load_site
+
+MODULES = {
+    "scripted_model": "quartet_scripted_model",
+    "gateway": "quartet_gateway",
+    **{server: f"quartet_{server}" for server in SERVERS},
+    "orchestrator": "quartet_orchestrator",
+    **{agent: f"quartet_{agent}" for agent in AGENTS},
+}
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where every process listens."""
+
+    robot: str
+    ports: dict[str, int]
+
+    def url(self, name: str) -> str:
+        return f"http://{HOST}:{self.ports[name]}"
+
+    @property
+    def redis(self) -> str:
+        return f"redis://{HOST}:{self.ports['redis']}/0"
+
+    @property
+    def bridge(self) -> str:
+        return f"ws://{HOST}:{self.ports['simulation']}"
+
+    def servers(self) -> str:
+        """QUARTET_SERVERS."""
+        return json.dumps({self.robot: {server: f"{self.url(server)}/mcp" for server in SERVERS}})
+
+
+def site_folder(options: StackOptions) -> Path:
+    """The folder with robot.yaml and site.yaml. Raises FileNotFoundError naming the worlds that there are."""
+    if options.site_dir is not None:
+        return options.site_dir
+    sites = project_root() / "deploy" / "sites"
+    folder = sites / options.world
+    if not (folder / "robot.yaml").is_file():
+        worlds = ", ".join(sorted(p.parent.name for p in sites.glob("*/robot.yaml")))
+        raise FileNotFoundError(f"there is no world '{options.world}'; valid: {worlds}")
+    return folder
+
+
+def choose_addresses(options: StackOptions) -> Addresses:
+    """Ports for everything. Raises FileProblem for a robot or site file that cannot be used."""
+    folder = site_folder(options)
+    load_site(folder / "site.yaml")
+    names = ["redis", "simulation", "scoring", *MODULES]
+    ports = dict(zip(names, free_ports(len(names)), strict=True))
+    if options.orchestrator_port:
+        ports["orchestrator"] = options.orchestrator_port
+    return Addresses(load_robot(folder / "robot.yaml").name, ports)
+
+
+def models(options: StackOptions) -> dict[str, str]:
+    """The settings that put another model in the place of the scripted one; {} means: the scripted model."""
+    return another_model(read_dotenv(project_root() / ".env")) if options.use_dotenv else {}
+
+
+def specs(options: StackOptions, at: Addresses, keys: KeyFiles) -> list[ProcessSpec]:
+    """What to start, dependencies first."""
+    built = [_redis(options, at), _simulation(options, at)]
+    for name, module in MODULES.items():
+        if name == "scripted_model" and models(options):
+            continue
+        state = options.state_dir / name
+        state.mkdir(parents=True, exist_ok=True)
+        env = {
+            **_common(options, name),
+            "QUARTET_PORT": str(at.ports[name]),
+            "QUARTET_STATE_DIR": str(state),
+            **_special(options, at, keys, name),
+        }
+        built.append(
+            ProcessSpec(
+                name=name,
+                argv=[sys.executable, "-m", module],
+                env={**env, **options.env, **options.env_of.get(name, {})},
+                ready_file=_ready_file(options, name),
+            )
+        )
+    return [spec for spec in built if spec.name not in options.without]
+
+
+def _common(options: StackOptions, name: str) -> dict[str, str]:
+    return {
+        "QUARTET_HOST": HOST,
+        "QUARTET_READY_FILE": str(_ready_file(options, name)),
+        "QUARTET_LOG_FORMAT": "text",
+    }
+
+
+def _ready_file(options: StackOptions, name: str) -> Path:
+    return options.state_dir / "ready" / f"{name}.json"
+
+
+def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) -> dict[str, str]:
+    """What only this process needs."""
+    folder = site_folder(options)
+    files = {
+        "QUARTET_ROBOT_FILE": str(folder / "robot.yaml"),
+        "QUARTET_SITE_FILE": str(folder / "site.yaml"),
+    }
+    if name == "gateway":
+        dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
+        chosen = gateway_environment(dotenv) if options.use_dotenv else {}
+        return {**chosen, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
+    if name in SERVERS:
+        return {**files, "QUARTET_BRIDGE_URL": at.bridge, "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public)}
+    if name == "orchestrator" or name in AGENTS:
+        signing = {"QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private)} if name == "orchestrator" else {}
+        return {
+            **files,
+            **signing,
+            "QUARTET_REDIS_URL": at.redis,
+            "QUARTET_GATEWAY_URL": at.url("gateway"),
+            "QUARTET_SERVERS": at.servers(),
+        }
+    return {}
+
+
+def _redis(options: StackOptions, at: Addresses) -> ProcessSpec:
+    folder = options.state_dir / "redis"
+    folder.mkdir(parents=True, exist_ok=True)
+    port = at.ports["redis"]
+    return ProcessSpec(
+        name="redis",
+        argv=[
+            "redis-server",
+            *("--port", str(port)),
+            *("--bind", HOST),
+            *("--dir", str(folder)),
+            *("--save", ""),
+            *("--appendonly", "yes"),
+            # Lost none of the acknowledged entries when killed; everysec does.
+            *("--appendfsync", "always"),
+            *("--maxmemory-policy", "noeviction"),
+        ],
+        ready=lambda: redis_answers(port),
+    )
+
+
+def _simulation(options: StackOptions, at: Addresses) -> ProcessSpec:
+    ready = _ready_file(options, "simulation")
+    argv = [
+        *(sys.executable, "-m", "quartet_simulation"),
+        *("--world", options.world),
+        *("--seed", str(options.seed)),
+        *("--port", str(at.ports["simulation"])),
+        *("--scoring-port", str(at.ports["scoring"])),
+        *("--ready-file", str(ready)),
+    ]
+    if options.realtime:
+        argv.append("--realtime")
+    for fault in options.faults:
+        argv += ["--faults", fault]
+    env = {"MUJOCO_GL": headless_gl(), "QUARTET_LOG_FORMAT": "text"}
+    return ProcessSpec(
+        "simulation", argv, {**env, **options.env, **options.env_of.get("simulation", {})}, ready_file=ready
+    )

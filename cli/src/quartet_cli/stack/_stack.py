@@ -1,0 +1,195 @@
+"""The supervisor: every process of Quartet on this machine, started together and ended together."""
+
+import atexit
+import contextlib
+import json
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+
+import psutil
+
+from quartet_cli._root import project_root
+from quartet_cli.stack._environment import public_environment
+from quartet_cli.stack._keys import ensure_keys
+from quartet_cli.stack._ports import require_free
+from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
+from quartet_cli.stack._specs import Addresses, choose_addresses, models, specs
+from quartet_cli.stack.errors import ProcessDied, StackError, StartTimeout
+from quartet_cli.stack.options import StackOptions
+
+POLL_S = 0.02
+
+
+class Stack:
+    """A whole deployment on the loopback interface, for the demo, the tests and the benchmarks.
+
+    Use it as a context manager, from a thread that lives as long as the stack. Raises StackError and its kinds,
+    FileProblem for a robot or site file that cannot be used, FileNotFoundError for a world that is not there.
+    """
+
+    def __init__(self, options: StackOptions) -> None:
+        self.options = options
+        self.models = models(options)
+        """The settings that chose another model than the scripted one, {} for the scripted one."""
+        self._at: Addresses = choose_addresses(options)
+        self._processes: dict[str, ManagedProcess] = {}
+
+    def __enter__(self) -> "Stack":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """The orchestrator's HTTP API."""
+        return self._at.url("orchestrator")
+
+    @property
+    def scoring_url(self) -> str:
+        """The simulation's scoring interface (truth, overhead picture, reset)."""
+        return self._at.url("scoring")
+
+    @property
+    def overhead_url(self) -> str:
+        return f"{self.scoring_url}/overhead.jpg"
+
+    @property
+    def redis_url(self) -> str:
+        return self._at.redis
+
+    @property
+    def bridge_url(self) -> str:
+        """The simulation's rosbridge."""
+        return self._at.bridge
+
+    @property
+    def robot(self) -> str:
+        return self._at.robot
+
+    @property
+    def log_dir(self) -> Path:
+        return self.options.state_dir / "logs"
+
+    def url_of(self, name: str) -> str:
+        """The HTTP address of a process, without a path."""
+        return self._at.url(name)
+
+    def start(self) -> None:
+        """Start everything at once and wait until all of it serves; on an error nothing stays behind."""
+        if self.options.orchestrator_port:
+            require_free(
+                self.options.orchestrator_port, "the orchestrator", "stop who uses it or name another with --port"
+            )
+        atexit.register(self.stop)
+        try:
+            keys = ensure_keys(self.options.state_dir / "keys")
+            base = public_environment()
+            for spec in specs(self.options, self._at, keys):
+                log = self.log_dir / f"{spec.name}.log"
+                self._processes[spec.name] = ManagedProcess(spec, base, log)
+            self._wait_until_ready(list(self._processes.values()))
+        except BaseException:
+            self.stop()
+            raise
+        self._write_description()
+
+    def stop(self) -> None:
+        """End every process; those that do not end in time are killed. Idempotent."""
+        atexit.unregister(self.stop)
+        running = list(reversed(self._processes.values()))
+        for process in running:
+            if process.name != "redis":
+                process.ask_to_end()
+        deadline = time.monotonic() + TERM_GRACE_S
+        for process in running:
+            if process.name != "redis":
+                process.wait_for_end(deadline)
+        redis = self._processes.get("redis")
+        if redis is not None:
+            # Last, so that the others can still write down how they ended.
+            redis.ask_to_end()
+            redis.wait_for_end(time.monotonic() + TERM_GRACE_S)
+        self._processes.clear()
+        (self.options.state_dir / "stack.json").unlink(missing_ok=True)
+
+    def kill(self, name: str) -> None:
+        """Kill one process (signal 9), as a crash would."""
+        self._process(name).kill()
+
+    def restart(self, name: str) -> None:
+        """Start one process again at its old address and wait until it serves."""
+        old = self._process(name)
+        if old.status is None:
+            old.ask_to_end()
+            old.wait_for_end(time.monotonic() + TERM_GRACE_S)
+        new = ManagedProcess(old.spec, public_environment(), old.log)
+        self._processes[name] = new
+        self._wait_until_ready([new])
+
+    def died(self) -> list[ProcessDied]:
+        """The processes that have ended without being asked to."""
+        found: list[ProcessDied] = []
+        for process in self._processes.values():
+            try:
+                process.raise_if_dead()
+            except ProcessDied as error:
+                found.append(error)
+        return found
+
+    def start_times_s(self) -> dict[str, float]:
+        """From start to ready, by process [s]."""
+        return {name: p.ready_after_s for name, p in self._processes.items() if p.ready_after_s is not None}
+
+    def memory_mb(self) -> dict[str, float]:
+        """Proportional set size (shared pages divided among their users) by process with its children [MB]."""
+        found: dict[str, float] = {}
+        for name, process in self._processes.items():
+            total = 0
+            with contextlib.suppress(psutil.NoSuchProcess):
+                top = psutil.Process(process.pid)
+                for one in (top, *top.children(recursive=True)):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        total += one.memory_full_info().pss
+            found[name] = total / 1e6
+        return found
+
+    def pids(self) -> dict[str, int]:
+        return {name: process.pid for name, process in self._processes.items()}
+
+    def _process(self, name: str) -> ManagedProcess:
+        try:
+            return self._processes[name]
+        except KeyError:
+            raise StackError(f"no process '{name}' in this stack; there are: {', '.join(self._processes)}") from None
+
+    def _wait_until_ready(self, processes: list[ManagedProcess]) -> None:
+        deadline = time.monotonic() + self.options.start_timeout_s
+        waiting = processes
+        while waiting := [process for process in waiting if not process.is_ready()]:
+            if time.monotonic() > deadline:
+                late = waiting[0]
+                raise StartTimeout(late.name, self.options.start_timeout_s, late.log, late.tail())
+            time.sleep(POLL_S)
+
+    def _write_description(self) -> None:
+        """What another terminal needs to find this stack."""
+        text = json.dumps(
+            {
+                "pid": os.getpid(),
+                "url": self.url,
+                "overhead_url": self.overhead_url,
+                "redis_url": self.redis_url,
+                "robot": self.robot,
+                "world": self.options.world,
+                "private_key": str(ensure_keys(self.options.state_dir / "keys").private),
+                "root": str(project_root()),
+            },
+            indent=1,
+        )
+        (self.options.state_dir / "stack.json").write_text(text)

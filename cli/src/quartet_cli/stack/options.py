@@ -1,0 +1,34 @@
+"""What a stack is to be."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+AGENTS = ("approach", "pick", "place")
+SERVERS = ("nav2", "moveit", "perception", "ros")
+
+
+@dataclass(frozen=True)
+class StackOptions:
+    """Everything that can be chosen; the defaults are those of the demo."""
+
+    state_dir: Path
+    """Logs, ready files, keys and Redis' append-only file; kept after the end."""
+    world: str = "home"
+    """Name of a folder of deploy/sites, which is also the simulation's world."""
+    seed: int = 0
+    realtime: bool = False
+    faults: tuple[str, ...] = ()
+    """Given to the simulation as --faults."""
+    site_dir: Path | None = None
+    """Folder with robot.yaml and site.yaml; None: deploy/sites/<world>."""
+    orchestrator_port: int = 0
+    """0: a free one."""
+    without: frozenset[str] = frozenset()
+    """Processes that are not started."""
+    env: dict[str, str] = field(default_factory=dict)
+    """Added to the environment of every process."""
+    env_of: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Added to the environment of single processes, by name."""
+    use_dotenv: bool = True
+    """Whether .env may put another model in the place of the scripted one."""
+    start_timeout_s: float = 60.0
