@@ -1,0 +1,3 @@
+"""The `quartet` command."""
+def main() -> None:
+    pass
