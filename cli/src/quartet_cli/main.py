@@ -1,3 +1,5 @@
 """The `quartet` command."""
+
+
 def main() -> None:
     pass

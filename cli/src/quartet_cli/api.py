@@ -1,0 +1,147 @@
+"""The orchestrator's HTTP API, as the command uses it."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+
+from quartet_cli.errors import CliError, Refused, Unreachable
+from quartet_contracts import (
+    TERMINAL,
+    Answer,
+    Cancellation,
+    JournalEvent,
+    Skill,
+    SkillArguments,
+    TaskStatus,
+    TaskSubmission,
+    decode,
+)
+
+CALL_TIMEOUT_S = 30.0
+RECONNECT_FOR_S = 30.0
+
+
+class Api:
+    """A client of one orchestrator. Raises Unreachable and Refused with texts for the person."""
+
+    def __init__(self, url: str, client: httpx.Client | None = None) -> None:
+        self.url = url
+        self._http = client or httpx.Client(base_url=url, timeout=CALL_TIMEOUT_S)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> "Api":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, submission: TaskSubmission) -> TaskStatus:
+        return self._status(self._call("POST", "/tasks", json=submission.model_dump(mode="json")))
+
+    def run_skill(self, skill: Skill, arguments: SkillArguments) -> TaskStatus:
+        return self._status(self._call("POST", f"/skills/{skill}", json=arguments.model_dump(mode="json")))
+
+    def tasks(self, state: str | None, limit: int) -> list[TaskStatus]:
+        query = {"limit": limit, **({"state": state} if state else {})}
+        answer = self._call("GET", "/tasks", params=query).json()
+        rows = answer["tasks"] if isinstance(answer, dict) else answer
+        return [TaskStatus.model_validate(row) for row in rows]
+
+    def task(self, task_id: str) -> TaskStatus:
+        return self._status(self._call("GET", f"/tasks/{task_id}"))
+
+    def cancel(self, task_id: str, reason: str) -> None:
+        self._call("POST", f"/tasks/{task_id}/cancel", json=Cancellation(reason=reason).model_dump())
+
+    def answer(self, task_id: str, text: str, question_id: str | None = None) -> None:
+        body = Answer(text=text, question_id=question_id).model_dump(exclude_none=True)
+        self._call("POST", f"/tasks/{task_id}/answer", json=body)
+
+    def image(self, task_id: str, reference: str) -> bytes:
+        return self._call("GET", f"/tasks/{task_id}/images/{reference}").content
+
+    def transcripts(self, task_id: str) -> list[str]:
+        """Loop ids."""
+        answer = self._call("GET", f"/tasks/{task_id}/transcripts").json()
+        return list(answer["transcripts"] if isinstance(answer, dict) and "transcripts" in answer else answer)
+
+    def transcript(self, task_id: str, loop_id: str) -> Any:
+        return self._call("GET", f"/tasks/{task_id}/transcripts/{loop_id}").json()
+
+    def events(self, task_id: str, after: str = "") -> Iterator[JournalEvent]:
+        """The task's journal from the event after `after` on, until it has ended; survives broken links."""
+        lost_at: float | None = None
+        while True:
+            try:
+                for event in self._stream(task_id, after):
+                    lost_at, after = None, event.position
+                    yield event
+            except httpx.TransportError as error:
+                lost_at = lost_at or time.monotonic()
+                if time.monotonic() - lost_at > RECONNECT_FOR_S:
+                    raise Unreachable(
+                        f"the link to {self.url} broke while following task {task_id} and did not come back "
+                        f"({_cause(error)}); the task may still run: quartet watch {task_id}"
+                    ) from error
+                time.sleep(0.5)
+            else:
+                if self.task(task_id).state in TERMINAL:
+                    return
+                time.sleep(0.2)
+
+    def _stream(self, task_id: str, after: str) -> Iterator[JournalEvent]:
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
+        path = f"/tasks/{task_id}/events"
+        # Between two events there may be a long drive; the orchestrator's comments keep the link alive.
+        with self._http.stream("GET", path, headers=headers, timeout=httpx.Timeout(10.0, read=120.0)) as answer:
+            if answer.is_error:
+                answer.read()
+                self._refuse(answer)
+            position, data = "", []
+            for line in answer.iter_lines():
+                field, _, value = line.partition(":")
+                value = value.removeprefix(" ")
+                if field == "id":
+                    position = value
+                elif field == "data":
+                    data.append(value)
+                elif not line and data:
+                    event = decode(JournalEvent, "\n".join(data))
+                    yield event.model_copy(update={"position": position or event.position})
+                    data = []
+
+    def _call(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            answer = self._http.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise Unreachable(
+                f"no orchestrator answers at {self.url} ({_cause(error)}).\n"
+                "Start everything on this machine with: quartet up\n"
+                "or name a running one: QUARTET_URL=http://HOST:PORT (or --url)"
+            ) from error
+        if answer.is_error:
+            self._refuse(answer)
+        return answer
+
+    def _refuse(self, answer: httpx.Response) -> None:
+        try:
+            problem = answer.json()
+            text = str(problem.get("detail") or problem.get("title") or problem)
+        except (json.JSONDecodeError, AttributeError):
+            text = answer.text[:500]
+        if answer.status_code >= 500:
+            raise CliError(f"the orchestrator at {self.url} answered {answer.status_code}: {text}")
+        raise Refused(text)
+
+    @staticmethod
+    def _status(answer: httpx.Response) -> TaskStatus:
+        return decode(TaskStatus, answer.content)
+
+
+def _cause(error: Exception) -> str:
+    return str(error) or type(error).__name__

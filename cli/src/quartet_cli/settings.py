@@ -1,0 +1,61 @@
+"""Where the command finds the orchestrator and puts what it writes."""
+
+import json
+import os
+from pathlib import Path
+
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from quartet_cli._root import RootNotFound, project_root
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+
+
+class CliSettings(BaseSettings):
+    """Environment of the command, prefix QUARTET_."""
+
+    model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore")
+
+    url: str = ""
+    """Of the orchestrator; empty: the running `quartet up`, else DEFAULT_URL."""
+    overhead_url: str = ""
+    """Picture of the whole world from above for the contact sheet; only a simulation has one."""
+    runs_dir: Path | None = None
+    """Where folders of tasks are made; None: runs/ of the project, or of the current folder outside of it."""
+
+    def runs_folder(self) -> Path:
+        if self.runs_dir is not None:
+            return self.runs_dir
+        try:
+            return project_root() / "runs"
+        except RootNotFound:
+            return Path.cwd() / "runs"
+
+
+def state_folder() -> Path:
+    """Where `quartet up` and `quartet demo` keep their state. Raises RootNotFound."""
+    return project_root() / ".quartet"
+
+
+def load_settings(url: str | None = None) -> CliSettings:
+    """Settings from the environment; what is not set is taken from the running `quartet up`."""
+    settings = CliSettings()
+    if url:
+        return settings.model_copy(update={"url": url.rstrip("/")})
+    if settings.url:
+        return settings.model_copy(update={"url": settings.url.rstrip("/")})
+    running = running_stack()
+    found = {"url": running.get("url", DEFAULT_URL)}
+    if not settings.overhead_url:
+        found["overhead_url"] = running.get("overhead_url", "")
+    return settings.model_copy(update=found)
+
+
+def running_stack() -> dict[str, str]:
+    """What the running `quartet up` wrote about itself, {} when none runs."""
+    try:
+        content = json.loads((state_folder() / "up" / "stack.json").read_text())
+        os.kill(int(content["pid"]), 0)
+    except (OSError, ValueError, KeyError, RootNotFound):
+        return {}
+    return {name: str(value) for name, value in content.items()}
