@@ -1,1 +1,72 @@
-"""How a server reaches the robot: rosbridge v2 client, transforms, camera frames."""
+"""How a server reaches the robot: rosbridge v2 client, transforms, motions under supervision, camera snapshots.
+
+robot = await Robot.open(load_robot(path))
+pose = await robot.base_pose()                      # map frame
+shot = await robot.snapshot("front")                # colour, depth, where the camera was
+motion = robot.start_motion("/spin", "nav2_msgs/action/Spin", {...}, limit_s=30)
+outcome = await motion.outcome()
+"""
+
+from quartet_robot_link.bridge import BridgeLink
+from quartet_robot_link.camera import CameraSnapshot, Intrinsics
+from quartet_robot_link.clock import RosClock, duration, seconds, stamp_of
+from quartet_robot_link.errors import (
+    ActionUnavailable,
+    BridgeUnavailable,
+    CallTimeout,
+    CameraUnavailable,
+    GoalRejected,
+    LinkError,
+    RosError,
+    ServiceUnavailable,
+    TransformUnavailable,
+)
+from quartet_robot_link.geometry import Transform
+from quartet_robot_link.link import (
+    LATCHED,
+    SENSOR,
+    GoalHandle,
+    GoalResult,
+    GoalStatus,
+    Message,
+    QoS,
+    RobotLink,
+    Subscription,
+)
+from quartet_robot_link.motion import Motion, MotionOutcome
+from quartet_robot_link.robot import BasePose, Robot
+from quartet_robot_link.transforms import TransformBuffer
+
+__all__ = [
+    "LATCHED",
+    "SENSOR",
+    "ActionUnavailable",
+    "BasePose",
+    "BridgeLink",
+    "BridgeUnavailable",
+    "CallTimeout",
+    "CameraSnapshot",
+    "CameraUnavailable",
+    "GoalHandle",
+    "GoalRejected",
+    "GoalResult",
+    "GoalStatus",
+    "Intrinsics",
+    "LinkError",
+    "Message",
+    "Motion",
+    "MotionOutcome",
+    "QoS",
+    "Robot",
+    "RobotLink",
+    "RosClock",
+    "RosError",
+    "ServiceUnavailable",
+    "Subscription",
+    "Transform",
+    "TransformBuffer",
+    "TransformUnavailable",
+    "duration",
+    "seconds",
+    "stamp_of",
+]

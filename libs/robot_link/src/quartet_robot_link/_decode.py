@@ -1,0 +1,122 @@
+"""Bytes of a websocket frame to rosbridge operations: JSON, CBOR, PNG, fragments."""
+
+import base64
+import io
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import orjson
+
+from quartet_robot_link.link import Message
+
+MAX_PENDING_FRAGMENTS = 64
+"""Messages whose fragments may be incomplete at the same time; the oldest is dropped beyond."""
+MAX_FRAGMENTS = 4096
+
+# RFC 8746 typed arrays, little and big endian, as rosbridge_library's cbor_conversion writes them.
+_TYPED_ARRAYS: dict[int, str] = {
+    64: "u1",
+    65: ">u2",
+    66: ">u4",
+    67: ">u8",
+    69: "<u2",
+    70: "<u4",
+    71: "<u8",
+    72: "i1",
+    73: ">i2",
+    74: ">i4",
+    75: ">i8",
+    77: "<i2",
+    78: "<i4",
+    79: "<i8",
+    81: ">f4",
+    82: ">f8",
+    85: "<f4",
+    86: "<f8",
+}
+
+
+class Undecodable(Exception):
+    """A frame that is no rosbridge operation."""
+
+
+def binary(value: Any) -> bytes:
+    """uint8[] of a message: bytes from CBOR, base64 text or a list of numbers from JSON."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return base64.b64decode(value)
+    return bytes(value)
+
+
+@dataclass
+class Decoder:
+    """Turns frames into operations; keeps the parts of fragmented ones."""
+
+    _fragments: dict[str, dict[int, str]] = field(default_factory=dict[str, dict[int, str]])
+
+    def decode(self, frame: str | bytes) -> list[Message]:
+        """Operations that are complete with this frame. Raises Undecodable."""
+        operation = self._parse(frame)
+        if operation.get("op") == "fragment":
+            whole = self._collect(operation)
+            return [] if whole is None else self.decode(whole)
+        if operation.get("op") == "png":
+            return self.decode(_unpack_png(operation.get("data", "")))
+        return [operation]
+
+    def reset(self) -> None:
+        """Forget incomplete messages: their connection is gone."""
+        self._fragments.clear()
+
+    @staticmethod
+    def _parse(frame: str | bytes) -> Message:
+        try:
+            operation: Any = _loads_cbor(frame) if isinstance(frame, bytes) else orjson.loads(frame)
+        except Exception as error:
+            raise Undecodable(f"frame of {len(frame)} bytes cannot be decoded: {error}") from error
+        if not isinstance(operation, dict):
+            raise Undecodable(f"frame holds {type(operation).__name__}, not an object")
+        return cast(Message, operation)
+
+    def _collect(self, part: Message) -> str | None:
+        try:
+            key, number, total, data = str(part["id"]), int(part["num"]), int(part["total"]), str(part["data"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise Undecodable(f"fragment without id, num, total or data: {error}") from error
+        if not 0 < total <= MAX_FRAGMENTS or not 0 <= number < total:
+            raise Undecodable(f"fragment {number} of {total} is out of range")
+        parts = self._fragments.setdefault(key, {})
+        parts[number] = data
+        if len(parts) == total:
+            del self._fragments[key]
+            return "".join(parts[i] for i in range(total))
+        while len(self._fragments) > MAX_PENDING_FRAGMENTS:
+            del self._fragments[next(iter(self._fragments))]
+        return None
+
+
+def _loads_cbor(frame: bytes) -> Any:
+    import cbor2
+
+    return cbor2.loads(frame, tag_hook=_typed_array)
+
+
+def _typed_array(_decoder: Any, tag: Any) -> Any:
+    kind = _TYPED_ARRAYS.get(tag.tag)
+    if kind is None or not isinstance(tag.value, bytes):
+        return tag.value
+    return tag.value if kind == "u1" else np.frombuffer(tag.value, kind)
+
+
+def _unpack_png(data: str) -> str:
+    """rosbridge packs the JSON text into the pixels of an RGB image, row by row, padded with newlines
+    (rosbridge_library/internal/pngcompression.py)."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+            return image.tobytes().decode()
+    except Exception as error:
+        raise Undecodable(f"png operation cannot be unpacked: {error}") from error

@@ -1,0 +1,210 @@
+"""One matching set of colour, depth and calibration of a camera, as arrays."""
+
+import asyncio
+import io
+import re
+import struct
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quartet_robot_link._decode import binary
+from quartet_robot_link.clock import stamp_of
+from quartet_robot_link.errors import CameraUnavailable
+from quartet_robot_link.geometry import Matrix
+from quartet_robot_link.link import SENSOR, Message, RobotLink
+
+if TYPE_CHECKING:
+    from quartet_site import Camera
+
+MATCH_S = 0.02
+"""Colour and depth belong together when their stamps are at most this far apart [s]: less than a frame at 30 Hz."""
+KEEP = 8
+
+
+@dataclass(frozen=True)
+class Intrinsics:
+    """Pinhole calibration [pixels] of the rectified image."""
+
+    width: int
+    height: int
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+
+
+@dataclass(frozen=True)
+class CameraSnapshot:
+    """What a camera saw at one moment, and where it was then.
+
+    colour: (H, W, 3) uint8 RGB. depth: (H, W) float32 [m] along the optical axis, aligned to colour; 0 where there is
+    no return. Optical frame: x right, y down, z forward. base_from_camera and map_from_base take points of the right
+    frame into the left one; map_from_base is None where the robot is not localised.
+    """
+
+    camera: str
+    stamp: float
+    frame: str
+    colour: NDArray[np.uint8]
+    depth: NDArray[np.float32]
+    intrinsics: Intrinsics
+    base_from_camera: Matrix
+    map_from_base: Matrix | None
+    jpeg: bytes | None
+    """The colour image as the robot sent it, when that was a JPEG."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Colour, depth and calibration with one stamp, decoded; not yet placed in the robot."""
+
+    stamp: float
+    frame: str
+    colour: NDArray[np.uint8]
+    depth: NDArray[np.float32]
+    intrinsics: Intrinsics
+    jpeg: bytes | None
+
+
+async def capture(link: RobotLink, camera: "Camera", *, timeout_s: float) -> Frames:
+    """The first colour, depth and info that match; subscribes only for this. Raises CameraUnavailable."""
+    wanted = {
+        "colour": (camera.colour_topic, _image_type(camera.colour_topic)),
+        "depth": (camera.depth_topic, _image_type(camera.depth_topic)),
+        "info": (camera.info_topic, "sensor_msgs/msg/CameraInfo"),
+    }
+    seen: dict[str, dict[float, Message]] = {name: {} for name in wanted}
+    changed = asyncio.Event()
+
+    def keep(name: str, message: Message) -> None:
+        seen[name][stamp_of(message)] = message
+        while len(seen[name]) > KEEP:
+            del seen[name][next(iter(seen[name]))]
+        changed.set()
+
+    deadline = time.monotonic() + timeout_s
+    async with AsyncExitStack() as stack:
+        for name, (topic, msg_type) in wanted.items():
+            subscription = link.subscribe(
+                topic,
+                msg_type,
+                qos=SENSOR,
+                compression="cbor",
+                on_message=lambda message, name=name: keep(name, message),
+            )
+            stack.callback(subscription.close)
+        while True:
+            match = _match(seen)
+            if match is not None:
+                break
+            changed.clear()
+            try:
+                await asyncio.wait_for(changed.wait(), deadline - time.monotonic())
+            except TimeoutError:
+                raise CameraUnavailable(_missing(wanted, seen, timeout_s, link)) from None
+    colour, depth, info = match
+    picture = binary(colour["data"])
+    is_jpeg = picture[:2] == b"\xff\xd8"
+    return Frames(
+        stamp=stamp_of(colour),
+        frame=camera.frame,
+        colour=decode_colour(colour),
+        depth=decode_depth(depth),
+        intrinsics=_intrinsics(info),
+        jpeg=picture if is_jpeg else None,
+    )
+
+
+def decode_colour(message: Message) -> NDArray[np.uint8]:
+    """(H, W, 3) RGB of a sensor_msgs CompressedImage (JPEG, PNG) or Image (rgb8, bgr8, rgba8, bgra8, mono8)."""
+    data = binary(message["data"])
+    if "encoding" not in message:
+        from PIL import Image
+
+        with Image.open(io.BytesIO(data)) as image:
+            return np.asarray(image.convert("RGB"))
+    channels = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}.get(message["encoding"])
+    if channels is None:
+        raise CameraUnavailable(
+            f"colour encoding '{message['encoding']}' is not supported; valid: rgb8, bgr8, rgba8, bgra8, mono8"
+        )
+    height, width, step = int(message["height"]), int(message["width"]), int(message["step"])
+    rows = np.frombuffer(data, np.uint8).reshape(height, step)[:, : width * channels].reshape(height, width, channels)
+    if channels == 1:
+        return np.repeat(rows, 3, axis=2)
+    return np.ascontiguousarray(rows[:, :, 2::-1] if message["encoding"].startswith("bgr") else rows[:, :, :3])
+
+
+def decode_depth(message: Message) -> NDArray[np.float32]:
+    """(H, W) metres, 0 for no return, of an Image (16UC1 in mm, 32FC1 in m) or a compressedDepth CompressedImage."""
+    data = binary(message["data"])
+    if "encoding" not in message:
+        return _compressed_depth(str(message.get("format", "")), data)
+    height, width, step = int(message["height"]), int(message["width"]), int(message["step"])
+    encoding = message["encoding"]
+    order = ">" if message.get("is_bigendian") else "<"
+    rows = np.frombuffer(data, np.uint8).reshape(height, step)
+    if encoding in {"16UC1", "mono16"}:
+        raw = np.ascontiguousarray(rows[:, : width * 2]).view(f"{order}u2")
+        return raw.astype(np.float32) / np.float32(1000.0)
+    if encoding == "32FC1":
+        raw = np.ascontiguousarray(rows[:, : width * 4]).view(f"{order}f4").astype(np.float32)
+        return np.where(np.isfinite(raw), raw, np.float32(0))
+    raise CameraUnavailable(f"depth encoding '{encoding}' is not supported; valid: 16UC1, 32FC1, compressedDepth")
+
+
+def _compressed_depth(text: str, data: bytes) -> NDArray[np.float32]:
+    """Header of 12 bytes (format, quantisation a, b), then a 16-bit PNG: ros-perception/image_transport_plugins,
+    compressed_depth_image_transport/codec.cpp."""
+    from PIL import Image
+
+    _, a, b = struct.unpack("<iff", data[:12])
+    with Image.open(io.BytesIO(data[12:])) as image:
+        raw = np.asarray(image).astype(np.float32)
+    if text.startswith("32FC1"):
+        with np.errstate(divide="ignore"):
+            metres = np.where(raw > 0, np.float32(a) / (raw - np.float32(b)), np.float32(0))
+        return metres.astype(np.float32)
+    return raw / np.float32(1000.0)
+
+
+def _image_type(topic: str) -> str:
+    compressed = re.search(r"/compressed(Depth)?$", topic)
+    return "sensor_msgs/msg/CompressedImage" if compressed else "sensor_msgs/msg/Image"
+
+
+def _match(seen: dict[str, dict[float, Message]]) -> tuple[Message, Message, Message] | None:
+    """The newest colour with a depth of the same moment; calibration changes slowly, so any info will do."""
+    if not seen["info"]:
+        return None
+    for stamp in sorted(seen["colour"], reverse=True):
+        near = min(seen["depth"], key=lambda other: abs(other - stamp), default=None)
+        if near is not None and abs(near - stamp) <= MATCH_S:
+            return seen["colour"][stamp], seen["depth"][near], next(reversed(seen["info"].values()))
+    return None
+
+
+def _missing(
+    wanted: dict[str, tuple[str, str]], seen: dict[str, dict[float, Message]], timeout_s: float, link: RobotLink
+) -> str:
+    if not link.connected:
+        return "the connection to the robot's rosbridge is down"
+    silent = [wanted[name][0] for name, messages in seen.items() if not messages]
+    if silent:
+        return f"no message within {timeout_s:g} s on {', '.join(silent)}; check that the camera driver runs"
+    return (
+        f"no colour and depth frame within {MATCH_S * 1000:g} ms of each other in {timeout_s:g} s on "
+        f"{wanted['colour'][0]} and {wanted['depth'][0]}; check that depth is aligned to colour"
+    )
+
+
+def _intrinsics(info: dict[str, Any]) -> Intrinsics:
+    k = [float(value) for value in info.get("k", info.get("K", []))]
+    if len(k) != 9 or k[0] <= 0:
+        raise CameraUnavailable(f"CameraInfo has no usable matrix k: {k}; check the camera's calibration")
+    return Intrinsics(int(info["width"]), int(info["height"]), k[0], k[4], k[2], k[5])

@@ -1,0 +1,170 @@
+"""What a transport to the robot can do; rosbridge is the one that exists."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Literal, Protocol
+
+Message = dict[str, Any]
+"""A ROS message as a dict: field name to value; binary arrays are bytes (CBOR) or base64 text (JSON)."""
+
+
+@dataclass(frozen=True)
+class QoS:
+    """Quality of service of a subscription, as rosbridge takes it."""
+
+    reliability: Literal["reliable", "best_effort"] = "reliable"
+    durability: Literal["volatile", "transient_local"] = "volatile"
+    depth: int = 10
+    history: Literal["keep_last", "keep_all"] = "keep_last"
+
+    def as_message(self) -> Message:
+        """The `qos` field of a rosbridge operation."""
+        return {
+            "history": self.history,
+            "depth": self.depth,
+            "reliability": self.reliability,
+            "durability": self.durability,
+        }
+
+
+SENSOR = QoS(reliability="best_effort", depth=5)
+"""Matches every publisher of sensor data, reliable or not."""
+LATCHED = QoS(durability="transient_local", depth=1)
+"""For topics whose last message is kept for late subscribers."""
+
+
+class GoalStatus(IntEnum):
+    """End states of an action goal (action_msgs/msg/GoalStatus)."""
+
+    SUCCEEDED = 4
+    CANCELED = 5
+    ABORTED = 6
+
+
+@dataclass(frozen=True)
+class GoalResult:
+    """How a goal ended and the action's result message."""
+
+    status: GoalStatus
+    values: Message = field(default_factory=dict[str, Any])
+
+
+class GoalHandle(Protocol):
+    """A goal that was sent."""
+
+    @property
+    def action(self) -> str: ...
+
+    @property
+    def feedback(self) -> Message | None:
+        """The newest feedback message, None before the first."""
+        ...
+
+    @property
+    def done(self) -> bool:
+        """True once the result or an error is there."""
+        ...
+
+    async def result(self) -> GoalResult:
+        """Wait for the end. Raises ActionUnavailable, GoalRejected, RosError or BridgeUnavailable."""
+        ...
+
+    async def cancel(self, timeout_s: float | None = None) -> int:
+        """Ask the robot to cancel; the end comes through `result`. Number of goals that are canceling."""
+        ...
+
+
+class Subscription(Protocol):
+    """Messages of one topic from now on; survives reconnects. Use as an async context manager or close it."""
+
+    @property
+    def topic(self) -> str: ...
+
+    @property
+    def latest(self) -> Message | None:
+        """The newest message, None before the first."""
+        ...
+
+    async def next(self, timeout_s: float) -> Message:
+        """The next unread message (the oldest of those kept). Raises CallTimeout or BridgeUnavailable."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[Message]: ...
+
+    def close(self) -> None:
+        """Unsubscribe. Closing twice does nothing."""
+        ...
+
+    async def __aenter__(self) -> "Subscription": ...
+
+    async def __aexit__(self, *exc: object) -> None: ...
+
+
+class RobotLink(Protocol):
+    """A transport to one robot. Every call has a deadline; nothing but subscriptions outlives a lost connection."""
+
+    @property
+    def connected(self) -> bool: ...
+
+    async def wait_connected(self, timeout_s: float) -> bool:
+        """True once connected, False when `timeout_s` passed first."""
+        ...
+
+    async def call_service(
+        self, service: str, args: Message | None = None, *, timeout_s: float | None = None
+    ) -> Message:
+        """The service's response. `timeout_s` is wall time; None means the robot file's default.
+
+        Raises BridgeUnavailable, CallTimeout, ServiceUnavailable, RosError.
+        """
+        ...
+
+    async def send_goal(
+        self,
+        action: str,
+        action_type: str,
+        args: Message,
+        *,
+        on_feedback: Callable[[Message], None] | None = None,
+    ) -> GoalHandle:
+        """Send a goal and return at once; acceptance or refusal comes through the handle's `result`.
+
+        Raises BridgeUnavailable when there is no connection.
+        """
+        ...
+
+    async def cancel_goals(self, action: str, *, timeout_s: float | None = None) -> int:
+        """Cancel every goal of an action server, whoever sent it; how many are canceling.
+
+        Raises BridgeUnavailable, CallTimeout, ServiceUnavailable, RosError.
+        """
+        ...
+
+    def subscribe(
+        self,
+        topic: str,
+        msg_type: str,
+        *,
+        qos: QoS | None = None,
+        compression: Literal["none", "cbor", "png"] = "none",
+        throttle_ms: int = 0,
+        keep: int = 10,
+        on_message: Callable[[Message], None] | None = None,
+    ) -> Subscription:
+        """Subscribe now, or as soon as there is a connection. `keep`: unread messages kept, the oldest go first."""
+        ...
+
+    def latest(self, topic: str) -> Message | None:
+        """The newest message of a topic that somebody here subscribes to."""
+        ...
+
+    async def publish(self, topic: str, msg_type: str, msg: Message) -> None:
+        """Publish one message. Raises BridgeUnavailable; nothing is kept for later."""
+        ...
+
+    async def probe(self, timeout_s: float = 2.0) -> bool:
+        """True when the robot's side answers a real service call, so that a silent bridge is noticed."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,133 @@
+"""One goal under supervision: a deadline in ROS time, and a cancel that waits for the end."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quartet_robot_link._goal import retrieve
+from quartet_robot_link.clock import RosClock
+from quartet_robot_link.errors import BridgeUnavailable, CallTimeout, LinkError
+from quartet_robot_link.link import GoalHandle, GoalResult, GoalStatus, Message, RobotLink
+
+STALL_S = 20.0
+"""Wall time without progress of a published /clock after which a running goal counts as hung."""
+CANCEL_WAIT_S = 10.0
+"""Wall time within which a canceled goal must have ended."""
+CANCEL_AGAIN_S = 0.25
+"""A cancel that arrives before its goal cancels nothing, so it is asked again until the goal ends."""
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class MotionOutcome:
+    """How a motion ended. Times are ROS time [s]."""
+
+    status: GoalStatus
+    values: Message
+    duration_s: float
+    canceled_because: str | None = None
+    """Who asked for the cancel; None when the robot ended the goal by itself."""
+
+
+class Motion:
+    """A running goal. It goes on being supervised when the caller that waits for it is gone."""
+
+    def __init__(
+        self,
+        link: RobotLink,
+        clock: RosClock,
+        action: str,
+        action_type: str,
+        args: Message,
+        *,
+        limit_s: float,
+        on_feedback: Callable[[Message], None] | None = None,
+        stall_s: float = STALL_S,
+        cancel_wait_s: float = CANCEL_WAIT_S,
+    ) -> None:
+        self.action = action
+        self._link, self._clock = link, clock
+        self._goal = (action, action_type, args, on_feedback)
+        self._limit_s, self._stall_s, self._cancel_wait_s = limit_s, stall_s, cancel_wait_s
+        self._reason: str | None = None
+        self._cancel = asyncio.Event()
+        self._task = asyncio.create_task(self._supervise(), name=f"motion {action}")
+        self._task.add_done_callback(retrieve)
+
+    @property
+    def done(self) -> bool:
+        return self._task.done()
+
+    def cancel(self, reason: str) -> None:
+        """Ask for the end of the motion and return at once; the first reason counts."""
+        if self._reason is None:
+            self._reason = reason
+        self._cancel.set()
+
+    async def outcome(self) -> MotionOutcome:
+        """Wait for the end; giving up the wait leaves the motion running.
+
+        Raises CallTimeout (over the deadline; it was canceled, and the text says whether it came to an end),
+        BridgeUnavailable, ActionUnavailable, GoalRejected, RosError.
+        """
+        return await asyncio.shield(self._task)
+
+    async def ended(self) -> None:
+        """Wait until the robot has ended the goal or nothing more can be learned about it."""
+        await asyncio.wait([self._task])
+
+    async def _supervise(self) -> MotionOutcome:
+        action, action_type, args, on_feedback = self._goal
+        started = self._clock.now()
+        goal = await self._link.send_goal(action, action_type, args, on_feedback=on_feedback)
+        result = asyncio.ensure_future(goal.result())
+        try:
+            while not result.done() and not self._cancel.is_set():
+                self._check_time(started)
+                await _first(result, self._cancel, _POLL_S)
+        except CallTimeout as late:
+            ended = await self._end(goal, result)
+            how = "it was canceled and has ended" if ended else "it was asked to cancel and has not ended"
+            raise CallTimeout(f"{late}; {how}") from None
+        if not result.done() and not await self._end(goal, result):
+            raise CallTimeout(
+                f"{action}: canceled ({self._reason}), but the robot did not end the goal within "
+                f"{self._cancel_wait_s:g} s; use the stop button"
+            )
+        final: GoalResult = await result
+        reason = self._reason if final.status is GoalStatus.CANCELED else None
+        return MotionOutcome(final.status, final.values, max(0.0, self._clock.now() - started), reason)
+
+    def _check_time(self, started: float) -> None:
+        took = self._clock.now() - started
+        if took < 0:
+            return  # a simulation was reset
+        if took > self._limit_s:
+            raise CallTimeout(f"{self.action} did not finish within {self._limit_s:g} s of the robot's time")
+        if self._clock.stalled_s > self._stall_s:
+            raise CallTimeout(f"{self.action}: the robot's clock has not advanced for {self._stall_s:g} s")
+
+    async def _end(self, goal: GoalHandle, result: "asyncio.Future[GoalResult]") -> bool:
+        """Cancel until the goal has ended; False when it does not end in time."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._cancel_wait_s
+        while not result.done() and loop.time() < deadline:
+            try:
+                await goal.cancel(timeout_s=min(2.0, self._cancel_wait_s))
+            except BridgeUnavailable:
+                return False
+            except LinkError:
+                pass  # the robot may be slow to answer while the goal ends all the same
+            await asyncio.wait([result], timeout=CANCEL_AGAIN_S)
+        if not result.done():
+            result.cancel()
+            return False
+        return True
+
+
+async def _first(result: "asyncio.Future[GoalResult]", event: asyncio.Event, timeout_s: float) -> None:
+    waiter = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait([result, waiter], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiter.cancel()

@@ -1,0 +1,131 @@
+"""One robot as the servers use it: its file, the link, its clock, its frames, its cameras."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from quartet_robot_link.bridge import BridgeLink
+from quartet_robot_link.camera import CameraSnapshot, capture
+from quartet_robot_link.clock import RosClock
+from quartet_robot_link.errors import TransformUnavailable
+from quartet_robot_link.geometry import Transform, yaw_of
+from quartet_robot_link.link import SENSOR, Message, RobotLink
+from quartet_robot_link.motion import Motion
+from quartet_robot_link.transforms import TransformBuffer
+from quartet_site import RobotFile
+
+STANDSTILL_M_S = 0.01
+STANDSTILL_RAD_S = 0.01
+"""Below both speeds of /odom the base stands still."""
+
+
+@dataclass(frozen=True)
+class BasePose:
+    """Pose of the base on the floor: x, y [m], yaw [rad] in `frame`, at ROS time `stamp`."""
+
+    x: float
+    y: float
+    yaw: float
+    frame: str
+    stamp: float
+
+
+class Robot:
+    """One robot. Make it with `await Robot.open(file)` inside a running event loop; end it with `await close()`."""
+
+    def __init__(self, file: RobotFile, link: RobotLink) -> None:
+        self.file = file
+        self.link = link
+        self.clock = RosClock(link, file.topics.clock)
+        self.transforms = TransformBuffer(link, self.clock, tf=file.topics.tf, tf_static=file.topics.tf_static)
+
+    @classmethod
+    async def open(cls, file: RobotFile, *, url: str | None = None, wait_s: float = 0.0) -> "Robot":
+        """Connect to `url` (the robot file's when None). Returns after `wait_s` also without a connection."""
+        link = await BridgeLink.open(url or file.bridge.url, call_timeout_s=file.bridge.call_timeout_s, wait_s=wait_s)
+        return cls(file, link)
+
+    async def close(self) -> None:
+        self.clock.close()
+        self.transforms.close()
+        await self.link.close()
+
+    def start_motion(
+        self,
+        action: str,
+        action_type: str,
+        args: Message,
+        *,
+        limit_s: float,
+        on_feedback: Callable[[Message], None] | None = None,
+    ) -> Motion:
+        """Send a goal and supervise it; `limit_s` is ROS time."""
+        return Motion(self.link, self.clock, action, action_type, args, limit_s=limit_s, on_feedback=on_feedback)
+
+    async def transform(
+        self, target: str, source: str, *, stamp: float | None = None, timeout_s: float = 2.0
+    ) -> Transform:
+        """Frame `source` in frame `target`. Raises TransformUnavailable."""
+        return await self.transforms.lookup(target, source, stamp=stamp, timeout_s=timeout_s)
+
+    async def base_pose(self, frame: str | None = None, *, timeout_s: float = 2.0) -> BasePose:
+        """Where the base is in `frame` (None: the map). Raises TransformUnavailable."""
+        frame = frame or self.file.frames.map
+        found = await self.transform(frame, self.file.frames.base, timeout_s=timeout_s)
+        x, y, _ = found.translation
+        return BasePose(x, y, yaw_of(found.matrix), frame, found.stamp)
+
+    async def joint_positions(self, *, timeout_s: float = 2.0) -> dict[str, float]:
+        """Position [rad or m] of every joint in a fresh /joint_states. Raises CallTimeout, BridgeUnavailable."""
+        message = await self.receive(self.file.topics.joint_states, "sensor_msgs/msg/JointState", timeout_s=timeout_s)
+        return dict(zip(message["name"], map(float, message["position"]), strict=True))
+
+    async def receive(self, topic: str, msg_type: str, *, timeout_s: float = 2.0) -> Message:
+        """The next message of a sensor topic, subscribed for this. Raises CallTimeout, BridgeUnavailable."""
+        async with self.link.subscribe(topic, msg_type, qos=SENSOR, keep=1) as subscription:
+            return await subscription.next(timeout_s)
+
+    async def snapshot(self, camera: Literal["front", "arm"], *, timeout_s: float = 5.0) -> CameraSnapshot:
+        """Fresh colour and depth of a camera with the pose it had at that stamp; subscribes only for this.
+
+        Raises CameraUnavailable, TransformUnavailable.
+        """
+        self.transforms.start()  # so that its history covers the stamp
+        frames = await capture(self.link, getattr(self.file.cameras, camera), timeout_s=timeout_s)
+        names = self.file.frames
+        base = await self.transform(names.base, frames.frame, stamp=frames.stamp)
+        try:
+            located = await self.transform(names.map, names.base, stamp=frames.stamp, timeout_s=0.2)
+        except TransformUnavailable:
+            located = None
+        return CameraSnapshot(
+            camera=camera,
+            stamp=frames.stamp,
+            frame=frames.frame,
+            colour=frames.colour,
+            depth=frames.depth,
+            intrinsics=frames.intrinsics,
+            base_from_camera=base.matrix,
+            map_from_base=None if located is None else located.matrix,
+            jpeg=frames.jpeg,
+        )
+
+    async def wait_standstill(self, *, timeout_s: float = 3.0) -> bool:
+        """True once /odom shows that the base stands still; False when it still moves after `timeout_s` (wall time).
+
+        Raises CallTimeout when there is no odometry, BridgeUnavailable.
+        """
+        deadline = time.monotonic() + timeout_s
+        async with self.link.subscribe(
+            self.file.topics.odom, "nav_msgs/msg/Odometry", qos=SENSOR, keep=1
+        ) as subscription:
+            while True:
+                message = await subscription.next(max(0.5, deadline - time.monotonic()))
+                twist = message["twist"]["twist"]
+                speed = math.hypot(twist["linear"]["x"], twist["linear"]["y"])
+                if speed < STANDSTILL_M_S and abs(twist["angular"]["z"]) < STANDSTILL_RAD_S:
+                    return True
+                if time.monotonic() > deadline:
+                    return False

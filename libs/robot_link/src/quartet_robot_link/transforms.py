@@ -1,0 +1,197 @@
+"""Transform buffer over /tf and /tf_static."""
+
+import asyncio
+import bisect
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from quartet_robot_link.clock import RosClock, stamp_of
+from quartet_robot_link.errors import TransformUnavailable
+from quartet_robot_link.geometry import Matrix, Quaternion, Transform, Vector, inverse, matrix, slerp
+from quartet_robot_link.link import LATCHED, Message, QoS, RobotLink, Subscription
+
+HISTORY_S = 10.0
+"""ROS time that is kept, as tf2 does by default."""
+MAX_SAMPLES = 4000
+MAX_AGE_S = 5.0
+"""A moving frame that was not received for this long (wall time) is stale: its publisher or the bridge is silent."""
+EXTRAPOLATE_S = 0.1
+"""A stamp may lie this far beyond what was received [s of ROS time]."""
+TF_QOS = QoS(depth=100)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    stamp: float
+    translation: Vector
+    rotation: Quaternion
+
+
+@dataclass
+class _Edge:
+    """One frame in its parent, over time."""
+
+    parent: str
+    static: bool
+    samples: deque[_Sample] = field(default_factory=lambda: deque[_Sample](maxlen=MAX_SAMPLES))
+    received_at: float = 0.0
+
+    def add(self, sample: _Sample) -> None:
+        self.received_at = time.monotonic()
+        if self.static:
+            self.samples.clear()
+        elif self.samples:
+            newest = self.samples[-1].stamp
+            if sample.stamp < newest - HISTORY_S / 10:
+                self.samples.clear()  # time jumped back: a simulation was reset
+            elif sample.stamp <= newest:
+                if sample.stamp == newest:
+                    self.samples[-1] = sample
+                return
+            while self.samples and self.samples[0].stamp < sample.stamp - HISTORY_S:
+                self.samples.popleft()
+        self.samples.append(sample)
+
+    def covers(self, stamp: float) -> bool:
+        return self.static or stamp <= self.samples[-1].stamp + EXTRAPOLATE_S
+
+    def at(self, stamp: float | None) -> tuple[Matrix, float]:
+        """Child in parent and the stamp of that; None means the newest."""
+        newest = self.samples[-1]
+        if self.static or stamp is None or stamp >= newest.stamp:
+            return matrix(newest.translation, newest.rotation), newest.stamp
+        index = bisect.bisect_left(self.samples, stamp, key=lambda sample: sample.stamp)
+        after = self.samples[index]
+        if index == 0 or after.stamp == stamp:
+            return matrix(after.translation, after.rotation), after.stamp
+        before = self.samples[index - 1]
+        f = (stamp - before.stamp) / (after.stamp - before.stamp)
+        t = (1 - f) * np.array(before.translation) + f * np.array(after.translation)
+        return matrix((t[0], t[1], t[2]), slerp(before.rotation, after.rotation, f)), stamp
+
+
+class TransformBuffer:
+    """Where every frame of the robot is, now and in the last 10 s of ROS time.
+
+    It subscribes at the first look-up, so that a server which needs no transforms does not pay for them.
+    """
+
+    def __init__(self, link: RobotLink, clock: RosClock, *, tf: str = "/tf", tf_static: str = "/tf_static") -> None:
+        self._link, self._clock = link, clock
+        self._topics = (tf, tf_static)
+        self._edges: dict[str, _Edge] = {}
+        self._changed = asyncio.Event()
+        self._subscriptions: list[Subscription] = []
+
+    def start(self) -> None:
+        """Subscribe to /tf and /tf_static; a second call does nothing."""
+        if self._subscriptions:
+            return
+        kind, (tf, tf_static) = "tf2_msgs/msg/TFMessage", self._topics
+        self._subscriptions = [
+            self._link.subscribe(tf, kind, qos=TF_QOS, keep=1, on_message=lambda m: self.add(m, static=False)),
+            self._link.subscribe(tf_static, kind, qos=LATCHED, keep=1, on_message=lambda m: self.add(m, static=True)),
+        ]
+
+    def close(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._subscriptions = []
+
+    def add(self, message: Message, *, static: bool) -> None:
+        """Take in a tf2_msgs/msg/TFMessage."""
+        for item in message["transforms"]:
+            child, parent = _bare(item["child_frame_id"]), _bare(item["header"]["frame_id"])
+            t, r = item["transform"]["translation"], item["transform"]["rotation"]
+            edge = self._edges.get(child)
+            if edge is None or edge.parent != parent or edge.static != static:
+                edge = self._edges[child] = _Edge(parent, static)
+            edge.add(_Sample(stamp_of(item), (t["x"], t["y"], t["z"]), (r["x"], r["y"], r["z"], r["w"])))
+        self._changed.set()
+
+    async def lookup(
+        self,
+        target: str,
+        source: str,
+        *,
+        stamp: float | None = None,
+        timeout_s: float = 2.0,
+        max_age_s: float = MAX_AGE_S,
+    ) -> Transform:
+        """`source` in `target`, at a ROS time or (None) now, i.e. with the newest data of every frame.
+
+        Waits up to `timeout_s` (wall time) for data. Raises TransformUnavailable, which names the missing link.
+        """
+        self.start()
+        deadline = time.monotonic() + timeout_s
+        while True:
+            self._changed.clear()
+            try:
+                return self._lookup(_bare(target), _bare(source), stamp, max_age_s)
+            except TransformUnavailable:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise
+                try:
+                    await asyncio.wait_for(self._changed.wait(), left)
+                except TimeoutError:
+                    continue
+
+    def _lookup(self, target: str, source: str, stamp: float | None, max_age_s: float) -> Transform:
+        up, down = self._chain(source), self._chain(target)
+        common = next((frame for frame in up if frame in down), None)
+        if common is None:
+            raise TransformUnavailable(
+                f"no transform from '{source}' to '{target}': '{source}' is connected up to '{up[-1]}', "
+                f"'{target}' up to '{down[-1]}', and nothing joins '{up[-1]}' and '{down[-1]}'; "
+                f"known frames: {', '.join(self._frames()) or 'none'}"
+            )
+        to_common, stamp_up = self._climb(up[: up.index(common)], stamp, max_age_s)
+        from_common, stamp_down = self._climb(down[: down.index(common)], stamp, max_age_s)
+        stamps = [s for s in (stamp_up, stamp_down) if s is not None]
+        when = stamp if stamp is not None else min(stamps, default=self._clock.now())
+        return Transform(target, source, inverse(from_common) @ to_common, when)
+
+    def _chain(self, frame: str) -> list[str]:
+        """`frame` and its ancestors."""
+        chain = [frame]
+        while (edge := self._edges.get(chain[-1])) is not None and edge.parent not in chain:
+            chain.append(edge.parent)
+        return chain
+
+    def _climb(self, frames: list[str], stamp: float | None, max_age_s: float) -> tuple[Matrix, float | None]:
+        """Product of the edges from the first frame up to the parent of the last, and their oldest stamp."""
+        result: Matrix = np.eye(4)
+        oldest: float | None = None
+        for frame in frames:
+            edge = self._edges[frame]
+            age = time.monotonic() - edge.received_at
+            if not edge.static and age > max_age_s:
+                raise TransformUnavailable(
+                    f"'{edge.parent}' -> '{frame}' was last received {age:.1f} s ago (limit {max_age_s:g} s); "
+                    "check that its publisher and the bridge run"
+                )
+            if stamp is not None and not edge.covers(stamp):
+                raise TransformUnavailable(
+                    f"'{edge.parent}' -> '{frame}' is known up to {edge.samples[-1].stamp:.3f}, asked for {stamp:.3f}"
+                )
+            if stamp is not None and not edge.static and stamp < edge.samples[0].stamp - EXTRAPOLATE_S:
+                raise TransformUnavailable(
+                    f"'{edge.parent}' -> '{frame}' is known from {edge.samples[0].stamp:.3f}, asked for {stamp:.3f}"
+                )
+            step, when = edge.at(stamp)
+            result = step @ result
+            if not edge.static:
+                oldest = when if oldest is None else min(oldest, when)
+        return result, oldest
+
+    def _frames(self) -> list[str]:
+        return sorted({*self._edges, *(edge.parent for edge in self._edges.values())})
+
+
+def _bare(frame: str) -> str:
+    """tf2 knows no leading slash."""
+    return frame.removeprefix("/")
