@@ -1,5 +1,34 @@
 """The `quartet` command."""
 
+import sys
+
+import typer
+
+from quartet_cli._aliases import expand_aliases
+from quartet_cli.commands import bench, demo, grant, run, schema, skills, tasks, up
+from quartet_cli.errors import CliError
+
+app = typer.Typer(
+    name="quartet",
+    help="A team of LLM agents that runs a mobile manipulator from one sentence.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+for module in (run, skills, tasks, schema, up, demo, bench, grant):
+    module.register(app)
+
 
 def main() -> None:
-    pass
+    """Entry point: published spellings are understood, errors are told without a traceback."""
+    sys.argv[1:] = expand_aliases(sys.argv[1:])
+    try:
+        app()
+    except CliError as error:
+        print(f"quartet: {error}", file=sys.stderr)
+        sys.exit(error.status)
+    except BrokenPipeError:
+        # The reader of a pipe has gone, such as `quartet list | head`.
+        sys.stderr.close()
+        sys.exit(1)

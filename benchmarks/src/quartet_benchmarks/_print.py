@@ -1,0 +1,44 @@
+"""The table of a suite."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from quartet_benchmarks._result import BenchResult, Rate, commit, machine
+
+
+def print_result(result: BenchResult, console: Console) -> None:
+    """Headline figures, then the rows."""
+    facts = machine()
+    parameters = ", ".join(f"{name} {value}" for name, value in result.parameters.items())
+    console.print(
+        f"[bold]{result.suite}[/bold]  {parameters}  "
+        f"[dim]{facts['cores']} cores, {facts['memory_gb']} GB, Python {facts['python']}, commit {commit()}[/dim]"
+    )
+    if result.rows:
+        console.print(_rows(result.rows))
+    table = Table("metric", "value", "n", "95 % interval", title=f"{result.suite}: headline figures")
+    for name, value in result.metrics.items():
+        if isinstance(value, Rate):
+            low, high = value.interval
+            table.add_row(name, f"{value.value:.3f}", f"{value.successes}/{value.n}", f"{low:.3f} to {high:.3f}")
+        else:
+            table.add_row(name, f"{value:.4g}", "", "")
+    console.print(table)
+    for note in result.notes:
+        console.print(f"[dim]{note}[/dim]")
+
+
+def _rows(rows: list[dict[str, Any]]) -> Table:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    table = Table(*columns)
+    for row in rows:
+        table.add_row(*(_cell(row.get(name)) for name in columns))
+    return table
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

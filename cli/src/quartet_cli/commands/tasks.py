@@ -1,0 +1,92 @@
+"""`quartet watch|cancel|answer|list`."""
+
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from quartet_cli.api import Api
+from quartet_cli.commands._common import Json, Url, Verbose, make_teller, settings_for
+from quartet_cli.errors import Refused
+from quartet_cli.follow import follow
+from quartet_cli.runs import RunFolder
+from quartet_contracts import State
+
+TASK_ID = typer.Argument(help="The task's id, as `quartet list` shows it.")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("watch")(watch)
+    app.command("cancel")(cancel)
+    app.command("answer")(answer)
+    app.command("list")(list_tasks)
+
+
+def watch(
+    task_id: Annotated[str | None, typer.Argument(help="The task's id; default: the newest task.")] = None,
+    verbose: Verbose = False,
+    json: Json = False,
+    url: Url = None,
+) -> None:
+    """Tell a task from its start and follow it to its end; Ctrl-C leaves and the task goes on."""
+    settings = settings_for(url)
+    with Api(settings.url) as api:
+        if task_id is None:
+            newest = api.tasks(None, 1)
+            if not newest:
+                raise Refused('there is no task yet; start one with: quartet run "..."')
+            task_id = newest[0].task.task_id
+        status = api.task(task_id)
+        folder = RunFolder(settings.runs_folder(), task_id, api)
+        raise typer.Exit(follow(api, status, make_teller(json, verbose), folder, cancel_on_interrupt=False))
+
+
+def cancel(
+    task_id: Annotated[str, TASK_ID],
+    reason: Annotated[str, typer.Option("--reason", help="Written into the journal.")] = "canceled by a person",
+    url: Url = None,
+) -> None:
+    """Cancel a task: the robot halts, what it holds it keeps."""
+    with Api(settings_for(url).url) as api:
+        api.cancel(task_id, reason)
+        print(f"task {task_id}: {api.task(task_id).state}")
+
+
+def answer(
+    task_id: Annotated[str, TASK_ID],
+    text: Annotated[str, typer.Argument(help="The answer to the question that is open.")],
+    url: Url = None,
+) -> None:
+    """Answer a question that the robot has asked."""
+    with Api(settings_for(url).url) as api:
+        api.answer(task_id, text)
+        print(f"task {task_id}: {api.task(task_id).state}")
+
+
+def list_tasks(
+    state: Annotated[State | None, typer.Option("--state", help="Only tasks in this state.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 20,
+    json: Json = False,
+    url: Url = None,
+) -> None:
+    """List the newest tasks."""
+    with Api(settings_for(url).url) as api:
+        found = api.tasks(state, limit)
+    if json:
+        for status in found:
+            print(status.model_dump_json())
+        return
+    table = Table("task", "state", "robot", "age", "sentence", box=None, pad_edge=False)
+    for status in found:
+        age = time.time() - status.task.created_at
+        table.add_row(status.task.task_id, status.state, status.task.robot, _age(age), status.task.sentence)
+    Console(highlight=False).print(table if found else "no tasks")
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"

@@ -1,0 +1,83 @@
+"""`quartet up`: every process on this machine, until Ctrl-C."""
+
+import shutil
+import signal
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from quartet_cli._root import RootNotFound
+from quartet_cli.errors import CannotStart
+from quartet_cli.settings import running_stack, state_folder
+from quartet_cli.stack import Stack, StackError, StackOptions
+from quartet_site import FileProblem
+
+World = Annotated[str, typer.Option("--world", help="A folder of deploy/sites: home or studio.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Where things lie.")]
+Realtime = Annotated[bool, typer.Option("--realtime", help="The simulation keeps to the wall clock.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("up")(up)
+
+
+def start_stack(options: StackOptions, console: Console) -> Stack:
+    """A started stack. Raises CannotStart with what to do."""
+    try:
+        stack = Stack(options)
+        begun = time.monotonic()
+        with console.status("starting Redis, simulation, model gateway, servers and agents"):
+            stack.start()
+    except (StackError, FileProblem, FileNotFoundError, RootNotFound) as error:
+        raise CannotStart(str(error)) from error
+    console.print(f"{len(stack.pids())} processes ready after {time.monotonic() - begun:.1f} s", style="dim")
+    if stack.models:
+        console.print("model: " + ", ".join(f"{name}={value}" for name, value in stack.models.items()))
+    else:
+        console.print(
+            "model: the scripted one (a fixed policy, not an LLM; README says how to use a real one)", style="dim"
+        )
+    return stack
+
+
+def up(
+    world: World = "home",
+    seed: Seed = 0,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Of the orchestrator's HTTP API.")] = 8000,
+    realtime: Realtime = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget the tasks of earlier runs.")] = False,
+) -> None:
+    """Start everything on this machine and keep it running; logs are in .quartet/up/logs."""
+    other = running_stack()
+    if other:
+        raise CannotStart(f"`quartet up` already runs (process {other['pid']}, {other['url']}); end it with Ctrl-C")
+    console = Console(highlight=False)
+    folder = state_folder() / "up"
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    options = StackOptions(state_dir=folder, world=world, seed=seed, realtime=realtime, orchestrator_port=port)
+    signal.signal(signal.SIGTERM, _interrupt)
+    stack = start_stack(options, console)
+    try:
+        console.print(f"robot {stack.robot} in the {world}, orchestrator at {stack.url}, logs in {stack.log_dir}")
+        console.print('now, in another terminal: quartet run "pick up the red coke can and put it on the sofa table"')
+        _watch(stack)
+    except KeyboardInterrupt:
+        console.print("ending")
+    finally:
+        stack.stop()
+
+
+def _watch(stack: Stack) -> None:
+    """Until a process dies (raises CannotStart) or Ctrl-C."""
+    while True:
+        dead = stack.died()
+        if dead:
+            raise CannotStart("\n".join(str(error) for error in dead))
+        time.sleep(0.5)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
