@@ -1,0 +1,142 @@
+"""`python -m quartet_simulation`: the simulated robot behind a rosbridge endpoint."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+
+import orjson
+from pydantic import ValidationError
+
+from quartet_simulation.bridge.faults import FAULTS, Faults
+from quartet_simulation.settings import Settings
+
+BAD_USAGE = 2
+FAILED = 1
+
+
+class StartError(Exception):
+    """The process cannot start; the text tells why and what to do."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run until SIGTERM or SIGINT. Exit status 0 after a clean end, 1 after a failure, 2 for bad usage."""
+    try:
+        settings = Settings(**_arguments(argv))
+    except ValidationError as error:
+        for problem in error.errors():
+            name = ".".join(str(part) for part in problem["loc"])
+            print(f"quartet_simulation: {name}: {problem['msg']} (got {problem['input']!r})", file=sys.stderr)
+        return BAD_USAGE
+    logging.basicConfig(
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    logging.getLogger("websockets").setLevel(logging.WARNING)
+    # Headless unless told otherwise; must be set before MuJoCo is imported.
+    os.environ.setdefault("MUJOCO_GL", "egl")
+    # Short turns keep the event loop responsive while the simulation's thread runs Python code.
+    sys.setswitchinterval(0.0005)
+    try:
+        return asyncio.run(_serve(settings))
+    except StartError as error:
+        print(f"quartet_simulation: {error}", file=sys.stderr)
+        return BAD_USAGE
+
+
+def _arguments(argv: Sequence[str] | None) -> dict[str, object]:
+    parser = argparse.ArgumentParser(prog="python -m quartet_simulation", description=__doc__)
+    parser.add_argument("--world", help="home or studio")
+    parser.add_argument("--seed", type=int, help="placements and noise")
+    parser.add_argument("--scenario", help="a named variation of the world")
+    parser.add_argument("--host", help="address to listen on")
+    parser.add_argument("--port", type=int, help="rosbridge port, 0 = a free one")
+    parser.add_argument("--scoring-port", type=int, help="ground truth port, 0 = a free one")
+    parser.add_argument("--realtime", action="store_true", default=None, help="follow the wall clock")
+    parser.add_argument("--faults", help=f"comma-separated: {', '.join(FAULTS)}")
+    parser.add_argument("--ready-file", help="also write the line with the ports here")
+    parser.add_argument("--max-message-size", type=int, help="larger frames are sent in fragments")
+    parser.add_argument("--check-messages", action="store_true", default=None, help="check outgoing messages (slow)")
+    parser.add_argument("--log-level", help="DEBUG, INFO, WARNING or ERROR")
+    values = vars(parser.parse_args(argv))
+    return {name: value for name, value in values.items() if value is not None}
+
+
+async def _serve(settings: Settings) -> int:
+    from quartet_simulation.bridge.connection import Bridge
+    from quartet_simulation.bridge.server import start_bridge
+    from quartet_simulation.errors import UnknownName
+    from quartet_simulation.ros.robot import Robot
+    from quartet_simulation.scoring import Scoring
+    from quartet_simulation.simulation import Simulation
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    robot = Robot(
+        lambda: Simulation(settings.world, settings.seed, scenario=settings.scenario),
+        settings.realtime,
+        Faults(settings.faults),
+        settings.check_messages,
+    )
+    async with contextlib.AsyncExitStack() as stack:
+        # Ports first: a taken one is told at once, not after the world has been built.
+        bridge_socket = stack.enter_context(_bind("--port", settings.host, settings.port))
+        scoring_socket = stack.enter_context(_bind("--scoring-port", settings.host, settings.scoring_port))
+        stack.push_async_callback(robot.close)
+        try:
+            await robot.start()
+        except UnknownName as error:
+            raise StartError(str(error)) from error
+        bridge = Bridge(robot.graph, robot.faults, settings.max_message_size)
+        await stack.enter_async_context(await start_bridge(bridge, bridge_socket))
+        await stack.enter_async_context(await Scoring(robot).start(scoring_socket))
+        _announce(settings, bridge_socket.getsockname()[1], scoring_socket.getsockname()[1])
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait({stopping, robot.world.failed}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        return FAILED if robot.world.failed.done() else 0
+
+
+def _bind(option: str, host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port))
+    except OSError as error:
+        raise StartError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; end the process that holds it, or choose"
+            f" another port with {option} (0 takes a free one)"
+        ) from error
+
+
+def _announce(settings: Settings, port: int, scoring_port: int) -> None:
+    line = orjson.dumps(
+        {
+            "event": "ready",
+            "url": f"ws://{settings.host}:{port}",
+            "port": port,
+            "scoring_url": f"http://{settings.host}:{scoring_port}",
+            "scoring_port": scoring_port,
+            "world": settings.world,
+            "seed": settings.seed,
+            "pid": os.getpid(),
+        }
+    ).decode()
+    print(line, flush=True)
+    if settings.ready_file is not None:
+        # Renamed into place, so that who waits for the file never reads half of it.
+        draft = settings.ready_file.with_name(settings.ready_file.name + ".part")
+        draft.write_text(line + "\n")
+        draft.replace(settings.ready_file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+"""One rosbridge client: its operations, subscriptions, advertised topics and goals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+
+from quartet_simulation.bridge import qos
+from quartet_simulation.bridge.encoding import to_json
+from quartet_simulation.bridge.faults import Faults
+from quartet_simulation.bridge.outbox import Outbox
+from quartet_simulation.bridge.subscription import Request, Subscription
+from quartet_simulation.ros.actions import GoalHandle, GoalRejected, GoalStatus
+from quartet_simulation.ros.graph import Graph, Service
+from quartet_simulation.ros.types import Message, TypeSupportError, complete, full_name, parts
+
+log = logging.getLogger(__name__)
+
+SERVICE_TIMEOUT_S = 5.0
+ACTION_SERVER_WAIT_S = 1.0
+NODE = "/rosbridge_websocket"
+
+_FIELDS: dict[str, dict[str, tuple[bool, tuple[type, ...]]]] = {
+    "advertise": {"topic": (True, (str,)), "type": (True, (str,)), "latch": (False, (bool,))},
+    "unadvertise": {"topic": (True, (str,))},
+    "publish": {"topic": (True, (str,))},
+    "subscribe": {
+        "topic": (True, (str,)),
+        "type": (False, (str,)),
+        "throttle_rate": (False, (int,)),
+        "queue_length": (False, (int,)),
+        "fragment_size": (False, (int, type(None))),
+        "compression": (False, (str,)),
+        "qos": (False, (dict,)),
+    },
+    "unsubscribe": {"topic": (True, (str,))},
+    "call_service": {"service": (True, (str,)), "timeout": (False, (int, float, type(None)))},
+    "send_action_goal": {"action": (True, (str,)), "action_type": (True, (str,))},
+    "cancel_action_goal": {"action": (True, (str,))},
+    "fragment": {"id": (True, (str, int)), "data": (True, (str,)), "num": (True, (int,)), "total": (True, (int,))},
+}
+"""Fields of each operation: required, and types. What does not fit gets no answer, as on the real bridge."""
+
+
+class Ignored(Exception):
+    """A request that the real bridge does not answer."""
+
+
+class Bridge:
+    """What all connections share: the graph, the faults, and actions that are out of order."""
+
+    def __init__(self, graph: Graph, faults: Faults, max_message_size: int) -> None:
+        self.graph, self.faults, self.max_message_size = graph, faults, max_message_size
+        self.poisoned: set[str] = set()
+        self.seen_actions: set[str] = set()
+
+
+class Connection:
+    """Handles the frames of one client. Its goals go on when it has gone."""
+
+    def __init__(self, bridge: Bridge, outbox: Outbox) -> None:
+        self._bridge, self._graph, self._outbox = bridge, bridge.graph, outbox
+        self._subscriptions: dict[str, tuple[object, Subscription]] = {}
+        self._advertised: list[str] = []
+        self._goals: dict[object, GoalHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._partial: dict[object, dict[int, str]] = {}
+        self._closed = False
+
+    def close(self) -> None:
+        """Forget the client; running goals stay."""
+        self._closed = True
+        for topic, (key, subscription) in self._subscriptions.items():
+            subscription.close()
+            self._graph.unlisten(topic, NODE, key)
+        for topic in self._advertised:
+            self._graph.unadvertise(topic, NODE)
+
+    def handle(self, text: str | bytes) -> None:
+        """One incoming frame. Whatever is wrong with it gets no answer."""
+        if "zombie" in self._bridge.faults:
+            return
+        try:
+            frame = orjson.loads(text)
+            self._dispatch(frame)
+        except (Ignored, TypeSupportError, qos.BadQos, orjson.JSONDecodeError) as error:
+            log.info("ignored a frame: %s", error)
+
+    def _dispatch(self, frame: Any) -> None:
+        op = frame.get("op") if isinstance(frame, dict) else None
+        fields = _FIELDS.get(op) if isinstance(op, str) else None
+        if fields is None:
+            raise Ignored(f"Unknown operation: {op}")
+        for name, (required, types) in fields.items():
+            if name not in frame:
+                if required:
+                    raise Ignored(f"Expected a {name} field but none was found.")
+            elif not isinstance(frame[name], types):
+                raise Ignored(f"Expected field {name} to be one of {types}. Invalid value: {frame[name]}")
+        getattr(self, f"_{op}")(frame)
+
+    def _spawn(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _send(self, frame: Message) -> None:
+        if not self._closed and "zombie" not in self._bridge.faults:
+            self._outbox.put(to_json(frame))
+
+    def _fragment(self, frame: Message) -> None:
+        pieces = self._partial.setdefault(frame["id"], {})
+        pieces[frame["num"]] = frame["data"]
+        if len(pieces) == frame["total"]:
+            del self._partial[frame["id"]]
+            self.handle("".join(pieces[number] for number in sorted(pieces)))
+
+    # --- topics -------------------------------------------------------------------------------------
+    def _advertise(self, frame: Message) -> None:
+        latched = bool(frame.get("latch"))
+        if "qos" in frame:
+            if not isinstance(frame["qos"], dict):
+                raise Ignored("Expected field qos to be an object")
+            latched = latched or qos.parse(frame["qos"]).durability == "transient_local"
+        self._graph.advertise(frame["topic"], frame["type"], NODE, latched)
+        self._advertised.append(frame["topic"])
+
+    def _unadvertise(self, frame: Message) -> None:
+        if frame["topic"] in self._advertised:
+            self._advertised.remove(frame["topic"])
+            self._graph.unadvertise(frame["topic"], NODE)
+
+    def _publish(self, frame: Message) -> None:
+        topic = self._graph.topics.get(frame["topic"])
+        if topic is None:
+            raise Ignored(f"Cannot infer topic type for topic {frame['topic']} as it is not yet advertised")
+        message = complete(topic.type_name, frame.get("msg", {}), self._graph.now)
+        self._graph.publish(topic.name, message)
+
+    def _subscribe(self, frame: Message) -> None:
+        topic, sid = frame["topic"], frame.get("id")
+        profile = qos.parse(frame["qos"]) if "qos" in frame else None
+        type_name = full_name(frame["type"]) if frame.get("type") else None
+        known = self._graph.topics.get(topic)
+        if known is not None and type_name not in (None, known.type_name):
+            raise Ignored(f"{topic} is established as {known.type_name}, not {type_name}")
+        request = Request(
+            frame.get("throttle_rate", 0),
+            profile.depth if profile is not None else frame.get("queue_length", 0),
+            frame.get("fragment_size"),
+            frame.get("compression", "none"),
+        )
+        if topic in self._subscriptions:
+            _, subscription = self._subscriptions[topic]
+            subscription.add(sid, request)
+            if known is not None and known.last is not None:
+                subscription.receive(known.last)
+            return
+        durability = profile.durability if profile is not None else None
+        if durability == "transient_local" and known is not None and known.publishers and not known.latched:
+            # DDS does not match a transient-local reader with a volatile writer: no message ever comes.
+            return
+        subscription = Subscription(self._outbox)
+        subscription.add(sid, request)
+        key = self._graph.listen(topic, type_name, NODE, self._receiver(subscription), latest=durability != "volatile")
+        self._subscriptions[topic] = (key, subscription)
+
+    def _receiver(self, subscription: Subscription) -> Callable[..., None]:
+        def receive(published: Any) -> None:
+            if "zombie" not in self._bridge.faults:
+                subscription.receive(published)
+
+        return receive
+
+    def _unsubscribe(self, frame: Message) -> None:
+        topic = frame["topic"]
+        if topic in self._subscriptions:
+            key, subscription = self._subscriptions[topic]
+            if subscription.remove(frame.get("id")):
+                del self._subscriptions[topic]
+                self._graph.unlisten(topic, NODE, key)
+
+    # --- services -----------------------------------------------------------------------------------
+    def _call_service(self, frame: Message) -> None:
+        self._spawn(self._answer_service(frame))
+
+    async def _answer_service(self, frame: Message) -> None:
+        answer: Message = {"op": "service_response", "service": frame["service"]}
+        try:
+            answer |= {"values": await self._service_result(frame), "result": True}
+        except Exception as error:
+            if not isinstance(error, TypeSupportError | ServiceFailed):
+                log.exception("service %s failed", frame["service"])
+            answer |= {"values": str(error), "result": False}
+        if "id" in frame:
+            answer["id"] = frame["id"]
+        self._send(answer)
+
+    async def _service_result(self, frame: Message) -> Message:
+        name = frame["service"]
+        service = self._graph.services.get(name)
+        if service is None:
+            raise ServiceFailed(f"Service {name} does not exist")
+        request = parts(service.type_name, "srv")[0]
+        args = frame.get("args", {})
+        if isinstance(args, list):
+            args = dict(zip((field.name for field in request.fields), args, strict=False))
+        complete_request = complete(request.name, {} if args is None else args, self._graph.now)
+        timeout = frame.get("timeout")
+        limit = SERVICE_TIMEOUT_S if timeout is None else (timeout or None)
+        work = asyncio.ensure_future(self._serve(service, complete_request))
+        try:
+            return await asyncio.wait_for(asyncio.shield(work), limit)
+        except TimeoutError:
+            work.add_done_callback(lambda task: task.cancelled() or task.exception())
+            raise ServiceFailed("Timeout exceeded while waiting for service response") from None
+
+    async def _serve(self, service: Service, request: Message) -> Message:
+        if "slow_services" in self._bridge.faults:
+            await asyncio.sleep(2.0)
+        return self._graph.response(service, await service.handler(request))
+
+    # --- actions ------------------------------------------------------------------------------------
+    def _send_action_goal(self, frame: Message) -> None:
+        self._spawn(self._answer_goal(frame))
+
+    async def _answer_goal(self, frame: Message) -> None:
+        answer: Message = {"op": "action_result", "action": frame["action"]}
+        identity = {"id": frame["id"]} if "id" in frame else {}
+        try:
+            status, result = await self._goal_result(frame, identity)
+            answer |= {"values": result, "status": int(status), "result": True}
+        except Exception as error:
+            if not isinstance(error, TypeSupportError | GoalFailed):
+                log.exception("a goal of %s failed", frame["action"])
+            answer |= {"values": str(error), "status": int(GoalStatus.UNKNOWN), "result": False}
+        if "silent_action" not in self._bridge.faults:
+            self._send(answer | identity)
+
+    async def _goal_result(self, frame: Message, identity: Message) -> tuple[GoalStatus, Message]:
+        name, bridge = frame["action"], self._bridge
+        type_name = full_name(frame["action_type"], "action")
+        server = self._graph.actions.get(name)
+        unavailable = server is None or name in bridge.poisoned or server.type_name != type_name
+        if server is not None and server.type_name != type_name and "wrong_type_poisons" in bridge.faults:
+            bridge.poisoned.add(name)
+        if "first_goal_unavailable" in bridge.faults and name not in bridge.seen_actions:
+            unavailable = True
+        bridge.seen_actions.add(name)
+        if server is None or unavailable:
+            await asyncio.sleep(ACTION_SERVER_WAIT_S)
+            raise GoalFailed("No action server available")
+        request = complete(server.goal_type, frame.get("args") or {}, self._graph.now)
+
+        def feedback(values: Message) -> None:
+            self._send({"op": "action_feedback", "action": name, "values": values} | identity)
+
+        try:
+            handle, done = server.send(request, feedback if frame.get("feedback") else None)
+        except GoalRejected as error:
+            log.info("%s: goal rejected: %s", name, error)
+            raise GoalFailed("Action goal was rejected") from None
+        goal_id = frame.get("id")
+        if goal_id is not None:
+            self._goals[goal_id] = handle
+        try:
+            return await done
+        finally:
+            self._goals.pop(goal_id, None)
+
+    def _cancel_action_goal(self, frame: Message) -> None:
+        handle = self._goals.get(frame.get("id"))
+        if handle is not None:
+            handle.cancel()
+
+
+class ServiceFailed(Exception):
+    """A service call that ends without the service's answer; the text goes to the client."""
+
+
+class GoalFailed(Exception):
+    """A goal that never ran; the text goes to the client."""

@@ -1,0 +1,35 @@
+"""The websocket endpoint of the bridge."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+
+from quartet_simulation.bridge.connection import Bridge, Connection
+from quartet_simulation.bridge.outbox import Outbox
+
+
+async def start_bridge(bridge: Bridge, listener: socket.socket) -> Server:
+    """Serve on a bound socket; the server closes it."""
+
+    async def serve_client(client: ServerConnection) -> None:
+        outbox = Outbox(client, bridge.max_message_size)
+        connection = Connection(bridge, outbox)
+        sender = asyncio.create_task(outbox.run())
+        try:
+            async for frame in client:
+                connection.handle(frame)
+        except ConnectionClosed:
+            pass
+        finally:
+            connection.close()
+            sender.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await sender
+
+    # Deflating images costs more than the loopback or LAN it would save.
+    return await serve(serve_client, sock=listener, compression=None, max_size=None, ping_interval=20, ping_timeout=60)

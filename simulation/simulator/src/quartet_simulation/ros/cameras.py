@@ -1,0 +1,149 @@
+"""RGB-D cameras: rendered only while somebody subscribes; colour, depth and info of one frame share their stamp."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from quartet_simulation.ros import messages
+from quartet_simulation.ros.graph import Graph, Published
+from quartet_simulation.ros.types import Message
+from quartet_simulation.ros.world import World
+from quartet_simulation.simulation import Simulation
+
+MOVING_PERIOD_S = 0.2
+"""Wall time between two frames of a camera while the world moves."""
+STANDING_PERIOD_S = 0.5
+"""Wall time between repetitions of the frame of a standing world, which is rendered and encoded only once."""
+JPEG_QUALITY = 90
+
+
+@dataclass
+class Camera:
+    """Topics of one camera and its last frame; the frame belongs to the simulation's thread."""
+
+    name: str
+    colour: str
+    depth: str
+    info: str
+    node: str
+    key: tuple[int, float] | None = None
+    rendered_wall: float = float("-inf")
+    sent_wall: float = float("-inf")
+    raw: tuple[np.ndarray, np.ndarray, dict[str, Any], float] | None = None
+    ready: dict[str, Published] = field(default_factory=dict)
+    requested: set[str] = field(default_factory=set)
+
+    @property
+    def topics(self) -> tuple[str, str, str]:
+        return self.colour, self.depth, self.info
+
+
+def camera_topics() -> list[Camera]:
+    """Names as realsense2_camera and image_transport give them."""
+    return [
+        Camera(
+            name,
+            f"/{name}_camera/color/image_raw/compressed",
+            f"/{name}_camera/aligned_depth_to_color/image_raw",
+            f"/{name}_camera/color/camera_info",
+            f"/{name}_camera",
+        )
+        for name in ("front", "arm")
+    ]
+
+
+class Cameras:
+    """Renders in the simulation's thread, encodes in a worker, publishes in the event loop."""
+
+    def __init__(self, world: World, graph: Graph, post: Callable[[Callable[[], None]], None]) -> None:
+        self._world, self._graph, self._post = world, graph, post
+        self._cameras = camera_topics()
+        self._by_topic = {topic: camera for camera in self._cameras for topic in camera.topics}
+        self._worker = ThreadPoolExecutor(1, "image-encoder")
+        for camera in self._cameras:
+            graph.advertise(camera.colour, "sensor_msgs/CompressedImage", camera.node)
+            graph.advertise(camera.depth, "sensor_msgs/Image", camera.node)
+            graph.advertise(camera.info, "sensor_msgs/CameraInfo", camera.node)
+        graph.on_subscribe.append(self._subscribed)
+
+    def close(self) -> None:
+        self._worker.shutdown(wait=True, cancel_futures=True)
+
+    def _subscribed(self, topic: str) -> None:
+        camera = self._by_topic.get(topic)
+        if camera is not None:
+            camera.requested.add(topic)
+            self._world.poke()
+
+    def tick(self, sim: Simulation, moving: bool) -> float | None:
+        """Render what is due. Runs in the simulation's thread."""
+        demand, wanted = self._graph.demand, False
+        for camera in self._cameras:
+            topics = {topic for topic in camera.topics if topic in demand}
+            if not topics:
+                camera.requested.clear()
+                continue
+            wanted = True
+            now = time.monotonic()
+            key = (self._world.revision, sim.time)
+            period = MOVING_PERIOD_S if moving else STANDING_PERIOD_S
+            changed = camera.key != key and not moving
+            if now - camera.sent_wall >= period - 1e-3 or changed:
+                self._send(camera, topics, sim, key, now)
+            elif camera.requested & topics:
+                self._send(camera, camera.requested & topics, sim, key, now)
+        return STANDING_PERIOD_S if wanted else None
+
+    def flush(self, sim: Simulation) -> None:
+        """Nothing: a frame is worth its rendering time only when the world stands or the period is over."""
+
+    def _send(self, camera: Camera, topics: set[str], sim: Simulation, key: tuple[int, float], now: float) -> None:
+        camera.requested -= topics
+        camera.sent_wall = now
+        if camera.key != key or camera.raw is None:
+            rgb, depth = sim.render(camera.name)
+            camera.raw = (rgb, depth, sim.camera_info(camera.name), sim.time)
+            camera.key, camera.ready = key, {}
+        self._worker.submit(self._encode, camera, camera.raw, camera.ready, topics)
+
+    def _encode(
+        self,
+        camera: Camera,
+        raw: tuple[np.ndarray, np.ndarray, dict[str, Any], float],
+        ready: dict[str, Published],
+        topics: set[str],
+    ) -> None:
+        rgb, depth, info, at = raw
+        stamp_ns = round(at * 1e9)
+        for topic in topics - ready.keys():
+            type_name = self._graph.topics[topic].type_name
+            message: Message
+            if topic == camera.colour:
+                message = messages.compressed_image(at, info["frame"], jpeg(rgb))
+            elif topic == camera.depth:
+                message = messages.depth_image(at, info["frame"], depth)
+            else:
+                message = messages.camera_info(at, info)
+            ready[topic] = Published(topic, type_name, message, stamp_ns)
+        self._post(lambda: self._publish([ready[topic] for topic in topics]))
+
+    def _publish(self, batch: list[Published]) -> None:
+        for published in batch:
+            topic = self._graph.topics.get(published.topic)
+            if topic is not None:
+                self._graph.forward(topic, published)
+
+
+def jpeg(rgb: np.ndarray) -> bytes:
+    """JPEG of an RGB image (uint8, HxWx3)."""
+    buffer = io.BytesIO()
+    Image.fromarray(rgb).save(buffer, "jpeg", quality=JPEG_QUALITY)
+    return buffer.getvalue()

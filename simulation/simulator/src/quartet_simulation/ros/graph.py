@@ -1,0 +1,175 @@
+"""The ROS graph of the simulated robot: topics, services and action servers by name.
+
+Everything here belongs to the event loop; `demand` alone may be read by any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from quartet_simulation.ros.actions import ActionServer
+from quartet_simulation.ros.types import Message, TypeSupportError, check, full_name, parts
+
+Handler = Callable[[Message], Awaitable[Message]]
+
+
+@dataclass
+class Published:
+    """One published message with its encodings, which its subscribers share."""
+
+    topic: str
+    type_name: str
+    message: Message
+    stamp_ns: int
+    frames: dict[str, bytes] = field(default_factory=dict)
+
+
+Listener = Callable[[Published], None]
+
+
+class GraphError(TypeSupportError):
+    """A name or type that does not fit what is in the graph."""
+
+
+@dataclass
+class Topic:
+    """A topic. `latched` topics hand their last message to late subscribers (transient local)."""
+
+    name: str
+    type_name: str
+    latched: bool = False
+    publishers: list[str] = field(default_factory=list)
+    listeners: dict[object, Listener] = field(default_factory=dict)
+    subscribers: list[str] = field(default_factory=list)
+    last: Published | None = None
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service: the handler gets a complete request and returns a complete response."""
+
+    name: str
+    type_name: str
+    node: str
+    handler: Handler
+
+
+class Graph:
+    """Topics, services and actions, and the parameters of the nodes.
+
+    `clock` gives world time [ns]; with `checked` every outgoing message is compared with its definition.
+    """
+
+    def __init__(self, clock: Callable[[], int], checked: bool = False) -> None:
+        self.clock = clock
+        self.checked = checked
+        self.topics: dict[str, Topic] = {}
+        self.services: dict[str, Service] = {}
+        self.actions: dict[str, ActionServer] = {}
+        self.parameters: dict[str, dict[str, Any]] = {}
+        self.demand: frozenset[str] = frozenset()
+        self.on_subscribe: list[Callable[[str], None]] = []
+
+    def now(self) -> Message:
+        """World time as builtin_interfaces/Time."""
+        seconds, nanoseconds = divmod(self.clock(), 1_000_000_000)
+        return {"sec": seconds, "nanosec": nanoseconds}
+
+    # --- topics -----------------------------------------------------------------------------------
+    def advertise(self, name: str, type_name: str, node: str, latched: bool = False) -> Topic:
+        """Add a publisher. Raises UnknownType, or GraphError if the topic has another type."""
+        topic = self._topic(name, type_name)
+        topic.latched = topic.latched or latched
+        topic.publishers.append(node)
+        return topic
+
+    def unadvertise(self, name: str, node: str) -> None:
+        topic = self.topics.get(name)
+        if topic is not None and node in topic.publishers:
+            topic.publishers.remove(node)
+            self._drop_unused(topic)
+
+    def publish(self, name: str, message: Message) -> None:
+        """Hand a complete message to all listeners of an advertised topic."""
+        topic = self.topics[name]
+        self.forward(topic, Published(name, topic.type_name, message, self.clock()))
+
+    def forward(self, topic: Topic, published: Published) -> None:
+        """Hand on a message; one that is repeated keeps its encodings."""
+        if self.checked:
+            check(topic.type_name, published.message)
+        if topic.latched:
+            topic.last = published
+        for listener in list(topic.listeners.values()):
+            listener(published)
+
+    def listen(self, name: str, type_name: str | None, node: str, listener: Listener, latest: bool = True) -> object:
+        """Subscribe; returns the key for `unlisten`. With `latest` a latched message is handed over at once.
+
+        Raises UnknownType, or GraphError for a type conflict or an unknown topic without a type.
+        """
+        if type_name is None and name not in self.topics:
+            raise GraphError(f"Cannot infer topic type for topic {name} as it is not yet advertised")
+        topic = self._topic(name, type_name or self.topics[name].type_name)
+        key = object()
+        topic.listeners[key] = listener
+        topic.subscribers.append(node)
+        self._update_demand()
+        if latest and topic.last is not None:
+            listener(topic.last)
+        for notify in self.on_subscribe:
+            notify(name)
+        return key
+
+    def unlisten(self, name: str, node: str, key: object) -> None:
+        topic = self.topics.get(name)
+        if topic is None or topic.listeners.pop(key, None) is None:
+            return
+        topic.subscribers.remove(node)
+        self._update_demand()
+        self._drop_unused(topic)
+
+    def _topic(self, name: str, type_name: str) -> Topic:
+        full = full_name(type_name)
+        topic = self.topics.get(name)
+        if topic is None:
+            topic = self.topics[name] = Topic(name, full)
+        elif topic.type_name != full:
+            raise GraphError(f"Tried to use topic {name} as {full}, but it is already established as {topic.type_name}")
+        return topic
+
+    def _drop_unused(self, topic: Topic) -> None:
+        if not topic.publishers and not topic.listeners:
+            del self.topics[topic.name]
+
+    def _update_demand(self) -> None:
+        self.demand = frozenset(name for name, topic in self.topics.items() if topic.listeners)
+
+    # --- services and actions ---------------------------------------------------------------------
+    def serve(self, name: str, type_name: str, node: str, handler: Handler) -> None:
+        """Add a service."""
+        self.services[name] = Service(name, full_name(type_name, "srv"), node, handler)
+
+    def response(self, service: Service, message: Message) -> Message:
+        if self.checked:
+            check(parts(service.type_name, "srv")[1].name, message)
+        return message
+
+    def add_action(self, server: ActionServer) -> None:
+        """Add an action server with its cancel service and status topic."""
+        self.actions[server.name] = server
+        self.serve(f"{server.name}/_action/cancel_goal", "action_msgs/CancelGoal", server.node, server.handle_cancel)
+        status = self.advertise(
+            f"{server.name}/_action/status", "action_msgs/GoalStatusArray", server.node, latched=True
+        )
+        server.on_status = lambda message: self.publish(status.name, message)
+
+    def nodes(self) -> list[str]:
+        """All node names."""
+        names = {"/rosbridge_websocket", "/rosapi"}
+        names |= {node for topic in self.topics.values() for node in (*topic.publishers, *topic.subscribers)}
+        names |= {service.node for service in self.services.values()}
+        names |= {action.node for action in self.actions.values()}
+        return sorted(names)

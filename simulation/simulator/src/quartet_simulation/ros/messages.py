@@ -1,0 +1,216 @@
+"""Builds ROS messages from what the simulated sensors give; one function per topic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from quartet_simulation.ros.types import Message
+
+Transform = tuple[str, str, list[float], list[float]]
+"""parent, child, translation [m], quaternion xyzw"""
+
+HOLDING_FORCE_N = 5.0
+HOLDING_WIDTH_M = 0.008
+BATTERY_LIFE_S = 4 * 3600.0
+
+
+def stamp(time_s: float) -> Message:
+    """Seconds as builtin_interfaces/Time or Duration."""
+    seconds, nanoseconds = divmod(round(time_s * 1e9), 1_000_000_000)
+    return {"sec": seconds, "nanosec": nanoseconds}
+
+
+def seconds(message: Message) -> float:
+    """builtin_interfaces/Time or Duration as seconds."""
+    return float(message["sec"]) + message["nanosec"] * 1e-9
+
+
+def header(time_s: float, frame: str) -> Message:
+    return {"stamp": stamp(time_s), "frame_id": frame}
+
+
+def vector(values: Iterable[float]) -> Message:
+    x, y, z = values
+    return {"x": float(x), "y": float(y), "z": float(z)}
+
+
+def quaternion(values: Iterable[float]) -> Message:
+    x, y, z, w = values
+    return {"x": float(x), "y": float(y), "z": float(z), "w": float(w)}
+
+
+def yaw_quaternion(yaw: float) -> Message:
+    return {"x": 0.0, "y": 0.0, "z": math.sin(yaw / 2), "w": math.cos(yaw / 2)}
+
+
+def yaw_of(message: Message) -> float:
+    """Heading of a quaternion about z [rad]."""
+    x, y, z, w = (message[axis] for axis in "xyzw")
+    return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def planar_pose(x: float, y: float, yaw: float) -> Message:
+    return {"position": vector((x, y, 0.0)), "orientation": yaw_quaternion(yaw)}
+
+
+def tf(time_s: float, transforms: Iterable[Transform]) -> Message:
+    return {
+        "transforms": [
+            {
+                "header": header(time_s, parent),
+                "child_frame_id": child,
+                "transform": {"translation": vector(translation), "rotation": quaternion(rotation)},
+            }
+            for parent, child, translation, rotation in transforms
+        ]
+    }
+
+
+def odometry(time_s: float, odom: dict[str, Any]) -> Message:
+    vx, vy, wz = odom["twist"]
+    return {
+        "header": header(time_s, "odom"),
+        "child_frame_id": "base_footprint",
+        "pose": {"pose": planar_pose(*odom["pose"]), "covariance": _planar_covariance(0.01, 0.01)},
+        "twist": {
+            "twist": {"linear": vector((vx, vy, 0.0)), "angular": vector((0.0, 0.0, wz))},
+            "covariance": _planar_covariance(0.005, 0.005),
+        },
+    }
+
+
+def localisation(time_s: float, transforms: Iterable[Transform]) -> Message:
+    """/amcl_pose: base_footprint in map, from map -> odom -> base_footprint."""
+    by_child = {child: (parent, move, turn) for parent, child, move, turn in transforms}
+    x = y = yaw = 0.0
+    for child in ("odom", "base_footprint"):
+        _, move, turn = by_child[child]
+        cos, sin = math.cos(yaw), math.sin(yaw)
+        x, y = x + cos * move[0] - sin * move[1], y + sin * move[0] + cos * move[1]
+        yaw += yaw_of(dict(zip("xyzw", turn, strict=True)))
+    return {
+        "header": header(time_s, "map"),
+        "pose": {"pose": planar_pose(x, y, yaw), "covariance": _planar_covariance(0.02, 0.01)},
+    }
+
+
+def _planar_covariance(position_m: float, yaw_rad: float) -> list[float]:
+    covariance = [0.0] * 36
+    covariance[0] = covariance[7] = position_m**2
+    covariance[35] = yaw_rad**2
+    return covariance
+
+
+def scan(time_s: float, values: dict[str, Any]) -> Message:
+    return {
+        "header": header(time_s, values["frame"]),
+        "angle_min": float(values["angle_min"]),
+        "angle_max": float(values["angle_max"]),
+        "angle_increment": float(values["angle_increment"]),
+        "time_increment": 0.0,
+        "scan_time": 0.1,
+        "range_min": float(values["range_min"]),
+        "range_max": float(values["range_max"]),
+        "ranges": np.ascontiguousarray(values["ranges"], dtype=np.float32),
+        "intensities": [],
+    }
+
+
+def joint_states(time_s: float, values: dict[str, list[Any]]) -> Message:
+    return {
+        "header": header(time_s, ""),
+        "name": list(values["name"]),
+        **{key: [float(value) for value in values[key]] for key in ("position", "velocity", "effort")},
+    }
+
+
+def occupancy_grid(time_s: float, grid: dict[str, Any]) -> Message:
+    height, width = grid["data"].shape
+    x, y = grid["origin"]
+    return {
+        "header": header(time_s, "map"),
+        "info": {
+            "map_load_time": stamp(time_s),
+            "resolution": float(grid["resolution"]),
+            "width": int(width),
+            "height": int(height),
+            "origin": planar_pose(float(x), float(y), 0.0),
+        },
+        "data": np.ascontiguousarray(grid["data"], dtype=np.int8).ravel(),
+    }
+
+
+def gripper_status(state: dict[str, float]) -> Message:
+    """moving, holding, empty or open, judged by width and force alone, as a driver does."""
+    if state["moving"]:
+        status = "moving"
+    elif state["width"] <= HOLDING_WIDTH_M:
+        status = "empty"
+    elif abs(state["effort"]) >= HOLDING_FORCE_N and state["command"] > state["position"]:
+        status = "holding"
+    else:
+        status = "open"
+    return {"data": status}
+
+
+def battery(time_s: float) -> Message:
+    left = max(0.0, 1.0 - time_s / BATTERY_LIFE_S)
+    return {
+        "header": header(time_s, ""),
+        "voltage": 44.0 + 8.0 * left,
+        "temperature": 25.0,
+        "current": -6.0,
+        "charge": 15.0 * left,
+        "capacity": 15.0,
+        "design_capacity": 15.0,
+        "percentage": left,
+        "power_supply_status": 2,
+        "power_supply_health": 1,
+        "power_supply_technology": 2,
+        "present": True,
+        "cell_voltage": [],
+        "cell_temperature": [],
+        "location": "base",
+        "serial_number": "",
+    }
+
+
+def camera_info(time_s: float, info: dict[str, Any]) -> Message:
+    fx, fy, cx, cy = (float(info[key]) for key in ("fx", "fy", "cx", "cy"))
+    return {
+        "header": header(time_s, info["frame"]),
+        "height": int(info["height"]),
+        "width": int(info["width"]),
+        "distortion_model": "plumb_bob",
+        "d": [0.0] * 5,
+        "k": [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
+        "r": [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        "p": [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+        "binning_x": 0,
+        "binning_y": 0,
+        "roi": {"x_offset": 0, "y_offset": 0, "height": 0, "width": 0, "do_rectify": False},
+    }
+
+
+def compressed_image(time_s: float, frame: str, jpeg: bytes) -> Message:
+    return {"header": header(time_s, frame), "format": "rgb8; jpeg compressed bgr8", "data": jpeg}
+
+
+def depth_image(time_s: float, frame: str, depth_m: np.ndarray) -> Message:
+    """16UC1 [mm]; 0 where there is no return."""
+    height, width = depth_m.shape
+    millimetres = np.nan_to_num(depth_m * 1000.0 + 0.5, nan=0.0, posinf=0.0, neginf=0.0)
+    data = np.where(millimetres < 65535.0, millimetres, 0.0).astype("<u2").tobytes()
+    return {
+        "header": header(time_s, frame),
+        "height": height,
+        "width": width,
+        "encoding": "16UC1",
+        "is_bigendian": 0,
+        "step": width * 2,
+        "data": data,
+    }

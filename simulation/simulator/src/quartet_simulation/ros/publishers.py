@@ -1,0 +1,160 @@
+"""Periodic topics: at their rate of world time, never faster than the wall-clock cap, slowly in a standing world."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quartet_simulation.ros import messages
+from quartet_simulation.ros.graph import Graph
+from quartet_simulation.ros.types import Message
+from quartet_simulation.ros.world import World
+from quartet_simulation.simulation import Simulation
+
+WALL_PERIOD_S = 0.02
+"""No topic is published more often than this, however fast the world runs."""
+STANDING_PERIOD_S = 0.2
+"""Wall time between repetitions while the world stands still."""
+
+
+@dataclass
+class Periodic:
+    """One periodic topic; its schedule belongs to the simulation's thread."""
+
+    topic: str
+    type_name: str
+    node: str
+    period_s: float
+    build: Callable[[Simulation], Message]
+    before_results: bool = False
+    """Sent afresh before a goal's result, so that who reads after a result sees the world after it."""
+    published_at: float = -1.0
+    published_wall: float = float("-inf")
+    fresh: bool = False
+
+
+def periodic_topics() -> list[Periodic]:
+    """What a robot with Nav2, ros2_control and a localisation publishes, with usual rates."""
+
+    def localise(sim: Simulation) -> Message:
+        return messages.localisation(sim.time, sim.transforms())
+
+    return [
+        Periodic(
+            "/clock",
+            "rosgraph_msgs/Clock",
+            "/clock_server",
+            0.01,
+            lambda sim: {"clock": messages.stamp(sim.time)},
+            True,
+        ),
+        Periodic(
+            "/tf",
+            "tf2_msgs/TFMessage",
+            "/robot_state_publisher",
+            0.02,
+            lambda sim: messages.tf(sim.time, sim.transforms()),
+            True,
+        ),
+        Periodic(
+            "/joint_states",
+            "sensor_msgs/JointState",
+            "/joint_state_broadcaster",
+            0.02,
+            lambda sim: messages.joint_states(sim.time, sim.joint_states()),
+            True,
+        ),
+        Periodic(
+            "/odom",
+            "nav_msgs/Odometry",
+            "/base_controller",
+            0.02,
+            lambda sim: messages.odometry(sim.time, sim.odometry()),
+            True,
+        ),
+        Periodic("/amcl_pose", "geometry_msgs/PoseWithCovarianceStamped", "/amcl", 0.5, localise, True),
+        Periodic(
+            "/scan",
+            "sensor_msgs/LaserScan",
+            "/laser",
+            0.1,
+            lambda sim: messages.scan(sim.time, sim.scan()),
+            True,
+        ),
+        Periodic(
+            "/battery_state",
+            "sensor_msgs/BatteryState",
+            "/battery",
+            1.0,
+            lambda sim: messages.battery(sim.time),
+        ),
+    ]
+
+
+class Publishers:
+    """Publishes periodic topics that somebody subscribes to, and latched topics when their value changes."""
+
+    def __init__(self, world: World, graph: Graph, post: Callable[[Callable[[], None]], None]) -> None:
+        self._world, self._graph, self._post = world, graph, post
+        self._periodic = {item.topic: item for item in periodic_topics()}
+        self._latched: dict[str, Message] = {}
+        self._revision = -1
+        for item in self._periodic.values():
+            graph.advertise(item.topic, item.type_name, item.node)
+        graph.advertise("/tf_static", "tf2_msgs/TFMessage", "/robot_state_publisher", latched=True)
+        graph.advertise("/map", "nav_msgs/OccupancyGrid", "/map_server", latched=True)
+        graph.advertise("/gripper/status", "std_msgs/String", "/robotiq_gripper_driver", latched=True)
+        graph.on_subscribe.append(self._subscribed)
+
+    def _subscribed(self, topic: str) -> None:
+        if topic in self._periodic:
+            self._periodic[topic].fresh = True
+            self._world.poke()
+
+    def tick(self, sim: Simulation, moving: bool) -> float | None:
+        """Publish what is due. Runs in the simulation's thread."""
+        now, demand = time.monotonic(), self._graph.demand
+        batch: list[tuple[str, Message]] = []
+        self._publish_latched(sim, batch)
+        wanted = [item for topic, item in self._periodic.items() if topic in demand]
+        for item in wanted:
+            since = now - item.published_wall
+            due = item.fresh or (
+                sim.time - item.published_at >= item.period_s - 1e-9 and since >= WALL_PERIOD_S
+                if moving
+                else since >= STANDING_PERIOD_S - 1e-3
+            )
+            if due or sim.time < item.published_at:
+                self._build(item, sim, now, batch)
+        self._send(batch)
+        return STANDING_PERIOD_S if wanted else None
+
+    def flush(self, sim: Simulation) -> None:
+        """Publish the state after a motion. Runs in the simulation's thread."""
+        now, demand = time.monotonic(), self._graph.demand
+        batch: list[tuple[str, Message]] = []
+        self._publish_latched(sim, batch)
+        for topic, item in self._periodic.items():
+            if topic in demand and item.before_results and item.published_at != sim.time:
+                self._build(item, sim, now, batch)
+        self._send(batch)
+
+    def _publish_latched(self, sim: Simulation, batch: list[tuple[str, Message]]) -> None:
+        if self._revision != self._world.revision:
+            self._revision = self._world.revision
+            batch.append(("/tf_static", messages.tf(sim.time, sim.static_transforms())))
+            batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid())))
+        status = messages.gripper_status(sim.gripper_state())
+        if self._latched.get("/gripper/status") != status:
+            self._latched["/gripper/status"] = status
+            batch.append(("/gripper/status", status))
+
+    def _build(self, item: Periodic, sim: Simulation, now: float, batch: list[tuple[str, Message]]) -> None:
+        item.fresh = False
+        item.published_at, item.published_wall = sim.time, now
+        batch.append((item.topic, item.build(sim)))
+
+    def _send(self, batch: list[tuple[str, Message]]) -> None:
+        if batch:
+            self._post(lambda: [self._graph.publish(topic, message) for topic, message in batch] and None)

@@ -1,0 +1,64 @@
+"""Puts the robot together: the simulation's thread, the graph and every node on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from quartet_simulation.bridge.faults import Faults
+from quartet_simulation.guard import RobotGuard
+from quartet_simulation.ros.cameras import Cameras
+from quartet_simulation.ros.graph import Graph
+from quartet_simulation.ros.gripper import Gripper
+from quartet_simulation.ros.moveit import MoveIt
+from quartet_simulation.ros.navigation import LIFECYCLE_NODES, Navigation
+from quartet_simulation.ros.parameters import Parameters
+from quartet_simulation.ros.publishers import Publishers
+from quartet_simulation.ros.rosapi import RosApi
+from quartet_simulation.ros.velocity import VelocityInput
+from quartet_simulation.ros.world import World
+from quartet_simulation.simulation import Simulation
+
+
+class Robot:
+    """The robot with all its nodes; `graph` is what a bridge shows of it."""
+
+    def __init__(
+        self,
+        make: Callable[[], Simulation],
+        realtime: bool = False,
+        faults: Faults | None = None,
+        checked: bool = False,
+    ) -> None:
+        self.faults = faults or Faults()
+        self.world = World(make, realtime)
+        self.graph = Graph(lambda: round(self.world.time * 1e9), checked)
+        self._cameras: Cameras | None = None
+        self._moveit: MoveIt | None = None
+
+    async def start(self) -> None:
+        """Build the world and put the nodes on the graph. Raises what the simulation raises."""
+        await self.world.start()
+        loop, graph, world = asyncio.get_running_loop(), self.graph, self.world
+
+        def post(function: Callable[[], None]) -> None:
+            loop.call_soon_threadsafe(function)
+
+        self.guard = RobotGuard(world, graph)
+        Navigation(world, graph, self.guard.accept)
+        Gripper(world, graph, self.guard.accept)
+        self._moveit = MoveIt(world, graph, self.guard.accept)
+        VelocityInput(world, graph)
+        Parameters(graph, [*(f"/{node}" for node in LIFECYCLE_NODES), "/move_group", "/robot_guard"])
+        RosApi(graph, self.faults)
+        self._cameras = Cameras(world, graph, post)
+        world.observers = [Publishers(world, graph, post), self._cameras]
+        world.poke()
+
+    async def close(self) -> None:
+        """End the simulation's thread and the workers."""
+        await self.world.close()
+        if self._cameras is not None:
+            self._cameras.close()
+        if self._moveit is not None:
+            self._moveit.close()
