@@ -1,0 +1,137 @@
+"""The named things of a site and what a person's words mean among them."""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from quartet_perception.colour import COLOUR_WORDS, words_of_sample
+from quartet_perception.errors import UnknownObject
+from quartet_site import SiteFile, normalise
+from quartet_site.site import Appearance
+
+Kind = Literal["object", "surface", "container"]
+
+_NEUTRAL = frozenset("dark light bright small big large little old new other one some my your this that please".split())
+_STOP = frozenset("the a an of in on at to from with and for by its".split())
+# Words that people use for the same everyday thing; the site file's own aliases come first.
+_SYNONYMS = (
+    ("can", "tin"),
+    ("coke", "cola", "soda"),
+    ("bin", "trash", "garbage", "rubbish", "waste", "wastebasket"),
+    ("cup", "mug"),
+    ("sofa", "couch"),
+    ("nightstand", "bedside"),
+    ("wood", "wooden"),
+    ("grey", "gray", "silver"),
+    ("purple", "violet"),
+)
+_FLOOR = frozenset({"floor", "ground"})
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something with a name: an object to pick, a surface or a container."""
+
+    name: str
+    kind: Kind
+    appearance: Appearance
+    aliases: tuple[str, ...] = ()
+    area: str | None = None
+    outline: tuple[tuple[float, float], ...] | None = None
+    """Corners of its area, map frame [m]."""
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All words of its names and colours, with their synonyms."""
+        words = {w for name in (self.name, *self.aliases) for w in _tokens(name)}
+        for colour in self.appearance.colours:
+            words |= words_of_sample(colour) if colour.startswith("#") else {colour}
+        return frozenset(_with_synonyms(words))
+
+
+class Catalogue:
+    """Everything that site.yaml names."""
+
+    def __init__(self, things: list[Thing]) -> None:
+        self.things = things
+        self._vocabulary = frozenset(w for t in things for w in t.words)
+
+    @classmethod
+    def of_site(cls, site: SiteFile) -> "Catalogue":
+        """The catalogue of a site file."""
+        outlines = {a.name: tuple(a.outline) for a in site.areas}
+        things = [Thing(o.name, "object", o.appearance, tuple(o.aliases)) for o in site.objects]
+        for kind, places in (("surface", site.surfaces), ("container", site.containers)):
+            things += [
+                Thing(p.name, kind, p.appearance, tuple(p.aliases), p.area, outlines.get(p.area))  # type: ignore[arg-type]
+                for p in places
+            ]
+        return cls(things)
+
+    def match(self, prompt: str, kinds: tuple[Kind, ...] = ("object", "surface", "container")) -> list[Thing]:
+        """What `prompt` means: several things when it is ambiguous ("can" where there are two).
+
+        An exact name or alias wins; otherwise the last noun must be known, no colour may be contradicted and at
+        least half of the words must fit. Raises UnknownObject with the catalogue's names.
+        """
+        wanted = normalise(prompt)
+        candidates = [t for t in self.things if t.kind in kinds]
+        exact = [t for t in candidates if wanted == t.name]
+        exact = exact or [t for t in candidates if wanted in t.aliases]
+        if exact:
+            return exact
+        tokens = [self._spelled(t) for t in _tokens(wanted)]
+        scored = [(self._fit(tokens, t), t) for t in candidates]
+        best = max((s for s, _ in scored), default=0.0)
+        if best <= 0:
+            raise UnknownObject(self._unknown(prompt, candidates))
+        return [t for s, t in scored if s >= best - 1e-9]
+
+    def _fit(self, tokens: list[str], thing: Thing) -> float:
+        content = [t for t in tokens if t not in _NEUTRAL]
+        nouns = [t for t in content if t not in COLOUR_WORDS]
+        colours = [t for t in content if t in COLOUR_WORDS]
+        words = thing.words
+        if any(c not in words for c in colours if c in self._vocabulary or c in COLOUR_WORDS):
+            return 0.0
+        if not nouns or nouns[-1] not in words:
+            return 0.0
+        known = sum(n in words for n in nouns)
+        # A word that fits another thing of the catalogue says that this is not the one ("apple bowl" is no apple).
+        foreign = sum(n not in words and n in self._vocabulary for n in nouns)
+        if 2 * known < len(nouns) or foreign:
+            return 0.0
+        own = _with_synonyms(set(_tokens(thing.name)))
+        closeness = len(own.intersection(content)) / max(len(_tokens(thing.name)), 1)
+        return known / len(nouns) + 0.01 * min(closeness, 1.0)
+
+    def _spelled(self, word: str) -> str:
+        """`word`, or the catalogue's word that it is a slip or plural of."""
+        if word in self._vocabulary or word in COLOUR_WORDS or word in _NEUTRAL:
+            return word
+        if word.endswith("s") and word[:-1] in self._vocabulary:
+            return word[:-1]
+        if len(word) < 5:
+            return word
+        close = difflib.get_close_matches(word, sorted(self._vocabulary), n=1, cutoff=0.84)
+        return close[0] if close else word
+
+    @staticmethod
+    def _unknown(prompt: str, candidates: list[Thing]) -> str:
+        names = ", ".join(t.name for t in candidates)
+        return f"nothing here is called {prompt[:80]!r}; this site's catalogue has: {names}. Ask for one of these names."
+
+
+def is_floor(prompt: str) -> bool:
+    """Whether a place name means the floor."""
+    words = set(_tokens(normalise(prompt)))
+    return bool(words & _FLOOR) and not words & {"lamp", "mat", "cushion"}
+
+
+def _tokens(text: str) -> list[str]:
+    return [w for w in re.findall(r"[a-z0-9]+", text.lower().replace("'s", "").replace("s'", "s")) if w not in _STOP]
+
+
+def _with_synonyms(words: set[str]) -> set[str]:
+    return words | {s for group in _SYNONYMS if words.intersection(group) for s in group}

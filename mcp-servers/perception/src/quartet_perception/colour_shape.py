@@ -1,0 +1,311 @@
+"""The default segmenter: named things by colour, shape and metric size."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from quartet_perception import fit
+from quartet_perception.catalogue import Catalogue, Thing
+from quartet_perception.colour import membership_table, quantised, white_balance
+from quartet_perception.segmenter import Found, register
+from quartet_perception.solids import Placed, Solid
+from quartet_perception.supports import Supports, find_supports
+from quartet_perception.surfaces import find_surface
+from quartet_perception.view import Mask, View, depth_noise
+
+_MEMBER = 0.4
+"""Membership from which a pixel counts as having a colour."""
+_MIN_PIXELS = 16
+_RANGE_M = 6.0
+_ACCEPT = 0.55
+"""Least agreement of a fit; below it the thing is taken as absent."""
+_MIN_VISIBLE = 0.22
+_IN_GRIPPER_M = 0.10
+
+
+@dataclass
+class _Picture:
+    """What is computed once per view."""
+
+    view: View
+    index: NDArray[np.int32]
+    supports: Supports
+    solidity: Mask
+    """Pixels with depth that lie on no support and on no depth edge."""
+    members: dict[tuple[str, ...], NDArray[np.float32]]
+    blobs: dict[tuple[str, ...], list["_Blob"]]
+
+    def member(self, colours: Sequence[str]) -> NDArray[np.float32]:
+        key = tuple(colours)
+        if key not in self.members:
+            self.members[key] = membership_table(key)[self.index]
+        return self.members[key]
+
+
+@dataclass(frozen=True)
+class _Blob:
+    """A connected region of one palette."""
+
+    box: tuple[slice, slice]
+    region: Mask
+    """Full-size mask."""
+    points: NDArray[np.float32]
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+    range_m: float
+    support: float
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    thing: Thing
+    placed: Placed
+    judgement: fit.Judgement
+    support: float | None
+
+
+@register("colour_shape")
+class ColourShapeSegmenter:
+    """Names what it finds by comparing every hypothesis of the catalogue, so that a red cup is not a red can.
+
+    Regions of a thing's colours that stand on a support are cut out; every object of the catalogue that has such
+    colours and fits in size is placed there and judged by what the camera should have seen (analysis by synthesis).
+    The best explanation gives the region its name; only then is it compared with what was asked for.
+    """
+
+    free_text = False
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._heights = [t.appearance.size_m[2] for t in catalogue.things if t.kind == "surface"]
+        for thing in catalogue.things:
+            membership_table(tuple(thing.appearance.colours))
+
+    def segment(self, view: View, prompts: Sequence[str]) -> list[Found]:
+        """All instances of the prompted things, best first. Raises UnknownObject."""
+        wanted: list[Thing] = []
+        for prompt in prompts:
+            wanted += [t for t in self._catalogue.match(prompt) if t not in wanted]
+        return self.find(view, wanted)
+
+    def find(self, view: View, wanted: Sequence[Thing]) -> list[Found]:
+        """All instances of `wanted`, best first."""
+        picture = self._prepare(view)
+        found = [f for t in wanted if t.kind == "surface" for f in self._surfaces(picture, t)]
+        found += self._solids(picture, [t for t in wanted if t.kind != "surface"])
+        return sorted(found, key=lambda f: -f.score)
+
+    def _prepare(self, view: View) -> _Picture:
+        index = quantised(view.rgb, white_balance(view.rgb))
+        supports = find_supports(view, self._heights)
+        depth = np.where(view.valid, view.depth, np.float32(0))
+        solidity = view.valid & ~supports.mask & (depth < _RANGE_M) & (view.points[..., 2] < 2.0)
+        jump = 0.012 + 0.012 * depth
+        right = np.abs(depth[:, 1:] - depth[:, :-1]) > jump[:, 1:]
+        down = np.abs(depth[1:] - depth[:-1]) > jump[1:]
+        # The farther pixel of an edge is dropped: it is the one that mixes two things.
+        solidity[:, 1:] &= ~(right & (depth[:, 1:] > depth[:, :-1]))
+        solidity[:, :-1] &= ~(right & (depth[:, 1:] < depth[:, :-1]))
+        solidity[1:] &= ~(down & (depth[1:] > depth[:-1]))
+        solidity[:-1] &= ~(down & (depth[1:] < depth[:-1]))
+        return _Picture(view, index, supports, solidity, {}, {})
+
+    # --- objects and containers -----------------------------------------------------------------------
+    def _solids(self, picture: _Picture, wanted: list[Thing]) -> list[Found]:
+        fitted: list[_Fitted] = []
+        for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
+            targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
+            for blob in self._blobs(picture, colours):
+                fitted += self._explain(picture, blob, targets)
+        return [self._found(picture.view, f) for f in _without_overlap(fitted) if f.thing in wanted]
+
+    def _blobs(self, picture: _Picture, colours: tuple[str, ...]) -> list[_Blob]:
+        if colours in picture.blobs:
+            return picture.blobs[colours]
+        view = picture.view
+        mask = (picture.member(colours) > _MEMBER) & picture.solidity
+        labels, count = ndimage.label(mask)
+        blobs: list[_Blob] = []
+        if count:
+            sizes = np.bincount(labels.ravel(), minlength=count + 1)
+            boxes = ndimage.find_objects(labels)
+            for label in np.argsort(sizes[1:])[::-1][:40] + 1:
+                if sizes[label] < _MIN_PIXELS:
+                    break
+                blob = self._blob(picture, labels, int(label), boxes[label - 1])
+                if blob is not None:
+                    blobs.append(blob)
+        del view
+        picture.blobs[colours] = blobs
+        return blobs
+
+    def _blob(
+        self, picture: _Picture, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]
+    ) -> _Blob | None:
+        inner = labels[box] == label
+        core = ndimage.binary_erosion(inner)
+        sure = core if core.sum() >= 30 else inner
+        points = picture.view.points[box][sure]
+        low, high = np.percentile(points, 2, axis=0), np.percentile(points, 98, axis=0)
+        region = np.zeros(labels.shape, dtype=bool)
+        region[box] = inner
+        middle = points[:, :2].mean(axis=0)
+        range_m = float(np.median(picture.view.depth[box][sure]))
+        slack = 0.02 + 2 * depth_noise(range_m)
+        support = picture.supports.under(float(middle[0]), float(middle[1]), float(low[2]) + slack)
+        return _Blob(box, region, points, low, high, range_m, support)
+
+    def _explain(self, picture: _Picture, blob: _Blob, targets: list[Thing]) -> list[_Fitted]:
+        """The best explanations of a region, one after the other where it holds several things."""
+        if not any(self._could_be(blob, t) for t in targets):
+            return []
+        explained: list[_Fitted] = []
+        region, points = blob.region, blob.points
+        for _ in range(3):
+            best: _Fitted | None = None
+            for thing in self._rivals(picture, blob, targets):
+                candidate = self._fit(picture, blob, region, points, thing)
+                if candidate and (best is None or _merit(candidate) > _merit(best)):
+                    best = candidate
+            if best is None:
+                break
+            explained.append(best)
+            rest = region & ~_grown(best, region.shape)
+            if rest.sum() < max(_MIN_PIXELS, 0.25 * blob.region.sum()) or best.judgement.explained > 0.8:
+                break
+            region = rest
+            points = picture.view.points[region]
+        return explained
+
+    def _rivals(self, picture: _Picture, blob: _Blob, targets: list[Thing]) -> list[Thing]:
+        """Targets and every other object whose colours this region has about as much."""
+        rivals = list(targets)
+        rows, cols = blob.box
+        inner = blob.region[blob.box]
+        for thing in self._catalogue.things:
+            if thing.kind == "surface" or thing in rivals or not self._could_be(blob, thing):
+                continue
+            if float(picture.member(thing.appearance.colours)[rows, cols][inner].mean()) > 0.4:
+                rivals.append(thing)
+        return rivals
+
+    @staticmethod
+    def _could_be(blob: _Blob, thing: Thing) -> bool:
+        """Cheap look at the size: nothing larger than the thing, and not wholly above it."""
+        extent = blob.high - blob.low
+        largest = float(np.linalg.norm(thing.appearance.size_m))
+        slack = 0.02 + 4 * depth_noise(blob.range_m)
+        if thing.kind == "container":
+            slack += 0.05
+        return float(max(extent[0], extent[1])) < 2.2 * largest + slack and float(extent[2]) < largest + slack
+
+    def _fit(
+        self, picture: _Picture, blob: _Blob, region: Mask, points: NDArray[np.float32], thing: Thing
+    ) -> _Fitted | None:
+        member = picture.member(thing.appearance.colours)
+        best: _Fitted | None = None
+        top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))
+        for solid in solids_of(thing):
+            height = solid.size[2]
+            slack = 0.012 + 3 * depth_noise(blob.range_m)
+            standing = top - blob.support
+            heights = []
+            if standing < height + slack:
+                heights.append(blob.support)
+            if bottom - blob.support > 0.02 + slack:
+                heights += [bottom, top - height] if abs(top - bottom - height) > 0.01 else [top - height]
+            for z in heights:
+                for placed in fit.fit_pose(solid, points, z, picture.view.origin):
+                    judgement = fit.judge(picture.view, placed, region, member)
+                    candidate = _Fitted(thing, placed, judgement, blob.support if z == blob.support else None)
+                    if best is None or _merit(candidate) > _merit(best):
+                        best = candidate
+        return best
+
+    def _found(self, view: View, fitted: _Fitted) -> Found:
+        mask, box = _full_mask(fitted, view.shape)
+        visible = fitted.judgement.visible
+        score = fitted.judgement.score * min(1.0, 0.75 + visible / 3)
+        held = False
+        if view.tool_in_base is not None:
+            tip = view.tool_in_base[:3, 3] + view.tool_in_base[:3, 2] * 0.14
+            held = float(np.linalg.norm(fitted.placed.centre - tip)) < _IN_GRIPPER_M
+        return Found(
+            fitted.thing.name,
+            float(np.clip(score, 0, 1)),
+            box,
+            mask,
+            thing=fitted.thing,
+            solid=fitted.placed,
+            support_z=fitted.support,
+            visible=visible,
+            in_gripper=held,
+        )
+
+    # --- surfaces ---------------------------------------------------------------------------------------
+    def _surfaces(self, picture: _Picture, thing: Thing) -> list[Found]:
+        return find_surface(picture.view, picture.supports, picture.member(thing.appearance.colours), thing)
+
+
+def solids_of(thing: Thing) -> list[Solid]:
+    """The solids that a thing may look like, upright first, then fallen over."""
+    x, y, h = thing.appearance.size_m
+    match thing.appearance.shape:
+        case "sphere":
+            return [Solid("sphere", (h, h, h))]
+        case "cylinder":
+            r = (x + y) / 2
+            return [Solid("cylinder", (r, r, h)), Solid("cylinder", (h, r, r), lying=True)]
+        case "bowl":
+            r = (x + y) / 2
+            return [Solid("cylinder", (r, r, h), hollow=True)]
+        case "container":
+            solids = [Solid("box", (x, y, h), hollow=True)]
+            return [*solids, Solid("cylinder", (x, y, h), hollow=True)] if abs(x - y) < 0.02 else solids
+        case _:
+            return [Solid("box", size) for size in dict.fromkeys([(x, y, h), (x, h, y), (y, h, x)])]
+
+
+def _merit(fitted: _Fitted) -> float:
+    """For comparing explanations of the same region: agreement, and how much of the region is explained."""
+    j = fitted.judgement
+    floating = 0.06 if fitted.support is None else 0.0
+    fallen = 0.04 if fitted.placed.solid.size[2] != fitted.thing.appearance.size_m[2] else 0.0
+    return j.score * (0.6 + 0.4 * j.explained) * min(1.0, 0.6 + j.visible) - floating - fallen
+
+
+def _without_overlap(fitted: list[_Fitted]) -> list[_Fitted]:
+    """Good enough ones only, and of several in the same place the best."""
+    kept: list[_Fitted] = []
+    for candidate in sorted(fitted, key=_merit, reverse=True):
+        j = candidate.judgement
+        if j.score < _ACCEPT or j.visible < _MIN_VISIBLE or j.pixels < _MIN_PIXELS:
+            continue
+        near = min(candidate.placed.solid.size) * 0.5
+        if all(np.linalg.norm(candidate.placed.centre - k.placed.centre) > near for k in kept):
+            kept.append(candidate)
+    return kept
+
+
+def _full_mask(fitted: _Fitted, shape: tuple[int, int]) -> tuple[Mask, tuple[float, float, float, float]]:
+    """The judged pixels in the full picture, and their box."""
+    u0, v0, u1, v1 = fitted.judgement.box
+    small = fitted.judgement.mask
+    stride = max(1, round((u1 - u0) / max(small.shape[1], 1)))
+    big = np.repeat(np.repeat(small, stride, axis=0), stride, axis=1)[: v1 - v0, : u1 - u0]
+    mask = np.zeros(shape, dtype=bool)
+    top, left = max(v0, 0), max(u0, 0)
+    bottom, right = min(v0 + big.shape[0], shape[0]), min(u0 + big.shape[1], shape[1])
+    if bottom > top and right > left:
+        mask[top:bottom, left:right] = big[top - v0 : bottom - v0, left - u0 : right - u0]
+    rows, cols = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if len(rows) == 0:
+        return mask, (0.0, 0.0, 0.0, 0.0)
+    return mask, (float(cols[0]), float(rows[0]), float(cols[-1] + 1), float(rows[-1] + 1))
+
+
+def _grown(fitted: _Fitted, shape: tuple[int, int]) -> Mask:
+    return ndimage.binary_dilation(_full_mask(fitted, shape)[0], iterations=3)

@@ -1,0 +1,53 @@
+"""Errors of the perception server.
+
+PerceptionError          each carries the code of the tool's answer
+├── UnknownObject        the catalogue has no such name
+├── NothingFound         the named thing is not in the picture
+├── TooFewPoints         seen, but its depth is missing or too sparse
+├── NotAPlace            neither a surface, a container nor the floor
+├── NoFreeSpace          the place is seen, but nothing fits there
+├── CameraUnavailable    no picture came
+├── BadImage             a picture came that cannot be used
+└── BadParameters        an argument out of its range
+"""
+
+from quartet_contracts.tools.common_codes import CommonCode
+from quartet_contracts.tools.perception import PerceptionCode
+
+
+class PerceptionError(Exception):
+    """Base; `code` is what the caller of the tool reads."""
+
+    code: str = CommonCode.UNKNOWN
+
+
+class UnknownObject(PerceptionError):
+    code = PerceptionCode.UNKNOWN_OBJECT
+
+
+class NothingFound(PerceptionError):
+    code = PerceptionCode.NO_OBJECTS_FOUND
+
+
+class TooFewPoints(PerceptionError):
+    code = PerceptionCode.TOO_FEW_POINTS
+
+
+class NotAPlace(PerceptionError):
+    code = PerceptionCode.NOT_A_PLACE
+
+
+class NoFreeSpace(PerceptionError):
+    code = PerceptionCode.NO_FREE_SPACE
+
+
+class CameraUnavailable(PerceptionError):
+    code = PerceptionCode.CAMERA_UNAVAILABLE
+
+
+class BadImage(PerceptionError):
+    code = PerceptionCode.CAMERA_UNAVAILABLE
+
+
+class BadParameters(PerceptionError):
+    code = CommonCode.INVALID_PARAMETERS

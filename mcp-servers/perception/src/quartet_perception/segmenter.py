@@ -1,0 +1,70 @@
+"""What finds named things in a picture, and the registry of the ways to do it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quartet_perception.catalogue import Catalogue, Thing
+from quartet_perception.solids import Placed
+from quartet_perception.view import View
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing in one picture.
+
+    label: its name in the catalogue, or the prompt where a segmenter takes free text.
+    score: 0 to 1. box_xyxy: pixels. mask: HxW bool.
+    solid: the fitted shape in the base frame, where the segmenter knows one; geometry falls back to the points.
+    """
+
+    label: str
+    score: float
+    box_xyxy: tuple[float, float, float, float]
+    mask: NDArray[np.bool_]
+    thing: Thing | None = None
+    solid: Placed | None = None
+    support_z: float | None = None
+    """Height of what it stands on, base frame [m]."""
+    visible: float = 1.0
+    """Part of its outline that is in view and not covered by something nearer."""
+    in_gripper: bool = field(default=False)
+
+
+class Segmenter(Protocol):
+    """Finds named things. Implementations hold no state between calls and are safe to call from any thread."""
+
+    free_text: bool
+    """Whether prompts outside of the catalogue are understood."""
+
+    def segment(self, view: View, prompts: Sequence[str]) -> list[Found]:
+        """All instances of all prompts, best first. Raises UnknownObject."""
+        ...
+
+
+Factory = Callable[[Catalogue], Segmenter]
+_REGISTRY: dict[str, Factory] = {}
+
+
+def register(name: str) -> Callable[[Factory], Factory]:
+    """Class decorator: makes a segmenter available by name."""
+
+    def add(factory: Factory) -> Factory:
+        _REGISTRY[name] = factory
+        return factory
+
+    return add
+
+
+def create_segmenter(name: str, catalogue: Catalogue) -> Segmenter:
+    """The segmenter of that name. Raises ValueError with the valid names."""
+    if name not in _REGISTRY:
+        raise ValueError(f"segmenter '{name}' is not known; valid: {', '.join(sorted(_REGISTRY))}")
+    return _REGISTRY[name](catalogue)
+
+
+def segmenter_names() -> list[str]:
+    return sorted(_REGISTRY)

@@ -1,0 +1,154 @@
+"""Simple solids standing in the base frame: distance to their surface, and what a camera would see of them."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Primitive = Literal["box", "cylinder", "sphere"]
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A primitive of known size, standing upright unless `lying`.
+
+    size: extent along its own x, along its own y, and height [m], as it stands.
+    hollow: open at the top, so that a ray into it ends anywhere inside (bowls, bins, baskets).
+    lying: a cylinder on its side, its axis along its own x.
+    """
+
+    primitive: Primitive
+    size: tuple[float, float, float]
+    hollow: bool = False
+    lying: bool = False
+
+    @property
+    def round(self) -> bool:
+        """Whether it looks the same at every yaw."""
+        return self.primitive == "sphere" or (self.primitive == "cylinder" and not self.lying)
+
+    def place(self, x: float, y: float, z: float, yaw: float = 0.0) -> "Placed":
+        """This solid with the middle of its underside at (x, y, z)."""
+        return Placed(self, float(x), float(y), float(z), float(yaw))
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A solid at a pose: (x, y) of its middle, z of its underside [m], yaw [rad], base frame."""
+
+    solid: Solid
+    x: float
+    y: float
+    z: float
+    yaw: float = 0.0
+
+    @property
+    def height(self) -> float:
+        return self.solid.size[2]
+
+    @property
+    def top(self) -> float:
+        return self.z + self.height
+
+    @property
+    def centre(self) -> Array:
+        return np.array([self.x, self.y, self.z + self.height / 2])
+
+    def moved(self, dx: float, dy: float, dyaw: float = 0.0, dz: float = 0.0) -> "Placed":
+        return replace(self, x=self.x + dx, y=self.y + dy, z=self.z + dz, yaw=self.yaw + dyaw)
+
+    @cached_property
+    def footprint(self) -> Array:
+        """Nx2 corners of its outline on the floor, in order."""
+        sx, sy, _ = self.solid.size
+        if self.solid.round:
+            angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+            return np.stack([self.x + sx / 2 * np.cos(angles), self.y + sy / 2 * np.sin(angles)], axis=1)
+        c, s = np.cos(self.yaw), np.sin(self.yaw)
+        corners = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * (sx / 2, sy / 2)
+        return corners @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Gravity-aligned box: minimum and maximum corner."""
+        outline = self.footprint
+        return np.array([*outline.min(axis=0), self.z]), np.array([*outline.max(axis=0), self.top])
+
+    def corners(self) -> Array:
+        """Points of its hull, for finding it in a picture."""
+        outline = self.footprint
+        return np.concatenate([np.column_stack([outline, np.full(len(outline), z)]) for z in (self.z, self.top)])
+
+    def distances(self, points: NDArray[np.floating]) -> Array:
+        """N signed distances of Nx3 points to its surface, negative inside."""
+        return signed_distances(self.solid, np.asarray(points), np.array([[self.x, self.y, self.yaw]]), self.z)[0]
+
+    def intersect(self, origin: NDArray[np.floating], rays: NDArray[np.floating]) -> tuple[Array, Array]:
+        """Where rays (Nx3, any length) from `origin` enter and leave it, in lengths of the ray; inf for a miss."""
+        c, s = np.cos(self.yaw), np.sin(self.yaw)
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        start = (np.asarray(origin, dtype=np.float64) - self.centre) @ turn
+        rays = np.asarray(rays, dtype=np.float64) @ turn
+        if self.solid.lying:
+            start, rays = start[[1, 2, 0]], rays[:, [1, 2, 0]]
+        sx, sy, sz = self.solid.size
+        if self.solid.primitive == "box":
+            return _hit_box(start, rays, np.array([sx, sy, sz]) / 2)
+        if self.solid.primitive == "sphere":
+            return _hit_quadric(start, rays, sz / 2, None)
+        if self.solid.lying:
+            return _hit_quadric(start, rays, sz / 2, sx / 2)
+        return _hit_quadric(start, rays, (sx + sy) / 4, sz / 2)
+
+
+def signed_distances(solid: Solid, points: Array, poses: Array, z: float) -> Array:
+    """SxN distances of N points to `solid` at S poses (x, y, yaw), its underside at `z`."""
+    dx = points[None, :, 0] - poses[:, 0, None]
+    dy = points[None, :, 1] - poses[:, 1, None]
+    sx, sy, sz = solid.size
+    up = points[None, :, 2] - (z + sz / 2)
+    if solid.primitive == "sphere":
+        return np.sqrt(dx * dx + dy * dy + up * up) - sz / 2
+    if solid.primitive == "cylinder" and not solid.lying:
+        return _rounded(np.hypot(dx, dy) - (sx + sy) / 4, np.abs(up) - sz / 2)
+    c, s = np.cos(poses[:, 2, None]), np.sin(poses[:, 2, None])
+    along, across = c * dx + s * dy, c * dy - s * dx
+    if solid.lying:
+        return _rounded(np.hypot(across, up) - sz / 2, np.abs(along) - sx / 2)
+    qx, qy, qz = np.abs(along) - sx / 2, np.abs(across) - sy / 2, np.broadcast_to(np.abs(up) - sz / 2, along.shape)
+    outside = np.sqrt(np.maximum(qx, 0) ** 2 + np.maximum(qy, 0) ** 2 + np.maximum(qz, 0) ** 2)
+    return outside + np.minimum(np.maximum(np.maximum(qx, qy), qz), 0)
+
+
+def _rounded(a: Array, b: Array) -> Array:
+    return np.sqrt(np.maximum(a, 0) ** 2 + np.maximum(b, 0) ** 2) + np.minimum(np.maximum(a, b), 0)
+
+
+def _hit_box(start: Array, rays: Array, half: Array) -> tuple[Array, Array]:
+    inverse = 1.0 / np.where(np.abs(rays) < 1e-9, 1e-9, rays)
+    a, b = (-half - start) * inverse, (half - start) * inverse
+    return _interval(np.minimum(a, b).max(axis=1), np.maximum(a, b).min(axis=1))
+
+
+def _hit_quadric(start: Array, rays: Array, radius: float, half: float | None) -> tuple[Array, Array]:
+    """A sphere, or with `half` an upright cylinder of that half height."""
+    axes = slice(0, 3 if half is None else 2)
+    a = np.maximum((rays[:, axes] ** 2).sum(axis=1), 1e-12)
+    b = rays[:, axes] @ start[axes]
+    root = b * b - a * ((start[axes] ** 2).sum() - radius * radius)
+    spread = np.sqrt(np.maximum(root, 0))
+    enter, leave = (-b - spread) / a, (-b + spread) / a
+    if half is not None:
+        inverse = 1.0 / np.where(np.abs(rays[:, 2]) < 1e-9, 1e-9, rays[:, 2])
+        one, two = (-half - start[2]) * inverse, (half - start[2]) * inverse
+        enter, leave = np.maximum(enter, np.minimum(one, two)), np.minimum(leave, np.maximum(one, two))
+    enter, leave = _interval(enter, leave)
+    return np.where(root < 0, np.inf, enter), np.where(root < 0, np.inf, leave)
+
+
+def _interval(enter: Array, leave: Array) -> tuple[Array, Array]:
+    miss = (leave < enter) | (leave < 0)
+    return np.where(miss, np.inf, np.maximum(enter, 0)), np.where(miss, np.inf, leave)

@@ -1,0 +1,91 @@
+"""Finds a named surface: a plane at its height, of its colour, no larger than it, in its area."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quartet_perception.catalogue import Thing
+from quartet_perception.segmenter import Found
+from quartet_perception.supports import Plane, Supports
+from quartet_perception.view import View
+
+_HEIGHT_TOLERANCE_M = 0.03
+_MIN_COLOUR = 0.35
+_MIN_AREA_M2 = 0.02
+_AREA_MARGIN_M = 0.6
+"""How far outside of its area a surface may be seen: localisation error and surfaces along the walls."""
+
+
+def find_surface(view: View, supports: Supports, member: NDArray[np.float32], thing: Thing) -> list[Found]:
+    """The surfaces of a view that may be `thing`, best first; parts of one top are joined."""
+    x, y, height = thing.appearance.size_m
+    length, width = max(x, y), min(x, y)
+    coarse = member[::2, ::2]
+    groups: list[list[Plane]] = []
+    for plane in supports.planes:
+        if abs(plane.z - height) > _HEIGHT_TOLERANCE_M or not _in_area(view, plane, thing):
+            continue
+        if float(coarse[plane.mask].mean()) < _MIN_COLOUR:
+            continue
+        near = next((g for g in groups if _joined(g, plane, length)), None)
+        if near is None:
+            groups.append([plane])
+        else:
+            near.append(plane)
+    found = []
+    for group in groups:
+        mask = np.any([p.mask for p in group], axis=0)
+        area = sum(p.area for p in group)
+        points = view.points[::2, ::2][mask][:, :2]
+        long, short = _extents(points)
+        if area < _MIN_AREA_M2 or long > 1.15 * length + 0.12 or short > 1.2 * width + 0.12:
+            continue
+        colour = float(np.clip(1.15 * coarse[mask].mean(), 0, 1))
+        seen = min(1.0, area / (0.25 * length * width))
+        full = np.repeat(np.repeat(mask, 2, axis=0), 2, axis=1)[: view.shape[0], : view.shape[1]] & view.valid
+        rows, cols = np.flatnonzero(full.any(axis=1)), np.flatnonzero(full.any(axis=0))
+        box = (float(cols[0]), float(rows[0]), float(cols[-1] + 1), float(rows[-1] + 1))
+        z = float(np.average([p.z for p in group], weights=[p.area for p in group]))
+        found.append(
+            Found(thing.name, colour * (0.5 + 0.5 * seen), box, full, thing=thing, support_z=z, visible=seen)
+        )
+    return sorted(found, key=lambda f: -f.score)
+
+
+def _joined(group: list[Plane], plane: Plane, length: float) -> bool:
+    low = np.min([p.low for p in [*group, plane]], axis=0)
+    high = np.max([p.high for p in [*group, plane]], axis=0)
+    return float(np.linalg.norm(high - low)) < 1.5 * length
+
+
+def _extents(points: NDArray[np.float32]) -> tuple[float, float]:
+    """Long and short side of the smallest rectangle around the points (5 degree steps)."""
+    best = (np.inf, 0.0, 0.0)
+    sample = points[:: max(1, len(points) // 600)]
+    for angle in np.arange(0, 90, 5):
+        c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+        turned = sample @ np.array([[c, -s], [s, c]], dtype=np.float32)
+        a, b = np.percentile(turned, 99, axis=0) - np.percentile(turned, 1, axis=0)
+        if a * b < best[0]:
+            best = (float(a * b), float(max(a, b)), float(min(a, b)))
+    return best[1], best[2]
+
+
+def _in_area(view: View, plane: Plane, thing: Thing) -> bool:
+    """Whether the plane's middle lies in the thing's area on the map, as far as that is known."""
+    if view.map_from_base is None or thing.outline is None:
+        return True
+    middle = (plane.low + plane.high) / 2
+    x, y = (view.map_from_base @ np.array([middle[0], middle[1], plane.z, 1.0]))[:2]
+    return distance_to_outline(float(x), float(y), thing.outline) < _AREA_MARGIN_M
+
+
+def distance_to_outline(x: float, y: float, outline: tuple[tuple[float, float], ...]) -> float:
+    """Distance of a point from a polygon, 0 inside [m]."""
+    inside, least = False, np.inf
+    for (ax, ay), (bx, by) in zip(outline, (*outline[1:], outline[0]), strict=True):
+        if (ay > y) != (by > y) and x < ax + (y - ay) / (by - ay) * (bx - ax):
+            inside = not inside
+        run = max((bx - ax) ** 2 + (by - ay) ** 2, 1e-12)
+        t = float(np.clip(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / run, 0, 1))
+        least = min(least, float(np.hypot(ax + t * (bx - ax) - x, ay + t * (by - ay) - y)))
+    return 0.0 if inside else least
