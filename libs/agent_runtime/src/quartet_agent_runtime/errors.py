@@ -2,6 +2,7 @@
 
 AgentError
 ├── ModelUnavailable     the gateway or the model behind it gave no usable answer; the text says which and the remedy
+├── ToolsUnavailable     a tool server cannot be reached, or lacks a tool; the text names it and the remedy
 ├── PromptProblem        a prompt uses a variable that is not there
 └── SettingsProblem      the process cannot start with these settings
 """
@@ -13,6 +14,10 @@ class AgentError(Exception):
 
 class ModelUnavailable(AgentError):
     """No answer could be had from the model."""
+
+
+class ToolsUnavailable(AgentError):
+    """The tools of the agent cannot be listed."""
 
 
 class PromptProblem(AgentError):

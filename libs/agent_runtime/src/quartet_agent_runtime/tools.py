@@ -46,6 +46,9 @@ class ToolOutcome:
         return str(self.content.get("message", ""))
 
 
+Specs = list[ToolSpec]
+
+
 def failure(code: str, message: str, *, interrupted: bool = False, **fields: Any) -> ToolOutcome:
     """A tool error in the shape of every tool result."""
     return ToolOutcome({"ok": False, "error_code": code, "message": message, **fields}, interrupted=interrupted)
@@ -54,6 +57,8 @@ def failure(code: str, message: str, *, interrupted: bool = False, **fields: Any
 class Tools(Protocol):
     """A set of tools. `call` never raises for what the model or a server did wrong: that is a failure outcome."""
 
-    async def list(self) -> list[ToolSpec]: ...
+    async def list(self) -> Specs:
+        """What the model is shown. Raises ToolsUnavailable."""
+        ...
 
     async def call(self, name: str, arguments: dict[str, Any], progress: Progress) -> ToolOutcome: ...

@@ -1,0 +1,223 @@
+"""One MCP server over streamable HTTP: a session that lives in a task of its own.
+
+The session's cancel scopes belong to the task that entered them, so a task owns it and callers share it. When the
+transport dies, the owning task ends, and whoever waits for a result learns it at once.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from quartet_agent_runtime.tools import Progress, Specs, ToolSpec
+
+if TYPE_CHECKING:
+    from mcp.client.session import ClientSession
+    from mcp_types import CallToolResult
+
+CONNECT_TIMEOUT_S = 5.0
+HANDSHAKE_TIMEOUT_S = 10.0
+CANCEL_GRACE_S = 1.0
+MAX_EVENT_BYTES = 32 * 1024 * 1024
+"""Images of two cameras fit; the mcp client's own cap is 1 MB."""
+
+T = TypeVar("T")
+
+
+class ServerUnavailable(Exception):
+    """No session could be opened; nothing was called."""
+
+
+class ServerLost(Exception):
+    """The connection broke during a call; its effect is not known."""
+
+
+class CallTimeout(Exception):
+    """The call took too long and was canceled; its effect is not known."""
+
+
+class ServerRefused(Exception):
+    """The server answered with an error instead of a result."""
+
+
+class Server:
+    """A lazily opened session with the server `name` at `url`, with `grant` as bearer token."""
+
+    def __init__(self, name: str, url: str, grant: str) -> None:
+        self.name = name
+        self.url = url
+        self._grant = grant
+        self._owner: asyncio.Task[None] | None = None
+        self._session: ClientSession | None = None
+        self._close = asyncio.Event()
+        self._opening = asyncio.Lock()
+        self._status: int | None = None
+        self._specs: Specs | None = None
+
+    async def list(self) -> Specs:
+        """All tools of the server; asked once. Raises ServerUnavailable, ServerLost or ServerRefused."""
+        if self._specs is None:
+            session = await self._open()
+            self._specs = await self._guarded(_list_all(session), HANDSHAKE_TIMEOUT_S, "tools/list")
+        return self._specs
+
+    async def call(self, tool: str, arguments: dict[str, Any], progress: Progress, timeout_s: float) -> "CallToolResult":
+        """Raises ServerUnavailable, ServerLost, CallTimeout or ServerRefused."""
+        if self._session is None:
+            self._specs = None
+        # Listing lets the client check the result without asking for the list at each call.
+        await self.list()
+        session = await self._open()
+
+        async def on_progress(done: float, total: float | None, message: str | None) -> None:
+            await progress(min(1.0, done / total) if total else None, message or "")
+
+        return await self._guarded(
+            session.call_tool(tool, arguments, progress_callback=on_progress), timeout_s, f"tool {tool}"
+        )
+
+    async def close(self) -> None:
+        """End the session; waits until its task is gone."""
+        self._close.set()
+        self._session = None
+        if self._owner is not None:
+            done, _ = await asyncio.wait({self._owner}, timeout=CANCEL_GRACE_S)
+            if not done:
+                self._owner.cancel()
+            await asyncio.gather(self._owner, return_exceptions=True)
+            self._owner = None
+
+    async def _open(self) -> "ClientSession":
+        async with self._opening:
+            if self._session is not None and self._owner is not None and not self._owner.done():
+                return self._session
+            await self.close()
+            self._close.clear()
+            self._status = None
+            ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+            self._owner = asyncio.create_task(self._own(ready), name=f"mcp-{self.name}")
+            done, _ = await asyncio.wait(
+                {self._owner, ready}, timeout=HANDSHAKE_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            if ready in done and not self._owner.done():
+                self._session = ready.result()
+                return self._session
+            ready.cancel()
+            why = f"no answer within {HANDSHAKE_TIMEOUT_S:.0f} s" if not done else self._why()
+            await self.close()
+            raise ServerUnavailable(
+                f"MCP server '{self.name}' at {self.url} cannot be used: {why}. Start it or correct QUARTET_SERVERS; "
+                "the next call tries again"
+            )
+
+    async def _own(self, ready: "asyncio.Future[ClientSession]") -> None:
+        # Imported here: the mcp package costs half of the time in which an agent must be ready.
+        import httpx2
+        from mcp.client.session import ClientSession
+        from mcp.client.streamable_http import streamable_http_client
+
+        async def note_status(response: httpx2.Response) -> None:
+            if response.status_code >= httpx2.codes.BAD_REQUEST:
+                self._status = response.status_code
+
+        async with (
+            httpx2.AsyncClient(
+                headers={"Authorization": f"Bearer {self._grant}"},
+                timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
+                event_hooks={"response": [note_status]},
+                trust_env=False,
+            ) as http,
+            streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES) as (read, write),
+            ClientSession(read, write) as session,
+        ):
+            await _handshake(session)
+            if not ready.done():
+                ready.set_result(session)
+            await self._close.wait()
+
+    async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
+        """The result of `work`, or the reason why there is none: time-out, lost connection, refusal."""
+        from mcp_types import CONNECTION_CLOSED
+        from mcp.shared.exceptions import MCPError
+
+        assert self._owner is not None
+        call = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({call, self._owner}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self._cancel(call)
+            raise
+        if not call.done():
+            lost = self._owner.done()
+            await self._cancel(call)
+            if lost:
+                raise self._lost(what)
+            raise CallTimeout(
+                f"MCP server '{self.name}' gave no result of {what} within {timeout_s:.0f} s; it was canceled. "
+                "Its effect is not known: look at the world before doing it again"
+            )
+        try:
+            return call.result()
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                raise self._lost(what) from error
+            if self._status in {401, 403}:
+                raise ServerRefused(
+                    f"MCP server '{self.name}' refused the grant (HTTP {self._status}); it may have expired"
+                ) from error
+            raise ServerRefused(f"MCP server '{self.name}': {error}") from error
+        except asyncio.CancelledError:
+            raise self._lost(what) from None
+        except Exception as error:
+            # The client raises plain RuntimeError for results that do not fit the tool's schema.
+            raise ServerRefused(f"MCP server '{self.name}': {type(error).__name__}: {error}") from error
+
+    def _lost(self, what: str) -> ServerLost:
+        self._session = None
+        return ServerLost(
+            f"MCP server '{self.name}' at {self.url} was lost during {what} ({self._why()}). Its effect is not known: "
+            "look at the world before doing it again. Restart the server; the next call connects again"
+        )
+
+    async def _cancel(self, call: "asyncio.Future[Any]") -> None:
+        """Cancel a running call and give its cancellation a moment to reach the server."""
+        call.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({call}, timeout=CANCEL_GRACE_S)
+        if call.done() and not call.cancelled():
+            call.exception()
+
+    def _why(self) -> str:
+        """Why the owning task ended."""
+        if self._owner is None or not self._owner.done():
+            return "connection closed"
+        if self._status in {401, 403}:
+            return f"HTTP {self._status}, it refused the grant"
+        error = None if self._owner.cancelled() else self._owner.exception()
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        status = f", HTTP {self._status}" if self._status else ""
+        return f"{type(error).__name__}: {error}{status}" if error else f"connection closed{status}"
+
+
+async def _handshake(session: "ClientSession") -> None:
+    """Agree on the newest protocol, where canceling a call closes its stream; older servers get the old handshake."""
+    from mcp.shared.exceptions import MCPError
+
+    try:
+        await session.discover()
+    except (MCPError, RuntimeError):
+        await session.initialize()
+
+
+async def _list_all(session: "ClientSession") -> Specs:
+    from mcp_types import PaginatedRequestParams
+
+    specs: Specs = []
+    cursor: str | None = None
+    while True:
+        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
+        specs += [ToolSpec(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
+        cursor = page.next_cursor
+        if not cursor:
+            return specs

@@ -1,0 +1,50 @@
+"""Checks the arguments that a model wrote against a tool's JSON Schema."""
+
+import json
+from typing import Any
+
+MAX_ARGUMENT_CHARS = 16_000
+
+
+class BadArguments(ValueError):
+    """What is wrong with the arguments, in words for the model."""
+
+
+def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as a mapping that fits `schema`. Raises BadArguments with every fault."""
+    value = _parse(raw)
+    faults = _faults(value, schema)
+    if faults:
+        raise BadArguments(
+            f"arguments do not fit the schema: {'; '.join(faults)}. "
+            f"The schema is {json.dumps(schema.get('properties', {}))}, required: {schema.get('required', [])}"
+        )
+    return value
+
+
+def _parse(raw: Any) -> dict[str, Any]:
+    """Arguments come as JSON text; some local models send the object itself, or nothing for no arguments."""
+    if raw is None or raw == "":
+        return {}
+    if isinstance(raw, str):
+        if len(raw) > MAX_ARGUMENT_CHARS:
+            raise BadArguments(f"arguments have {len(raw)} characters, at most {MAX_ARGUMENT_CHARS} are taken")
+        try:
+            raw = json.loads(raw)
+        except ValueError as error:
+            raise BadArguments(
+                f"arguments are not JSON: {error}. Send one JSON object, such as {{}} for no arguments"
+            ) from error
+    if not isinstance(raw, dict):
+        raise BadArguments(f"arguments must be one JSON object, got {type(raw).__name__}")
+    value: dict[str, Any] = raw
+    return value
+
+
+def _faults(value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    # Imported here because it costs more than the process has time for before it is ready.
+    from jsonschema import Draft202012Validator
+
+    strict = schema if "additionalProperties" in schema else {**schema, "additionalProperties": False}
+    errors = sorted(Draft202012Validator(strict).iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))  # pyright: ignore[reportUnknownMemberType]
+    return [f"{'.'.join(map(str, error.absolute_path)) or '(whole)'}: {error.message[:300]}" for error in errors[:8]]

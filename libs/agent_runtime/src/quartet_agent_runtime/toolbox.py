@@ -1,0 +1,114 @@
+"""The tools of several MCP servers as one set, named `<server>__<tool>`."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from quartet_agent_runtime._server import CallTimeout, Server, ServerLost, ServerRefused, ServerUnavailable
+from quartet_agent_runtime.errors import ToolsUnavailable
+from quartet_agent_runtime.tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
+SEPARATOR = "__"
+LIST_ATTEMPTS = 3
+LIST_RETRY_S = 0.5
+
+
+class Toolbox:
+    """Tools of `servers` (name to URL), called with `grant` as the bearer token.
+
+    Shows the tools in `shown` and no others. One session per server, opened at the first use, and again when it was
+    lost. The tools of a server are listed once: the mcp client checks results against the listed schemas, and lists
+    again at every call of a tool that it does not know.
+    """
+
+    def __init__(self, servers: Mapping[str, str], grant: str, shown: Iterable[str], timeout_s: float) -> None:
+        self._servers = {name: Server(name, url, grant) for name, url in servers.items()}
+        self._shown = tuple(shown)
+        self._timeout_s = timeout_s
+
+    async def __aenter__(self) -> "Toolbox":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*(server.close() for server in self._servers.values()))
+
+    async def list(self) -> Specs:
+        """The shown tools in their order. Raises ToolsUnavailable naming server or tool."""
+        needed = list(dict.fromkeys(name.split(SEPARATOR, 1)[0] for name in self._shown))
+        if unknown := [name for name in needed if name not in self._servers]:
+            raise ToolsUnavailable(
+                f"no URL for MCP server {', '.join(unknown)}; QUARTET_SERVERS has: {', '.join(self._servers) or 'none'}"
+            )
+        listings = await asyncio.gather(*(self._list_server(name) for name in needed))
+        found = {f"{name}{SEPARATOR}{spec.name}": spec for name, specs in listings for spec in specs}
+        if missing := [name for name in self._shown if name not in found]:
+            raise ToolsUnavailable(
+                f"MCP servers do not offer {', '.join(missing)}; run servers of the same version as the agents"
+            )
+        return [ToolSpec(name, found[name].description, found[name].schema) for name in self._shown]
+
+    async def _list_server(self, name: str) -> tuple[str, Specs]:
+        """A server that is just being restarted gets a moment."""
+        for attempt in range(LIST_ATTEMPTS):
+            try:
+                return name, await self._servers[name].list()
+            except ServerUnavailable as error:
+                if attempt + 1 == LIST_ATTEMPTS:
+                    raise ToolsUnavailable(str(error)) from error
+                await asyncio.sleep(LIST_RETRY_S)
+            except (ServerRefused, ServerLost) as error:
+                raise ToolsUnavailable(str(error)) from error
+        raise AssertionError("unreachable")
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None = None
+    ) -> ToolOutcome:
+        """Call a tool of any server here, shown or not; the grant decides what is allowed. See Tools.call."""
+        server_name, _, tool = name.partition(SEPARATOR)
+        server = self._servers.get(server_name)
+        if server is None or not tool:
+            return failure(
+                "UNKNOWN_TOOL", f"there is no tool '{name}'; servers: {', '.join(self._servers)} (server{SEPARATOR}tool)"
+            )
+        try:
+            result = await server.call(tool, arguments, progress, timeout_s or self._timeout_s)
+        except ServerUnavailable as error:
+            return failure("SERVER_UNAVAILABLE", str(error))
+        except ServerLost as error:
+            return failure("SERVER_LOST", str(error), interrupted=True)
+        except CallTimeout as error:
+            return failure("TIMEOUT", str(error), interrupted=True)
+        except ServerRefused as error:
+            return failure("TOOL_ERROR", f"{name}: {error}")
+        return _outcome(name, result)
+
+
+def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:
+    import base64
+
+    texts = [block.text for block in result.content if block.type == "text"]
+    images = [
+        Image(base64.b64decode(block.data), block.mime_type) for block in result.content if block.type == "image"
+    ]
+    structured: Any = result.structured_content
+    if not isinstance(structured, dict):
+        structured = _json_object("\n".join(texts))
+    if result.is_error:
+        if structured is not None and structured.get("ok") is False:
+            return ToolOutcome(structured)
+        return failure("TOOL_ERROR", f"{name}: {' '.join(texts) or 'error without a text'}")
+    if structured is None:
+        structured = {"ok": True, "text": "\n".join(texts)}
+    return ToolOutcome(structured, images)
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    try:
+        value: Any = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
