@@ -1,7 +1,6 @@
 """What is measured, and how it is reported.
 
-A suite is a function `run(parameters: BenchParameters) -> BenchResult`, registered under its name as an entry point of
-the group `quartet.bench` in this package's pyproject.toml; `quartet bench NAME` finds it there.
+A suite is a module with `run(parameters: BenchParameters) -> BenchResult`, named in command.SUITES.
 """
 
 from quartet_benchmarks._print import print_result

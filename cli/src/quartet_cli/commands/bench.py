@@ -1,17 +1,13 @@
 """`quartet bench SUITE`: measure, print a table, write JSON."""
 
-import json
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from quartet_cli.errors import CannotStart, Refused
 from quartet_cli.stack import StackError
-
-GROUP = "quartet.bench"
 
 
 def register(app: typer.Typer) -> None:
@@ -26,29 +22,16 @@ def bench(
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the result there.")] = None,
 ) -> None:
     """Run a benchmark suite; every rate is printed with its n and 95 % interval."""
-    suites = {found.name: found for found in entry_points(group=GROUP)}
-    if suite is None:
-        print("\n".join(sorted(suites)))
-        return
-    if suite not in suites:
-        raise Refused(f"there is no suite '{suite}'; valid: {', '.join(sorted(suites)) or 'none is installed'}")
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise Refused(f"--json {json_path}: the folder {json_path.resolve().parent} is not there")
-    _run(suites[suite], episodes, seed, short, json_path)
-
-
-def _run(suite: EntryPoint, episodes: int | None, seed: int, short: bool, json_path: Path | None) -> None:
-    # Measuring is not needed to run a robot: the package is loaded only here.
-    from quartet_benchmarks import BenchParameters, print_result
-
-    console = Console(highlight=False)
-    parameters = BenchParameters(
-        seed=seed, short=short, episodes=episodes, say=lambda line: console.print(line, style="dim")
-    )
+    # Measuring is not needed to run a robot, so the package that does it is a plug-in.
+    found = entry_points(group="quartet.cli", name="bench")
+    if not found:
+        raise Refused("the benchmarks are not installed; run `make setup`, or install the package quartet-benchmarks")
+    measure = next(iter(found)).load()
     try:
-        result = suite.load()(parameters)
+        measure(suite, episodes=episodes, seed=seed, short=short, json_path=json_path)
+    except LookupError as error:
+        raise Refused(str(error.args[0])) from error
     except StackError as error:
         raise CannotStart(str(error)) from error
-    if json_path is not None:
-        json_path.write_text(json.dumps(result.as_json(), indent=1) + "\n")
-    print_result(result, console)

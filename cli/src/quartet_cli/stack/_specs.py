@@ -168,8 +168,8 @@ def _simulation(options: StackOptions, at: Addresses) -> ProcessSpec:
     ]
     if options.realtime:
         argv.append("--realtime")
-    for fault in options.faults:
-        argv += ["--faults", fault]
+    if options.faults:
+        argv += ["--faults", ",".join(options.faults)]
     env = {"MUJOCO_GL": headless_gl(), "QUARTET_LOG_FORMAT": "text"}
     return ProcessSpec(
         "simulation", argv, {**env, **options.env, **options.env_of.get("simulation", {})}, ready_file=ready

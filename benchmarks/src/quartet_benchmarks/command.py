@@ -1,0 +1,43 @@
+"""What `quartet bench` calls."""
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from quartet_benchmarks._print import print_result
+from quartet_benchmarks._result import BenchParameters, BenchResult
+
+SUITES = {
+    "home": "quartet_benchmarks.home",
+    "perception": "quartet_benchmarks._perception_suite",
+    "tools": "quartet_benchmarks.tools",
+}
+"""Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
+
+
+def load_suite(name: str) -> Callable[[BenchParameters], BenchResult]:
+    """The suite's function. Raises LookupError naming the suites that there are."""
+    if name not in SUITES:
+        raise LookupError(f"there is no suite '{name}'; valid: {', '.join(sorted(SUITES))}")
+    return importlib.import_module(SUITES[name]).run
+
+
+def bench(
+    suite: str | None, *, episodes: int | None = None, seed: int = 0, short: bool = False, json_path: Path | None = None
+) -> None:
+    """Run a suite, write its JSON, print its table; without a suite list them. Raises LookupError, StackError."""
+    if suite is None:
+        print("\n".join(sorted(SUITES)))
+        return
+    run = load_suite(suite)
+    console = Console(highlight=False)
+    parameters = BenchParameters(
+        seed=seed, short=short, episodes=episodes, say=lambda line: console.print(line, style="dim", markup=False)
+    )
+    result = run(parameters)
+    if json_path is not None:
+        json_path.write_text(json.dumps(result.as_json(), indent=1) + "\n")
+    print_result(result, console)
