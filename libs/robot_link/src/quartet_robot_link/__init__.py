@@ -22,6 +22,7 @@ from quartet_robot_link.errors import (
     TransformUnavailable,
 )
 from quartet_robot_link.geometry import Transform
+from quartet_robot_link.guard import GuardState
 from quartet_robot_link.link import (
     LATCHED,
     SENSOR,
@@ -51,6 +52,7 @@ __all__ = [
     "GoalRejected",
     "GoalResult",
     "GoalStatus",
+    "GuardState",
     "Intrinsics",
     "LinkError",
     "Message",

@@ -107,6 +107,11 @@ class RobotLink(Protocol):
     @property
     def connected(self) -> bool: ...
 
+    @property
+    def reconnects(self) -> int:
+        """Connections that were lost so far."""
+        ...
+
     async def wait_connected(self, timeout_s: float) -> bool:
         """True once connected, False when `timeout_s` passed first."""
         ...

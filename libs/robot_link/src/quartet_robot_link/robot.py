@@ -11,6 +11,7 @@ from quartet_robot_link.camera import CameraSnapshot, capture
 from quartet_robot_link.clock import RosClock
 from quartet_robot_link.errors import TransformUnavailable
 from quartet_robot_link.geometry import Transform, yaw_of
+from quartet_robot_link.guard import GuardState
 from quartet_robot_link.link import SENSOR, Message, RobotLink
 from quartet_robot_link.motion import Motion
 from quartet_robot_link.transforms import TransformBuffer
@@ -39,6 +40,7 @@ class Robot:
         self.file = file
         self.link = link
         self.clock = RosClock(link, file.topics.clock)
+        self.guard = GuardState(link, file.topics.guard_state)
         self.transforms = TransformBuffer(link, self.clock, tf=file.topics.tf, tf_static=file.topics.tf_static)
 
     @classmethod
@@ -49,6 +51,7 @@ class Robot:
 
     async def close(self) -> None:
         self.clock.close()
+        self.guard.close()
         self.transforms.close()
         await self.link.close()
 

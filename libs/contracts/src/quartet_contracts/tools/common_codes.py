@@ -16,6 +16,8 @@ class CommonCode(StrEnum):
     STOPPED = "STOPPED"
     """The robot guard or a server is stopped; a person must reset it."""
     CANCELED = "CANCELED"
+    BUSY = "BUSY"
+    """Another call moves the same part of the robot; wait for it or cancel it."""
     FENCED = "FENCED"
     """The caller's grant is older than the newest one for this robot."""
     DENIED = "DENIED"

@@ -1,0 +1,48 @@
+"""The robot guard as a server sees it: its latched state topic."""
+
+import asyncio
+from typing import Any
+
+from quartet_robot_link.link import LATCHED, Message, RobotLink
+
+FRESH_WAIT_S = 0.2
+"""The guard's state may arrive just after the result of a goal that it ended."""
+
+
+class GuardState:
+    """Follows the guard's diagnostic_msgs/msg/DiagnosticStatus, whose value `latched` is true while it is stopped.
+
+    A robot without a guard never publishes it and counts as not latched.
+    """
+
+    def __init__(self, link: RobotLink, topic: str) -> None:
+        self._latched = False
+        self._changed = asyncio.Event()
+        self.reason = ""
+        self._subscription = link.subscribe(
+            topic, "diagnostic_msgs/msg/DiagnosticStatus", qos=LATCHED, keep=1, on_message=self._on_state
+        )
+
+    @property
+    def latched(self) -> bool:
+        """True while the guard is stopped: nothing moves until a person resets it."""
+        return self._latched
+
+    async def settle(self) -> bool:
+        """Whether the guard is stopped, after a short wait for news that travels with the end of a goal."""
+        if not self._latched:
+            self._changed.clear()
+            try:
+                await asyncio.wait_for(self._changed.wait(), FRESH_WAIT_S)
+            except TimeoutError:
+                pass
+        return self._latched
+
+    def close(self) -> None:
+        self._subscription.close()
+
+    def _on_state(self, message: Message) -> None:
+        values: dict[str, Any] = {item["key"]: item["value"] for item in message.get("values", [])}
+        self._latched = str(values.get("latched", "")).lower() == "true"
+        self.reason = str(message.get("message", ""))
+        self._changed.set()

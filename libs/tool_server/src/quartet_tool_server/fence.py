@@ -1,0 +1,72 @@
+"""The newest fence of a robot, kept on disk: it never goes down, also not across restarts."""
+
+import json
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class FenceProblem(Exception):
+    """The fence cannot be read or written; the server must not guess it."""
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    robot: str
+    fence: int = Field(ge=0)
+
+
+class FenceStore:
+    """Highest fence that was seen for one robot by one server. Raises FenceProblem for an unreadable file."""
+
+    def __init__(self, path: Path, robot: str) -> None:
+        self.path, self.robot = path, robot
+        self._highest = self._read()
+
+    @property
+    def highest(self) -> int:
+        return self._highest
+
+    def install(self, fence: int) -> bool:
+        """Make `fence` the minimum; on disk before this returns. False when it is not newer than the one there."""
+        if fence <= self._highest:
+            return False
+        self._write(fence)
+        self._highest = fence
+        return True
+
+    def _read(self) -> int:
+        try:
+            stored = _Stored.model_validate_json(self.path.read_bytes())
+        except FileNotFoundError:
+            return 0
+        except (OSError, ValidationError) as error:
+            raise FenceProblem(
+                f"fence file {self.path} cannot be used: {error}; repair it or, with the robot at rest and no agent "
+                "running, delete it"
+            ) from error
+        if stored.robot != self.robot:
+            raise FenceProblem(
+                f"fence file {self.path} belongs to robot '{stored.robot}', this server serves '{self.robot}'; "
+                "give each robot its own QUARTET_STATE_DIR"
+            )
+        return stored.fence
+
+    def _write(self, fence: int) -> None:
+        temporary = self.path.with_suffix(".new")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("w") as file:
+                json.dump({"robot": self.robot, "fence": fence}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
+            directory = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
+        except OSError as error:
+            raise FenceProblem(f"fence {fence} cannot be written to {self.path}: {error}") from error

@@ -1,0 +1,109 @@
+"""Who calls: checks the signed grant that every request carries."""
+
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from fastmcp.server.auth import AccessToken, TokenVerifier
+from fastmcp.server.dependencies import get_access_token
+from pydantic import ValidationError
+
+from quartet_contracts import ALGORITHM, ISSUER, GrantClaims, audience
+
+LEEWAY_S = 2
+"""Clock difference between orchestrator and robot that an expiry tolerates."""
+_PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
+
+
+class KeyProblem(Exception):
+    """The public keys of the orchestrator are missing or cannot be used."""
+
+
+class InvalidGrant(Exception):
+    """A token that is no valid grant for this robot; the text says why."""
+
+
+def read_keys(pem: str | None, file: Path | None) -> list[Ed25519PublicKey]:
+    """The Ed25519 public keys in `pem` or in `file`; several, one after the other, while keys are rotated.
+
+    Raises KeyProblem.
+    """
+    where = "QUARTET_GRANT_PUBLIC_KEY"
+    if not pem and file is not None:
+        where = f"QUARTET_GRANT_PUBLIC_KEY_FILE ({file})"
+        try:
+            pem = file.read_text()
+        except OSError as error:
+            raise KeyProblem(f"{where} cannot be read: {error.strerror or error}") from error
+    blocks = _PEM.findall((pem or "").replace("\\n", "\n"))
+    if not blocks:
+        raise KeyProblem(
+            f"{where} holds no '-----BEGIN PUBLIC KEY-----' block; set QUARTET_GRANT_PUBLIC_KEY or "
+            "QUARTET_GRANT_PUBLIC_KEY_FILE to the orchestrator's Ed25519 public key (PEM)"
+        )
+    keys: list[Ed25519PublicKey] = []
+    for block in blocks:
+        try:
+            key = load_pem_public_key(block.encode())
+        except ValueError as error:
+            raise KeyProblem(f"{where}: not a PEM public key: {error}") from error
+        if not isinstance(key, Ed25519PublicKey):
+            raise KeyProblem(f"{where}: {type(key).__name__} is not an Ed25519 public key")
+        keys.append(key)
+    return keys
+
+
+class GrantVerifier(TokenVerifier):
+    """Accepts tokens that one of `keys` signed for `robot`; anything else is HTTP 401."""
+
+    def __init__(self, robot: str, keys: Sequence[Ed25519PublicKey]) -> None:
+        super().__init__()
+        self.robot = robot
+        self._keys = list(keys)
+
+    def check(self, token: str) -> GrantClaims:
+        """The claims of a valid token. Raises InvalidGrant."""
+        why = "no key is known"
+        for key in self._keys:
+            try:
+                claims = jwt.decode(
+                    token,
+                    key,
+                    algorithms=[ALGORITHM],
+                    audience=audience(self.robot),
+                    issuer=ISSUER,
+                    leeway=LEEWAY_S,
+                    options={"require": ["exp", "iat", "aud", "iss", "sub", "jti"]},
+                )
+                return GrantClaims.model_validate(claims)
+            except jwt.InvalidSignatureError as error:
+                why = str(error)
+            except (jwt.InvalidTokenError, ValidationError) as error:
+                raise InvalidGrant(f"{type(error).__name__}: {error}") from error
+        raise InvalidGrant(f"InvalidSignatureError: {why}")
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        try:
+            claims = self.check(token)
+        except InvalidGrant:
+            return None
+        return AccessToken(
+            token=token,
+            client_id=claims.sub,
+            scopes=claims.tools,
+            expires_at=claims.exp,
+            claims=claims.model_dump(),
+        )
+
+
+def caller() -> GrantClaims | None:
+    """Claims of the request that is being served, None where it carries no grant."""
+    token = get_access_token()
+    if token is None or not token.claims:
+        return None
+    claims = GrantClaims.model_validate(token.claims)
+    return claims if claims.exp + LEEWAY_S > time.time() else None

@@ -1,0 +1,83 @@
+"""The one gate in front of every tool: grant, fence, error map, metrics."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import mcp_types
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import Tool, ToolResult
+
+from quartet_contracts import GrantClaims
+from quartet_tool_server.errors import Denied, Fenced, failure
+from quartet_tool_server.metrics import Metrics
+from quartet_tool_server.results import as_tool_result
+
+current_grant: ContextVar[GrantClaims | None] = ContextVar("current_grant", default=None)
+"""Grant of the call that is being served."""
+
+
+class Gate(Middleware):
+    """Lets a call through when the caller's grant covers the tool and is not older than the newest fence."""
+
+    def __init__(
+        self,
+        server: str,
+        metrics: Metrics,
+        *,
+        caller: Callable[[], GrantClaims | None],
+        admit: Callable[[GrantClaims], Any],
+        arguments: Callable[[str], tuple[str, ...]],
+    ) -> None:
+        self._server, self._metrics = server, metrics
+        self._caller, self._admit, self._arguments = caller, admit, arguments
+
+    async def on_list_tools(
+        self, context: MiddlewareContext[mcp_types.ListToolsRequest], call_next: CallNext[Any, Sequence[Tool]]
+    ) -> Sequence[Tool]:
+        """A caller sees the tools of its grant."""
+        grant = self._caller()
+        granted: set[str] = set() if grant is None else set(grant.tools)
+        return [tool for tool in await call_next(context) if self._scope(tool.name) in granted]
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[mcp_types.CallToolRequestParams],
+        call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        name, started = context.message.name, time.monotonic()
+        code = "CANCELED"
+        token = None
+        try:
+            grant = self._check(name)
+            await self._admit(grant)
+            token = current_grant.set(grant)
+            result = await call_next(context)
+            code = str((result.structured_content or {}).get("error_code", "NONE"))
+            return result
+        except Exception as error:
+            fields = failure(error, tool=name, arguments=self._arguments(name))
+            code = fields["error_code"]
+            if isinstance(error, Denied | Fenced):
+                self._metrics.refused(code)
+            return as_tool_result(fields)
+        finally:
+            if token is not None:
+                current_grant.reset(token)
+            self._metrics.called(name, code, time.monotonic() - started)
+
+    def _scope(self, tool: str) -> str:
+        return f"{self._server}__{tool}"
+
+    def _check(self, tool: str) -> GrantClaims:
+        grant = self._caller()
+        if grant is None:
+            raise Denied("this call carries no valid grant; get one from the orchestrator")
+        if self._scope(tool) not in grant.tools:
+            own = [scope for scope in grant.tools if scope.startswith(f"{self._server}__")]
+            raise Denied(
+                f"the grant of '{grant.sub}' does not cover {self._scope(tool)}; on this server it covers: "
+                f"{', '.join(own) or 'nothing'}"
+            )
+        return grant

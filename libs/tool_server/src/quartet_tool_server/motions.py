@@ -1,0 +1,171 @@
+"""Running motions of a server: who moves what, and how it is brought to an end."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from fastmcp.server.dependencies import get_context
+
+from quartet_robot_link import GoalRejected, GoalStatus, LinkError, Message, Motion, MotionOutcome, Robot
+from quartet_tool_server.errors import Busy, Canceled, Stopped
+
+log = logging.getLogger(__name__)
+
+REPORT_EVERY_S = 0.5
+"""Wall time between two progress reports."""
+RELEASE_WAIT_S = 12.0
+"""Wall time within which canceled motions have released their channel."""
+
+Progress = Callable[[Message], tuple[float, float | None, str]]
+"""Feedback of an action to (done, total or None, text)."""
+
+
+@dataclass
+class Claim:
+    """The right to move one channel (base, arm, gripper), for as long as one tool call lasts."""
+
+    channel: str
+    tool: str
+    fence: int
+    robot: Robot
+    reason: str | None = None
+    motion: Motion | None = None
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def cancel(self, reason: str) -> None:
+        """End the running goal and let no further one start."""
+        if self.reason is None:
+            self.reason = reason
+        if self.motion is not None:
+            self.motion.cancel(self.reason)
+
+    def check(self) -> None:
+        """Raises Canceled between two steps of a call that was canceled."""
+        if self.reason is not None:
+            raise Canceled(f"{self.tool} was canceled: {self.reason}")
+
+    async def run(
+        self, action: str, action_type: str, args: Message, *, limit_s: float, progress: Progress | None = None
+    ) -> MotionOutcome:
+        """One goal to its end; `limit_s` is ROS time. When the call is canceled, the goal is, and has ended after.
+
+        Raises Canceled, Stopped, CallTimeout, BridgeUnavailable, ActionUnavailable, GoalRejected, RosError.
+        """
+        self.check()
+        await self._check_guard()
+        feedback: list[Message] = []
+
+        def keep(message: Message) -> None:
+            feedback[:] = [message]
+
+        motion = self.motion = self.robot.start_motion(action, action_type, args, limit_s=limit_s, on_feedback=keep)
+        try:
+            outcome = await self._follow(motion, feedback, progress)
+        except asyncio.CancelledError:
+            self.cancel("the caller gave the call up")
+            with anyio.CancelScope(shield=True):
+                await motion.ended()
+            raise
+        except GoalRejected:
+            await self._check_guard(settle=True)
+            raise
+        finally:
+            self.motion = None
+        if outcome.status is GoalStatus.CANCELED and outcome.canceled_because is None:
+            await self._check_guard(settle=True)
+        return outcome
+
+    async def _check_guard(self, *, settle: bool = False) -> None:
+        guard = self.robot.guard
+        if await guard.settle() if settle else guard.latched:
+            raise Stopped(
+                f"the robot guard is stopped ({guard.reason}): nothing moves until a person resets it; do not try "
+                "again, report it"
+            )
+
+    async def _follow(self, motion: Motion, feedback: list[Message], progress: Progress | None) -> MotionOutcome:
+        waiting = asyncio.ensure_future(motion.outcome())
+        try:
+            while True:
+                await asyncio.wait([waiting], timeout=REPORT_EVERY_S)
+                if waiting.done():
+                    return waiting.result()
+                if progress is not None and feedback:
+                    await _report(*progress(feedback[-1]))
+        finally:
+            if not waiting.done():
+                waiting.cancel()
+
+
+class Motions:
+    """The claims of one server. At most one per channel; cancelling never waits behind a running goal."""
+
+    def __init__(self, robot: Robot, fence: Callable[[], int]) -> None:
+        self._robot = robot
+        self._fence = fence
+        self._claims: dict[str, Claim] = {}
+
+    @property
+    def running(self) -> list[Claim]:
+        return list(self._claims.values())
+
+    @asynccontextmanager
+    async def claim(self, channel: str, tool: str) -> AsyncGenerator[Claim]:
+        """Hold `channel` for a call of `tool`. Raises Busy when another call holds it."""
+        other = self._claims.get(channel)
+        if other is not None:
+            raise Busy(
+                f"{other.tool} is moving the {channel} now; wait for its result or cancel it before calling {tool}"
+            )
+        claim = self._claims[channel] = Claim(channel, tool, self._fence(), self._robot)
+        try:
+            yield claim
+        finally:
+            del self._claims[channel]
+            claim.released.set()
+
+    async def cancel(
+        self, reason: str, *, channels: tuple[str, ...] | None = None, below_fence: int | None = None
+    ) -> list[str]:
+        """Cancel running motions and wait for them to have ended; the tools that were running.
+
+        Only those of `channels`, and only those of grants older than `below_fence`, where given.
+        """
+        chosen = [
+            claim
+            for claim in self.running
+            if (channels is None or claim.channel in channels) and (below_fence is None or claim.fence < below_fence)
+        ]
+        for claim in chosen:
+            claim.cancel(reason)
+        if chosen:
+            waits = [asyncio.ensure_future(claim.released.wait()) for claim in chosen]
+            _, late = await asyncio.wait(waits, timeout=RELEASE_WAIT_S)
+            for wait in late:
+                wait.cancel()
+        return [claim.tool for claim in chosen]
+
+    async def cancel_on_robot(self, actions: tuple[str, ...]) -> list[str]:
+        """Cancel all goals of these action servers, whoever sent them; the actions that had some."""
+        found: list[str] = []
+
+        async def cancel(action: str) -> None:
+            try:
+                if await self._robot.link.cancel_goals(action, timeout_s=2.0):
+                    found.append(action)
+            except LinkError as error:
+                log.warning("goals of %s could not be canceled: %s", action, error)
+
+        await asyncio.gather(*(cancel(action) for action in actions))
+        return sorted(found)
+
+
+async def _report(done: float, total: float | None, text: str) -> None:
+    """Tell the caller how far a motion is; a caller that cannot be told is no reason to stop it here."""
+    try:
+        await get_context().report_progress(done, total, text)
+    except Exception as error:
+        log.debug("progress could not be reported: %s", error)

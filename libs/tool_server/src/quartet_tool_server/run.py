@@ -1,0 +1,181 @@
+"""The life of a tool server process."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from pydantic import ValidationError
+
+from quartet_robot_link import Robot
+from quartet_site import FileProblem, RobotFile, SiteFile, load_robot, load_site
+from quartet_tool_server.fence import FenceProblem
+from quartet_tool_server.grants import GrantVerifier, KeyProblem, read_keys
+from quartet_tool_server.server import ToolServer
+from quartet_tool_server.settings import ServerSettings
+
+log = logging.getLogger(__name__)
+
+Register = Callable[[ToolServer], None]
+Actions = Callable[[RobotFile], tuple[str, ...]]
+
+
+class StartProblem(Exception):
+    """The process cannot start; the message says what to change."""
+
+
+def run(name: str, register: Register, *, actions: Actions | None = None, instructions: str = "") -> None:
+    """Serve until SIGTERM or SIGINT; `register` adds the tools. Ends the process with status 2 when it cannot start.
+
+    `actions` gives the action servers whose goals this server sends.
+    """
+    try:
+        settings = _settings()
+        _set_up_logging(settings, name)
+        asyncio.run(_serve(name, register, actions, instructions, settings))
+    except (StartProblem, FileProblem, KeyProblem, FenceProblem) as error:
+        print(f"quartet {name}: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+async def _serve(
+    name: str, register: Register, actions: Actions | None, instructions: str, settings: ServerSettings
+) -> None:
+    robot_file, site = load_robot(settings.robot_file), load_site(settings.site_file)
+    keys = read_keys(settings.grant_public_key, settings.grant_public_key_file)
+    listening = _bind(settings.host, settings.port)
+    robot = await Robot.open(robot_file, url=settings.bridge_url)
+    server = make_server(name, robot, site, settings.state_dir, GrantVerifier(robot_file.name, keys), register,
+                         actions=actions, instructions=instructions)  # fmt: skip
+    http = uvicorn.Server(
+        uvicorn.Config(server.app(), log_config=None, access_log=False, timeout_graceful_shutdown=2, lifespan="on")
+    )
+    stopping = asyncio.Event()
+    _on_signals(stopping)
+    serving = asyncio.create_task(http.serve(sockets=[listening]))
+    try:
+        await _announce(http, serving, listening, settings)
+        await asyncio.wait([serving, asyncio.create_task(stopping.wait())], return_when=asyncio.FIRST_COMPLETED)
+        await server.motions.cancel("the server is shutting down")
+    finally:
+        http.should_exit = True
+        await serving
+        await robot.close()
+
+
+def make_server(
+    name: str,
+    robot: Robot,
+    site: SiteFile,
+    state_dir: Path,
+    verifier: GrantVerifier | None,
+    register: Register,
+    *,
+    actions: Actions | None = None,
+    instructions: str = "",
+) -> ToolServer:
+    """A server with its tools."""
+    server = ToolServer(
+        name,
+        robot,
+        site,
+        state_dir=state_dir,
+        verifier=verifier,
+        actions=actions(robot.file) if actions else (),
+        instructions=instructions,
+    )
+    register(server)
+    return server
+
+
+def _settings() -> ServerSettings:
+    try:
+        return ServerSettings()  # pyright: ignore[reportCallIssue]
+    except ValidationError as error:
+        faults = "; ".join(
+            f"QUARTET_{str(fault['loc'][0]).upper()}: {fault['msg']}"
+            + ("" if fault["type"] == "missing" else f" (got {fault['input']!r})")
+            for fault in error.errors(include_url=False)
+        )
+        raise StartProblem(f"settings cannot be used: {faults}. Set them in the environment.") from error
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise StartProblem(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; free the port or set QUARTET_PORT to another "
+            "one (0 takes a free one)"
+        ) from error
+    return listening
+
+
+async def _announce(
+    http: uvicorn.Server, serving: "asyncio.Task[None]", listening: socket.socket, settings: ServerSettings
+) -> None:
+    while not http.started:
+        if serving.done():
+            await serving
+            raise StartProblem("the HTTP server ended before it listened; its log says why")
+        await asyncio.sleep(0.005)
+    host, port = listening.getsockname()[:2]
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    log.info("listening at %s/mcp", url)
+    if settings.ready_file is not None:
+        temporary = settings.ready_file.with_name(settings.ready_file.name + ".new")
+        temporary.write_text(json.dumps({"url": url}))
+        temporary.replace(settings.ready_file)
+
+
+def _on_signals(stopping: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+
+
+def _set_up_logging(settings: ServerSettings, name: str) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JsonFormatter(name) if settings.log_format == "json" else logging.Formatter(
+        f"%(asctime)s {name} %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))  # fmt: skip
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(settings.log_level)
+    for chatty in ("mcp", "fastmcp", "uvicorn", "websockets", "httpx2"):
+        logger = logging.getLogger(chatty)
+        logger.handlers.clear()
+        logger.propagate = True
+        logger.setLevel(max(logging.WARNING, root.level))
+
+
+class _JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def __init__(self, process: str) -> None:
+        super().__init__()
+        self._process = process
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "level": record.levelname,
+            "process": self._process,
+            "pid": os.getpid(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry)

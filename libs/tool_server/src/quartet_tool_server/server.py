@@ -1,0 +1,139 @@
+"""One MCP server for one robot: tools, gate, control endpoints."""
+
+import asyncio
+import functools
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from fastmcp import FastMCP
+from fastmcp.tools import FunctionTool
+from fastmcp.tools import ToolResult as McpResult
+from starlette.applications import Starlette
+
+from quartet_contracts import GrantClaims
+from quartet_contracts.tools import ToolResult
+from quartet_robot_link import Robot
+from quartet_site import SiteFile
+from quartet_tool_server import metrics as names
+from quartet_tool_server.control import add_control_routes
+from quartet_tool_server.errors import Fenced, failure
+from quartet_tool_server.fence import FenceStore
+from quartet_tool_server.grants import GrantVerifier, caller
+from quartet_tool_server.metrics import Metrics
+from quartet_tool_server.middleware import Gate, current_grant
+from quartet_tool_server.motions import Motions
+from quartet_tool_server.results import as_tool_result
+
+log = logging.getLogger(__name__)
+
+Function = Callable[..., Awaitable[ToolResult | McpResult]]
+
+
+class ToolServer:
+    """What the tools of one server share.
+
+    `name` is the server's name in tool names (nav2, moveit, perception, ros). `actions` are the action servers whose
+    goals it sends. `verifier` checks the bearer tokens of HTTP requests. `caller` gives the grant of the request that
+    is being served; an in-memory client has no token, so its owner hands in the grant here.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        robot: Robot,
+        site: SiteFile,
+        *,
+        state_dir: Path,
+        verifier: GrantVerifier | None,
+        caller: Callable[[], GrantClaims | None] = caller,
+        actions: tuple[str, ...] = (),
+        instructions: str = "",
+    ) -> None:
+        self.name, self.robot, self.site, self.actions = name, robot, site, actions
+        self.verifier = verifier
+        self.metrics = Metrics(name, robot.file.name)
+        self.fences = FenceStore(state_dir / f"fence-{name}-{robot.file.name}.json", robot.file.name)
+        self.motions = Motions(robot, lambda: grant.fence if (grant := current_grant.get()) else 0)
+        self._arguments: dict[str, tuple[str, ...]] = {}
+        self._fence_lock = asyncio.Lock()
+        self._settled = False
+        gate = Gate(
+            name, self.metrics, caller=caller, admit=self.admit, arguments=lambda tool: self._arguments.get(tool, ())
+        )
+        self.mcp: FastMCP[Any] = FastMCP(
+            name=f"quartet {name}", instructions=instructions or None, auth=verifier, middleware=[gate]
+        )
+        add_control_routes(self)
+
+    def tool(self, function: Function | None = None, *, result: type[ToolResult] | None = None) -> Any:
+        """Decorator: serve an async function as a tool under its own name, its docstring as the description.
+
+        It returns its result model, or, with `result` naming that model, what `as_tool_result(model, images)` gives.
+        An exception becomes a failed result of the same model through `errors.failure`.
+        """
+        if function is None:
+            return functools.partial(self.tool, result=result)
+        model = result or get_type_hints(function)["return"]
+        arguments = tuple(inspect.signature(function).parameters)
+        name = function.__name__
+
+        @functools.wraps(function)
+        async def served(*args: Any, **kwargs: Any) -> McpResult:
+            try:
+                value = await function(*args, **kwargs)
+            except Exception as error:
+                value = model(**failure(error, tool=name, arguments=arguments))
+            return value if isinstance(value, McpResult) else as_tool_result(value)
+
+        served.__annotations__ = {**get_type_hints(function, include_extras=True), "return": McpResult}
+        self._arguments[name] = arguments
+        self.mcp.add_tool(
+            FunctionTool.from_function(
+                served, name=name, description=inspect.getdoc(function), output_schema=model.model_json_schema()
+            )
+        )
+        return function
+
+    async def admit(self, grant: GrantClaims) -> None:
+        """Let a grant in that is not older than the newest; a newer one is learned. Raises Fenced."""
+        if grant.fence > self.fences.highest:
+            await self.install_fence(grant.fence)
+        if grant.fence < self.fences.highest:
+            raise Fenced(
+                f"fence {grant.fence} of '{grant.sub}' is older than {self.fences.highest}: a newer attempt has taken "
+                "the robot over; stop working on this request"
+            )
+
+    async def install_fence(self, fence: int) -> int:
+        """Make `fence` the minimum (on disk first) and end the motions of older grants; the minimum that holds."""
+        async with self._fence_lock:
+            if await asyncio.to_thread(self.fences.install, fence):
+                await self.motions.cancel(f"a newer attempt (fence {fence}) took over", below_fence=fence)
+                if not self._settled:
+                    # A process before this one may have left goals running that nobody follows.
+                    self._settled = True
+                    if self.robot.link.connected:
+                        await self.motions.cancel_on_robot(self.actions)
+        return self.fences.highest
+
+    async def stop(self, reason: str) -> list[str]:
+        """Cancel everything that this server moves and wait for it to have ended."""
+        canceled, on_robot = await asyncio.gather(
+            self.motions.cancel(reason), self.motions.cancel_on_robot(self.actions)
+        )
+        return sorted({*canceled, *on_robot})
+
+    def scrape(self) -> bytes:
+        """Metrics in Prometheus' text format."""
+        self.metrics.set(names.RUNNING, len(self.motions.running))
+        self.metrics.set(names.FENCE, self.fences.highest)
+        self.metrics.set(names.BRIDGE, float(self.robot.link.connected))
+        self.metrics.set(names.RECONNECTS, self.robot.link.reconnects)
+        return self.metrics.text()
+
+    def app(self, path: str = "/mcp") -> Starlette:
+        """The ASGI application: MCP at `path`, /control/fence, /control/stop, /health, /metrics."""
+        return self.mcp.http_app(path=path, stateless_http=False)

@@ -1,0 +1,28 @@
+"""Settings of a tool server process, from the environment."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class ServerSettings(BaseSettings):
+    """QUARTET_ROBOT_FILE, QUARTET_SITE_FILE, QUARTET_BRIDGE_URL, QUARTET_HOST, QUARTET_PORT and so on."""
+
+    model_config = SettingsConfigDict(env_prefix="QUARTET_", env_ignore_empty=True, extra="ignore")
+
+    robot_file: Path
+    site_file: Path
+    bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
+    """Instead of the robot file's."""
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """0: a free one; see ready_file."""
+    ready_file: Path | None = None
+    """Gets {"url": "http://HOST:PORT"} once the server listens."""
+    state_dir: Path = Path("state")
+    grant_public_key: str | None = None
+    grant_public_key_file: Path | None = None
+    log_format: Literal["json", "text"] = "text"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
