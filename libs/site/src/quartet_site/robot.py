@@ -136,6 +136,10 @@ class Gripper(Section):
     """Distance between the finger pads when fully open."""
     finger_offset_m: Positive = 0.14
     """Wrist flange (frames.tool) to finger tip along +z of the tool."""
+    pad_width_m: Positive = 0.027
+    """Extent of a finger across the closing direction."""
+    finger_thickness_m: Positive = 0.018
+    """Extent of a finger along the closing direction, pad included: the room it needs beside an object."""
     holding_min_width_m: Positive = 0.008
     """Below this width the fingers have closed on nothing."""
     settle_timeout_s: Positive = 8.0

@@ -46,7 +46,7 @@ class Thing:
         """All words of its names and colours, with their synonyms."""
         words = {w for name in (self.name, *self.aliases) for w in _tokens(name)}
         for colour in self.appearance.colours:
-            words |= words_of_sample(colour) if colour.startswith("#") else {colour}
+            words |= words_of_sample(colour) if colour.startswith("#") else set(colour.split())
         return frozenset(_with_synonyms(words))
 
 

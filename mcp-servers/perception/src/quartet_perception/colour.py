@@ -19,6 +19,7 @@ _WORDS: dict[str, tuple[float | None, float, tuple[float, float], tuple[float, f
     "red": (0, 16, (0.50, 1.0), (0.15, 1.0)),
     "orange": (26, 12, (0.62, 1.0), (0.45, 1.0)),
     "yellow": (52, 14, (0.45, 1.0), (0.40, 1.0)),
+    "lime": (72, 16, (0.45, 1.0), (0.45, 1.0)),
     "green": (118, 45, (0.28, 1.0), (0.10, 1.0)),
     "teal": (178, 18, (0.30, 1.0), (0.15, 1.0)),
     "turquoise": (178, 18, (0.30, 1.0), (0.15, 1.0)),
@@ -39,14 +40,18 @@ _WORDS: dict[str, tuple[float | None, float, tuple[float, float], tuple[float, f
     "black": (None, 0, (0.0, 0.35), (0.0, 0.20)),
 }
 COLOUR_WORDS = frozenset(_WORDS)
+_TONES = ("light", "dark")
 
 
 def parse_colours(colours: Iterable[str]) -> list[str]:
     """`colours` as they are, checked. Raises ValueError that names the bad one and the valid words."""
     checked = [c.lower() for c in colours]
     for colour in checked:
-        if colour not in _WORDS and not _HEX.match(colour):
-            raise ValueError(f"colour {colour!r} is not known; valid: '#rrggbb' or {', '.join(sorted(_WORDS))}")
+        if _word_of(colour) not in _WORDS and not _HEX.match(colour):
+            raise ValueError(
+                f"colour {colour!r} is not known; valid: '#rrggbb' or {', '.join(sorted(_WORDS))}, "
+                f"each also with {' or '.join(_TONES)} before it"
+            )
     return checked
 
 
@@ -97,8 +102,19 @@ def white_balance(rgb: NDArray[np.uint8]) -> NDArray[np.float64]:
     return tint * exposure
 
 
-def _word(rgb: Floats, word: str) -> Floats:
-    hue, width, saturation, value = _WORDS[word]
+def _word_of(colour: str) -> str:
+    """The colour word without "light" or "dark" before it."""
+    tone, _, word = colour.partition(" ")
+    return word if tone in _TONES else colour
+
+
+def _word(rgb: Floats, colour: str) -> Floats:
+    hue, width, saturation, value = _WORDS[_word_of(colour)]
+    if colour.startswith("light "):
+        saturation = (0.5 * saturation[0], 0.5 * (saturation[0] + saturation[1])) if hue is not None else saturation
+        value = (max(value[0], 0.55), 1.0)
+    elif colour.startswith("dark "):
+        value = (0.06, 0.46)
     h, s, v = _hsv(rgb)
     part = _range(s, saturation, 0.08) * _range(v, value, 0.08)
     if hue is None:

@@ -1,0 +1,213 @@
+"""Where to put a held object down: on the floor, on a surface, into a container."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from quartet_perception.errors import NoFreeSpace, TooFewPoints
+from quartet_perception.grasp import grip_depth
+from quartet_perception.segmenter import Found
+from quartet_perception.view import Mask, View
+from quartet_site import RobotFile
+
+_CELL_M = 0.01
+_STANDING_M = 0.06
+"""Something whose lowest seen point is at most this far above a surface stands on it; the rest hovers."""
+_THICK_M = 0.012
+_TALL_M = 0.45
+_EDGE_M = 0.05
+"""Least distance of the object's middle from the rim of what is seen of a surface."""
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Where an object is let go, base frame [m].
+
+    x, y, z: of the tool flange at the release. underside: where the object's underside comes to lie. height: of the
+    surface (95th percentile of z), the rim, or the floor. centroid: of what is seen of the place.
+    """
+
+    x: float
+    y: float
+    z: float
+    underside: tuple[float, float, float]
+    height: float
+    centroid: tuple[float, float, float]
+    reach_m: float
+    note: str = ""
+
+    @property
+    def distance(self) -> float:
+        return float(np.hypot(self.x, self.y))
+
+    @property
+    def reachable(self) -> bool:
+        return self.distance <= self.reach_m
+
+
+def hanging_m(object_height_m: float, robot: RobotFile) -> float:
+    """Distance from the tool flange to the underside of a held object of that height, gripped as grasp.py does."""
+    return robot.gripper.finger_offset_m + object_height_m - grip_depth(object_height_m)
+
+
+def on_surface(
+    view: View, found: Found, object_height_m: float, robot: RobotFile, *, radius_m: float = 0.05, x_bias_m: float = 0.0
+) -> Drop:
+    """A free spot on a seen surface, a little inside its near edge. Raises TooFewPoints, NoFreeSpace.
+
+    radius_m: of the object's footprint. x_bias_m: moves the wanted spot away from the robot.
+    """
+    mask = found.mask & view.valid
+    points = view.points[mask]
+    if len(points) < 60:
+        raise TooFewPoints(f"only {len(points)} pixels of '{found.label}' have depth; drive nearer and look again")
+    height = float(np.percentile(points[:, 2], 95)) if found.support_z is None else found.support_z
+    height = max(height, float(np.percentile(points[:, 2], 50)))
+    top = float(np.percentile(points[:, 2], 95))
+    grid = _Grid.around(points)
+    plane = grid.filled(points)
+    standing = grid.standing(view, found, height)
+    fingers = robot.gripper.stroke_m / 2 + robot.gripper.finger_thickness_m
+    free = plane & ~standing
+    from_edge = ndimage.distance_transform_edt(np.pad(plane | standing, 1))[1:-1, 1:-1] * _CELL_M
+    from_things = ndimage.distance_transform_edt(~standing) * _CELL_M if standing.any() else np.full(free.shape, 9.0)
+    # An object must stand whole on the surface, and the fingers must be able to open beside its neighbours.
+    good = free & (from_edge >= max(_EDGE_M, radius_m + 0.01)) & (from_things >= max(fingers, radius_m + 0.02))
+    if not good.any():
+        raise NoFreeSpace(
+            f"'{found.label}' is seen, but no free spot of {2 * max(fingers, radius_m):.2f} m is in view on it; look "
+            "from another side or choose another place"
+        )
+    x, y = grid.centres()
+    radial, bearing = np.hypot(x, y), np.arctan2(y, x)
+    near, far = _edges(plane | standing, radial, bearing)
+    inset = np.minimum(robot.manipulation.edge_inset_m + x_bias_m, np.maximum((far - near) / 2, 0.0))
+    reach = robot.arm.reach_top_down_m
+    aim = float(np.median(bearing[plane]))
+    cost = np.abs(radial - near - inset) + 0.5 * np.abs(bearing - 0.5 * aim) * radial
+    cost = np.where(good, cost + 10.0 * np.maximum(radial - (reach - 0.01), 0), np.inf)
+    row, col = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    cx, cy = float(x[row, col]), float(y[row, col])
+    clearance = robot.manipulation.surface_clearance_m
+    middle = points.mean(axis=0)
+    return Drop(
+        cx,
+        cy,
+        height + hanging_m(object_height_m, robot) + clearance,
+        (cx, cy, height),
+        top,
+        (float(middle[0]), float(middle[1]), float(middle[2])),
+        reach,
+    )
+
+
+def into_container(view: View, found: Found, object_height_m: float, robot: RobotFile) -> Drop:
+    """Above the middle of a container's opening. Raises TooFewPoints."""
+    points = view.points[found.mask & view.valid]
+    if found.solid is None or len(points) < 30:
+        raise TooFewPoints(f"'{found.label}' is seen, but its depth is too sparse ({len(points)} points); drive nearer")
+    rim = _rim(points, found.solid.top)
+    clearance = robot.manipulation.container_clearance_m
+    # The reference clearance holds for things as long as the fingers; taller ones must clear the rim as well.
+    z = rim + max(clearance, hanging_m(object_height_m, robot) + robot.manipulation.surface_clearance_m)
+    bottom = found.support_z if found.support_z is not None else found.solid.z
+    x, y = found.solid.x, found.solid.y
+    return Drop(x, y, z, (x, y, bottom), rim, (x, y, rim), robot.arm.reach_top_down_m)
+
+
+def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_bias_m: float = 0.0) -> Drop:
+    """Straight ahead on the floor; moved aside when something is seen to stand there. Raises NoFreeSpace."""
+    m = robot.manipulation
+    z = hanging_m(object_height_m, robot) + m.floor_drop_clearance_m
+    wanted = (m.floor_drop_x_m + x_bias_m, m.floor_drop_y_m)
+    spots = [wanted]
+    spots += [(wanted[0] + dx, wanted[1] + dy) for dx in (0.0, 0.12, 0.24, 0.36) for dy in (0.0, 0.15, -0.15, 0.3, -0.3)]
+    things = _low_points(view)
+    fingers = robot.gripper.stroke_m / 2 + robot.gripper.finger_thickness_m
+    for x, y in spots:
+        if not len(things) or int((np.hypot(things[:, 0] - x, things[:, 1] - y) < fingers).sum()) < 8:
+            note = "" if (x, y) == wanted else "moved from the usual spot, where something stands"
+            return Drop(x, y, z, (x, y, 0.0), 0.0, (x, y, 0.0), robot.arm.reach_floor_m, note)
+    raise NoFreeSpace("things stand on the floor everywhere before the robot; turn or back up, then try again")
+
+
+def _rim(points: NDArray[np.float32], expected: float) -> float:
+    """Height of a container's rim: the highest dense points near where the catalogue has it."""
+    z = points[:, 2]
+    near = z[np.abs(z - expected) < 0.03]
+    return float(np.percentile(near, 95)) if len(near) >= 20 else expected
+
+
+def _low_points(view: View | None) -> NDArray[np.float32]:
+    """Nx2 points of things that stand on the floor before the robot."""
+    if view is None:
+        return np.zeros((0, 2), dtype=np.float32)
+    points = view.points[::2, ::2][view.valid[::2, ::2]]
+    near = (points[:, 0] > 0.25) & (points[:, 0] < 1.2) & (np.abs(points[:, 1]) < 0.6)
+    return points[near & (points[:, 2] > 0.02) & (points[:, 2] < 0.25)][:, :2]
+
+
+def _edges(
+    seen: Mask, radial: NDArray[np.float64], bearing: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For every cell the distance of the surface's near and far edge in its direction (2 degree sectors)."""
+    sector = np.round(np.degrees(bearing) / 2).astype(int)
+    sector -= sector.min()
+    near = np.full(sector.max() + 1, np.inf)
+    far = np.full(sector.max() + 1, -np.inf)
+    np.minimum.at(near, sector[seen], radial[seen])
+    np.maximum.at(far, sector[seen], radial[seen])
+    near, far = np.where(np.isfinite(near), near, 0.0), np.where(np.isfinite(far), far, 0.0)
+    return near[sector], far[sector]
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Cells of 1 cm over a surface; [row, column] is [x, y] of the base frame."""
+
+    x0: float
+    y0: float
+    shape: tuple[int, int]
+
+    @classmethod
+    def around(cls, points: NDArray[np.float32]) -> "_Grid":
+        low, high = np.percentile(points[:, :2], 0.5, axis=0) - 0.02, np.percentile(points[:, :2], 99.5, axis=0) + 0.02
+        rows, cols = np.clip(np.ceil((high - low) / _CELL_M).astype(int), 1, 400)
+        return cls(float(low[0]), float(low[1]), (int(rows), int(cols)))
+
+    def centres(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        x = self.x0 + (np.arange(self.shape[0]) + 0.5) * _CELL_M
+        y = self.y0 + (np.arange(self.shape[1]) + 0.5) * _CELL_M
+        grid = np.meshgrid(x, y, indexing="ij")
+        return grid[0], grid[1]
+
+    def _cells(self, points: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
+        row = np.floor((points[:, 0] - self.x0) / _CELL_M).astype(np.intp)
+        col = np.floor((points[:, 1] - self.y0) / _CELL_M).astype(np.intp)
+        inside = (row >= 0) & (row < self.shape[0]) & (col >= 0) & (col < self.shape[1])
+        return row[inside], col[inside], inside
+
+    def filled(self, points: NDArray[np.float32]) -> Mask:
+        """Cells with points, small gaps between scan lines closed."""
+        row, col, _ = self._cells(points)
+        cells = np.zeros(self.shape, dtype=bool)
+        cells[row, col] = True
+        return ndimage.binary_closing(np.pad(cells, 3), structure=np.ones((5, 5)))[3:-3, 3:-3]
+
+    def standing(self, view: View, found: Found, height: float) -> Mask:
+        """Cells over which something stands on the surface."""
+        points = view.points[view.valid & ~found.mask]
+        points = points[(points[:, 2] > height + _THICK_M) & (points[:, 2] < height + _TALL_M)]
+        row, col, inside = self._cells(points)
+        lowest = np.full(self.shape, np.inf, dtype=np.float32)
+        np.minimum.at(lowest, (row, col), points[inside][:, 2])
+        things = np.isfinite(lowest)
+        labels, count = ndimage.label(things, structure=np.ones((3, 3)))
+        if count == 0:
+            return things
+        low = ndimage.minimum(lowest, labels, index=np.arange(1, count + 1))
+        counts = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+        keep = np.concatenate([[False], (np.asarray(low) < height + _STANDING_M) & (counts >= 2)])
+        return keep[labels]

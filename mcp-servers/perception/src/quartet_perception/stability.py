@@ -1,0 +1,65 @@
+"""Keeps an estimate steady while the robot and the object stand still."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+Value = TypeVar("Value")
+
+MAX_SHIFT_M = 0.01
+MAX_TURN_RAD = float(np.radians(30))
+_STOOD_STILL_M = 0.004
+_STOOD_STILL_RAD = float(np.radians(0.4))
+_MUCH_NEARER = 0.75
+
+
+@dataclass(frozen=True)
+class Remembered(Generic[Value]):
+    """An estimate with what decides whether it still holds: where, how turned, from where it was taken."""
+
+    value: Value
+    position: tuple[float, float, float]
+    yaw: float
+    period: float
+    """Yaw repeats after this angle [rad]; 0 when yaw says nothing."""
+    base: tuple[float, float, float] | None
+    """x, y, yaw of the base when it was taken, in a frame that does not jump; None when not known."""
+    range_m: float
+
+
+class PoseMemory(Generic[Value]):
+    """The last estimate by name. The previous one is kept below 1 cm and 30 degrees of change, only while the base
+    has not moved, and only if the new one was not taken from clearly nearer."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Remembered[Value]] = {}
+
+    def settle(self, name: str, new: Remembered[Value]) -> Value:
+        """The value to report for `name`."""
+        old = self._last.get(name)
+        if old is not None and _same_place(old.base, new.base) and _close(old, new):
+            if new.range_m > _MUCH_NEARER * old.range_m:
+                return old.value
+        self._last[name] = new
+        return new.value
+
+    def forget(self) -> None:
+        self._last.clear()
+
+
+def _same_place(a: tuple[float, float, float] | None, b: tuple[float, float, float] | None) -> bool:
+    if a is None or b is None:
+        return False
+    turn = abs((a[2] - b[2] + np.pi) % (2 * np.pi) - np.pi)
+    return bool(np.hypot(a[0] - b[0], a[1] - b[1]) < _STOOD_STILL_M and turn < _STOOD_STILL_RAD)
+
+
+def _close(old: Remembered[Value], new: Remembered[Value]) -> bool:
+    if float(np.linalg.norm(np.subtract(old.position, new.position))) >= MAX_SHIFT_M:
+        return False
+    period = min(old.period, new.period)
+    if period <= 0:
+        return True
+    turn = abs((old.yaw - new.yaw + period / 2) % period - period / 2)
+    return turn < MAX_TURN_RAD
