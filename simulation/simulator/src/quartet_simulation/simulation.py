@@ -5,11 +5,35 @@ One thread owns a Simulation and calls all its methods; a Scene (snapshot) may b
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from quartet_simulation.arm.collision import CollisionWorld, planning_model
+from quartet_simulation.arm.driver import ArmDriver
+from quartet_simulation.arm.scene import Scene
+from quartet_simulation.arm.trajectory import from_points
+from quartet_simulation.codes import MoveItCode
+from quartet_simulation.episode import Episode
 from quartet_simulation.goal import Goal
+from quartet_simulation.navigation.behaviours import Spin, Straight
+from quartet_simulation.navigation.costmap import Costmap
+from quartet_simulation.navigation.driver import BaseDriver
+from quartet_simulation.navigation.navigate import Navigate
+from quartet_simulation.physics import TICK, Physics
+from quartet_simulation.robot.gripper import GripperDriver
+from quartet_simulation.sensors import frames, laser
+from quartet_simulation.sensors.cameras import Cameras
+from quartet_simulation.sensors.localisation import Localisation
+from quartet_simulation.truth import describe
+from quartet_simulation.worlds import find_world
+
+OCTOMAP_REFILL = 5.0
+"""World time after which a cleared octomap has seen the objects again [s]."""
+MARK_RANGE = 4.0
+"""Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
+MARK_EVERY = 50
 
 
 class Simulation:
@@ -21,125 +45,242 @@ class Simulation:
     """
 
     def __init__(self, world: str = "home", seed: int = 0, *, scenario: str | None = None) -> None:
-        raise NotImplementedError
+        self._cameras: Cameras | None = None
+        self._world_name = ""
+        self.reset(world, seed, scenario)
 
+    # --- set-up -------------------------------------------------------------------------------------
+    def _build(self, name: str) -> None:
+        self._close_renderer()
+        self.world = find_world(name)
+        self._physics = Physics(self.world)
+        self._physics.forward()
+        self._planning_model = planning_model(self.world)
+        self._costmap = Costmap(self.world, self._physics.model, self._physics.data)
+        self._base_checks = CollisionWorld(self._planning_model, "base")
+        self._gripper = GripperDriver(self._physics)
+        self._arm = ArmDriver(self._physics)
+        self._base = BaseDriver(
+            self._physics, lambda: self._localisation, self._costmap, self._base_checks, self._physics.held_object
+        )
+        self._episode = Episode(self._physics, self._base_checks)
+        self._world_name = name
+
+    def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
+        """A new episode. `scenario` is a comma-separated list, see episode.py. Raises UnknownName."""
+        name = world or self._world_name
+        if name != self._world_name:
+            self._build(name)
+        self.seed = seed
+        self._physics.clear()
+        self._costmap.clear()
+        self._octomap_cleared_at = -math.inf
+        self._remainder = 0.0
+        self._episode.begin(seed, scenario)
+        self._localisation = Localisation(seed, self._physics.base_pose())
+        self._gripper.reset(self._episode.gripper_position)
+        self._arm.reset()
+        self._base.reset()
+        self._mark_obstacles()
+
+    # --- time ---------------------------------------------------------------------------------------
     @property
     def time(self) -> float:
         """World time [s]; starts at 0 after each reset."""
-        raise NotImplementedError
+        return self._physics.time
 
     @property
     def busy(self) -> bool:
         """True while a goal of any channel runs."""
-        raise NotImplementedError
+        return any(g is not None and not g.done for g in (self._base.goal, self._arm.goal, self._gripper.goal))
 
     def step(self, duration_s: float) -> None:
-        """Advance physics and the controllers of running goals by about `duration_s` (a multiple of 2 ms)."""
-        raise NotImplementedError
+        """Advance physics and the controllers of running goals by about `duration_s` (ticks of 10 ms; what is
+        left over is carried to the next call)."""
+        ticks, self._remainder = divmod(self._remainder + duration_s + 1e-9, TICK)
+        for _ in range(int(ticks)):
+            self._base.tick()
+            self._arm.tick()
+            self._gripper.tick()
+            self._physics.tick()
+            self._localisation.update(self._physics.base_pose())
+            if self._physics.ticks % MARK_EVERY == 0:
+                self._mark_obstacles()
+
+    def _mark_obstacles(self) -> None:
+        """What stands on the floor near the robot enters the costmap; what has gone from there leaves it."""
+        x, y, _ = self._physics.base_pose()
+        held = self._physics.held_object()
+        seen: dict[str, tuple[float, float, float]] = {}
+        gone: set[str] = set()
+        for name in self._episode.present:
+            (ox, oy, oz), _ = self._physics.object_pose(name)
+            if math.hypot(ox - x, oy - y) > MARK_RANGE:
+                continue
+            if oz < 0.25 and name != held:
+                # Rounded, so that a rolling ball does not rebuild the map at every look.
+                seen[name] = (round(ox, 2), round(oy, 2), self._episode.radius(name))
+            else:
+                gone.add(name)
+        self._costmap.unmark(gone)
+        self._costmap.mark(seen)
 
     # --- goals: returned at once, advanced by step() -------------------------------------------------
+    def _new_goal(self, channel: str, action: str) -> Goal:
+        driver = {"base": self._base, "arm": self._arm, "gripper": self._gripper}[channel]
+        running = driver.goal
+        if running is not None and not running.done:
+            code = MoveItCode.PREEMPTED if channel == "arm" else 0
+            running.finish("ABORTED", self.time, code, "preempted by a newer goal")
+        return Goal(channel, action, started_at=self.time)
+
     def navigate_to_pose(self, x: float, y: float, yaw: float) -> Goal:
         """Drive to a pose in `map`. feedback: distance_remaining, navigation_time, estimated_time_remaining,
         number_of_recoveries, current_pose (x, y, yaw)."""
-        raise NotImplementedError
+        goal = self._new_goal("base", "navigate_to_pose")
+        self._base.start(Navigate((x, y, yaw)), goal)
+        return goal
 
     def spin(self, target_yaw: float, time_allowance: float = 60.0) -> Goal:
         """Turn on the spot by `target_yaw` (relative). feedback: angular_distance_traveled."""
-        raise NotImplementedError
+        behaviour = Spin(target_yaw, time_allowance)
+        goal = self._new_goal("base", "spin")
+        self._base.start(behaviour, goal)
+        return goal
 
     def drive_on_heading(self, distance: float, speed: float, time_allowance: float = 60.0) -> Goal:
         """Drive forward. feedback: distance_traveled."""
-        raise NotImplementedError
+        behaviour = Straight(distance, speed, time_allowance, 1 if distance >= 0 else -1)
+        goal = self._new_goal("base", "drive_on_heading")
+        self._base.start(behaviour, goal)
+        return goal
 
     def backup(self, distance: float, speed: float, time_allowance: float = 60.0) -> Goal:
         """Drive backward by `distance` (positive). feedback: distance_traveled."""
-        raise NotImplementedError
+        behaviour = Straight(abs(distance), abs(speed), time_allowance, -1)
+        goal = self._new_goal("base", "backup")
+        self._base.start(behaviour, goal)
+        return goal
 
     def execute_trajectory(self, joint_names: list[str], points: list[tuple[float, list[float]]]) -> Goal:
         """Follow joint positions at times [s]; MoveIt codes (1 success, -2, -4, -7).
-        feedback: time_from_start, desired, actual, error (lists by arm joint)."""
-        raise NotImplementedError
+        feedback: time_from_start, duration, desired, actual, error (lists by arm joint). Raises InvalidCommand."""
+        trajectory = from_points(list(joint_names), [(float(t), list(q)) for t, q in points])
+        goal = self._new_goal("arm", "execute_trajectory")
+        self._arm.start(trajectory, goal)
+        return goal
 
     def gripper_command(self, position: float, max_effort: float) -> Goal:
-        """0.0 open .. 0.7 closed. feedback and result: position, effort, stalled, reached_goal, width."""
-        raise NotImplementedError
+        """0.0 open .. 0.7 closed. feedback and result: position, effort, stalled, reached_goal, width.
+        Raises InvalidCommand."""
+        goal = Goal("gripper", "gripper_command", started_at=self.time)
+        running = self._gripper.goal
+        self._gripper.start(position, max_effort, goal)
+        if running is not None and not running.done:
+            running.finish("ABORTED", self.time, 0, "preempted by a newer goal")
+        return goal
 
     def command_velocity(self, vx: float, vy: float, wz: float) -> None:
         """/cmd_vel in base_footprint; stale after 0.5 s of world time; ignored while a base goal runs."""
-        raise NotImplementedError
+        self._base.command_velocity((vx, vy, wz))
 
     def halt(self) -> None:
         """Guard stop: every goal is CANCELED at once, the arm holds where it is, the base brakes, the gripper
         keeps its command."""
-        raise NotImplementedError
+        for driver, code in ((self._base, 0), (self._arm, MoveItCode.PREEMPTED), (self._gripper, 0)):
+            if driver.goal is not None:
+                driver.goal.finish("CANCELED", self.time, code, "stopped by the robot guard")
+        self._arm.hold()
+        self._base.brake_now()
 
     @property
     def at_standstill(self) -> bool:
         """True when base and arm are measured to be at rest."""
-        raise NotImplementedError
+        return self._base.standing() and float(np.abs(self._physics.arm_velocities()).max()) < 0.02
 
     # --- planning ---------------------------------------------------------------------------------
-    def snapshot(self) -> Any:
-        """A Scene: an immutable copy of what planning needs (see scene.py for its methods)."""
-        raise NotImplementedError
+    def snapshot(self) -> Scene:
+        """A Scene: an own copy of what planning needs, for use in another thread."""
+        cleared = self.time - self._octomap_cleared_at < OCTOMAP_REFILL
+        return Scene(
+            self._planning_model,
+            self._physics.data.qpos.copy(),
+            self._physics.held_object(),
+            with_objects=not cleared,
+            seed=self.seed,
+        )
 
     def clear_octomap(self) -> None:
         """Forget movable obstacles of the planning scene until they are seen again (5 s of world time)."""
-        raise NotImplementedError
+        self._octomap_cleared_at = self.time
 
     def clear_costmaps(self) -> None:
         """Forget marked obstacles of the costmaps; what the sensors see is marked again."""
-        raise NotImplementedError
+        self._costmap.clear()
+        self._mark_obstacles()
 
     # --- sensors ----------------------------------------------------------------------------------
     def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
-        """(rgb uint8 HxWx3, depth float32 m HxW, 0 where there is no return) of front, arm or overhead."""
-        raise NotImplementedError
+        """(rgb uint8 HxWx3, depth float32 m HxW, 0 where there is no return) of front, arm or overhead.
+        To be called in the thread that made the first call."""
+        if self._cameras is None:
+            self._cameras = Cameras(self._physics.model)
+        return self._cameras.render(camera, self._physics.data, self.seed, self.time, self._episode.warmth)
 
     def camera_info(self, camera: str) -> dict[str, Any]:
         """width, height, fx, fy, cx, cy, frame."""
-        raise NotImplementedError
+        return frames.camera_info(self._physics.model, camera)
 
     def scan(self) -> dict[str, Any]:
         """angle_min, angle_max, angle_increment, range_min, range_max, ranges (float32), frame."""
-        raise NotImplementedError
+        return laser.scan(self._physics, self.seed)
 
     def odometry(self) -> dict[str, Any]:
         """pose (x, y, yaw) in odom and twist (vx, vy, wz) in base_footprint, with drift."""
-        raise NotImplementedError
+        return {"pose": self._localisation.odom(), "twist": self._physics.base_twist()}
 
-    def transforms(self) -> list[tuple[str, str, list[float], list[float]]]:
+    def estimated_pose(self) -> tuple[float, float, float]:
+        """base_footprint in map as localisation has it (x, y, yaw)."""
+        return self._localisation.estimate(self.time)
+
+    def transforms(self) -> list[frames.Transform]:
         """(parent, child, translation, quaternion xyzw) of all moving frames, map -> odom included (noisy)."""
-        raise NotImplementedError
+        return frames.moving(self._physics, self._localisation)
 
-    def static_transforms(self) -> list[tuple[str, str, list[float], list[float]]]:
-        raise NotImplementedError
+    def static_transforms(self) -> list[frames.Transform]:
+        return frames.static(self._physics)
 
     def joint_states(self) -> dict[str, list[Any]]:
         """name, position, velocity, effort: six arm joints and robotiq finger_joint (0.0 open .. 0.7)."""
-        raise NotImplementedError
+        return frames.joint_states(self._physics)
 
     def gripper_state(self) -> dict[str, float]:
         """width [m], effort [N], position and command (0.0 .. 0.7), moving (0 or 1)."""
-        raise NotImplementedError
+        return frames.gripper_state(self._physics, self._gripper.command, self.seed)
 
     def occupancy_grid(self) -> dict[str, Any]:
         """The static map: resolution, origin (x, y), data int8 HxW (0 free, 100 occupied), row 0 at origin y."""
-        raise NotImplementedError
+        return frames.occupancy_grid(self._costmap)
 
     # --- scoring only -------------------------------------------------------------------------------
     def truth(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
-        raise NotImplementedError
+        """True poses, what is held, what lies on or in what. For scoring, never for a robot."""
+        return describe(self._physics, self._episode)
 
     def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
-        raise NotImplementedError
+        """Put an object at (x, y) in map, standing on height z. Raises UnknownName."""
+        self._episode.put(name, x, y, z, yaw)
 
     def put_in_gripper(self, name: str) -> None:
-        raise NotImplementedError
+        """Close the gripper around an object. Raises UnknownName."""
+        self._episode.put_in_gripper(name)
+        self._gripper.reset(self._episode.gripper_position)
 
     def close(self) -> None:
-        """Free renderers."""
-        raise NotImplementedError
+        """Free the renderer."""
+        self._close_renderer()
+
+    def _close_renderer(self) -> None:
+        if self._cameras is not None:
+            self._cameras.close()
+            self._cameras = None

@@ -1,0 +1,1 @@
+"""The arm: kinematics, planning, trajectories and their execution."""

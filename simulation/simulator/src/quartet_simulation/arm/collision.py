@@ -1,0 +1,156 @@
+"""Collision checks of the whole robot on a copy of the world that only planning uses."""
+
+from __future__ import annotations
+
+import copy
+from typing import Literal
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
+from quartet_simulation.worlds.compile import make_spec
+from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
+from quartet_simulation.worlds.objects import body_name
+from quartet_simulation.worlds.world import World
+
+STATIC, OBJECT, BODY, ARM, FINGER, HELD = 1, 2, 4, 8, 16, 32
+FINGER_BODIES = ("left_finger", "right_finger")
+HAND = (*dim.ARM_LINKS, "arm_tool0")
+HELD_SLACK = 0.012
+"""What is held may sink this far into what it stands on: grasps and depth are not exact [m]."""
+Mode = Literal["arm", "base"]
+
+
+def planning_model(world: World) -> mujoco.MjModel:
+    """The world with collision masks for planning in place of those for physics."""
+    spec = make_spec(world, textures=False)
+    spec.option.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    for geom in spec.geoms:
+        if geom.contype == 0 and geom.conaffinity == 0:
+            continue
+        body = geom.parent.name
+        if geom.group == OBJECT_GROUP:
+            geom.contype, geom.conaffinity = OBJECT, 0
+        elif geom.group != ROBOT_GROUP:
+            geom.contype, geom.conaffinity = STATIC, 0
+        elif body in FINGER_BODIES:
+            geom.contype, geom.conaffinity = FINGER, STATIC | BODY
+        elif body in HAND:
+            geom.contype, geom.conaffinity = ARM, STATIC | OBJECT | BODY | ARM
+        else:
+            geom.contype, geom.conaffinity = BODY, 0
+    return spec.compile()
+
+
+class CollisionWorld:
+    """One thread's own copy of the planning world. `qpos` has the layout of the physical model's."""
+
+    def __init__(self, model: mujoco.MjModel, mode: Mode = "arm") -> None:
+        self.model = copy.copy(model)
+        self.data = mujoco.MjData(self.model)
+        self.mode = mode
+        self.arm_qpos = np.array([model.joint(n).qposadr[0] for n in dim.ARM_JOINTS])
+        self._base_qpos = [model.joint(n).qposadr[0] for n in ("base_x", "base_y", "base_yaw")]
+        self.tool = model.body("arm_tool0").id
+        self._held: str | None = None
+        self._held_in_tool = np.eye(4)
+        self._held_adr = -1
+        if mode == "base":
+            robot = (self.model.geom_group == ROBOT_GROUP) & (self.model.geom_contype != 0)
+            self.model.geom_conaffinity[robot] = STATIC | OBJECT
+            self.model.geom_margin[robot] = 0.015
+
+    def load(self, qpos: np.ndarray) -> None:
+        """Take over a state of the world."""
+        self.data.qpos[:] = qpos
+
+    def ignore_objects(self) -> None:
+        """Movable things stop being obstacles (an empty octomap)."""
+        free = self.model.geom_contype == OBJECT
+        self.model.geom_contype[free] = 0
+
+    def attach(self, name: str | None) -> None:
+        """From now on `name` moves with the hand, as it lies in it in the loaded state."""
+        if name == self._held:
+            if name is not None:
+                self._remember_grasp(name)
+            return
+        if self._held is not None:
+            self._mask(self._held, OBJECT, 0)
+        self._held = name
+        if name is not None:
+            self._mask(name, HELD, STATIC | OBJECT | (BODY if self.mode == "arm" else 0))
+            self._remember_grasp(name)
+
+    def _mask(self, name: str, contype: int, conaffinity: int) -> None:
+        body = self.model.body(body_name(name)).id
+        for geom in range(self.model.ngeom):
+            if self.model.geom_bodyid[geom] == body and self.model.geom_size[geom].any():
+                solid = self.model.geom_contype[geom] or self.model.geom_conaffinity[geom] or contype == HELD
+                if solid:
+                    self.model.geom_contype[geom], self.model.geom_conaffinity[geom] = contype, conaffinity
+
+    def _remember_grasp(self, name: str) -> None:
+        mujoco.mj_kinematics(self.model, self.data)
+        self._held_adr = int(self.model.joint(body_name(name)).qposadr[0])
+        body = self.model.body(body_name(name)).id
+        self._held_in_tool = np.linalg.inv(self._pose(self.tool)) @ self._pose(body)
+
+    def _pose(self, body: int) -> np.ndarray:
+        pose = np.eye(4)
+        pose[:3, :3] = self.data.xmat[body].reshape(3, 3)
+        pose[:3, 3] = self.data.xpos[body]
+        return pose
+
+    def set_base(self, x: float, y: float, yaw: float) -> None:
+        for index, value in zip(self._base_qpos, (x, y, yaw), strict=True):
+            self.data.qpos[index] = value
+
+    def set_arm(self, q: np.ndarray) -> None:
+        self.data.qpos[self.arm_qpos] = q
+
+    def colliding(self) -> bool:
+        """Does the robot, or what it holds, touch something in the present state?"""
+        return bool(self.contacts(first=True))
+
+    def contacts(self, first: bool = False) -> list[tuple[str, str]]:
+        """Names of what touches what (geom or object names)."""
+        model, data = self.model, self.data
+        mujoco.mj_kinematics(model, data)
+        if self._held is not None:
+            held = self._pose(self.tool) @ self._held_in_tool
+            data.qpos[self._held_adr : self._held_adr + 3] = held[:3, 3]
+            mujoco.mju_mat2Quat(data.qpos[self._held_adr + 3 : self._held_adr + 7], held[:3, :3].flatten())
+            mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        found: list[tuple[str, str]] = []
+        for contact in data.contact[: data.ncon] if data.ncon else ():
+            a, b = contact.geom1, contact.geom2
+            if HELD in (model.geom_contype[a], model.geom_contype[b]) and contact.dist > -HELD_SLACK:
+                continue
+            found.append((self._label(a), self._label(b)))
+            if first:
+                break
+        return found
+
+    def kind_of_contact(self) -> str:
+        """ "static", "object" or "self": what the present state touches first; "static" if nothing."""
+        self.contacts()
+        for contact in self.data.contact[: self.data.ncon]:
+            types = {int(self.model.geom_contype[g]) for g in (contact.geom1, contact.geom2)}
+            if OBJECT in types:
+                return "object"
+            if STATIC in types:
+                return "static"
+            return "self"
+        return "static"
+
+    def pose(self, body: str) -> np.ndarray:
+        """Pose of a body in map as of the last kinematics, 4x4."""
+        return self._pose(self.model.body(body).id)
+
+    def _label(self, geom: int) -> str:
+        name = self.model.geom(geom).name
+        return name or self.model.body(int(self.model.geom_bodyid[geom])).name.replace("object:", "")

@@ -1,0 +1,118 @@
+"""Execution of joint trajectories: follow, watch the error, fail honestly when something is in the way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quartet_simulation.arm.trajectory import Trajectory
+from quartet_simulation.codes import MoveItCode
+from quartet_simulation.goal import Goal
+from quartet_simulation.physics import TICK, Physics
+
+START_TOLERANCE = 0.05
+"""As MoveIt's allowed_start_tolerance, with room for a settling arm [rad]."""
+PATH_TOLERANCE = 0.12
+GOAL_TOLERANCE = 0.02
+SETTLE_TIME = 1.0
+BRAKE_TIME = 0.25
+
+
+class ArmDriver:
+    """Holds the arm where it is unless a trajectory runs."""
+
+    def __init__(self, physics: Physics) -> None:
+        self._physics = physics
+        self._goal: Goal | None = None
+        self._trajectory: Trajectory | None = None
+        self._hold = np.zeros(6)
+        self._brake: tuple[float, np.ndarray, np.ndarray] | None = None
+
+    @property
+    def goal(self) -> Goal | None:
+        return self._goal
+
+    def reset(self) -> None:
+        self._goal = self._trajectory = self._brake = None
+        self._hold = self._physics.arm_positions()
+
+    def start(self, trajectory: Trajectory, goal: Goal) -> None:
+        actual = self._physics.arm_positions()
+        late = trajectory.times[0] > 0.2
+        error = float(np.abs(trajectory.positions[0] - actual).max())
+        if error > START_TOLERANCE and not late and len(trajectory.times) > 1:
+            goal.finish(
+                "ABORTED",
+                self._physics.time,
+                MoveItCode.INVALID_MOTION_PLAN,
+                f"the trajectory starts {error:.3f} rad away from the arm (allowed {START_TOLERANCE}); plan again",
+            )
+            return
+        if late or len(trajectory.times) == 1:
+            # A first point in the future means: go there from where the arm is.
+            times = np.concatenate([[0.0], np.maximum(trajectory.times, 0.05)])
+            positions = np.vstack([actual, trajectory.positions])
+            velocities = np.vstack([np.zeros(6), trajectory.velocities])
+            trajectory = Trajectory(trajectory.joint_names, times, positions, velocities)
+        self._goal, self._trajectory, self._brake = goal, trajectory, None
+
+    def hold(self) -> None:
+        """Stop at once and keep the present position."""
+        self._hold, self._trajectory, self._brake = self._physics.arm_positions(), None, None
+
+    def tick(self) -> None:
+        physics, goal, trajectory = self._physics, self._goal, self._trajectory
+        if self._brake is not None:
+            self._slow_down()
+            return
+        if goal is None or goal.done or trajectory is None:
+            physics.servo_arm(self._hold)
+            return
+        elapsed = physics.time - goal.started_at
+        wanted, velocity = trajectory.at(elapsed + TICK)
+        actual = physics.arm_positions()
+        desired_now, _ = trajectory.at(elapsed)
+        error = desired_now - actual
+        goal.feedback.update(
+            time_from_start=elapsed,
+            duration=trajectory.duration,
+            desired=desired_now.tolist(),
+            actual=actual.tolist(),
+            error=error.tolist(),
+        )
+        worst = float(np.abs(error).max())
+        if goal.cancel_requested:
+            self._brake = (physics.time, wanted.copy(), velocity.copy())
+            return
+        if worst > PATH_TOLERANCE:
+            self.hold()
+            goal.finish(
+                "ABORTED",
+                physics.time,
+                MoveItCode.CONTROL_FAILED,
+                f"the arm is {worst:.2f} rad off its path (allowed {PATH_TOLERANCE}): something blocks it",
+            )
+            return
+        physics.servo_arm(wanted, velocity)
+        if elapsed >= trajectory.duration:
+            self._hold = trajectory.positions[-1]
+            end_error = float(np.abs(trajectory.positions[-1] - actual).max())
+            if end_error < GOAL_TOLERANCE and np.abs(physics.arm_velocities()).max() < 0.05:
+                goal.finish("SUCCEEDED", physics.time, MoveItCode.SUCCESS)
+            elif elapsed > trajectory.duration + SETTLE_TIME:
+                goal.finish(
+                    "ABORTED",
+                    physics.time,
+                    MoveItCode.CONTROL_FAILED,
+                    f"the arm stopped {end_error:.3f} rad from the end of its path (allowed {GOAL_TOLERANCE})",
+                )
+
+    def _slow_down(self) -> None:
+        assert self._brake is not None
+        began, position, velocity = self._brake
+        t = min(self._physics.time - began, BRAKE_TIME)
+        self._hold = position + velocity * (t - t * t / (2 * BRAKE_TIME))
+        self._physics.servo_arm(self._hold, velocity * (1 - t / BRAKE_TIME))
+        if t >= BRAKE_TIME and np.abs(self._physics.arm_velocities()).max() < 0.05:
+            self._brake = self._trajectory = None
+            if self._goal is not None:
+                self._goal.finish("CANCELED", self._physics.time, MoveItCode.PREEMPTED, "canceled")

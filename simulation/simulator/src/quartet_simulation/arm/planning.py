@@ -1,0 +1,122 @@
+"""Motion planning with OMPL under MoveIt's planner names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from ompl import base as ob
+from ompl import geometric as og
+from ompl import util as ou
+
+from quartet_simulation.errors import UnknownName
+from quartet_simulation.robot import dimensions as dim
+
+PLANNERS = {
+    "RRTConnectkConfigDefault": "RRTConnect",
+    "RRTConnect": "RRTConnect",
+    "RRT": "RRT",
+    "RRTstar": "RRTstar",
+    "PRM": "PRM",
+    "PRMstar": "PRMstar",
+    "KPIECE": "KPIECE1",
+    "BKPIECE": "BKPIECE1",
+    "LBKPIECE": "LBKPIECE1",
+    "BITstar": "BITstar",
+    "FMT": "FMT",
+}
+DEFAULT_PLANNER = "RRTConnect"
+STEP = 0.04
+"""Largest joint step between two collision checks of a motion [rad]."""
+ROOM = 1.3
+"""The search may leave the box around start and goal by this much in every joint [rad]."""
+SLICE = 0.05
+"""Planning runs in slices of this length, so that other threads get the interpreter [s]."""
+
+
+def planner_name(planner_id: str) -> str:
+    """OMPL's class for a MoveIt planner id; "" and "RRTConnectkConfigDefault" mean the default.
+    Raises UnknownName."""
+    plain = planner_id.removesuffix("kConfigDefault") or DEFAULT_PLANNER
+    if plain not in PLANNERS:
+        raise UnknownName("planner", planner_id, PLANNERS)
+    return PLANNERS[plain]
+
+
+def straight(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """Points (N, J) from start to goal, no joint moving more than STEP between two."""
+    count = max(2, int(np.ceil(float(np.abs(goal - start).max()) / STEP)) + 1)
+    return np.linspace(start, goal, count)
+
+
+def motion_is_free(path: np.ndarray, free: Callable[[np.ndarray], bool]) -> bool:
+    """Is every point on the straight lines between the points of `path` free?"""
+    for a, b in zip(path[:-1], path[1:], strict=True):
+        points = straight(a, b)
+        # The middle first: a blocked motion is found sooner.
+        order = np.argsort(np.abs(np.arange(len(points)) - len(points) // 2))
+        if not all(free(points[i]) for i in order):
+            return False
+    return True
+
+
+def plan(
+    start: np.ndarray, goal: np.ndarray, free: Callable[[np.ndarray], bool], planner_id: str, timeout: float
+) -> np.ndarray | None:
+    """A collision-free path (N, 6) in joint space, or None when `timeout` [s of wall time] is spent.
+
+    The straight motion is tried first; then the named planner searches, and its path is cut short.
+    """
+    if motion_is_free(np.array([start, goal]), free):
+        return np.array([start, goal])
+    deadline = time.monotonic() + timeout
+    ou.setLogLevel(ou.LOG_ERROR)
+    space = ob.RealVectorStateSpace(6)
+    bounds = ob.RealVectorBounds(6)
+    for i in range(6):
+        bounds.setLow(i, max(dim.JOINT_LOWER[i], min(start[i], goal[i]) - ROOM))
+        bounds.setHigh(i, min(dim.JOINT_UPPER[i], max(start[i], goal[i]) + ROOM))
+    space.setBounds(bounds)
+    setup = og.SimpleSetup(space)
+    setup.setStateValidityChecker(lambda state: free(np.array([state[i] for i in range(6)])))
+    information = setup.getSpaceInformation()
+    information.setStateValidityCheckingResolution(STEP / space.getMaximumExtent() * 2)
+    setup.setPlanner(getattr(og, planner_name(planner_id))(information))
+    first, last = space.allocState(), space.allocState()
+    for i in range(6):
+        first[i], last[i] = float(start[i]), float(goal[i])
+    setup.setStartAndGoalStates(first, last, 1e-4)
+    while time.monotonic() < deadline:
+        setup.solve(SLICE)
+        if setup.haveExactSolutionPath():
+            path = setup.getSolutionPath()
+            points = np.array([[s[i] for i in range(6)] for s in path.getStates()])
+            return shorten(points, free)
+        time.sleep(0.001)
+    return None
+
+
+def shorten(path: np.ndarray, free: Callable[[np.ndarray], bool], rounds: int = 60) -> np.ndarray:
+    """Random shortcuts, seeded by the path itself so that the same path gives the same result."""
+    rng = np.random.default_rng(abs(int(path.sum() * 1e6)) % 2**32)
+    dense = np.vstack([straight(a, b)[:-1] for a, b in zip(path[:-1], path[1:], strict=True)] + [path[-1:]])
+    for _ in range(rounds):
+        if len(dense) < 4:
+            break
+        i, j = sorted(rng.choice(len(dense), 2, replace=False))
+        if j - i < 2 or not motion_is_free(dense[[i, j]], free):
+            continue
+        dense = np.vstack([dense[:i], straight(dense[i], dense[j]), dense[j + 1 :]])
+    return round_corners(dense, free)
+
+
+def round_corners(dense: np.ndarray, free: Callable[[np.ndarray], bool], window: int = 4) -> np.ndarray:
+    """Average neighbours, so that the arm does not jerk at corners; left as it is where that would touch."""
+    if len(dense) < 2 * window + 2:
+        return dense
+    kernel = np.ones(2 * window + 1) / (2 * window + 1)
+    padded = np.vstack([np.repeat(dense[:1], window, 0), dense, np.repeat(dense[-1:], window, 0)])
+    smooth = np.column_stack([np.convolve(padded[:, j], kernel, mode="valid") for j in range(dense.shape[1])])
+    smooth[0], smooth[-1] = dense[0], dense[-1]
+    return smooth if all(free(q) for q in smooth) else dense

@@ -1,0 +1,224 @@
+"""A snapshot of robot and surroundings for inverse kinematics and planning, usable in any one thread."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.arm import kinematics, planning
+from quartet_simulation.arm.collision import CollisionWorld
+from quartet_simulation.arm.trajectory import Trajectory, time_path
+from quartet_simulation.codes import MoveItCode
+from quartet_simulation.errors import UnknownName
+from quartet_simulation.robot import dimensions as dim
+
+JUMP = 0.40
+"""A Cartesian path ends where a joint would have to move more than this in one step [rad]."""
+MAX_TURN = 0.10
+"""Largest rotation between two points of a Cartesian path [rad]."""
+GOALS_TRIED = 4
+LINKS = ("arm_base", *dim.ARM_LINKS, "arm_tool0", "gripper_tip")
+WEIGHTS = np.array([1.5, 1.5, 1.2, 0.6, 0.6, 0.4])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Result of planning: `trajectory` is None unless code is SUCCESS."""
+
+    code: MoveItCode
+    text: str
+    trajectory: Trajectory | None
+    planning_time: float
+
+
+class Scene:
+    """Poses are 4x4 matrices of arm_tool0 in base_footprint (see kinematics.pose_matrix); joints in the order of
+    dimensions.ARM_JOINTS. Not thread-safe in itself: one Scene, one thread at a time."""
+
+    def __init__(
+        self, model: mujoco.MjModel, qpos: np.ndarray, held: str | None, *, with_objects: bool = True, seed: int = 0
+    ) -> None:
+        self._world = CollisionWorld(model, "arm")
+        self._world.load(qpos)
+        self._world.attach(held)
+        if not with_objects:
+            self._world.ignore_objects()
+        self.seed = seed
+        self.held = held is not None
+        """Whether something is held; never what."""
+        self.positions = qpos[self._world.arm_qpos].copy()
+        """Arm joints at the time of the snapshot [rad]."""
+
+    # --- kinematics -------------------------------------------------------------------------------
+    def fk(self, q: np.ndarray | list[float] | None = None, link: str = "arm_tool0") -> np.ndarray:
+        """Pose of `link` in base_footprint at joints `q` (default: the present ones). Raises UnknownName."""
+        if link not in LINKS:
+            raise UnknownName("link", link, LINKS)
+        joints = self.positions if q is None else np.asarray(q, dtype=float)
+        if link in ("arm_tool0", "gripper_tip"):
+            pose = kinematics.forward(joints)
+            if link == "gripper_tip":
+                tip = np.eye(4)
+                tip[2, 3] = dim.FINGER_OFFSET
+                pose = pose @ tip
+            return pose
+        world = self._world
+        world.set_arm(joints)
+        mujoco.mj_kinematics(world.model, world.data)
+        base, body = world.pose("base_footprint"), world.pose(link)
+        return np.linalg.inv(base) @ body
+
+    def ik(
+        self, pose: np.ndarray, seed: np.ndarray | list[float] | None = None, *, avoid_collisions: bool = True
+    ) -> np.ndarray | None:
+        """Joints that bring arm_tool0 to `pose`, the nearest to `seed`; None if there are none."""
+        found = self.ik_all(pose, seed)
+        return next((q for q in found if not avoid_collisions or not self.in_collision(q)), None)
+
+    def ik_all(self, pose: np.ndarray, seed: np.ndarray | list[float] | None = None) -> list[np.ndarray]:
+        """All solutions, nearest to `seed` (default: the present joints) first; collisions not looked at."""
+        near = self.positions if seed is None else np.asarray(seed, dtype=float)
+        solutions = [kinematics.nearest_turns(q, near) for q in kinematics.inverse(np.asarray(pose, dtype=float))]
+        return sorted(solutions, key=lambda q: float((WEIGHTS * np.abs(q - near)).sum()))
+
+    # --- collisions -------------------------------------------------------------------------------
+    def in_collision(self, q: np.ndarray | list[float]) -> bool:
+        self._world.set_arm(np.asarray(q, dtype=float))
+        return self._world.colliding()
+
+    def contacts(self, q: np.ndarray | list[float]) -> list[tuple[str, str]]:
+        """Names of what would touch what at joints `q`: for messages of people who debug a plan."""
+        self._world.set_arm(np.asarray(q, dtype=float))
+        return self._world.contacts()
+
+    def _free(self, q: np.ndarray) -> bool:
+        self._world.set_arm(q)
+        return not self._world.colliding()
+
+    # --- planning ---------------------------------------------------------------------------------
+    def plan_joints(
+        self,
+        q_goal: np.ndarray | list[float],
+        planner_id: str = "",
+        timeout: float = 5.0,
+        *,
+        scale: float = 1.0,
+        start: np.ndarray | list[float] | None = None,
+    ) -> Plan:
+        """Plan to joints. `scale` in (0, 1] scales the speed limits. Raises UnknownName for the planner."""
+        began = time.monotonic()
+        planning.planner_name(planner_id)
+        goal = np.asarray(q_goal, dtype=float)
+        origin = self.positions if start is None else np.asarray(start, dtype=float)
+        fault = self._fault_of(origin, goal)
+        if fault is not None:
+            return Plan(fault[0], fault[1], None, time.monotonic() - began)
+        return self._plan_to([goal], origin, planner_id, timeout, scale, began)
+
+    def plan_pose(
+        self,
+        pose: np.ndarray,
+        planner_id: str = "",
+        timeout: float = 5.0,
+        *,
+        scale: float = 1.0,
+        start: np.ndarray | list[float] | None = None,
+    ) -> Plan:
+        """Plan arm_tool0 to `pose`: the nearest reachable solution without a collision."""
+        began = time.monotonic()
+        planning.planner_name(planner_id)
+        origin = self.positions if start is None else np.asarray(start, dtype=float)
+        solutions = self.ik_all(pose, origin)
+        if not solutions:
+            x, y, z = np.asarray(pose)[:3, 3]
+            text = f"no IK solution for arm_tool0 at ({x:.3f}, {y:.3f}, {z:.3f}) in base_footprint"
+            return Plan(MoveItCode.NO_IK_SOLUTION, text, None, time.monotonic() - began)
+        if not self._free(origin):
+            return Plan(MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start"), None, 0.0)
+        free = [q for q in solutions if self._free(q)]
+        if not free:
+            self._world.set_arm(solutions[0])
+            return Plan(MoveItCode.GOAL_IN_COLLISION, self._collision_text("goal"), None, time.monotonic() - began)
+        return self._plan_to(free[:GOALS_TRIED], origin, planner_id, timeout, scale, began)
+
+    def _fault_of(self, origin: np.ndarray, goal: np.ndarray) -> tuple[MoveItCode, str] | None:
+        if goal.shape != (6,) or not np.isfinite(goal).all():
+            return MoveItCode.INVALID_GOAL_CONSTRAINTS, f"a joint goal needs 6 finite values, got {goal.tolist()}"
+        low, high = np.array(dim.JOINT_LOWER), np.array(dim.JOINT_UPPER)
+        for name, value, a, b in zip(dim.ARM_JOINTS, goal, low, high, strict=True):
+            if not a <= value <= b:
+                return MoveItCode.INVALID_GOAL_CONSTRAINTS, f"{name} {value:.3f} is outside [{a:.3f}, {b:.3f}]"
+        if not self._free(origin):
+            return MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start")
+        if not self._free(goal):
+            return MoveItCode.GOAL_IN_COLLISION, self._collision_text("goal")
+        return None
+
+    def _collision_text(self, what: str) -> str:
+        kinds = {"static": "the surroundings", "object": "a movable object", "self": "the robot itself"}
+        return f"the {what} state is in collision with {kinds[self._world.kind_of_contact()]}"
+
+    def _plan_to(
+        self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, scale: float, began: float
+    ) -> Plan:
+        for goal in goals:
+            if planning.motion_is_free(np.array([origin, goal]), self._free):
+                return self._timed(np.array([origin, goal]), scale, began)
+        for i, goal in enumerate(goals):
+            left = timeout - (time.monotonic() - began)
+            share = left / (len(goals) - i)
+            path = planning.plan(origin, goal, self._free, planner_id, share) if share > 0 else None
+            if path is not None:
+                return self._timed(path, scale, began)
+        spent = time.monotonic() - began
+        code = MoveItCode.TIMED_OUT if spent >= timeout else MoveItCode.PLANNING_FAILED
+        return Plan(code, f"no collision-free path found in {spent:.1f} s", None, spent)
+
+    def _timed(self, path: np.ndarray, scale: float, began: float) -> Plan:
+        trajectory = time_path(path, min(max(scale, 0.01), 1.0))
+        return Plan(MoveItCode.SUCCESS, "", trajectory, time.monotonic() - began)
+
+    def cartesian(
+        self,
+        waypoints: list[np.ndarray],
+        max_step: float = 0.01,
+        *,
+        scale: float = 1.0,
+        avoid_collisions: bool = True,
+        start: np.ndarray | list[float] | None = None,
+    ) -> tuple[Trajectory, float]:
+        """Straight lines of arm_tool0 through `waypoints`; (trajectory, fraction of the length that works)."""
+        origin = self.positions if start is None else np.asarray(start, dtype=float)
+        poses = line_poses([kinematics.forward(origin), *waypoints], max(max_step, 1e-3))
+        path = [origin]
+        for pose in poses[1:]:
+            found = self.ik_all(pose, path[-1])
+            step = next((q for q in found if np.abs(q - path[-1]).max() < JUMP), None)
+            if step is None or (avoid_collisions and not self._free(step)):
+                break
+            path.append(step)
+        fraction = (len(path) - 1) / max(1, len(poses) - 1)
+        return time_path(np.array(path), min(max(scale, 0.01), 1.0)), fraction
+
+
+def line_poses(corners: list[np.ndarray], max_step: float) -> list[np.ndarray]:
+    """Poses along the straight lines between `corners`, at most max_step [m] and MAX_TURN apart."""
+    from scipy.spatial.transform import Rotation, Slerp
+
+    poses = [np.asarray(corners[0], dtype=float)]
+    for target in corners[1:]:
+        a, b = poses[-1], np.asarray(target, dtype=float)
+        turns = Rotation.from_matrix(np.stack([a[:3, :3], b[:3, :3]]))
+        angle = float((turns[0].inv() * turns[1]).magnitude())
+        length = float(np.linalg.norm(b[:3, 3] - a[:3, 3]))
+        count = max(1, int(np.ceil(length / max_step)), int(np.ceil(angle / MAX_TURN)))
+        shares = np.linspace(0, 1, count + 1)[1:]
+        rotations = Slerp([0, 1], turns)(shares).as_matrix()
+        for share, rotation in zip(shares, rotations, strict=True):
+            pose = np.eye(4)
+            pose[:3, :3], pose[:3, 3] = rotation, (1 - share) * a[:3, 3] + share * b[:3, 3]
+            poses.append(pose)
+    return poses

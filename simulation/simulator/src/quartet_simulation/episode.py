@@ -1,0 +1,184 @@
+"""One episode: which objects are there, where, the robot's start, the light."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.arm.collision import CollisionWorld
+from quartet_simulation.errors import InvalidCommand, SimulationError, UnknownName
+from quartet_simulation.physics import Physics
+from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.worlds import placement
+from quartet_simulation.worlds.compile import parking_of
+from quartet_simulation.worlds.objects import CATALOGUE
+
+SETTLE_STEPS = 200
+LIGHTS: dict[str, tuple[float, tuple[float, float, float]]] = {
+    "normal": (1.0, (1.0, 1.0, 1.0)),
+    "dim": (0.55, (1.0, 1.0, 1.0)),
+    "warm": (0.95, (1.08, 0.97, 0.80)),
+    "cool": (0.95, (0.90, 0.98, 1.08)),
+}
+GRASP_WIDTH_MAX = 0.12
+SCENARIOS = (*LIGHTS, "absent:<object>", "out_of_reach:<object>", "in_gripper:<object>", "at:<object>@<home>")
+
+
+class Episode:
+    """Sets the world up for a seed and a scenario.
+
+    A scenario is a comma-separated list of: a light (normal, dim, warm, cool), `absent:<object>`,
+    `out_of_reach:<object>` (at the back of the deepest surface), `in_gripper:<object>`, `at:<object>@<home>`.
+    """
+
+    def __init__(self, physics: Physics, checks: CollisionWorld) -> None:
+        self._physics = physics
+        self._checks = checks
+        self._light_diffuse = physics.model.light_diffuse.copy()
+        self._head = (
+            np.array(physics.model.vis.headlight.ambient),
+            np.array(physics.model.vis.headlight.diffuse),
+        )
+        self.present: set[str] = set()
+        self.gripper_position = 0.0
+        self.warmth = (1.0, 1.0, 1.0)
+        self.homes: dict[str, str] = {}
+
+    def begin(self, seed: int, scenario: str | None) -> None:
+        wishes = self._parse(scenario)
+        world, physics = self._physics.world, self._physics
+        rng = np.random.default_rng([seed & 0x7FFFFFFF, 1])
+        absent = wishes["absent"]
+        self.homes = placement.choose_homes(world, seed, rng, absent)
+        self.homes.update(wishes["at"])
+        spots: dict[str, placement.Spot] = {}
+        for name, home in self.homes.items():
+            spots[name] = self._find_spot(name, home, spots, rng)
+        for name in wishes["out_of_reach"]:
+            spots[name] = self._far_spot(spots)
+        self.present = set(spots)
+        for index, name in enumerate(world.homes):
+            if name not in spots:
+                x, y = parking_of(index)
+                physics.set_object(name, (x, y, physics.rest_height(name)))
+            else:
+                spot = spots[name]
+                physics.set_object(name, (spot.x, spot.y, spot.support_z + physics.rest_height(name) + 0.001), spot.yaw)
+        self._place_robot(rng)
+        self._light(wishes["light"])
+        self.gripper_position = 0.0
+        physics.set_arm(dim.LOOK_FORWARD)
+        physics.set_opening(dim.STROKE)
+        physics.forward()
+        mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)
+        for name in wishes["in_gripper"]:
+            self.put_in_gripper(name)
+        physics.data.time = 0.0
+
+    def radius(self, name: str) -> float:
+        return CATALOGUE[name].radius
+
+    def _parse(self, scenario: str | None) -> dict:
+        wishes: dict = {"absent": set(), "out_of_reach": [], "in_gripper": [], "at": {}, "light": "normal"}
+        for part in filter(None, (p.strip() for p in (scenario or "").split(","))):
+            verb, _, value = part.partition(":")
+            if part in LIGHTS:
+                wishes["light"] = part
+            elif verb == "absent":
+                wishes["absent"].add(self._known(value))
+            elif verb in ("out_of_reach", "in_gripper"):
+                wishes[verb].append(self._known(value))
+            elif verb == "at":
+                name, _, home = value.partition("@")
+                self._known_home(home)
+                wishes["at"][self._known(name)] = home
+            else:
+                raise UnknownName("scenario", part, SCENARIOS)
+        return wishes
+
+    def _known(self, name: str) -> str:
+        if name not in self._physics.objects:
+            raise UnknownName("object", name, self._physics.objects)
+        return name
+
+    def _known_home(self, home: str) -> None:
+        world = self._physics.world
+        homes = [s.name for s in world.surfaces] + [f"floor:{zone}" for zone in world.floor_zones]
+        if home not in homes:
+            raise UnknownName("home", home, homes)
+
+    def _find_spot(
+        self, name: str, home: str, spots: dict[str, placement.Spot], rng: np.random.Generator
+    ) -> placement.Spot:
+        world = self._physics.world
+        for _ in range(placement.ATTEMPTS):
+            spot = placement.draw_spot(world, name, home, rng)
+            if placement.apart(world, name, spot, spots):
+                return spot
+        for other in world.homes[name]:
+            for _ in range(placement.ATTEMPTS):
+                spot = placement.draw_spot(world, name, other, rng)
+                if placement.apart(world, name, spot, spots):
+                    return spot
+        raise SimulationError(f"no room for '{name}' in {world.name}: {home} and its other homes are full")
+
+    def _far_spot(self, spots: dict[str, placement.Spot]) -> placement.Spot:
+        """The back of the deepest surface, beyond the arm's reach from any side a robot can stand at."""
+        world = self._physics.world
+        name, (x, y) = world.far_spot
+        surface = world.surface(name)
+        assert surface is not None
+        return placement.Spot(x, y, surface.height, 0.0, name)
+
+    def _place_robot(self, rng: np.random.Generator) -> None:
+        world = self._physics.world
+        area = world.area(world.start_areas[int(rng.integers(len(world.start_areas)))])
+        assert area is not None
+        x, y, yaw = area.entry
+        x, y, yaw = x + rng.uniform(-0.05, 0.05), y + rng.uniform(-0.05, 0.05), yaw + rng.uniform(-0.1, 0.1)
+        self._physics.set_base_pose(float(x), float(y), float(yaw))
+
+    def _light(self, name: str) -> None:
+        strength, self.warmth = LIGHTS[name]
+        model = self._physics.model
+        model.light_diffuse[:] = self._light_diffuse * strength
+        model.vis.headlight.ambient[:] = self._head[0] * strength
+        model.vis.headlight.diffuse[:] = self._head[1] * strength
+
+    def put(self, name: str, x: float, y: float, z: float, yaw: float) -> None:
+        """Stand an object on height z at (x, y) of map."""
+        if not all(map(math.isfinite, (x, y, z, yaw))):
+            raise InvalidCommand(f"pose ({x}, {y}, {z}, {yaw}) must be finite")
+        self._known(name)
+        self.present.add(name)
+        self._physics.set_object(name, (x, y, z + self._physics.rest_height(name) + 0.001), yaw)
+        self._physics.forward()
+
+    def put_in_gripper(self, name: str) -> None:
+        """Close the fingers around an object at the hand, as after a top grasp."""
+        physics, kind = self._physics, CATALOGUE[self._known(name)]
+        width = min(kind.size[0], kind.size[1])
+        if width > GRASP_WIDTH_MAX:
+            raise InvalidCommand(f"'{name}' is {width:.2f} m wide; the gripper opens {dim.STROKE} m")
+        self.present.add(name)
+        physics.set_opening(dim.STROKE)
+        physics.forward()
+        tool = physics.tool_pose()
+        # The object's up is the tool's -z; its narrow side lies along the closing axis x.
+        narrow_x = kind.size[0] <= kind.size[1]
+        x_axis = tool[:3, 0] if narrow_x else tool[:3, 1]
+        z_axis = -tool[:3, 2]
+        rotation = np.column_stack([x_axis, np.cross(z_axis, x_axis), z_axis])
+        depth = min(kind.half_height, 0.055)
+        position = tool[:3, 3] + tool[:3, 2] * (dim.FINGER_OFFSET - 0.025 + kind.half_height - depth)
+        start, dof = physics.object_qpos[name], physics.object_dof[name]
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, rotation.flatten())
+        physics.data.qpos[start : start + 3], physics.data.qpos[start + 3 : start + 7] = position, quaternion
+        physics.data.qvel[dof : dof + 6] = 0
+        physics.set_opening(width)
+        physics.servo_gripper(width - 0.06, 50.0)
+        self.gripper_position = dim.CLOSED_POSITION
+        mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)

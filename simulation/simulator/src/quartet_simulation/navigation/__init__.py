@@ -1,0 +1,1 @@
+"""Navigation: costmap, path planning, following, and Nav2's simple behaviours."""

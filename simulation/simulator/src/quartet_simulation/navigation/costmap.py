@@ -1,0 +1,106 @@
+"""The static map from the world's geometry, with marked obstacles and distances to the nearest one."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from scipy import ndimage
+
+from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
+from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
+from quartet_simulation.worlds.world import World
+
+RESOLUTION = 0.05
+BORDER = 0.30
+HEIGHTS = (0.03, 0.90)
+"""What lies between these heights blocks the body [m]."""
+BODY_RADIUS = dim.BASE_WIDTH / 2
+MARGIN = 0.04
+"""Free space on each side of the body that a path must leave [m]."""
+
+
+class Costmap:
+    """Occupancy on a grid; cell (row, column) is at origin + (column, row) * RESOLUTION."""
+
+    def __init__(self, world: World, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        x0, y0, x1, y1 = world.bounds
+        self.origin = (x0 - BORDER, y0 - BORDER)
+        self.shape = (
+            int(np.ceil((y1 - y0 + 2 * BORDER) / RESOLUTION)) + 1,
+            int(np.ceil((x1 - x0 + 2 * BORDER) / RESOLUTION)) + 1,
+        )
+        self.static = self._rasterise(model, data)
+        self._marks: dict[str, tuple[float, float, float]] = {}
+        self._clearance: np.ndarray | None = None
+        self.version = 0
+
+    def _rasterise(self, model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+        occupied = np.zeros(self.shape, dtype=bool)
+        occupied[0], occupied[-1], occupied[:, 0], occupied[:, -1] = True, True, True, True
+        for geom in range(model.ngeom):
+            if model.geom_group[geom] in (ROBOT_GROUP, OBJECT_GROUP) or model.geom_contype[geom] == 0:
+                continue
+            if model.geom_type[geom] != int(mujoco.mjtGeom.mjGEOM_BOX):
+                continue
+            centre, half = data.geom_xpos[geom], model.geom_size[geom]
+            if centre[2] - half[2] > HEIGHTS[1] or centre[2] + half[2] < HEIGHTS[0]:
+                continue
+            r0, c0 = self.cell(centre[0] - half[0], centre[1] - half[1])
+            r1, c1 = self.cell(centre[0] + half[0], centre[1] + half[1])
+            occupied[max(r0, 0) : r1 + 1, max(c0, 0) : c1 + 1] = True
+        return occupied
+
+    def cell(self, x: float, y: float) -> tuple[int, int]:
+        return round((y - self.origin[1]) / RESOLUTION), round((x - self.origin[0]) / RESOLUTION)
+
+    def point(self, row: int, column: int) -> tuple[float, float]:
+        return self.origin[0] + column * RESOLUTION, self.origin[1] + row * RESOLUTION
+
+    def inside(self, x: float, y: float) -> bool:
+        row, column = self.cell(x, y)
+        return 0 <= row < self.shape[0] and 0 <= column < self.shape[1]
+
+    def mark(self, marks: dict[str, tuple[float, float, float]]) -> None:
+        """Add obstacles (key -> x, y, radius); a key that is there already moves."""
+        changed = {k: v for k, v in marks.items() if self._marks.get(k) != v}
+        if changed:
+            self._marks.update(changed)
+            self._touch()
+
+    def unmark(self, keys: set[str]) -> None:
+        if keys & set(self._marks):
+            self._marks = {k: v for k, v in self._marks.items() if k not in keys}
+            self._touch()
+
+    def clear(self) -> None:
+        if self._marks:
+            self._marks = {}
+            self._touch()
+
+    def _touch(self) -> None:
+        self._clearance = None
+        self.version += 1
+
+    @property
+    def marks(self) -> dict[str, tuple[float, float, float]]:
+        return dict(self._marks)
+
+    def clearance(self) -> np.ndarray:
+        """Distance of every cell to the nearest obstacle [m]."""
+        if self._clearance is None:
+            occupied = self.static.copy()
+            if self._marks:
+                rows, columns = np.indices(self.shape)
+                xs = self.origin[0] + columns * RESOLUTION
+                ys = self.origin[1] + rows * RESOLUTION
+                for x, y, radius in self._marks.values():
+                    occupied |= (xs - x) ** 2 + (ys - y) ** 2 <= max(radius, RESOLUTION) ** 2
+            self._clearance = ndimage.distance_transform_edt(~occupied) * RESOLUTION
+        return self._clearance
+
+    def clearance_at(self, x: float, y: float) -> float:
+        row, column = self.cell(x, y)
+        if not (0 <= row < self.shape[0] and 0 <= column < self.shape[1]):
+            return 0.0
+        return float(self.clearance()[row, column])

@@ -1,0 +1,134 @@
+"""The base's channel: runs one behaviour at a time, limits acceleration, looks ahead for collisions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from quartet_simulation.arm.collision import CollisionWorld
+from quartet_simulation.goal import Goal
+from quartet_simulation.navigation.costmap import Costmap
+from quartet_simulation.navigation.planner import PathPlanner
+from quartet_simulation.physics import TICK, Physics
+from quartet_simulation.sensors.localisation import Localisation, Pose, compose
+
+Twist = tuple[float, float, float]
+LINEAR_ACCELERATION, ANGULAR_ACCELERATION = 1.2, 2.5
+LINEAR_SPEED, ANGULAR_SPEED = 0.70, 1.2
+CMD_VEL_TIMEOUT = 0.5
+STOPPED = (0.02, 0.03)
+"""Below these speeds [m/s, rad/s] the base counts as standing."""
+
+
+class Behaviour(Protocol):
+    """One running base action. `tick` gives the wanted twist, or None once the goal has been finished."""
+
+    def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None: ...
+
+
+class BaseDriver:
+    def __init__(
+        self,
+        physics: Physics,
+        localisation: Callable[[], Localisation],
+        costmap: Costmap,
+        checks: CollisionWorld,
+        held: Callable[[], str | None],
+    ) -> None:
+        self.physics = physics
+        self.costmap = costmap
+        self.planner = PathPlanner(costmap)
+        self._localisation = localisation
+        self._checks = checks
+        self._held = held
+        self._behaviour: Behaviour | None = None
+        self._goal: Goal | None = None
+        self._twist: Twist = (0.0, 0.0, 0.0)
+        self._command: tuple[float, Twist] | None = None
+        self._loaded_at = -1
+
+    @property
+    def goal(self) -> Goal | None:
+        return self._goal
+
+    @property
+    def twist(self) -> Twist:
+        """The twist that is being commanded now."""
+        return self._twist
+
+    def reset(self) -> None:
+        self._behaviour = self._goal = self._command = None
+        self._twist, self._loaded_at = (0.0, 0.0, 0.0), -1
+
+    def start(self, behaviour: Behaviour, goal: Goal) -> None:
+        self._behaviour, self._goal, self._command = behaviour, goal, None
+
+    def command_velocity(self, twist: Twist) -> None:
+        self._command = (self.physics.time, twist)
+
+    def brake_now(self) -> None:
+        self._behaviour = self._command = None
+        self._twist = (0.0, 0.0, 0.0)
+        self.physics.drive(0, 0, 0)
+
+    # --- what behaviours use ----------------------------------------------------------------------
+    def pose(self) -> Pose:
+        """Estimated pose in map."""
+        return self._localisation().estimate(self.physics.time)
+
+    def odom(self) -> Pose:
+        return self._localisation().odom()
+
+    def standing(self) -> bool:
+        vx, vy, wz = self.physics.base_twist()
+        return math.hypot(vx, vy) < STOPPED[0] and abs(wz) < STOPPED[1]
+
+    def collides_at(self, offset: Pose) -> bool:
+        """Would the robot touch something at `offset` (in base_footprint) from where it is?"""
+        checks = self._checks
+        if self._loaded_at != self.physics.ticks:
+            self._loaded_at = self.physics.ticks
+            checks.load(self.physics.data.qpos)
+            checks.attach(self._held())
+        checks.set_base(*compose(self.physics.base_pose(), offset))
+        return checks.colliding()
+
+    def pose_is_free(self, pose: Pose) -> bool:
+        """Would the robot, its arm as it is now, stand free at `pose` in map?"""
+        self._loaded_at = self.physics.ticks
+        self._checks.load(self.physics.data.qpos)
+        self._checks.attach(self._held())
+        self._checks.set_base(*pose)
+        return not self._checks.colliding()
+
+    # --- one tick ---------------------------------------------------------------------------------
+    def tick(self) -> None:
+        wanted: Twist = (0.0, 0.0, 0.0)
+        goal, behaviour = self._goal, self._behaviour
+        if goal is not None and behaviour is not None and not goal.done:
+            if goal.cancel_requested:
+                if self.standing():
+                    goal.finish("CANCELED", self.physics.time, 0, "canceled")
+            else:
+                wanted = behaviour.tick(self, goal) or wanted
+        elif self._command is not None:
+            stamp, twist = self._command
+            if self.physics.time - stamp > CMD_VEL_TIMEOUT:
+                self._command = None
+            else:
+                wanted = twist
+        self._twist = _limit(self._twist, wanted)
+        self.physics.drive(*self._twist)
+
+
+def _limit(now: Twist, wanted: Twist) -> Twist:
+    """Move the commanded twist towards the wanted one within the acceleration limits."""
+    dx, dy = wanted[0] - now[0], wanted[1] - now[1]
+    length, room = math.hypot(dx, dy), LINEAR_ACCELERATION * TICK
+    # Braking may be twice as hard as speeding up.
+    if math.hypot(*wanted[:2]) < math.hypot(*now[:2]):
+        room *= 2
+    scale = 1.0 if length <= room else room / length
+    turn = ANGULAR_ACCELERATION * TICK * (2 if abs(wanted[2]) < abs(now[2]) else 1)
+    return now[0] + dx * scale, now[1] + dy * scale, now[2] + max(-turn, min(turn, wanted[2] - now[2]))

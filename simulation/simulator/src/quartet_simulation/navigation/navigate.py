@@ -1,0 +1,145 @@
+"""NavigateToPose: plan, follow the smoothed path with a look-ahead point, replan when blocked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quartet_simulation.codes import NavCode
+from quartet_simulation.goal import Goal
+from quartet_simulation.navigation.driver import ANGULAR_SPEED, LINEAR_SPEED, BaseDriver, Twist
+from quartet_simulation.sensors.localisation import Pose, wrap
+
+LOOK_AHEAD = 0.40
+GOAL_XY, GOAL_YAW = 0.03, 0.02
+FACE_GOAL_WITHIN = 0.60
+"""Closer than this to the goal the robot turns to the goal's yaw [m]."""
+CHECK_EVERY = 5
+HORIZON = 0.35
+"""Time that a chosen motion must stay free of collisions [s]."""
+PROGRESS_TIME, PROGRESS_LENGTH = 5.0, 0.10
+MAX_RECOVERIES = 4
+
+
+class Navigate:
+    def __init__(self, target: Pose) -> None:
+        self._target = (target[0], target[1], wrap(target[2]))
+        self._path: np.ndarray | None = None
+        self._index = 0
+        self._ticks = 0
+        self._recoveries = 0
+        self._progress: tuple[float, Pose] | None = None
+        self._allowed = (True, True)
+        self._seen = -1
+
+    def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
+        now, pose = driver.physics.time, driver.pose()
+        if self._path is None:
+            code, text = self._plan(driver, pose)
+            if code is not NavCode.NONE:
+                goal.finish("ABORTED", now, code, text)
+                return None
+            self._progress = (now, pose)
+        assert self._path is not None
+        self._advance(pose)
+        gap = math.hypot(self._target[0] - pose[0], self._target[1] - pose[1])
+        turn = wrap(self._target[2] - pose[2])
+        remaining = self._remaining(pose)
+        goal.feedback.update(
+            current_pose=pose,
+            distance_remaining=remaining,
+            navigation_time=now - goal.started_at,
+            estimated_time_remaining=remaining / LINEAR_SPEED + abs(turn) / ANGULAR_SPEED,
+            number_of_recoveries=self._recoveries,
+        )
+        if gap < GOAL_XY and abs(turn) < GOAL_YAW:
+            if driver.standing():
+                goal.finish("SUCCEEDED", now, NavCode.NONE)
+                return None
+            return 0.0, 0.0, 0.0
+        if not self._progressing(now, pose):
+            self._recoveries += 1
+            if self._recoveries > MAX_RECOVERIES:
+                goal.finish(
+                    "ABORTED",
+                    now,
+                    NavCode.FAILED_TO_MAKE_PROGRESS,
+                    f"no progress after {MAX_RECOVERIES} recoveries, {remaining:.2f} m from the goal",
+                )
+                return None
+            self._path = None
+            return 0.0, 0.0, 0.0
+        return self._steer(driver, pose, gap, turn)
+
+    def _plan(self, driver: BaseDriver, pose: Pose) -> tuple[NavCode, str]:
+        x, y, _ = self._target
+        if not all(map(math.isfinite, self._target)) or not driver.costmap.inside(x, y):
+            return NavCode.GOAL_OUTSIDE_MAP, f"goal ({x:.2f}, {y:.2f}) is outside the map"
+        if driver.costmap.clearance_at(x, y) < 0.15 or not driver.pose_is_free(self._target):
+            return NavCode.GOAL_OCCUPIED, f"goal ({x:.2f}, {y:.2f}) is in lethal space"
+        path = driver.planner.plan(pose[:2], (x, y))
+        if path is None:
+            return NavCode.NO_VALID_PATH, f"no path to ({x:.2f}, {y:.2f})"
+        self._path, self._index = path, 0
+        return NavCode.NONE, ""
+
+    def _advance(self, pose: Pose) -> None:
+        """Move the path index to the point nearest to the robot, never back."""
+        assert self._path is not None
+        window = self._path[self._index : self._index + 20]
+        self._index += int(np.hypot(window[:, 0] - pose[0], window[:, 1] - pose[1]).argmin())
+
+    def _remaining(self, pose: Pose) -> float:
+        assert self._path is not None
+        rest = self._path[self._index :]
+        first = math.hypot(rest[0, 0] - pose[0], rest[0, 1] - pose[1])
+        return first + (float(np.hypot(*np.diff(rest, axis=0).T).sum()) if len(rest) > 1 else 0.0)
+
+    def _progressing(self, now: float, pose: Pose) -> bool:
+        assert self._progress is not None
+        then, where = self._progress
+        moved = math.hypot(pose[0] - where[0], pose[1] - where[1]) + 0.3 * abs(wrap(pose[2] - where[2]))
+        if moved > PROGRESS_LENGTH:
+            self._progress = (now, pose)
+            return True
+        if now - then > PROGRESS_TIME:
+            self._progress = (now, pose)
+            return False
+        return True
+
+    def _steer(self, driver: BaseDriver, pose: Pose, gap: float, turn: float) -> Twist:
+        assert self._path is not None
+        ahead = min(self._index + max(1, round(LOOK_AHEAD / 0.05)), len(self._path) - 1)
+        remaining = self._remaining(pose)
+        point = self._path[ahead] if remaining > LOOK_AHEAD else np.array(self._target[:2])
+        bearing = math.atan2(point[1] - pose[1], point[0] - pose[0])
+        heading_error = turn if remaining < FACE_GOAL_WITHIN else wrap(bearing - pose[2])
+        speed = min(LINEAR_SPEED, math.sqrt(2 * 0.6 * max(remaining, gap)), 0.04 + 1.6 * remaining)
+        if remaining >= FACE_GOAL_WITHIN:
+            # Look where it drives: fast only when it faces its way; the base may still slide aside slowly.
+            speed *= max(0.12, math.cos(heading_error)) if abs(heading_error) < 1.2 else 0.12
+        local = bearing - pose[2]
+        move = (speed * math.cos(local), speed * math.sin(local))
+        spin = math.copysign(min(ANGULAR_SPEED, 2.5 * abs(heading_error)), heading_error)
+        if gap < GOAL_XY * 0.5:
+            move = (0.0, 0.0)
+        if self._ticks % CHECK_EVERY == 0:
+            self._allowed = self._choose(driver, move, spin)
+        self._ticks += 1
+        may_move, may_turn = self._allowed
+        return (*(move if may_move else (0.0, 0.0)), spin if may_turn else 0.0)
+
+    def _choose(self, driver: BaseDriver, move: tuple[float, float], spin: float) -> tuple[bool, bool]:
+        """Which parts of the wanted motion stay free of collisions: all, only moving, only turning, or none."""
+        length = math.hypot(*move)
+        reach = max(HORIZON, 0.05 / length if length > 1e-3 else HORIZON)
+        dx, dy, dyaw = move[0] * reach, move[1] * reach, spin * HORIZON
+        for may_move, may_turn in ((True, True), (True, False), (False, True)):
+            offset = (dx if may_move else 0.0, dy if may_move else 0.0, dyaw if may_turn else 0.0)
+            if offset == (0.0, 0.0, 0.0):
+                continue
+            half = (offset[0] / 2, offset[1] / 2, offset[2] / 2)
+            if not driver.collides_at(half) and not driver.collides_at(offset):
+                return may_move, may_turn
+        return False, False

@@ -1,0 +1,176 @@
+"""The compiled world and its state: indices, robot state, one controller tick."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.worlds.compile import TIMESTEP, make_spec
+from quartet_simulation.worlds.objects import CATALOGUE, body_name
+from quartet_simulation.worlds.world import World
+
+STEPS_PER_TICK = 5
+TICK = STEPS_PER_TICK * TIMESTEP
+"""Controllers run every 10 ms of world time."""
+DAMPING_RATIO = 0.1
+"""kv / kp of the arm's position servos; used to feed the wanted velocity forward."""
+
+
+class Physics:
+    """Model and data of one world. Holds no behaviour beyond reading state and writing set points."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.model = make_spec(world).compile()
+        self.data = mujoco.MjData(self.model)
+        model = self.model
+        self.base_qpos = [model.joint(n).qposadr[0] for n in ("base_x", "base_y", "base_yaw")]
+        self.base_dof = [model.joint(n).dofadr[0] for n in ("base_x", "base_y", "base_yaw")]
+        self.base_act = [model.actuator(n).id for n in ("base_x", "base_y", "base_yaw")]
+        self.arm_qpos = np.array([model.joint(n).qposadr[0] for n in dim.ARM_JOINTS])
+        self.arm_dof = np.array([model.joint(n).dofadr[0] for n in dim.ARM_JOINTS])
+        self.arm_act = np.array([model.actuator(n).id for n in dim.ARM_JOINTS])
+        self.grip_act = model.actuator("grip").id
+        self.finger_qpos = [model.joint(f"{s}_finger_joint").qposadr[0] for s in ("left", "right")]
+        self.finger_dof = [model.joint(f"{s}_finger_joint").dofadr[0] for s in ("left", "right")]
+        self.pads = {s: model.geom(f"{s}_pad").id for s in ("left", "right")}
+        self.tool = model.body("arm_tool0").id
+        self.objects = {name: model.body(body_name(name)).id for name in world.homes}
+        self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.homes}
+        self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.homes}
+        self._body_of_object = {body: name for name, body in self.objects.items()}
+        self.ticks = 0
+
+    # --- stepping -------------------------------------------------------------------------------
+    @property
+    def time(self) -> float:
+        return self.ticks * TICK
+
+    def tick(self) -> None:
+        """10 ms of physics with the present set points."""
+        mujoco.mj_step(self.model, self.data, nstep=STEPS_PER_TICK)
+        self.ticks += 1
+
+    def clear(self) -> None:
+        """Back to the model's rest state at time 0."""
+        mujoco.mj_resetData(self.model, self.data)
+        self.ticks = 0
+
+    def forward(self) -> None:
+        mujoco.mj_forward(self.model, self.data)
+
+    # --- base -----------------------------------------------------------------------------------
+    def base_pose(self) -> tuple[float, float, float]:
+        """True x, y, yaw in map."""
+        x, y, yaw = (float(self.data.qpos[i]) for i in self.base_qpos)
+        return x, y, yaw
+
+    def base_twist(self) -> tuple[float, float, float]:
+        """True vx, vy, wz in base_footprint."""
+        vx, vy, wz = (float(self.data.qvel[i]) for i in self.base_dof)
+        c, s = math.cos(self.base_pose()[2]), math.sin(self.base_pose()[2])
+        return c * vx + s * vy, -s * vx + c * vy, wz
+
+    def set_base_pose(self, x: float, y: float, yaw: float) -> None:
+        for index, value in zip(self.base_qpos, (x, y, yaw), strict=True):
+            self.data.qpos[index] = value
+
+    def drive(self, vx: float, vy: float, wz: float) -> None:
+        """Wanted velocity in base_footprint until the next call."""
+        c, s = math.cos(self.base_pose()[2]), math.sin(self.base_pose()[2])
+        for actuator, value in zip(self.base_act, (c * vx - s * vy, s * vx + c * vy, wz), strict=True):
+            self.data.ctrl[actuator] = value
+
+    # --- arm ------------------------------------------------------------------------------------
+    def arm_positions(self) -> np.ndarray:
+        return self.data.qpos[self.arm_qpos].copy()
+
+    def arm_velocities(self) -> np.ndarray:
+        return self.data.qvel[self.arm_dof].copy()
+
+    def arm_efforts(self) -> np.ndarray:
+        return self.data.actuator_force[self.arm_act].copy()
+
+    def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:
+        """Set point of the position servos; velocities are fed forward so that tracking does not lag."""
+        wanted = positions if velocities is None else positions + DAMPING_RATIO * velocities
+        self.data.ctrl[self.arm_act] = wanted
+
+    def set_arm(self, positions: Iterable[float]) -> None:
+        values = np.array(list(positions), dtype=float)
+        self.data.qpos[self.arm_qpos] = values
+        self.servo_arm(values)
+
+    def tool_pose(self) -> np.ndarray:
+        """arm_tool0 in map, 4x4."""
+        return pose_of_body(self.data, self.tool)
+
+    # --- gripper --------------------------------------------------------------------------------
+    def opening(self) -> float:
+        """True distance between the pads [m]."""
+        return dim.STROKE - sum(float(self.data.qpos[i]) for i in self.finger_qpos)
+
+    def opening_speed(self) -> float:
+        return -sum(float(self.data.qvel[i]) for i in self.finger_dof)
+
+    def grip_force(self) -> float:
+        """Force with which the fingers are driven together [N]; negative when opening."""
+        return float(self.data.actuator_force[self.grip_act])
+
+    def set_opening(self, opening: float) -> None:
+        for index in self.finger_qpos:
+            self.data.qpos[index] = (dim.STROKE - opening) / 2
+        self.servo_gripper(opening, 50.0)
+
+    def servo_gripper(self, opening: float, force: float) -> None:
+        """Wanted opening [m] and force limit [N]."""
+        self.data.ctrl[self.grip_act] = (dim.STROKE - opening) / 2
+        self.model.actuator_forcerange[self.grip_act] = (-force, force)
+
+    # --- objects --------------------------------------------------------------------------------
+    def object_pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Position [m] and quaternion (w, x, y, z) in map."""
+        start = self.object_qpos[name]
+        return self.data.qpos[start : start + 3].copy(), self.data.qpos[start + 3 : start + 7].copy()
+
+    def set_object(self, name: str, position: Iterable[float], yaw: float = 0.0) -> None:
+        start, dof = self.object_qpos[name], self.object_dof[name]
+        self.data.qpos[start : start + 3] = list(position)
+        self.data.qpos[start + 3 : start + 7] = (math.cos(yaw / 2), 0, 0, math.sin(yaw / 2))
+        self.data.qvel[dof : dof + 6] = 0
+
+    def rest_height(self, name: str) -> float:
+        """Height of the body origin above what it stands on [m]."""
+        return CATALOGUE[name].half_height
+
+    def object_of_geom(self, geom: int) -> str | None:
+        return self._body_of_object.get(int(self.model.geom_bodyid[geom]))
+
+    def touched_by_pads(self) -> dict[str, set[str]]:
+        """Names of the objects that each pad touches."""
+        touched: dict[str, set[str]] = {"left": set(), "right": set()}
+        for contact in self.data.contact[: self.data.ncon]:
+            for side, pad in self.pads.items():
+                if pad in (contact.geom1, contact.geom2):
+                    other = contact.geom2 if contact.geom1 == pad else contact.geom1
+                    name = self.object_of_geom(other)
+                    if name is not None:
+                        touched[side].add(name)
+        return touched
+
+    def held_object(self) -> str | None:
+        """The object that both pads touch, if any."""
+        touched = self.touched_by_pads()
+        both = touched["left"] & touched["right"]
+        return min(both) if both else None
+
+
+def pose_of_body(data: mujoco.MjData, body: int) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:3, :3] = data.xmat[body].reshape(3, 3)
+    pose[:3, 3] = data.xpos[body]
+    return pose

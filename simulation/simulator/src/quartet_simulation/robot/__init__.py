@@ -1,0 +1,1 @@
+"""The robot: its dimensions, its MuJoCo model and its controllers."""

@@ -1,0 +1,1 @@
+"""Sensors: cameras, laser, localisation, and their noise."""

@@ -1,0 +1,53 @@
+"""A planar laser around the robot, 360 degrees, one ray per degree."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.physics import Physics
+from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.sensors.noise import generator
+
+RAYS = 360
+NOISE = 0.008
+"""Standard deviation of a range [m]."""
+
+
+def scan(physics: Physics, seed: int) -> dict[str, Any]:
+    """Ranges [m] in the frame `laser`; no return is inf, as in sensor_msgs/LaserScan."""
+    x, y, yaw = physics.base_pose()
+    angles = np.linspace(-math.pi, math.pi, RAYS, endpoint=False)
+    directions = np.zeros((RAYS, 3))
+    directions[:, 0], directions[:, 1] = np.cos(angles + yaw), np.sin(angles + yaw)
+    groups = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
+    geoms, distances = np.full(RAYS, -1, dtype=np.int32), np.full(RAYS, -1.0)
+    low, high = dim.LASER_RANGE
+    mujoco.mj_multiRay(
+        physics.model,
+        physics.data,
+        np.array([x, y, dim.LASER_HEIGHT]),
+        directions.flatten(),
+        groups,
+        1,
+        -1,
+        geoms,
+        distances,
+        None,
+        RAYS,
+        high,
+    )
+    noisy = distances + generator(seed, "laser", physics.time).normal(0, NOISE, RAYS)
+    ranges = np.where((distances < low) | (distances > high), np.inf, noisy).astype(np.float32)
+    return {
+        "angle_min": -math.pi,
+        "angle_max": math.pi - 2 * math.pi / RAYS,
+        "angle_increment": 2 * math.pi / RAYS,
+        "range_min": low,
+        "range_max": high,
+        "ranges": ranges,
+        "frame": "laser",
+    }

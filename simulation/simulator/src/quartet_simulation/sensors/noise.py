@@ -1,0 +1,28 @@
+"""Noise as a pure function of (seed, sensor, world time), so that looking more often changes nothing."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+
+def generator(seed: int, sensor: str, time: float) -> np.random.Generator:
+    """A generator for one reading of one sensor."""
+    return np.random.default_rng([seed & 0x7FFFFFFF, zlib.crc32(sensor.encode()), round(time * 1000)])
+
+
+class NoiseBank:
+    """A long block of unit normal noise, from which a reading takes a window: drawing fresh noise for every
+    pixel of every frame would cost more than rendering it."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._values = np.random.default_rng(20).normal(size=2 * length).astype(np.float32)
+
+    def window(self, seed: int, sensor: str, time: float, shape: tuple[int, ...]) -> np.ndarray:
+        count = int(np.prod(shape))
+        if count > self._length:
+            raise ValueError(f"noise of {shape} exceeds the bank of {self._length}")
+        start = int(generator(seed, sensor, time).integers(0, self._length))
+        return self._values[start : start + count].reshape(shape)

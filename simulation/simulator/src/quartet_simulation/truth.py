@@ -1,0 +1,101 @@
+"""What is really so: for scoring, never for a robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quartet_simulation.episode import Episode
+from quartet_simulation.physics import Physics
+from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.worlds.objects import CATALOGUE
+
+ON_TOLERANCE = 0.05
+"""An object counts as on a surface if its lowest point is within this height of the top [m]."""
+
+
+def describe(physics: Physics, episode: Episode) -> dict[str, Any]:
+    """Robot pose, every object's pose, what is held, on what surface, in which container and area it lies."""
+    held = physics.held_object()
+    touched = physics.touched_by_pads()
+    return {
+        "time": physics.time,
+        "world": physics.world.name,
+        "robot": {
+            "pose": list(physics.base_pose()),
+            "twist": list(physics.base_twist()),
+            "arm": physics.arm_positions().tolist(),
+            "tool": physics.tool_pose()[:3, 3].tolist(),
+            "opening": physics.opening(),
+        },
+        "held": held,
+        "touched_by_fingers": sorted(touched["left"] | touched["right"]),
+        "objects": {name: _object(physics, name, held) for name in sorted(episode.present)},
+        "absent": sorted(set(physics.objects) - episode.present),
+        "robot_in_collision": robot_touches(physics),
+    }
+
+
+def robot_touches(physics: Physics) -> list[str]:
+    """Names of static geometry that the robot's body or arm touches now."""
+    from quartet_simulation.robot.model import GROUP
+
+    model, names = physics.model, set()
+    for contact in physics.data.contact[: physics.data.ncon]:
+        groups = model.geom_group[contact.geom1], model.geom_group[contact.geom2]
+        if GROUP in groups and contact.dist < 0:
+            other = contact.geom2 if groups[0] == GROUP else contact.geom1
+            if physics.object_of_geom(other) is None:
+                names.add(model.geom(other).name)
+    return sorted(names)
+
+
+def _object(physics: Physics, name: str, held: str | None) -> dict[str, Any]:
+    position, (w, x, y, z) = physics.object_pose(name)
+    bottom = float(position[2]) - CATALOGUE[name].half_height
+    on, inside = support_of(physics, name)
+    return {
+        "position": position.tolist(),
+        "quaternion": [float(x), float(y), float(z), float(w)],
+        "upright": float(1 - 2 * (x * x + y * y)) > 0.8,
+        "bottom_z": bottom,
+        "held": name == held,
+        "on": on,
+        "in": inside,
+        "area": area_at(physics, float(position[0]), float(position[1])),
+        "speed": float(abs(physics.data.qvel[physics.object_dof[name] : physics.object_dof[name] + 3]).max()),
+    }
+
+
+def support_of(physics: Physics, name: str) -> tuple[str | None, str | None]:
+    """(surface or "floor" that the object stands on, container that it lies in), by geometry and contact."""
+    world = physics.world
+    (x, y, z), _ = physics.object_pose(name)
+    for container in world.containers:
+        x0, y0, x1, y1 = container.rect
+        if x0 <= x <= x1 and y0 <= y <= y1 and z < container.rim + 0.05:
+            return None, container.name
+    lowest = z - max(CATALOGUE[name].size) / 2 - 0.01
+    if name == physics.held_object():
+        return None, None
+    for surface in world.surfaces:
+        x0, y0, x1, y1 = surface.rect
+        if x0 <= x <= x1 and y0 <= y <= y1 and lowest - ON_TOLERANCE <= surface.height <= z + 0.02:
+            return surface.name, None
+    if z < max(CATALOGUE[name].size) / 2 + ON_TOLERANCE:
+        return "floor", None
+    return None, None
+
+
+def area_at(physics: Physics, x: float, y: float) -> str | None:
+    """Name of the area whose outline holds the point."""
+    for area in physics.world.areas:
+        inside, points = False, area.outline
+        for (ax, ay), (bx, by) in zip(points, points[1:] + points[:1], strict=True):
+            if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:
+                inside = not inside
+        if inside:
+            return area.name
+    return None
+
+
+__all__ = ["area_at", "describe", "dim", "robot_touches", "support_of"]

@@ -1,0 +1,17 @@
+"""Worlds by name."""
+
+from quartet_simulation.errors import UnknownName
+from quartet_simulation.worlds.studio import STUDIO
+from quartet_simulation.worlds.world import World
+
+WORLDS: dict[str, World] = {world.name: world for world in (STUDIO,)}
+
+
+def find_world(name: str) -> World:
+    """The world registered as `name`. Raises UnknownName."""
+    if name not in WORLDS:
+        raise UnknownName("world", name, WORLDS)
+    return WORLDS[name]
+
+
+__all__ = ["WORLDS", "World", "find_world"]

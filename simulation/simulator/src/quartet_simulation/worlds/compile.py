@@ -1,0 +1,64 @@
+"""From a world to a MuJoCo model: the physical one, and a plain one for planning."""
+
+from __future__ import annotations
+
+import mujoco
+
+from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
+from quartet_simulation.robot.model import add_robot
+from quartet_simulation.worlds.furniture import add_materials
+from quartet_simulation.worlds.objects import CATALOGUE, add_object
+from quartet_simulation.worlds.world import World
+
+TIMESTEP = 0.002
+PARKING = (60.0, 60.0)
+"""Where objects stand that are not part of the episode: far outside every view."""
+
+
+def parking_of(index: int) -> tuple[float, float]:
+    return PARKING[0] + 0.5 * (index % 6), PARKING[1] + 0.5 * (index // 6)
+
+
+def make_spec(world: World, *, textures: bool = True) -> mujoco.MjSpec:
+    """The world with the robot and all its objects; solver settings as measured for friction grasps."""
+    spec = mujoco.MjSpec()
+    spec.modelname = world.name
+    spec.compiler.degree = False
+    spec.option.timestep = TIMESTEP
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = 10
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    visual = spec.visual
+    visual.global_.offwidth, visual.global_.offheight = 1280, 960
+    visual.quality.offsamples = 0
+    visual.quality.shadowsize = 2048
+    visual.map.znear, visual.map.zfar = 0.01, 30.0
+    visual.headlight.ambient, visual.headlight.diffuse = [0.38] * 3, [0.30] * 3
+    visual.headlight.specular = [0.0] * 3
+    spec.stat.extent, spec.stat.center = 3.0, [0, 0, 1]
+    add_materials(spec, textures=textures)
+    x0, y0, x1, y1 = world.bounds
+    spec.worldbody.add_light(
+        name="lamp",
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        pos=((x0 + x1) / 2, (y0 + y1) / 2, 6),
+        dir=(0.25, 0.35, -1),
+        diffuse=[0.42] * 3,
+        ambient=[0.05] * 3,
+        specular=[0.05] * 3,
+        castshadow=True,
+    )
+    cx, cy, height = world.overhead
+    spec.worldbody.add_camera(name="overhead", pos=(cx, cy, height), quat=(1, 0, 0, 0), fovy=60)
+    world.build(spec)
+    add_robot(spec)
+    for index, name in enumerate(world.homes):
+        add_object(spec, CATALOGUE[name], parking_of(index))
+    for geom in spec.geoms:
+        if geom.contype == 0 and geom.conaffinity == 0:
+            continue
+        # Robot parts touch the world but not each other: self-collision is the planner's business.
+        geom.contype, geom.conaffinity = (2, 1) if geom.group == ROBOT_GROUP else (1, 3)
+    return spec

@@ -1,0 +1,229 @@
+"""Building blocks of worlds: walls, tables, shelves, beds, bins; all static boxes with a colour or a texture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.worlds.world import Rect
+
+WALL_HEIGHT = 2.4
+WALL_THICKNESS = 0.10
+WHITE, CREAM, LIGHT_GREY, GREY, DARK_GREY = (
+    (0.90, 0.90, 0.89, 1),
+    (0.86, 0.84, 0.79, 1),
+    (0.72, 0.73, 0.74, 1),
+    (0.50, 0.51, 0.53, 1),
+    (0.24, 0.25, 0.27, 1),
+)
+WOOD, BEECH, WALNUT = (0.56, 0.35, 0.18, 1), (0.74, 0.60, 0.42, 1), (0.33, 0.21, 0.14, 1)
+STEEL = (0.66, 0.68, 0.70, 1)
+
+
+def add_materials(spec: mujoco.MjSpec, *, textures: bool = True) -> None:
+    """Procedural textures, so that no image file is needed: wood grain, floor tiles, parquet."""
+    if not textures:
+        for name in ("wood", "beech", "walnut", "tiles", "parquet"):
+            spec.add_material(name=name)
+        return
+    rng = np.random.default_rng(7)
+    _texture(spec, "wood", _grain(rng, WOOD, 0.10), 1.0)
+    _texture(spec, "beech", _grain(rng, BEECH, 0.06), 1.0)
+    _texture(spec, "walnut", _grain(rng, WALNUT, 0.08), 1.0)
+    _texture(spec, "tiles", _tiles((0.74, 0.75, 0.76), (0.62, 0.63, 0.64)), 2.0)
+    _texture(spec, "parquet", _planks(rng, (0.70, 0.66, 0.60)), 0.8)
+
+
+def _texture(spec: mujoco.MjSpec, name: str, image: np.ndarray, repeat: float) -> None:
+    height, width, _ = image.shape
+    texture = spec.add_texture(name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=width, height=height, nchannel=3)
+    texture.data = image.tobytes()
+    material = spec.add_material(name=name, texrepeat=[repeat, repeat], texuniform=True, specular=0.1, shininess=0.1)
+    material.textures[int(mujoco.mjtTextureRole.mjTEXROLE_RGB)] = name
+
+
+def _grain(rng: np.random.Generator, rgba: Any, contrast: float) -> np.ndarray:
+    size = 128
+    rows = np.cumsum(rng.normal(size=(size, 1)), axis=0)
+    rows -= np.linspace(rows[0, 0], rows[-1, 0], size)[:, None]
+    waves = np.sin(rows * 1.3 + 0.6 * np.sin(np.linspace(0, 2 * np.pi, size, endpoint=False))[None, :])
+    shade = 1 + contrast * waves + rng.normal(0, 0.02, (size, size))
+    return np.clip(np.array(rgba[:3])[None, None] * shade[..., None] * 255, 0, 255).astype(np.uint8)
+
+
+def _tiles(colour: Any, joint: Any) -> np.ndarray:
+    image = np.empty((128, 128, 3))
+    image[:] = colour
+    image[:2], image[:, :2] = joint, joint
+    return (image * 255).astype(np.uint8)
+
+
+def _planks(rng: np.random.Generator, colour: Any) -> np.ndarray:
+    image = np.empty((128, 128, 3))
+    for row in range(8):
+        shift = int(rng.integers(0, 128))
+        for half in range(2):
+            tone = np.array(colour) * (1 + rng.normal(0, 0.025))
+            columns = (np.arange(64) + 64 * half + shift) % 128
+            image[row * 16 : row * 16 + 16, columns] = tone
+            image[row * 16 : row * 16 + 16, columns[0]] = np.array(colour) * 0.85
+        image[row * 16] = np.array(colour) * 0.85
+    return (np.clip(image, 0, 1) * 255).astype(np.uint8)
+
+
+class Furniture:
+    """Adds furniture to a spec. Positions are map coordinates [m]; colours RGBA or the name of a material."""
+
+    def __init__(self, spec: mujoco.MjSpec) -> None:
+        self._spec = spec
+        self._body = spec.worldbody
+
+    def box(self, name: str, rect: Rect, z: tuple[float, float], colour: Any, *, solid: bool = True) -> None:
+        """A box over `rect` from z[0] to z[1]."""
+        x0, y0, x1, y1 = rect
+        centre = ((x0 + x1) / 2, (y0 + y1) / 2, (z[0] + z[1]) / 2)
+        half = ((x1 - x0) / 2, (y1 - y0) / 2, (z[1] - z[0]) / 2)
+        geom = self._body.add_geom(name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half)
+        self._paint(geom, colour)
+        if not solid:
+            geom.contype = geom.conaffinity = 0
+
+    def _paint(self, geom: Any, colour: Any) -> None:
+        if isinstance(colour, str):
+            geom.material = colour
+        else:
+            geom.rgba = colour
+
+    def floor(self, name: str, rect: Rect, material: str) -> None:
+        """A visible floor covering; the ground plane below it carries the weight."""
+        self.box(name, rect, (-0.02, 0.0), material, solid=False)
+
+    def ground(self) -> None:
+        geom = self._body.add_geom(
+            name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], pos=(0, 0, 0), rgba=(0.8, 0.8, 0.8, 1)
+        )
+        geom.group = 4
+
+    def wall(self, name: str, start: tuple[float, float], end: tuple[float, float], gaps: Any = ()) -> None:
+        """A wall along x or y with gaps given as (from, to) along it."""
+        along_x = start[1] == end[1]
+        a, b = (start[0], end[0]) if along_x else (start[1], end[1])
+        cuts = [a, *(v for gap in sorted(gaps) for v in gap), b]
+        half = WALL_THICKNESS / 2
+        for i in range(0, len(cuts), 2):
+            lo, hi = cuts[i], cuts[i + 1]
+            if hi - lo < 1e-6:
+                continue
+            rect = (lo, start[1] - half, hi, start[1] + half) if along_x else (start[0] - half, lo, start[0] + half, hi)
+            self.box(f"{name} {i // 2}", rect, (0, WALL_HEIGHT), CREAM)
+
+    def table(self, name: str, rect: Rect, height: float, colour: Any, leg: float = 0.05) -> None:
+        x0, y0, x1, y1 = rect
+        self.box(f"{name} top", rect, (height - 0.04, height), colour)
+        inset = 0.03
+        for i, (x, y) in enumerate(
+            (
+                (x0 + inset, y0 + inset),
+                (x1 - inset - leg, y0 + inset),
+                (x0 + inset, y1 - inset - leg),
+                (x1 - inset - leg, y1 - inset - leg),
+            )
+        ):
+            self.box(f"{name} leg {i}", (x, y, x + leg, y + leg), (0, height - 0.04), colour)
+
+    def cabinet(self, name: str, rect: Rect, height: float, body: Any, top: Any, *, doors: Any = None) -> None:
+        """A closed block with a top plate; `doors` = (axis, side, count) draws joints on one face."""
+        self.box(f"{name} body", rect, (0, height - 0.03), body)
+        self.box(f"{name} top", rect, (height - 0.03, height), top)
+        if doors is not None:
+            side, count = doors
+            self._door_lines(name, rect, height, side, count)
+
+    def _door_lines(self, name: str, rect: Rect, height: float, side: str, count: int) -> None:
+        x0, y0, x1, y1 = rect
+        thin, line = 0.004, 0.008
+        for i in range(1, count):
+            if side in "ew":
+                y = y0 + (y1 - y0) * i / count
+                x = x1 if side == "e" else x0
+                face = (x - thin, y - line / 2, x + thin, y + line / 2)
+            else:
+                x = x0 + (x1 - x0) * i / count
+                y = y1 if side == "n" else y0
+                face = (x - line / 2, y - thin, x + line / 2, y + thin)
+            self.box(f"{name} joint {i}", face, (0.06, height - 0.06), DARK_GREY, solid=False)
+
+    def bin(self, name: str, centre: tuple[float, float], size: float, height: float, colour: Any) -> Rect:
+        """A square open container; returns its outline."""
+        x, y = centre
+        half, wall = size / 2, 0.012
+        rect = (x - half, y - half, x + half, y + half)
+        self.box(f"{name} bottom", rect, (0.0, 0.015), colour)
+        self.box(f"{name} w", (rect[0], rect[1], rect[0] + wall, rect[3]), (0, height), colour)
+        self.box(f"{name} e", (rect[2] - wall, rect[1], rect[2], rect[3]), (0, height), colour)
+        self.box(f"{name} s", (rect[0], rect[1], rect[2], rect[1] + wall), (0, height), colour)
+        self.box(f"{name} n", (rect[0], rect[3] - wall, rect[2], rect[3]), (0, height), colour)
+        return rect
+
+    def sofa(self, name: str, rect: Rect, back: str, colour: Any) -> None:
+        """A sofa whose back is on side n, e, s or w."""
+        x0, y0, x1, y1 = rect
+        self.box(f"{name} seat", rect, (0.05, 0.42), colour)
+        depth = 0.22
+        backs = {
+            "w": (x0, y0, x0 + depth, y1),
+            "e": (x1 - depth, y0, x1, y1),
+            "s": (x0, y0, x1, y0 + depth),
+            "n": (x0, y1 - depth, x1, y1),
+        }
+        self.box(f"{name} back", backs[back], (0.42, 0.85), colour)
+        arms = (
+            ((x0, y0, x1, y0 + 0.18), (x0, y1 - 0.18, x1, y1))
+            if back in "we"
+            else ((x0, y0, x0 + 0.18, y1), (x1 - 0.18, y0, x1, y1))
+        )
+        for i, arm in enumerate(arms):
+            self.box(f"{name} arm {i}", arm, (0.42, 0.60), colour)
+
+    def bed(self, name: str, rect: Rect, height: float, head: str, cover: Any) -> None:
+        """A bed with its pillows at side n, e, s or w."""
+        x0, y0, x1, y1 = rect
+        self.box(f"{name} frame", rect, (0.05, height - 0.18), WALNUT)
+        self.box(
+            f"{name} mattress", (x0 + 0.02, y0 + 0.02, x1 - 0.02, y1 - 0.02), (height - 0.18, height - 0.02), WHITE
+        )
+        deep = 0.45
+        covers = {
+            "w": (x0 + deep, y0, x1, y1),
+            "e": (x0, y0, x1 - deep, y1),
+            "n": (x0, y0, x1, y1 - deep),
+            "s": (x0, y0 + deep, x1, y1),
+        }
+        self.box(f"{name} cover", covers[head], (height - 0.16, height), cover)
+        heads = {
+            "w": (x0, y0, x0 + 0.04, y1),
+            "e": (x1 - 0.04, y0, x1, y1),
+            "n": (x0, y1 - 0.04, x1, y1),
+            "s": (x0, y0, x1, y0 + 0.04),
+        }
+        self.box(f"{name} headboard", heads[head], (0.05, height + 0.4), WALNUT)
+        pillows = {
+            "w": (x0 + 0.08, y0 + 0.1, x0 + 0.4, y1 - 0.1),
+            "e": (x1 - 0.4, y0 + 0.1, x1 - 0.08, y1 - 0.1),
+            "n": (x0 + 0.1, y1 - 0.4, x1 - 0.1, y1 - 0.08),
+            "s": (x0 + 0.1, y0 + 0.08, x1 - 0.1, y0 + 0.4),
+        }
+        self.box(f"{name} pillow", pillows[head], (height - 0.02, height + 0.08), (0.95, 0.95, 0.93, 1))
+
+    def chair(self, name: str, rect: Rect, back: str, colour: Any) -> None:
+        self.table(f"{name} seat", rect, 0.46, colour, leg=0.035)
+        x0, y0, x1, y1 = rect
+        backs = {
+            "w": (x0, y0, x0 + 0.03, y1),
+            "e": (x1 - 0.03, y0, x1, y1),
+            "s": (x0, y0, x1, y0 + 0.03),
+            "n": (x0, y1 - 0.03, x1, y1),
+        }
+        self.box(f"{name} back", backs[back], (0.46, 0.90), colour)

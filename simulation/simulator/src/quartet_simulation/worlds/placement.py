@@ -1,0 +1,67 @@
+"""Where the objects of an episode stand: random by seed, apart from each other, seen and reached from their area."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from quartet_simulation.worlds.objects import CATALOGUE
+from quartet_simulation.worlds.world import World
+
+GAP = 0.10
+"""Free space between two objects: room for an open finger [m]."""
+ATTEMPTS = 200
+
+
+@dataclass(frozen=True)
+class Spot:
+    """An object's place: position of its centre on the floor plan, height of what it stands on, yaw."""
+
+    x: float
+    y: float
+    support_z: float
+    yaw: float
+    home: str
+
+
+def choose_homes(world: World, seed: int, rng: np.random.Generator, absent: set[str]) -> dict[str, str]:
+    """A home for every object of the world. `fixed` layouts come first; the rest is drawn."""
+    fixed = world.fixed.get(seed, {})
+    return {
+        name: fixed.get(name, homes[int(rng.integers(len(homes)))])
+        for name, homes in world.homes.items()
+        if name not in absent
+    }
+
+
+def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> Spot:
+    """A random spot for `name` in `home`, not yet checked against anything."""
+    kind = CATALOGUE[name]
+    if home.startswith("floor:"):
+        _, rect = world.floor_zones[home.removeprefix("floor:")]
+        height = 0.0
+    else:
+        surface = world.surface(home)
+        if surface is None:
+            raise KeyError(f"'{home}' of '{name}' is neither a surface of {world.name} nor a floor zone")
+        rect = surface.strips[int(rng.integers(len(surface.strips)))]
+        height = surface.height
+    x0, y0, x1, y1 = rect
+    del kind
+    return Spot(
+        float(rng.uniform(x0, x1)), float(rng.uniform(y0, y1)), height, float(rng.uniform(-math.pi, math.pi)), home
+    )
+
+
+def apart(world: World, name: str, spot: Spot, placed: dict[str, Spot]) -> bool:
+    """Is `spot` far enough from every object that is there already?"""
+    radius = CATALOGUE[name].radius
+    for other, there in placed.items():
+        if abs(there.support_z - spot.support_z) > 0.3:
+            continue
+        gap = GAP if spot.support_z > 0 else 0.5
+        if math.hypot(spot.x - there.x, spot.y - there.y) < radius + CATALOGUE[other].radius + gap:
+            return False
+    return True

@@ -1,0 +1,77 @@
+"""What a world is: areas, surfaces, containers, where objects may be, and the geometry behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import mujoco
+
+Pose2 = tuple[float, float, float]
+Rect = tuple[float, float, float, float]
+"""x from, y from, x to, y to [m]."""
+
+
+@dataclass(frozen=True)
+class AreaInfo:
+    name: str
+    entry: Pose2
+    outline: tuple[tuple[float, float], ...]
+    aliases: tuple[str, ...] = ()
+    landmarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SurfaceInfo:
+    """A flat top that things can stand on. `strips` are the parts of it within reach of a robot [map]."""
+
+    name: str
+    area: str
+    rect: Rect
+    height: float
+    strips: tuple[Rect, ...]
+    colours: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    approach: Pose2 | None = None
+
+
+@dataclass(frozen=True)
+class ContainerInfo:
+    """Something open at the top. `rect` is its outside, `rim` the height of its rim."""
+
+    name: str
+    area: str
+    rect: Rect
+    rim: float
+    colours: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    approach: Pose2 | None = None
+
+
+@dataclass(frozen=True)
+class World:
+    """A world by name. `build` adds its furniture to a spec; `homes` says where each object may be: names of
+    surfaces, or floor zones as "floor:<key>"."""
+
+    name: str
+    description: str
+    bounds: Rect
+    build: Callable[[mujoco.MjSpec], None]
+    areas: tuple[AreaInfo, ...]
+    surfaces: tuple[SurfaceInfo, ...]
+    containers: tuple[ContainerInfo, ...]
+    floor_zones: dict[str, tuple[str, Rect]]
+    homes: dict[str, tuple[str, ...]]
+    start_areas: tuple[str, ...]
+    fixed: dict[int, dict[str, str]] = field(default_factory=dict)
+    """Per seed: object -> home, for worlds that promise a layout."""
+    far_spot: tuple[str, tuple[float, float]] = ("", (0.0, 0.0))
+    """Surface and point beyond the arm's reach, for scenarios that ask for it."""
+    overhead: tuple[float, float, float] = (0, 0, 8)
+    """Centre of the overhead view on the floor and the height of its camera."""
+
+    def surface(self, name: str) -> SurfaceInfo | None:
+        return next((s for s in self.surfaces if s.name == name), None)
+
+    def area(self, name: str) -> AreaInfo | None:
+        return next((a for a in self.areas if a.name == name), None)
