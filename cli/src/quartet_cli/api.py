@@ -19,6 +19,7 @@ from quartet_contracts import (
     TaskSubmission,
     decode,
 )
+from quartet_contracts.journal import StateChanged
 
 CALL_TIMEOUT_S = 30.0
 RECONNECT_FOR_S = 30.0
@@ -77,10 +78,13 @@ class Api:
         """The task's journal from the event after `after` on, until it has ended; survives broken links."""
         lost_at: float | None = None
         while True:
+            begun_after = after
             try:
                 for event in self._stream(task_id, after):
                     lost_at, after = None, event.position
                     yield event
+                    if isinstance(event.event, StateChanged) and event.event.state in TERMINAL:
+                        return
             except httpx.TransportError as error:
                 lost_at = lost_at or time.monotonic()
                 if time.monotonic() - lost_at > RECONNECT_FOR_S:
@@ -90,7 +94,8 @@ class Api:
                     ) from error
                 time.sleep(0.5)
             else:
-                if self.task(task_id).state in TERMINAL:
+                # A stream may also end because its server does: only an empty one of an ended task is the end.
+                if after == begun_after and self.task(task_id).state in TERMINAL:
                     return
                 time.sleep(0.2)
 

@@ -20,11 +20,11 @@ for module in (run, skills, tasks, schema, up, demo, bench, grant):
     module.register(app)
 
 
-def main() -> None:
-    """Entry point: published spellings are understood, errors are told without a traceback."""
-    sys.argv[1:] = expand_aliases(sys.argv[1:])
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point: published spellings are understood, errors are told without a traceback. Ends with SystemExit."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        app()
+        app(expand_aliases(given), prog_name="quartet")
     except CliError as error:
         print(f"quartet: {error}", file=sys.stderr)
         sys.exit(error.status)

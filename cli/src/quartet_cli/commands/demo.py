@@ -1,6 +1,5 @@
 """`quartet demo`: everything from nothing, the main job once."""
 
-import shutil
 from typing import Annotated
 
 import typer
@@ -31,8 +30,8 @@ def demo(
     submission = make_submission(sentence, None, 1800.0)
     console = Console(highlight=False, stderr=json)
     folder = state_folder() / "demo"
-    shutil.rmtree(folder, ignore_errors=True)
-    stack = start_stack(StackOptions(state_dir=folder, world=world, seed=seed, realtime=realtime), console)
+    options = StackOptions(state_dir=folder, fresh=True, world=world, seed=seed, realtime=realtime)
+    stack = start_stack(options, console)
     try:
         settings = CliSettings().model_copy(update={"url": stack.url, "overhead_url": stack.overhead_url})
         status = start_and_follow(lambda api: api.submit(submission), settings, make_teller(json, verbose))

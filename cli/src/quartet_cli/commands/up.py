@@ -1,6 +1,5 @@
 """`quartet up`: every process on this machine, until Ctrl-C."""
 
-import shutil
 import signal
 import time
 from typing import Annotated
@@ -55,9 +54,9 @@ def up(
         raise CannotStart(f"`quartet up` already runs (process {other['pid']}, {other['url']}); end it with Ctrl-C")
     console = Console(highlight=False)
     folder = state_folder() / "up"
-    if fresh:
-        shutil.rmtree(folder, ignore_errors=True)
-    options = StackOptions(state_dir=folder, world=world, seed=seed, realtime=realtime, orchestrator_port=port)
+    options = StackOptions(
+        state_dir=folder, fresh=fresh, world=world, seed=seed, realtime=realtime, orchestrator_port=port
+    )
     signal.signal(signal.SIGTERM, _interrupt)
     stack = start_stack(options, console)
     try:

@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from types import TracebackType
@@ -86,6 +87,8 @@ class Stack:
             require_free(
                 self.options.orchestrator_port, "the orchestrator", "stop who uses it or name another with --port"
             )
+        if self.options.fresh:
+            shutil.rmtree(self.options.state_dir, ignore_errors=True)
         atexit.register(self.stop)
         try:
             keys = ensure_keys(self.options.state_dir / "keys")

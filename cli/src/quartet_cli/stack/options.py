@@ -13,6 +13,8 @@ class StackOptions:
 
     state_dir: Path
     """Logs, ready files, keys and Redis' append-only file; kept after the end."""
+    fresh: bool = False
+    """Forget what an earlier stack left in state_dir."""
     world: str = "home"
     """Name of a folder of deploy/sites, which is also the simulation's world."""
     seed: int = 0

@@ -1,0 +1,222 @@
+"""The command against an orchestrator: story, exit status, folder of the run, errors."""
+
+import json
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from quartet_cli.main import main
+from quartet_contracts import State, TaskReport
+from quartet_contracts.journal import (
+    Asked,
+    ModelTurn,
+    Observation,
+    SkillFinished,
+    SkillRequested,
+    ToolReturned,
+)
+
+Start = Callable[..., Popen[str]]
+TIMEOUT_S = 30
+
+
+def finished(process: Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=TIMEOUT_S)
+    return process.returncode, out, err
+
+
+def play_a_pick(orchestrator: Any) -> None:
+    orchestrator.play(
+        "orchestrator",
+        ModelTurn(turn=1, text="can: kitchen to table", usage={"prompt_tokens": 70, "completion_tokens": 5}),
+    )
+    orchestrator.play(
+        "orchestrator",
+        SkillRequested(request_id="r1", skill="pick", attempt=1, fence=1, arguments={"object_name": "can"}),
+    )
+    orchestrator.play("pick", ToolReturned(call_id="c", tool="moveit__close_gripper", ok=True, duration_s=1.5))
+    orchestrator.play("pick", ToolReturned(call_id="d", tool="moveit__close_gripper", ok=False, duration_s=0.5))
+    orchestrator.play(
+        "orchestrator",
+        SkillFinished(request_id="r1", skill="pick", success=True, error_code="NONE", reason="held", state="SUCCEEDED"),
+    )
+    orchestrator.play("orchestrator", Observation(label="after pick", images={"front": "front.jpg", "arm": "arm.jpg"}))
+
+
+@pytest.mark.parametrize(
+    ("state", "status"), [(State.SUCCEEDED, 0), (State.FAILED, 1), (State.REJECTED, 1), (State.CANCELED, 4)]
+)
+def test_exit_status_is_zero_only_for_a_completed_task(
+    orchestrator: Any, quartet: Start, state: State, status: int
+) -> None:
+    orchestrator.end(state)
+    assert finished(quartet("run", "pick up the can"))[0] == status
+
+
+def test_a_run_leaves_its_folder(orchestrator: Any, quartet: Start, tmp_path: Path) -> None:
+    play_a_pick(orchestrator)
+    orchestrator.end(State.SUCCEEDED, TaskReport(success=True, summary="The can is held."))
+    status, out, err = finished(
+        quartet("--task", "pick up the can", QUARTET_OVERHEAD_URL=f"{orchestrator.url}/overhead.jpg")
+    )
+    assert status == 0, err
+    assert "→ pick: pick up the can" in out
+    assert "The can is held." in out
+    folder = tmp_path / "runs" / "task-1"
+    journal = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    assert [line["event"]["kind"] for line in journal] == [event.event.kind for event in orchestrator.events]
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert metrics["completed"] is True
+    assert metrics["tool_calls"] == 2
+    assert metrics["tools"]["moveit__close_gripper"] == {"calls": 2, "failed": 1, "seconds": 2.0}
+    assert (metrics["prompt_tokens"], metrics["completion_tokens"]) == (70, 5)
+    assert json.loads((folder / "transcripts" / "orchestrator.json").read_text()) == {"messages": []}
+    assert "The can is held." in (folder / "report.md").read_text()
+    assert {path.name for path in (folder / "images").iterdir()} >= {"front.jpg", "arm.jpg", "overhead_end.jpg"}
+    with Image.open(folder / "contact_sheet.png") as sheet:
+        colours = {colour for _, colour in sheet.convert("RGB").getcolors(1_000_000)}
+        assert sheet.width > 900
+    assert any(c[1] > 100 and c[0] < 30 and c[2] < 30 for c in colours), "no overhead picture in the sheet"
+    assert any(c[2] > 200 and c[0] < 60 for c in colours), "no front picture in the sheet"
+    assert any(c[0] > 200 and c[1] < 60 and c[2] < 60 for c in colours), "no wrist picture in the sheet"
+
+
+def test_a_broken_link_is_resumed_without_repeating_an_event(orchestrator: Any, quartet: Start) -> None:
+    orchestrator.drop_stream_after = 3
+    play_a_pick(orchestrator)
+    orchestrator.end(State.SUCCEEDED)
+    status, out, err = finished(quartet("run", "x y", "--json"))
+    assert status == 0, err
+    kinds = [json.loads(line).get("event", {}).get("kind") for line in out.splitlines()]
+    assert [kind for kind in kinds if kind] == [event.event.kind for event in orchestrator.events]
+
+
+def test_the_first_interrupt_cancels_and_waits_for_the_end(orchestrator: Any, quartet: Start) -> None:
+    process = quartet("run", "pick up the can")
+    orchestrator.wait_for_request("GET", "/tasks/task-1/events")
+    process.send_signal(signal.SIGINT)
+    orchestrator.wait_for_request("POST", "/tasks/task-1/cancel")
+    status, out, _ = finished(process)
+    assert status == 4
+    assert "press Ctrl-C again" in out
+    assert "Canceled" in out
+
+
+def test_the_second_interrupt_leaves(orchestrator: Any, quartet: Start) -> None:
+    orchestrator.on_cancel = lambda: None
+    process = quartet("run", "pick up the can")
+    orchestrator.wait_for_request("GET", "/tasks/task-1/events")
+    process.send_signal(signal.SIGINT)
+    orchestrator.wait_for_request("POST", "/tasks/task-1/cancel")
+    before = len(orchestrator.requests)
+    with orchestrator.changed:
+        # It follows again before it can be interrupted a second time.
+        assert orchestrator.changed.wait_for(lambda: len(orchestrator.requests) > before, 10)
+    process.send_signal(signal.SIGINT)
+    status, out, _ = finished(process)
+    assert status == 130
+    assert "quartet watch task-1" in out
+
+
+def test_a_question_without_a_terminal_says_how_to_answer(orchestrator: Any, quartet: Start) -> None:
+    orchestrator.play("orchestrator", Asked(question_id="q1", text="Which can?", expires_at=4e9))
+    orchestrator.end(State.FAILED)
+    _, out, _ = finished(quartet("run", "pick up the can"))
+    assert "asks: Which can?" in out
+    assert 'quartet answer task-1 "your answer"' in out
+
+
+def test_single_skills_are_sent_with_their_arguments(orchestrator: Any, quartet: Start) -> None:
+    orchestrator.end(State.SUCCEEDED)
+    assert finished(quartet("--test-approach", "kitchen", "red can", "surface_place"))[0] == 0
+    assert orchestrator.wait_for_request("POST", "/skills/approach") == {
+        "target_area": "kitchen",
+        "object_name": "red can",
+        "next_action": "surface_place",
+    }
+    assert finished(quartet("place", "table", "red can", "0.12"))[0] == 0
+    assert orchestrator.wait_for_request("POST", "/skills/place") == {
+        "target_location": "table",
+        "object_name": "red can",
+        "object_height_m": 0.12,
+    }
+
+
+def test_watch_takes_the_newest_task_and_tells_it_from_its_start(orchestrator: Any, quartet: Start) -> None:
+    play_a_pick(orchestrator)
+    orchestrator.end(State.SUCCEEDED)
+    status, out, _ = finished(quartet("watch"))
+    assert status == 0
+    assert "can: kitchen to table" in out
+
+
+def test_list_answer_and_cancel(orchestrator: Any, quartet: Start) -> None:
+    status, out, _ = finished(quartet("list", "--state", "RUNNING"))
+    assert status == 0
+    assert "task-1" in out
+    assert "pick up the can" in out
+    assert finished(quartet("answer", "task-1", "the red one"))[0] == 0
+    assert orchestrator.wait_for_request("POST", "/tasks/task-1/answer") == {"text": "the red one"}
+    status, out, _ = finished(quartet("cancel", "task-1"))
+    assert (status, out) == (0, "task task-1: CANCELED\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["run", ""], 2, "the sentence is empty"),
+        (["run", "?!"], 2, "the sentence has no words"),
+        (["run", "x" * 1001], 2, "has 1001 characters, at most 1000"),
+        (["place", "table", "can", "7"], 2, "object_height_m: Input should be less than or equal to 1 (got '7.0')"),
+        (["approach", "kitchen", "can", "juggle"], 2, "'surface_place'"),
+        (["schema", "Nope"], 2, "there is no message 'Nope'; valid: "),
+        (["bench", "nope"], 2, "there is no suite 'nope'; valid: "),
+        (["grant", "navigate", "--robot", "r", "--key", "k"], 2, "'navigate' is not the name of a tool"),
+        (["grant", "nav2__look", "--robot", "r", "--key", "/no/key"], 2, "--key /no/key cannot be read"),
+        (["demo", "--world", "moon"], 5, "there is no world 'moon'; valid: "),
+    ],
+)
+def test_bad_input_is_told_with_value_valid_values_and_remedy(
+    arguments: list[str], status: int, says: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUARTET_URL", "http://127.0.0.1:1")
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    err = capsys.readouterr().err
+    assert (end.value.code, says in err) == (status, True), err
+
+
+def test_an_unknown_task_is_told_in_the_orchestrators_words(orchestrator: Any, quartet: Start) -> None:
+    status, _, err = finished(quartet("watch", "nope"))
+    assert (status, err) == (2, "quartet: no /tasks/nope; `quartet list` shows the tasks\n")
+
+
+def test_a_refusal_of_the_orchestrator_is_told(orchestrator: Any, quartet: Start) -> None:
+    orchestrator.refuse = (503, {"title": "Store", "status": 503, "detail": "Redis is not there"})
+    status, _, err = finished(quartet("run", "pick up the can"))
+    assert status == 1
+    assert "answered 503: Redis is not there" in err
+
+
+def test_no_orchestrator_is_told_with_what_to_start(quartet: Start) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        status, _, err = finished(quartet("run", "pick up the can", QUARTET_URL=url))
+    assert status == 3
+    assert url in err
+    assert "quartet up" in err
+
+
+def test_schema_prints_every_message(quartet: Start) -> None:
+    status, out, _ = finished(quartet("schema"))
+    assert status == 0
+    messages = json.loads(out)["messages"]
+    assert {"TaskSubmission", "SkillRequest", "PickResult", "JournalEvent", "GrantClaims"} <= set(messages)
+    assert messages["PickArguments"]["additionalProperties"] is False

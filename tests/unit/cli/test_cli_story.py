@@ -1,0 +1,133 @@
+"""What a person reads of a journal."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from quartet_cli.story import JsonTeller, StoryTeller
+from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus
+
+STATUS = TaskStatus(
+    task=Task(task_id="t1", sentence="fetch the can", robot="summit", created_at=100.0, deadline=200.0, budget={}),
+    state=State.RUNNING,
+    updated_at=100.0,
+)
+
+
+def event(actor: str, **fields: Any) -> JournalEvent:
+    return JournalEvent.model_validate({"task_id": "t1", "actor": actor, "at": 103.5, "event": fields})
+
+
+def told(*events: JournalEvent, verbose: bool = False, end: TaskStatus | None = None) -> str:
+    out = io.StringIO()
+    teller = StoryTeller(Console(file=out, width=200, highlight=False), verbose)
+    teller.begin(STATUS)
+    for one in events:
+        teller.tell(one)
+    if end:
+        teller.end(end)
+    return out.getvalue()
+
+
+def test_the_first_thing_the_orchestrator_says_is_the_plan() -> None:
+    text = told(event("orchestrator", kind="model_turn", turn=1, text="| can | kitchen | table |", tools=["approach"]))
+    assert "orchestrator plan" in text
+    assert "| can | kitchen | table |" in text
+
+
+def test_a_drive_is_told_with_its_duration() -> None:
+    text = told(
+        event("approach", kind="tool_call", call_id="c", tool="nav2__navigate_to_pose", arguments={"x": 1, "y": 2}),
+        event("approach", kind="tool_result", call_id="c", tool="nav2__navigate_to_pose", ok=True, duration_s=4.25),
+    )
+    assert "3.5 s approach     drives to (1.00, 2.00)  ✓ 4.2 s" in text
+
+
+def test_a_failed_call_is_told_with_code_and_message_even_when_it_is_a_quiet_tool() -> None:
+    call = {"call_id": "c", "tool": "moveit__get_grasp_state"}
+    text = told(
+        event("pick", kind="tool_call", arguments={}, **call),
+        event("pick", kind="tool_result", ok=False, error_code="ROS_ERROR", text="no answer", **call),
+    )
+    assert "✗ ROS_ERROR  no answer" in text
+
+
+def test_quiet_tools_and_turns_are_told_only_when_verbose() -> None:
+    call = {"call_id": "c", "tool": "nav2__get_robot_pose"}
+    events = (
+        event("approach", kind="model_turn", turn=3, text="I think so", tools=["nav2__get_robot_pose"], model="m"),
+        event("approach", kind="tool_call", arguments={}, **call),
+        event("approach", kind="tool_result", ok=True, text="{x: 1}", **call),
+    )
+    brief, whole = told(*events), told(*events, verbose=True)
+    assert "reads where it stands" not in brief
+    assert "I think so" not in brief
+    assert "reads where it stands" in whole
+    assert "I think so" in whole
+    assert "nav2__get_robot_pose {}" in whole
+
+
+def test_skills_questions_and_overridden_claims_are_told() -> None:
+    text = told(
+        event(
+            "orchestrator",
+            kind="skill_requested",
+            request_id="r",
+            skill="pick",
+            attempt=2,
+            fence=3,
+            arguments={"object_name": "can"},
+        ),
+        event(
+            "pick",
+            kind="skill_result",
+            request_id="r",
+            skill="pick",
+            success=False,
+            error_code="PICK_SEG_MISSED",
+            reason="not seen",
+            state="FAILED",
+        ),
+        event("approach", kind="verified", claimed="NONE", settled="NAV_VERIFY_OVERRIDE", note="1.6 m away"),
+        event("orchestrator", kind="question", question_id="q", text="Which can?", expires_at=999.0),
+    )
+    assert "→ pick: pick up the can (attempt 2)" in text
+    assert "✗ PICK_SEG_MISSED: not seen" in text
+    assert "claimed NONE, settled NAV_VERIFY_OVERRIDE. 1.6 m away" in text
+    assert "asks: Which can?" in text
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [(State.SUCCEEDED, "Done"), (State.FAILED, "Not done"), (State.CANCELED, "Canceled")]
+)
+def test_the_end_names_the_outcome_of_every_object(state: State, words: str) -> None:
+    report = TaskReport(
+        success=state == State.SUCCEEDED,
+        summary="One of two.",
+        objects=[
+            {"object_name": "can", "target": "table", "completed": True},
+            {"object_name": "cup", "completed": False, "error_code": "PICK_SEG_MISSED", "reason": "not there"},
+        ],
+    )
+    text = told(end=STATUS.model_copy(update={"state": state, "report": report, "updated_at": 112.0}))
+    assert f"{words} after 12.0 s" in text
+    assert "✓ can → table" in text
+    assert "✗ cup  PICK_SEG_MISSED not there" in text
+
+
+def test_markup_in_a_models_text_is_not_interpreted() -> None:
+    text = told(event("orchestrator", kind="note", text="[bold]x[/bold] [/nonsense]"))
+    assert "[bold]x[/bold] [/nonsense]" in text
+
+
+def test_json_lines_are_events_and_statuses() -> None:
+    out = io.StringIO()
+    teller = JsonTeller(out)
+    teller.begin(STATUS)
+    teller.tell(event("pick", kind="note", text="hm"))
+    teller.end(STATUS)
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [line.get("state", line.get("event", {}).get("kind")) for line in lines] == ["RUNNING", "note", "RUNNING"]

@@ -1,0 +1,61 @@
+"""Tool calls in a person's words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quartet_cli._words import _WORDS, skill_words, tool_words
+from quartet_contracts import MODEL_TOOLS, OBSERVE_TOOLS, STANDSTILL_TOOLS, VERIFY_TOOLS
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("nav2__navigate_to_pose", {"x": 1, "y": -2.345, "yaw": 0}, "drives to (1.00, -2.35)"),
+        ("nav2__spin_robot", {"angle": -1.0471976}, "turns by 60° to the right"),
+        (
+            "moveit__plan_and_execute",
+            {"target_type": "named_state", "target": {"state_name": "look_forward"}},
+            "moves the arm to 'look_forward'",
+        ),
+        (
+            "moveit__plan_and_execute",
+            {"target_type": "pose", "target": {"position": [0.5, 0, 0.25]}},
+            "moves the gripper to (0.50, 0.00, 0.25)",
+        ),
+        ("perception__look", {"camera": "both"}, "looks with both cameras"),
+        ("perception__segment_objects", {"prompt": "can"}, "searches for 'can' with the arm camera"),
+        ("elsewhere__frobnicate", {}, "calls elsewhere__frobnicate"),
+        ("nav2__navigate_to_pose", {"x": "kitchen"}, "calls nav2__navigate_to_pose"),
+    ],
+)
+def test_a_call_is_told_as_what_the_robot_does(tool: str, arguments: dict[str, object], words: str) -> None:
+    assert tool_words(tool, arguments) == words
+
+
+def test_every_tool_that_an_agent_may_use_has_words() -> None:
+    used = {tool for group in (MODEL_TOOLS, VERIFY_TOOLS) for tools in group.values() for tool in tools}
+    used |= {*STANDSTILL_TOOLS, *OBSERVE_TOOLS}
+    assert {tool.rpartition("__")[2] for tool in used} <= set(_WORDS)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=True) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+KEYS = st.sampled_from(["x", "y", "angle", "distance", "target", "target_type", "waypoints", "prompt", "camera"])
+
+
+@given(st.sampled_from(sorted(_WORDS)), st.dictionaries(KEYS, JSON, max_size=4))
+def test_no_arguments_of_a_model_break_the_story(tool: str, arguments: dict[str, object]) -> None:
+    assert tool_words(f"server__{tool}", arguments)
+
+
+def test_skills_are_told_as_instructions() -> None:
+    assert (
+        skill_words("approach", {"target_area": "kitchen", "object_name": "the red can", "next_action": "pick"})
+        == "go to the red can in the kitchen to pick it up"
+    )
+    assert skill_words("pick", {"object_name": "red can"}) == "pick up the red can"
+    assert skill_words("place", {"target_location": "table", "object_name": "can"}) == "put the can down at the table"
