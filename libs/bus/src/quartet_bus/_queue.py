@@ -1,0 +1,250 @@
+"""A stream with one consumer group: take, lease, reclaim, finish. Skills and tasks are both such queues."""
+
+import asyncio
+import logging
+import math
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from redis.exceptions import ResponseError
+
+from quartet_bus import _scripts
+from quartet_bus._keys import Keys
+from quartet_bus._store import Patience, Store
+from quartet_bus.dead_letters import DeadLetters
+from quartet_bus.errors import BusUnavailable, LeaseLost
+from quartet_bus.options import BusOptions
+from quartet_contracts import ContractError, Message
+
+log = logging.getLogger(__name__)
+M = TypeVar("M", bound=Message)
+FIELD = b"m"
+
+
+@dataclass(eq=False)
+class Lease:
+    """An entry that this consumer holds; it is renewed in the background until the entry is finished."""
+
+    entry_id: str
+    identity: str
+    lost: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when another consumer took the entry over."""
+
+
+@dataclass(frozen=True)
+class Admitted(Generic[M]):
+    message: M
+    lease: Lease
+    redelivered: bool
+    started: bool
+    canceled: bool
+
+
+class Queue(ABC, Generic[M]):
+    """`kind` separates the identities of skill requests from those of tasks."""
+
+    kind: str
+
+    def __init__(
+        self, store: Store, keys: Keys, options: BusOptions, dead: DeadLetters, stream: str, group: str, consumer: str
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._options = options
+        self._dead = dead
+        self._stream = stream
+        self._group = group
+        self._consumer = consumer
+        self._held: dict[str, Lease] = {}
+        self._renewer: asyncio.Task[None] | None = None
+        self._reclaim_due = 0.0
+        self._clear_due = 0.0
+        self._group_made = False
+
+    @abstractmethod
+    def _decode(self, data: bytes) -> M: ...
+
+    @abstractmethod
+    def _identity(self, message: M) -> tuple[str, float]:
+        """Its id and its deadline."""
+
+    @abstractmethod
+    async def _bury(self, entry_id: str, data: bytes, reason: str, message: M | None, started: bool) -> None:
+        """Take the entry off the stream for good and tell whoever waits for it."""
+
+    @abstractmethod
+    async def _repeat(self, entry_id: str, message: M, done: bytes | None) -> None:
+        """The entry is a duplicate; `done` is the result of the original when there is one."""
+
+    @property
+    def consumer(self) -> str:
+        return self._consumer
+
+    async def close(self) -> None:
+        """Stop renewing; entries still held go to another consumer after the lease."""
+        if self._renewer is not None:
+            self._renewer.cancel()
+            await asyncio.gather(self._renewer, return_exceptions=True)
+            self._renewer = None
+
+    async def alive(self) -> int:
+        """Consumers that asked for work or renewed a lease within the last lease time."""
+        limit = math.ceil(self._options.lease_s) + 1
+        return int(await self._store.script(_scripts.COUNT_PRESENT, [self._keys.present(self._stream)], limit))
+
+    async def _be_present(self) -> None:
+        await self._store.script(_scripts.PRESENT, [self._keys.present(self._stream)], self._consumer)
+
+    async def _clear_consumers(self) -> None:
+        """Remove consumers that are gone and hold nothing, so that names of old processes do not pile up."""
+        if time.monotonic() < self._clear_due:
+            return
+        self._clear_due = time.monotonic() + self._options.consumers_s / 2
+        for row in await self._store.call("XINFO CONSUMERS", self._stream, self._group):
+            if int(row["pending"]) == 0 and int(row["idle"]) > self._options.consumers_s * 1000:
+                await self._store.call("XGROUP", "DELCONSUMER", self._stream, self._group, row["name"])
+
+    async def _add(self, data: bytes) -> str:
+        await self._make_group()
+        cap = self._options.queue_entries
+        return (await self._store.call("XADD", self._stream, "MAXLEN", "~", cap, "*", FIELD, data)).decode()
+
+    async def _make_group(self) -> None:
+        if self._group_made:
+            return
+        try:
+            await self._store.call("XGROUP", "CREATE", self._stream, self._group, "0", "MKSTREAM")
+        except ResponseError as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+        self._group_made = True
+
+    async def _next(self, call: Any, block_ms: int | None) -> Admitted[M] | None:
+        """One reclaim when due, else one read through `call`. None: nothing there, or nothing to be handled here."""
+        try:
+            await self._make_group()
+            if time.monotonic() >= self._reclaim_due:
+                reclaimed = await self._reclaim()
+                if reclaimed is not None:
+                    return await self._admit(*reclaimed, redelivered=True)
+                self._reclaim_due = time.monotonic() + self._options.lease_s / 3
+                await self._be_present()
+                await self._clear_consumers()
+            block = () if block_ms is None else ("BLOCK", block_ms)
+            answer = await call(
+                "XREADGROUP", "GROUP", self._group, self._consumer, "COUNT", 1, *block, "STREAMS", self._stream, ">"
+            )
+        except ResponseError as error:
+            if "NOGROUP" not in str(error) and "UNBLOCKED" not in str(error):
+                raise
+            self._group_made = False
+            return None
+        if not answer:
+            return None
+        entry_id, fields = answer[0][1][0]
+        return await self._admit(entry_id.decode(), fields, redelivered=False)
+
+    async def _reclaim(self) -> tuple[str, dict[bytes, bytes]] | None:
+        """One entry of a consumer that is silent for longer than the lease."""
+        cursor, lease_ms = b"0-0", round(self._options.lease_s * 1000)
+        while True:
+            answer = await self._store.call(
+                "XAUTOCLAIM", self._stream, self._group, self._consumer, lease_ms, cursor, "COUNT", 1
+            )
+            cursor, entries = answer[0], answer[1]
+            for entry_id, fields in entries:
+                if entry_id.decode() not in self._held and fields:
+                    return entry_id.decode(), fields
+            if cursor == b"0-0":
+                return None
+
+    async def _admit(self, entry_id: str, fields: dict[bytes, bytes], *, redelivered: bool) -> Admitted[M] | None:
+        data = fields.get(FIELD)
+        if data is None:
+            names = ", ".join(sorted(k.decode(errors="replace") for k in fields))
+            await self._bury(entry_id, b"", f"the entry has no field 'm', it has: {names}", None, False)
+            return None
+        try:
+            message = self._decode(data)
+        except ContractError as error:
+            await self._bury(entry_id, data, str(error), None, False)
+            return None
+        identity, deadline = self._identity(message)
+        keys = [
+            self._keys.owner(self.kind, identity),
+            self._keys.done(self.kind, identity),
+            self._keys.started(self.kind, identity),
+            self._keys.canceled(identity),
+        ]
+        owner, done, started, canceled = await self._store.script(
+            _scripts.ADMIT, keys, entry_id, self._expiry_ms(deadline)
+        )
+        if done is not None or owner.decode() != entry_id:
+            await self._repeat(entry_id, message, done)
+            return None
+        if redelivered:
+            count = int(await self._store.script(_scripts.PENDING_COUNT, [self._stream], self._group, entry_id))
+            if count > self._options.delivery_cap:
+                reason = f"delivered {count} times without an answer, the cap is {self._options.delivery_cap}"
+                await self._bury(entry_id, data, reason, message, bool(started))
+                return None
+        return Admitted(message, Lease(entry_id, identity), redelivered, bool(started), bool(canceled))
+
+    def _expiry_ms(self, deadline: float) -> int:
+        return round((max(0.0, deadline - time.time()) + self._options.results_s) * 1000)
+
+    def _hold(self, lease: Lease) -> None:
+        self._held[lease.entry_id] = lease
+        if self._renewer is None:
+            self._renewer = asyncio.create_task(self._renew(), name=f"bus-lease-{self._stream}")
+
+    def _let_go(self, lease: Lease) -> None:
+        self._held.pop(lease.entry_id, None)
+
+    async def _start(self, lease: Lease, deadline: float) -> None:
+        """Mark as started. Raises LeaseLost when somebody else has the entry."""
+        keys = [
+            self._stream,
+            self._keys.started(self.kind, lease.identity),
+            self._keys.done(self.kind, lease.identity),
+        ]
+        marked = await self._store.script(
+            _scripts.START, keys, self._group, self._consumer, lease.entry_id, self._expiry_ms(deadline)
+        )
+        if not marked:
+            lease.lost.set()
+            raise LeaseLost(f"{self.kind} '{lease.identity}' was taken over by another consumer; do not act on it")
+
+    async def _complete(self, lease: Lease, result: bytes, reply_to: str) -> bool:
+        """Result, answer and acknowledgement in one step. False: another consumer had answered."""
+        keys = [self._stream, self._keys.done(self.kind, lease.identity), reply_to]
+        expiry = round(self._options.results_s * 1000)
+        first = await self._store.script(_scripts.FINISH, keys, self._group, lease.entry_id, result, expiry)
+        self._let_go(lease)
+        return bool(first)
+
+    async def _renew(self) -> None:
+        patience = Patience(f"lease of {self._stream}")
+        while True:
+            await asyncio.sleep(self._options.lease_s / 3)
+            if not self._held:
+                continue
+            try:
+                await self._be_present()
+            except BusUnavailable as error:
+                await patience.failed(error)
+                continue
+            for lease in list(self._held.values()):
+                try:
+                    keys = [self._stream, self._keys.done(self.kind, lease.identity)]
+                    kept = await self._store.script(_scripts.RENEW, keys, self._group, self._consumer, lease.entry_id)
+                    patience.worked()
+                except BusUnavailable as error:
+                    await patience.failed(error)
+                    continue
+                if kept == 0 and lease.entry_id in self._held:
+                    log.warning("%s '%s' was taken over by another consumer", self.kind, lease.identity)
+                    lease.lost.set()
+                    self._let_go(lease)

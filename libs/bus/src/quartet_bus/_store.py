@@ -1,0 +1,163 @@
+"""The one place that speaks to Redis: connections, retries, and errors that say what to do."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from redis import exceptions
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff, NoBackoff
+
+from quartet_bus.errors import BusError, BusUnavailable
+from quartet_bus.options import BusOptions
+
+log = logging.getLogger(__name__)
+
+ANSWER_S = 5.0
+"""A connection that does not answer for so long, beyond the time a command blocks, is broken.
+
+Kept here with asyncio.timeout, because redis-py's own socket_timeout writes inside asyncio.wait_for, which on
+Python 3.11 can swallow a cancellation (python/cpython#86296).
+"""
+
+Command = tuple[Any, ...]
+Commands = list[Command]
+
+
+def without_password(url: str) -> str:
+    """`url` as it may be shown and logged."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return url.replace(f":{parts.password}@", ":***@", 1)
+
+
+class Store:
+    """Commands, transactions and scripts. Raises BusUnavailable when Redis stays away."""
+
+    def __init__(self, url: str, options: BusOptions) -> None:
+        self.url = url
+        self._options = options
+        base, cap = 0.05, 1.0
+        attempts = max(1, round(4 + options.command_patience_s / cap))
+        try:
+            pool: Any = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
+                url,
+                max_connections=options.connections,
+                timeout=10,
+                protocol=2,
+                socket_timeout=None,
+                retry=Retry(ExponentialBackoff(cap=cap, base=base), attempts),
+                health_check_interval=15,
+            )
+        except ValueError as error:
+            raise BusError(
+                f"Redis URL '{without_password(url)}' cannot be used: {error}. "
+                "Set QUARTET_REDIS_URL to something like redis://127.0.0.1:6379/0"
+            ) from error
+        self._client: Any = Redis(connection_pool=pool)
+        self._readers: list[Any] = []
+
+    async def check(self) -> None:
+        """Raises BusUnavailable at once when Redis is not there."""
+        reader = self.reader()
+        try:
+            await reader("PING")
+        finally:
+            await self.close_reader(reader)
+
+    async def call(self, *command: Any) -> Any:
+        return await self._guard(lambda: self._client.execute_command(*command))
+
+    async def transaction(self, *commands: Command) -> list[Any]:
+        """All commands in one MULTI, their answers in order."""
+
+        async def run() -> list[Any]:
+            async with self._client.pipeline(transaction=True) as pipe:
+                for command in commands:
+                    pipe.execute_command(*command)
+                return await pipe.execute()
+
+        return await self._guard(run)
+
+    async def script(self, source: str, keys: list[str], *arguments: Any) -> Any:
+        digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+
+        async def run() -> Any:
+            try:
+                return await self._client.execute_command("EVALSHA", digest, len(keys), *keys, *arguments)
+            except exceptions.NoScriptError:
+                return await self._client.execute_command("EVAL", source, len(keys), *keys, *arguments)
+
+        return await self._guard(run)
+
+    def reader(self) -> Callable[..., Awaitable[Any]]:
+        """A callable with a connection of its own, for commands that block; it does not retry."""
+        pool: Any = ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
+            self.url, max_connections=1, protocol=2, socket_timeout=None, retry=Retry(NoBackoff(), 0)
+        )
+        client: Any = Redis(connection_pool=pool)
+
+        async def run(*command: Any) -> Any:
+            limit_s = self._options.block_ms / 1000 + ANSWER_S
+            return await self._guard(lambda: client.execute_command(*command), limit_s)
+
+        self._readers.append((run, client, pool))
+        return run
+
+    async def close_reader(self, reader: Callable[..., Awaitable[Any]]) -> None:
+        for entry in [e for e in self._readers if e[0] is reader]:
+            self._readers.remove(entry)
+            await entry[1].aclose()
+            await entry[2].aclose()
+
+    def raw_connection(self) -> Any:
+        """An unconnected redis-py connection (RESP2) for pub/sub."""
+        pool: Any = ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
+            self.url, protocol=2, socket_timeout=None, retry=Retry(NoBackoff(), 0)
+        )
+        return pool.make_connection()
+
+    async def close(self) -> None:
+        for reader, _, _ in list(self._readers):
+            await self.close_reader(reader)
+        await self._client.aclose()
+        await self._client.connection_pool.aclose()
+
+    async def _guard(self, run: Callable[[], Awaitable[Any]], limit_s: float | None = None) -> Any:
+        try:
+            async with asyncio.timeout(limit_s or self._options.command_patience_s + ANSWER_S):
+                return await run()
+        except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
+            raise self.unavailable(error) from error
+
+    def unavailable(self, error: BaseException) -> BusUnavailable:
+        """What a person is told when Redis is not there."""
+        text = str(error).rstrip(".") or type(error).__name__
+        return BusUnavailable(
+            f"Redis at {without_password(self.url)} does not answer: {text}. "
+            "Start it (redis-server) or set QUARTET_REDIS_URL to where it runs."
+        )
+
+
+class Patience:
+    """Waits between attempts of a loop that outlives a Redis restart; logs the first failure only."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._failures = 0
+
+    def worked(self) -> None:
+        if self._failures:
+            log.warning("%s: Redis answers again", self._what)
+        self._failures = 0
+
+    async def failed(self, error: BaseException) -> None:
+        if self._failures == 0:
+            log.warning("%s: %s Trying again.", self._what, error)
+        self._failures += 1
+        await asyncio.sleep(min(1.0, 0.05 * 2 ** min(self._failures, 5)))

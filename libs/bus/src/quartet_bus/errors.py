@@ -1,0 +1,33 @@
+"""Errors of the bus.
+
+BusError
+├── BusUnavailable   Redis cannot be reached; the text names the URL and the remedy
+├── LeaseLost        another consumer took the entry over: what it asked for must not be done here any more
+├── NoAnswer         a request got no result: never taken, or taken and not answered in time
+└── QuestionProblem  there is no such open question, or it was answered already
+"""
+
+
+class BusError(Exception):
+    """Base of everything this package raises."""
+
+
+class BusUnavailable(BusError):
+    """Redis did not answer, also not after retries."""
+
+
+class LeaseLost(BusError):
+    """The entry belongs to another consumer now."""
+
+
+class NoAnswer(BusError):
+    """No result came. `taken` and `started` tell how far the request got."""
+
+    def __init__(self, reason: str, *, taken: bool, started: bool) -> None:
+        super().__init__(reason)
+        self.taken = taken
+        self.started = started
+
+
+class QuestionProblem(BusError):
+    """The answer fits no open question."""

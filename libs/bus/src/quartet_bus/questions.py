@@ -1,0 +1,88 @@
+"""Questions of a task to a person, and the answers."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from quartet_bus._keys import Keys
+from quartet_bus._store import Store
+from quartet_bus.errors import BusUnavailable, QuestionProblem
+from quartet_bus.options import BusOptions
+from quartet_bus.signals import Signals
+from quartet_contracts import Answer
+
+
+@dataclass(frozen=True)
+class Question:
+    question_id: str
+    text: str
+    expires_at: float
+
+
+class Questions:
+    def __init__(self, store: Store, keys: Keys, options: BusOptions, signals: Signals) -> None:
+        self._store = store
+        self._keys = keys
+        self._options = options
+        self._signals = signals
+
+    async def ask(self, task_id: str, question: Question) -> str | None:
+        """Put the question and wait; the answer's text, or None when it expires first."""
+        key = self._keys.question(task_id)
+        expiry = max(1, round((question.expires_at - time.time()) * 1000))
+        async with self._signals.listen(f"answer:{question.question_id}") as bell:
+            await self._store.transaction(
+                (
+                    "HSET",
+                    key,
+                    "id",
+                    question.question_id,
+                    "text",
+                    question.text,
+                    "expires_at",
+                    repr(question.expires_at),
+                ),
+                ("PEXPIRE", key, expiry),
+            )
+            try:
+                return await self._wait(question, bell.wait)
+            finally:
+                await self._store.call("DEL", key)
+
+    async def _wait(self, question: Question, wait: Callable[[float], Awaitable[None]]) -> str | None:
+        while True:
+            left = question.expires_at - time.time()
+            try:
+                answer = await self._store.call("GET", self._keys.answer(question.question_id))
+                if answer is not None:
+                    return answer.decode()
+            except BusUnavailable:
+                if left <= 0:
+                    raise
+            if left <= 0:
+                return None
+            await wait(min(left, 2.0))
+
+    async def current(self, task_id: str) -> Question | None:
+        """The question that is open now."""
+        fields = await self._store.call("HGETALL", self._keys.question(task_id))
+        if not fields:
+            return None
+        return Question(fields[b"id"].decode(), fields[b"text"].decode(), float(fields[b"expires_at"]))
+
+    async def answer(self, task_id: str, answer: Answer) -> Question:
+        """Answer the open question. Raises QuestionProblem: there is none, another one, or it has an answer."""
+        question = await self.current(task_id)
+        if question is None:
+            raise QuestionProblem(f"task '{task_id}' asks nothing now, so there is nothing to answer")
+        if answer.question_id not in {None, question.question_id}:
+            raise QuestionProblem(
+                f"question '{answer.question_id}' is not open; "
+                f"the open one is '{question.question_id}': {question.text}"
+            )
+        expiry = round(self._options.results_s * 1000)
+        key = self._keys.answer(question.question_id)
+        if not await self._store.call("SET", key, answer.text, "NX", "PX", expiry):
+            raise QuestionProblem(f"question '{question.question_id}' was answered already")
+        await self._signals.send(f"answer:{question.question_id}")
+        return question

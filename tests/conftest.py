@@ -1,0 +1,171 @@
+"""Fixtures for the whole suite: a real Redis, and a wall that keeps every test on this machine."""
+
+import asyncio
+import ipaddress
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from quartet_bus import Bus, BusOptions
+
+MODEL_KEYS = ("_API_KEY", "_AUTH_TOKEN", "QUARTET_MODEL")
+
+
+class OutsideWorld(AssertionError):
+    """A test tried to reach something beyond this machine, such as a paid model."""
+
+
+def _is_local(family: int, address: Any) -> bool:
+    if family not in (socket.AF_INET, socket.AF_INET6):
+        return True
+    host = str(address[0]).split("%")[0]
+    if host in {"localhost", ""}:
+        return True
+    try:
+        ip = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return ip.is_loopback or ip.is_unspecified
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_real_model_calls() -> Iterator[None]:
+    """Without provider keys and without a way out, here and in child processes that inherit the environment."""
+    patch = pytest.MonkeyPatch()
+    for name in list(os.environ):
+        if name.endswith(MODEL_KEYS[:2]) or name.startswith(MODEL_KEYS[2]):
+            patch.delenv(name)
+    patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if not _is_local(self.family, address):
+            raise OutsideWorld(f"tests stay on this machine: a connection to {address} was tried")
+        connect(self, address)
+
+    def guarded_ex(self: socket.socket, address: Any) -> int:
+        if not _is_local(self.family, address):
+            raise OutsideWorld(f"tests stay on this machine: a connection to {address} was tried")
+        return connect_ex(self, address)
+
+    patch.setattr(socket.socket, "connect", guarded)
+    patch.setattr(socket.socket, "connect_ex", guarded_ex)
+    yield
+    patch.undo()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class RedisServer:
+    """A redis-server of our own; `kill` and `start` again keep the port and, with `durable`, the data."""
+
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+        binary = shutil.which("redis-server")
+        if binary is None:
+            pytest.fail("redis-server is not installed; on Debian or Ubuntu: apt-get install redis-server")
+        self._binary = binary
+        self._folder = folder
+        self._durable = durable
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_port()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]
+        if self._durable:
+            options += ["--appendonly", "yes", "--appendfsync", "always"]
+        self._process = subprocess.Popen([self._binary, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            try:
+                with redis.Redis(port=self.port) as client:
+                    client.ping()
+                return
+            except redis.exceptions.ConnectionError:
+                if self._process.poll() is not None:
+                    self.port = free_port()
+                    self.start()
+                    return
+                time.sleep(0.02)
+        pytest.fail(f"redis-server on port {self.port} did not answer within 10 s")
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def flush(self) -> None:
+        with redis.Redis(port=self.port) as client:
+            client.flushall()
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One per session and xdist worker."""
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    """URL of an empty Redis."""
+    redis_server.flush()
+    return redis_server.url
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[RedisServer]:
+    """A durable Redis of this test alone, to be killed and started again."""
+    server = RedisServer(tmp_path, durable=True)
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def bus_options() -> BusOptions:
+    """Short leases, so that a dead consumer is noticed within a test."""
+    return BusOptions(lease_s=0.6, block_ms=200)
+
+
+@pytest.fixture
+async def bus(redis_url: str, bus_options: BusOptions) -> AsyncIterator[Bus]:
+    async with await Bus.connect(redis_url, bus_options) as opened:
+        yield opened
+
+
+async def _until(condition: Callable[[], Any], timeout_s: float = 10.0) -> Any:
+    end = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if isinstance(value, Awaitable):
+            value = await value
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not true within {timeout_s} s")
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def until() -> Callable[..., Awaitable[Any]]:
+    """`await until(condition)`: wait until a function (or coroutine function) gives something true."""
+    return _until

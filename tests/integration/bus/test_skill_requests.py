@@ -1,0 +1,219 @@
+"""A request reaches one replica and its answer reaches whoever asked, whatever dies in between."""
+
+import asyncio
+import time
+
+import pytest
+
+from quartet_bus import Bus, BusOptions, LeaseLost, NoAnswer
+from quartet_contracts import Skill, State
+
+
+@pytest.fixture
+async def other(redis_url, bus_options):
+    async with await Bus.connect(redis_url, bus_options) as opened:
+        yield opened
+
+
+async def entries(bus, skill=Skill.PICK):
+    return await bus._store.call("XLEN", bus._keys.skill_stream(skill))
+
+
+async def test_request_and_answer(bus, other, a_request, a_result):
+    queue = other.skills(Skill.PICK)
+    async with bus.replies() as replies:
+        request = a_request(reply_to=replies.stream)
+        asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
+        delivery = await queue.take(5)
+        assert (delivery.request, delivery.redelivered, delivery.started) == (request, False, False)
+        assert await queue.finish(delivery, a_result(request))
+        assert await asked == a_result(request)
+    assert await entries(bus) == 0
+    assert await bus._store.call("XLEN", replies.stream) == 0
+    assert await bus.skills(Skill.PICK).result("r1") == a_result(request)
+
+
+async def test_a_request_that_was_there_before_the_first_agent_is_not_lost(bus, other, a_request):
+    await bus.skills(Skill.PICK).submit(a_request())
+    delivery = await other.skills(Skill.PICK).take(5)
+    assert delivery.request.request_id == "r1"
+
+
+async def test_answers_find_their_askers_in_any_order(bus, other, a_request, a_result):
+    async with bus.replies() as replies:
+        requests = [a_request(f"r{i}", reply_to=replies.stream) for i in range(20)]
+        asked = [asyncio.create_task(replies.ask(bus.skills(Skill.PICK), r)) for r in requests]
+        queue = other.skills(Skill.PICK)
+        taken = [await queue.take(5) for _ in requests]
+        for delivery in reversed(taken):
+            await queue.finish(delivery, a_result(delivery.request))
+        results = await asyncio.gather(*asked)
+    assert [r.request_id for r in results] == [r.request_id for r in requests]
+
+
+async def test_take_gives_up_after_its_timeout(bus):
+    started = time.monotonic()
+    assert await bus.skills(Skill.PICK).take(0.3) is None
+    assert 0.25 < time.monotonic() - started < 2
+    assert await bus.skills(Skill.PICK).take(0) is None
+
+
+async def test_a_lease_is_kept_while_the_agent_lives(bus, other, a_request, a_result, bus_options):
+    await bus.skills(Skill.PICK).submit(a_request())
+    delivery = await other.skills(Skill.PICK).take(5)
+    assert await bus.skills(Skill.PICK).take(3 * bus_options.lease_s) is None
+    assert not delivery.lost.is_set()
+    assert await other.skills(Skill.PICK).finish(delivery, a_result(delivery.request))
+
+
+@pytest.mark.parametrize("started", [False, True])
+async def test_an_entry_of_a_dead_consumer_is_reclaimed_and_says_whether_it_had_started(
+    bus, other, a_request, a_result, started
+):
+    await bus.skills(Skill.PICK).submit(a_request())
+    dying = other.skills(Skill.PICK)
+    first = await dying.take(5)
+    if started:
+        await dying.mark_started(first)
+    await dying.close()
+    second = await bus.skills(Skill.PICK).take(5)
+    assert (second.redelivered, second.started) == (True, started)
+    await bus.skills(Skill.PICK).finish(second, a_result(second.request))
+    assert await entries(bus) == 0
+
+
+async def test_a_consumer_that_lost_its_lease_cannot_start_and_its_answer_is_dropped(bus, other, a_request, a_result):
+    await bus.skills(Skill.PICK).submit(a_request())
+    stalled = other.skills(Skill.PICK)
+    first = await stalled.take(5)
+    await stalled.close()
+    second = await bus.skills(Skill.PICK).take(5)
+    with pytest.raises(LeaseLost, match="taken over"):
+        await stalled.mark_started(first)
+    await bus.skills(Skill.PICK).mark_started(second)
+    assert await bus.skills(Skill.PICK).finish(second, a_result(second.request, reason="the second"))
+    assert not await stalled.finish(first, a_result(first.request, reason="the first"))
+    assert (await bus.skills(Skill.PICK).result("r1")).reason == "the second"
+
+
+async def test_a_stalled_consumer_that_wakes_up_learns_that_it_lost(bus, other, a_request, until):
+    await bus.skills(Skill.PICK).submit(a_request())
+    stalled = other.skills(Skill.PICK)
+    first = await stalled.take(5)
+    renewer, stalled._renewer = stalled._renewer, None
+    renewer.cancel()
+    assert (await bus.skills(Skill.PICK).take(5)).redelivered
+    stalled._hold(first.lease)
+    await until(first.lost.is_set)
+
+
+async def test_a_duplicate_in_flight_is_not_run_and_a_late_one_is_answered_from_the_record(
+    bus, other, a_request, a_result
+):
+    queue = bus.skills(Skill.PICK)
+    async with other.replies() as replies:
+        request = a_request(reply_to=replies.stream)
+        await queue.submit(request)
+        delivery = await queue.take(5)
+        await queue.submit(request)
+        assert await queue.take(0.5) is None
+        assert await entries(bus) == 1
+        await queue.finish(delivery, a_result(request))
+        again = asyncio.create_task(replies.ask(other.skills(Skill.PICK), request))
+        assert await queue.take(0.5) is None
+        assert await again == a_result(request)
+    assert await entries(bus) == 0
+
+
+async def test_cancel_reaches_whoever_runs_it(bus, other, a_request):
+    await bus.skills(Skill.PICK).submit(a_request())
+    delivery = await other.skills(Skill.PICK).take(5)
+    waiting = asyncio.create_task(other.skills(Skill.PICK).canceled(delivery.request.request_id))
+    await bus.skills(Skill.PICK).cancel("r1")
+    await bus.skills(Skill.PICK).cancel("r1")
+    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(bus.skills(Skill.PICK).canceled("r1"), 5)
+
+
+async def test_a_request_canceled_or_expired_before_its_start_is_answered_without_an_agent(bus, other, a_request):
+    queue = other.skills(Skill.PICK)
+    async with bus.replies() as replies:
+        for name, fields in (("r1", {}), ("r2", {"deadline": time.time() - 2})):
+            await bus.skills(Skill.PICK).submit(a_request(name, reply_to=replies.stream, **fields))
+        await queue.cancel("r1")
+        assert await queue.take(0.5) is None
+    first, second = await queue.result("r1"), await queue.result("r2")
+    assert (first.state, first.error_code) == (State.CANCELED, "UNKNOWN")
+    assert second.state == State.FAILED
+    assert "deadline had passed" in second.reason
+
+
+async def test_without_an_agent_the_asker_is_told_and_the_request_is_never_run(bus, other, a_request):
+    async with bus.replies() as replies:
+        request = a_request(reply_to=replies.stream)
+        with pytest.raises(NoAnswer, match="no pick agent is running; start one") as caught:
+            await replies.ask(bus.skills(Skill.PICK), request, absent_after_s=0.3)
+        assert (caught.value.taken, caught.value.started) == (False, False)
+    assert await other.skills(Skill.PICK).take(0.5) is None
+
+
+async def test_busy_agents_are_waited_for_until_the_deadline(bus, other, a_request):
+    queue = other.skills(Skill.PICK)
+    await bus.skills(Skill.PICK).submit(a_request("busy"))
+    assert await queue.take(5)
+    async with bus.replies() as replies:
+        request = a_request(reply_to=replies.stream, deadline=time.time() + 1)
+        with pytest.raises(NoAnswer, match="no pick agent had time for it"):
+            await replies.ask(bus.skills(Skill.PICK), request, absent_after_s=0.4)
+
+
+async def test_an_agent_that_never_answers_leaves_an_unknown_outcome(bus, other, a_request):
+    queue = other.skills(Skill.PICK)
+    async with bus.replies() as replies:
+        request = a_request(reply_to=replies.stream, deadline=time.time() + 0.5)
+        asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request, grace_s=0.3))
+        await queue.mark_started(await queue.take(5))
+        with pytest.raises(NoAnswer, match="gave no answer") as caught:
+            await asked
+    assert (caught.value.taken, caught.value.started) == (True, True)
+
+
+async def test_an_answer_missed_on_the_stream_is_found_in_the_record(bus, other, a_request, a_result):
+    queue = other.skills(Skill.PICK)
+    async with bus.replies() as replies:
+        request = a_request(reply_to="quartet:replies:somebody-else")
+        asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
+        delivery = await queue.take(5)
+        await queue.finish(delivery, a_result(request))
+        assert await asked == a_result(request)
+
+
+async def test_consumers_that_are_gone_are_forgotten(bus, redis_url, a_request, a_result, until):
+    options = BusOptions(lease_s=0.6, block_ms=100, consumers_s=0.3)
+    queue, names = bus.skills(Skill.PICK), set()
+    for name in ("old-1", "old-2", "old-3"):
+        async with await Bus.connect(redis_url, options, replica=name) as gone:
+            await queue.submit(a_request(name))
+            delivery = await gone.skills(Skill.PICK).take(5)
+            await gone.skills(Skill.PICK).finish(delivery, a_result(delivery.request))
+
+    async def known():
+        await present.skills(Skill.PICK).take(0)
+        rows = await bus._store.call("XINFO CONSUMERS", bus._keys.skill_stream("pick"), "pick")
+        return {row["name"].decode() for row in rows}
+
+    async with await Bus.connect(redis_url, options) as present:
+        names = await known()
+        await until(lambda: nobody_old(known))
+    assert names
+
+
+async def nobody_old(known):
+    return not any(name.startswith("old") for name in await known())
+
+
+async def test_an_agent_that_waits_for_its_first_request_counts_as_alive(bus, other):
+    assert await bus.skills(Skill.PICK).alive() == 0
+    await other.skills(Skill.PICK).take(0.1)
+    assert await bus.skills(Skill.PICK).alive() == 1
+    assert await bus.skills(Skill.PLACE).alive() == 0
