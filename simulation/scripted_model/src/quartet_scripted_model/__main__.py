@@ -1,0 +1,68 @@
+"""`python -m quartet_scripted_model`: serves until it is told to stop."""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+
+import uvicorn
+from pydantic import ValidationError
+
+from quartet_scripted_model.app import create_app
+from quartet_scripted_model.settings import Settings
+
+logger = logging.getLogger("quartet_scripted_model")
+
+
+def main() -> int:
+    """Exit status 2: the settings are wrong or the port is taken."""
+    try:
+        settings = Settings()
+        app = create_app(settings)
+    except ValidationError as error:
+        lines = [f"QUARTET_{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()]
+        print("the scripted model cannot start:\n  " + "\n  ".join(lines), file=sys.stderr)
+        return 2
+    except ValueError as error:
+        print(f"the scripted model cannot start: {error}", file=sys.stderr)
+        return 2
+    form = '{"level": "%(levelname)s", "message": "%(message)s"}' if settings.log_format == "json" else "%(message)s"
+    logging.basicConfig(level=logging.INFO, format=form)
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((settings.host, settings.port))
+    except OSError as error:
+        print(f"QUARTET_PORT={settings.port} on {settings.host} cannot be used: {error.strerror}", file=sys.stderr)
+        return 2
+    asyncio.run(_serve(app, sock, settings))
+    return 0
+
+
+async def _serve(app: object, sock: socket.socket, settings: Settings) -> None:
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2))  # type: ignore[arg-type]
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.005)
+    if server.started:
+        host, port = sock.getsockname()[:2]
+        url = f"http://{host}:{port}"
+        logger.info("scripted model (a reference policy, not an LLM) at %s", url)
+        if settings.ready_file:
+            write_ready(settings.ready_file, url)
+    await serving
+
+
+def write_ready(path: Path, url: str) -> None:
+    """Says that the process listens, in one step so that nobody reads half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch.write_text(json.dumps({"url": url}), encoding="utf-8")
+    scratch.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""What a policy says and hears: a call of a tool, a text, the result of a call."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call; `say` is the text that goes along with it."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    say: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """An answer in words, without a tool call."""
+
+    say: str
+
+
+Turn = Call | Text
+
+
+@dataclass(frozen=True)
+class Result:
+    """The content of a tool message, read as JSON where it is JSON."""
+
+    data: dict[str, Any]
+
+    @property
+    def code(self) -> str:
+        """`error_code`; UNKNOWN when the result carries none and does not say that it is ok."""
+        code = self.data.get("error_code")
+        if isinstance(code, str) and code:
+            return code
+        return "NONE" if self.data.get("ok", self.data.get("success", True)) else "UNKNOWN"
+
+    @property
+    def ok(self) -> bool:
+        return self.code == "NONE" and self.data.get("ok", self.data.get("success", True)) is not False
+
+    @property
+    def message(self) -> str:
+        """The text that explains the code, cut to what a report can quote."""
+        for key in ("message", "reason", "error"):
+            if isinstance(self.data.get(key), str) and self.data[key]:
+                return self.data[key][:300]
+        return ""
+
+    def get(self, key: str) -> Any:
+        """A field of the result, or None."""
+        return self.data.get(key)
+
+
+Policy = Generator[Turn, Result, None]
+"""A policy yields turns and is sent the result of each call; it is replayed from the messages on every request."""

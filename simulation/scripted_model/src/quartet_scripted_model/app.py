@@ -1,0 +1,125 @@
+"""The OpenAI-compatible endpoint."""
+
+import asyncio
+import hashlib
+import json
+import time
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from quartet_scripted_model._conversation import Conversation, text_of
+from quartet_scripted_model._turn import Call, Turn
+from quartet_scripted_model.answer import answer
+from quartet_scripted_model.misbehaviour import Kind, check_rates, cut_json, pick_kind, spoil
+from quartet_scripted_model.settings import Settings
+
+MODEL = "scripted"
+IMAGE_TOKENS = 765
+"""What a 640 x 480 picture costs in OpenAI's high-detail tiling: 85 + 4 x 170."""
+MAX_BODY = 32 * 1024 * 1024
+
+
+def create_app(settings: Settings) -> Starlette:
+    """The application; raises ValueError when the misbehaviour rates make no sense."""
+    check_rates(settings.misbehave)
+
+    async def chat(request: Request) -> Response:
+        body = await _body(request)
+        if isinstance(body, str):
+            return _error(400, body)
+        kind = pick_kind(settings.misbehave, settings.misbehave_seed, body)
+        if kind is Kind.RATE_LIMIT:
+            return _error(429, "rate limit reached, try again later", code="rate_limit_exceeded")
+        turn = answer(body["messages"], body.get("tools") or [])
+        if kind is not None:
+            turn = spoil(kind, turn, _last_call(body))
+        if kind is Kind.SLOW:
+            await asyncio.sleep(settings.misbehave_slow_s)
+        return JSONResponse(completion(body, turn, malformed=kind is Kind.MALFORMED_JSON))
+
+    async def models(_: Request) -> Response:
+        return JSONResponse({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "quartet"}]})
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok", "model": MODEL, "misbehave": settings.misbehave})
+
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", chat, methods=["POST"]),
+            Route("/v1/models", models),
+            Route("/health", health),
+        ]
+    )
+
+
+def completion(body: dict[str, Any], turn: Turn, *, malformed: bool = False) -> dict[str, Any]:
+    """`turn` as an OpenAI chat completion; the same request gives the same ids."""
+    message: dict[str, Any] = {"role": "assistant", "content": turn.say or None}
+    finish = "stop"
+    if isinstance(turn, Call):
+        arguments = json.dumps(turn.arguments)
+        seen = json.dumps([len(body["messages"]), turn.name, arguments])
+        call_id = "call_" + hashlib.blake2b(seen.encode(), digest_size=8).hexdigest()
+        function = {"name": turn.name, "arguments": cut_json(arguments) if malformed else arguments}
+        message["tool_calls"] = [{"id": call_id, "type": "function", "function": function}]
+        finish = "tool_calls"
+    prompt, done = _prompt_tokens(body), _tokens(turn.say) + _tokens(json.dumps(message.get("tool_calls", "")))
+    return {
+        "id": "chatcmpl-scripted",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": str(body.get("model") or MODEL),
+        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+        "usage": {"prompt_tokens": prompt, "completion_tokens": done, "total_tokens": prompt + done},
+    }
+
+
+def _prompt_tokens(body: dict[str, Any]) -> int:
+    images = sum(
+        1
+        for m in body["messages"]
+        if isinstance(m.get("content"), list)
+        for part in m["content"]
+        if isinstance(part, dict) and part.get("type") == "image_url"
+    )
+    text = sum(len(text_of(m)) + len(json.dumps(m.get("tool_calls") or "")) for m in body["messages"])
+    return images * IMAGE_TOKENS + (text + len(json.dumps(body.get("tools") or ""))) // 4
+
+
+def _tokens(text: str) -> int:
+    """An estimate: English and JSON come to about four characters a token."""
+    return (len(text) + 3) // 4
+
+
+def _last_call(body: dict[str, Any]) -> Call | None:
+    steps = Conversation.read(body["messages"], []).steps
+    if not steps or steps[-1].arguments is None:
+        return None
+    return Call(steps[-1].name, steps[-1].arguments)
+
+
+async def _body(request: Request) -> dict[str, Any] | str:
+    """The request, or what is wrong with it."""
+    raw = await request.body()
+    if len(raw) > MAX_BODY:
+        return f"the request has {len(raw)} bytes; at most {MAX_BODY} are taken"
+    try:
+        body = json.loads(raw)
+    except ValueError as error:
+        return f"the request is not JSON: {error}"
+    if not isinstance(body, dict):
+        return "the request must be a JSON object"
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
+        return "'messages' must be a list of at least one message"
+    if body.get("stream"):
+        return "'stream': true is not supported; ask without it"
+    return body
+
+
+def _error(status: int, message: str, code: str = "invalid_request_error") -> JSONResponse:
+    return JSONResponse({"error": {"message": message, "type": code, "code": code}}, status_code=status)

@@ -1,0 +1,1 @@
+"""Understanding of English sentences about carrying things, over the names that the facts hold."""

@@ -1,0 +1,88 @@
+"""A sentence as a list of plain words."""
+
+import re
+
+from quartet_scripted_model.language.lexicon import MODAL_SUBJECTS, MODALS, PHRASES
+
+_WORD = re.compile(r"[a-z0-9']+|[.;!?]|[,:()&]|→|->")
+_LONGEST = max(len(p.split()) for p in PHRASES)
+_MODAL_AFTER = frozenset({"the", "a", "an", "this", "that", "my"})
+
+
+def tokens(sentence: str) -> list[str]:
+    """Lower-case words without apostrophes; "." ends a sentence, "," joins; fixed expressions are one word."""
+    text = sentence.lower().replace("’", "'").replace("_", " ").replace("-", " ").replace("/", " , ")
+    found = _WORD.findall(text.replace("- >", "->"))
+    return _modals(_phrases([_plain(t) for t in found]))
+
+
+def plain_words(name: str) -> tuple[str, ...]:
+    """A name of the facts as the tokens that a sentence would have for it."""
+    text = name.lower().replace("’", "'").replace("_", " ").replace("-", " ")
+    return tuple(_plain(t) for t in re.findall(r"[a-z0-9']+", text))
+
+
+def singular(word: str) -> str:
+    """The word without a plural ending, where it looks like one."""
+    if len(word) > 3 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "oes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _plain(token: str) -> str:
+    if token in ".;!?":
+        return "."
+    if token in {",", ":", "(", ")", "&"}:
+        return ","
+    if token in {"→", "->"}:
+        return "to"
+    return token.replace("'", "")
+
+
+def _phrases(words: list[str]) -> list[str]:
+    out: list[str] = []
+    i = 0
+    while i < len(words):
+        for n in range(min(_LONGEST, len(words) - i), 1, -1):
+            replacement = PHRASES.get(" ".join(words[i : i + n]))
+            if replacement is not None:
+                out += replacement.split()
+                i += n
+                break
+        else:
+            out.append(words[i])
+            i += 1
+    return [w for w in out if w]
+
+
+def _modals(words: list[str]) -> list[str]:
+    """Without "can you" and the like; "the can you see" keeps its can."""
+    out: list[str] = []
+    for i, word in enumerate(words):
+        following = words[i + 1] if i + 1 < len(words) else ""
+        before = out[-1] if out else "."
+        question = before in {
+            ".",
+            ",",
+            "then",
+            "and",
+            "please",
+            "hey",
+            "hi",
+            "hello",
+            "robot",
+            "so",
+            "ok",
+            "okay",
+            "if",
+        }
+        if word in MODALS and (following in MODAL_SUBJECTS or following == "the" and word != "can") and question:
+            continue
+        if word in {"can", "could"} and before in {"you", "we"}:
+            continue
+        out.append(word)
+    return out

@@ -1,0 +1,371 @@
+"""What a sentence asks for: deliveries of objects, or the reason why it cannot be done."""
+
+from dataclasses import dataclass, field, replace
+
+from quartet_scripted_model.language.clauses import Clause, Group, Phrase, clauses
+from quartet_scripted_model.language.lexicon import (
+    DESTINATION,
+    NEAR,
+    PERSONS,
+    PLACE_AT,
+    PLURAL,
+    PRONOUNS,
+    SOURCE,
+    Verb,
+)
+from quartet_scripted_model.language.vocabulary import PLACES, Kind, Spotted, Thing, Vocabulary, phrase_words
+
+WHERE = frozenset({Kind.AREA, Kind.SURFACE, Kind.CONTAINER, Kind.FLOOR, Kind.LANDMARK})
+
+
+@dataclass(frozen=True)
+class Ref:
+    """What a noun phrase means: one thing, several that it may mean, or nothing that is known."""
+
+    said: str
+    things: tuple[Thing, ...] = ()
+
+    @property
+    def thing(self) -> Thing | None:
+        return self.things[0] if len(self.things) == 1 else None
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place in the site: an area, and a surface, container or the floor in it."""
+
+    area: Ref | None = None
+    place: Ref | None = None
+    person: bool = False
+    """At a person, wherever that is."""
+    conflict: str = ""
+
+    @property
+    def area_name(self) -> str | None:
+        """The area that is named, or else the one in which the named place stands."""
+        if self.area and self.area.thing:
+            return self.area.thing.name
+        return self.place.thing.area if self.place and self.place.thing else None
+
+
+@dataclass
+class Delivery:
+    """One object, where it is taken from and where it goes; `hold`: it is only to be picked up."""
+
+    item: Ref
+    source: Spot | None = None
+    target: Spot | None = None
+    hold: bool = False
+    to_waste: bool = False
+    put_down: bool = False
+    """ "Put it down", without a place."""
+
+
+@dataclass
+class Request:
+    """What a sentence asks for."""
+
+    deliveries: list[Delivery] = field(default_factory=list)
+    drive_to: Spot | None = None
+    vague: str = ""
+    """Words for things that are not named one by one ("everything")."""
+    forbidden: bool = False
+    """The sentence only says what not to do."""
+
+
+def understand(sentence: str, vocabulary: Vocabulary) -> Request:
+    """Reads `sentence` with the names of `vocabulary`."""
+    return _Understanding(vocabulary).read(clauses(sentence, vocabulary))
+
+
+class _Understanding:
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.request = Request()
+        self.seen_at: dict[str, Spot] = {}
+        """Where a thing is said to be, by its name."""
+        self.mentioned: list[Ref] = []
+        self.here: Spot | None = None
+        """Where the robot was sent."""
+
+    def read(self, found: list[Clause]) -> Request:
+        for clause in found:
+            if clause.negated:
+                self.request.forbidden = True
+                continue
+            self._clause(clause)
+        self._share_targets()
+        for d in self.request.deliveries:
+            if d.source is None and d.item.thing and d.item.thing.name in self.seen_at:
+                d.source = self.seen_at[d.item.thing.name]
+        return self.request
+
+    def _clause(self, clause: Clause) -> None:
+        # "I want you to bring ...": what stands before the verb is who does it, not what is moved.
+        named = [p for p in clause.objects or clause.subjects if not _is_person(p)]
+        if clause.objects and clause.subjects and clause.verb in {Verb.STATE, Verb.WANT}:
+            named = [p for p in [*clause.subjects, *clause.objects] if not _is_person(p)]
+        items = [ref for p in named for ref in self._items(p)]
+        pronoun = any(_is_pronoun(p) for p in named)
+        source, target = self._roles(clause)
+        if target is None and clause.verb in {Verb.CARRY, Verb.FETCH} and any(_is_person(p) for p in clause.objects):
+            target = Spot(person=True)
+        if clause.verb is Verb.GO and not items:
+            self._go(target or source, pronoun or bool(named))
+            return
+        if clause.verb is Verb.STATE and not clause.wanted:
+            self._state(items, source or target)
+            return
+        if clause.verb is None and not (items and (target or source)):
+            self.mentioned += items
+            return
+        self._deliver(clause, items, source, target, refers_back=pronoun or not named)
+
+    def _go(self, spot: Spot | None, carrying: bool) -> None:
+        self.here = spot
+        if self.request.drive_to is None and not carrying:
+            self.request.drive_to = spot
+
+    def _state(self, items: list[Ref], spot: Spot | None) -> None:
+        self.mentioned = items or self.mentioned
+        for ref in items or self.mentioned[-1:]:
+            if spot and ref.thing:
+                self.seen_at[ref.thing.name] = spot
+
+    def _deliver(
+        self, clause: Clause, items: list[Ref], source: Spot | None, target: Spot | None, *, refers_back: bool
+    ) -> None:
+        taking = clause.verb is Verb.FETCH
+        if (
+            target is None
+            and clause.verb in {Verb.PUT, Verb.CARRY}
+            and self.here
+            and refers_back
+            and "here" not in (clause.particles)
+        ):
+            target = self.here
+        elif target is not None and self.here is not None and target.area is None and target.place:
+            target = self._refine(target, self.here)
+        if source is None and taking and self.here and self.here.area_name and items:
+            source = self.here
+        if not items and refers_back:
+            self._continue(clause, source, target)
+            return
+        for ref in items:
+            earlier = self._open_for(ref)
+            if earlier is not None and not taking:
+                earlier.source = earlier.source or source
+                self._aim(earlier, clause, target)
+                continue
+            delivery = Delivery(ref, source=source)
+            self._aim(delivery, clause, target)
+            delivery.hold = taking and delivery.target is None and not delivery.to_waste
+            if clause.gapped and delivery.source is None and self.request.deliveries:
+                delivery.source = self.request.deliveries[-1].source
+            self.request.deliveries.append(delivery)
+        self.mentioned = items or self.mentioned
+        if taking:
+            self.here = None
+
+    def _aim(self, delivery: Delivery, clause: Clause, target: Spot | None) -> None:
+        delivery.hold = False
+        delivery.target = target or delivery.target
+        delivery.to_waste = clause.verb is Verb.TRASH or (
+            target is None
+            and clause.verb is Verb.PUT
+            and "away" in clause.particles
+            and clause.word[:2] in {"th", "to"}
+        )
+        delivery.put_down = target is None and clause.verb is Verb.PUT and "down" in clause.particles
+
+    def _continue(self, clause: Clause, source: Spot | None, target: Spot | None) -> None:
+        """A clause about things that were named before: "and put it on the table"."""
+        open_ones = [d for d in self.request.deliveries if d.hold or (d.target is None and not d.to_waste)]
+        if not open_ones:
+            names = [r for r in self.mentioned if not any(d.item == r for d in self.request.deliveries)]
+            if names:
+                self._deliver(clause, names, source, target, refers_back=False)
+            elif self.request.deliveries and target is not None:
+                # "bring the can to the table and then put it on the shelf": the last word counts.
+                self._aim(self.request.deliveries[-1], clause, target)
+            elif clause.verb in {Verb.PUT, Verb.TRASH} or target is not None:
+                held = Delivery(Ref("what the gripper holds"))
+                self._aim(held, clause, target)
+                self.request.deliveries.append(held)
+            return
+        for delivery in open_ones:
+            delivery.source = delivery.source or source
+            if clause.verb is not Verb.FETCH or target is not None:
+                self._aim(delivery, clause, target)
+
+    def _open_for(self, ref: Ref) -> Delivery | None:
+        for d in self.request.deliveries:
+            if d.target is None and (d.item == ref or (set(d.item.things) & set(ref.things))):
+                return d
+        return None
+
+    def _share_targets(self) -> None:
+        """ "the can from the kitchen and the apple from the hallway to the table": the last target is for both."""
+        target: Spot | None = None
+        for d in reversed(self.request.deliveries):
+            if d.target is not None:
+                target = d.target
+            elif not d.hold and not d.to_waste and not d.put_down and target is not None:
+                d.target = target
+
+    # Noun phrases
+
+    def _items(self, phrase: Phrase) -> list[Ref]:
+        """The objects that the phrase names; none for a pronoun."""
+        if _is_pronoun(phrase):
+            if any(w in {"everything"} for w in phrase_words(phrase)):
+                self.request.vague = "everything"
+            return []
+        said = _said(phrase)
+        plural = [p for p in phrase if not (isinstance(p, str) and p in PLURAL | {"objects", "object"})]
+        things = self.vocabulary.matches(plural, [Kind.OBJECT])
+        if len(plural) < len(phrase) and len(things) > 1:
+            return [Ref(t.name, (t,)) for t in things]
+        if not plural or phrase_words(plural) in (["things"], ["stuff"], ["items"], ["toys"]) and not things:
+            self.request.vague = said
+            return []
+        return [Ref(said, tuple(things))]
+
+    def _spot(self, phrase: Phrase) -> Spot:
+        """The place that the phrase names, as far as it is known."""
+        if _is_person(phrase):
+            return Spot(person=True)
+        areas = [t for p in phrase if isinstance(p, Spotted) for t in p.things if t.kind is Kind.AREA]
+        places = self.vocabulary.matches(phrase, PLACES)
+        if places:
+            return Spot(
+                area=Ref(areas[0].name, (areas[0],)) if areas else None, place=Ref(_said(phrase), tuple(places))
+            )
+        if any(isinstance(p, Spotted) and p.things[0].kind is Kind.FLOOR for p in phrase):
+            floor = next(t for p in phrase if isinstance(p, Spotted) for t in p.things if t.kind is Kind.FLOOR)
+            return Spot(area=Ref(areas[0].name, (areas[0],)) if areas else None, place=Ref("floor", (floor,)))
+        matched = self.vocabulary.matches(phrase, [Kind.AREA])
+        if matched:
+            return Spot(area=Ref(_said(phrase), tuple(matched)))
+        marks = self.vocabulary.matches(phrase, [Kind.LANDMARK])
+        if marks:
+            return Spot(place=Ref(_said(phrase), tuple(marks)))
+        return Spot(place=Ref(_said(phrase)))
+
+    def _group_spot(self, group: Group) -> Spot | None:
+        phrases = [p for p in group.phrases if not _is_pronoun(p)]
+        if not phrases:
+            return None
+        if group.prep in NEAR:
+            return self._beside(phrases[0])
+        return self._spot(phrases[0])
+
+    def _beside(self, phrase: Phrase) -> Spot:
+        """The floor next to a piece of furniture; next to anything else is not known."""
+        spot = self._spot(phrase)
+        if spot.area_name and not spot.person:
+            floor = self.vocabulary.things(Kind.FLOOR)[0]
+            area = next(t for t in self.vocabulary.things(Kind.AREA) if t.name == spot.area_name)
+            return Spot(area=Ref(area.name, (area,)), place=Ref("floor", (floor,)))
+        return Spot(place=Ref(f"next to {_said(phrase)}"))
+
+    # From where and to where
+
+    def _roles(self, clause: Clause) -> tuple[Spot | None, Spot | None]:
+        source = target = None
+        pending: list[tuple[Group, Spot]] = []
+        for group in clause.lead:
+            spot = self._group_spot(group)
+            if group.prep in DESTINATION:
+                target = spot
+            elif spot is not None and group.prep not in NEAR:
+                source = spot
+        to_seen = False
+        last: str | None = None
+        for group in clause.groups:
+            spot = self._group_spot(group)
+            if spot is None:
+                continue
+            if group.prep in SOURCE:
+                source, last = self._merge(spot, source), "source"
+            elif group.prep in DESTINATION:
+                target, last, to_seen = self._merge(spot, target), "target", True
+            elif group.prep in PLACE_AT and last in {"source", "target"} and self._adds(spot, source, target, last):
+                if last == "source":
+                    source = self._refine(source, spot)
+                else:
+                    target = self._refine(target, spot)
+            elif group.prep in PLACE_AT | NEAR:
+                if pending and group.prep in PLACE_AT and _modifies(spot, pending[-1][1]):
+                    pending[-1] = (pending[-1][0], self._refine(pending[-1][1], spot))
+                else:
+                    pending.append((group, spot))
+        return self._settle(clause, source, target, pending, to_seen=to_seen)
+
+    def _settle(
+        self,
+        clause: Clause,
+        source: Spot | None,
+        target: Spot | None,
+        pending: list[tuple[Group, Spot]],
+        *,
+        to_seen: bool,
+    ) -> tuple[Spot | None, Spot | None]:
+        """Gives the groups that may be either ("in", "on", "next to") their role."""
+        aims = clause.verb in {Verb.PUT, Verb.CARRY, Verb.WANT, Verb.GO, Verb.TRASH} or clause.wanted
+        if aims and not to_seen and target is None and pending:
+            target = pending.pop()[1]
+        for group, spot in pending:
+            if group.prep in NEAR:
+                source = source or (Spot(area=spot.area) if spot.area else None)
+            else:
+                source = source or spot
+        return source, target
+
+    def _adds(self, spot: Spot, source: Spot | None, target: Spot | None, last: str) -> bool:
+        return _modifies(spot, source if last == "source" else target)
+
+    def _merge(self, new: Spot, old: Spot | None) -> Spot:
+        """Two groups of one role: "to the living room, to the coffee table"."""
+        if old is None or old.person:
+            return new
+        return self._refine(old, new) if _modifies(new, old) else new
+
+    def _refine(self, spot: Spot | None, more: Spot) -> Spot:
+        if spot is None:
+            return more
+        place, area = spot.place or more.place, spot.area or more.area
+        if place and area and area.thing:
+            here = tuple(t for t in place.things if t.area in (area.thing.name, None))
+            if here:
+                place = replace(place, things=here)
+            elif place.things:
+                stands = ", ".join(sorted({str(t.area) for t in place.things}))
+                return Spot(area, place, conflict=f"the {place.said} is in the {stands}, not in the {area.thing.name}")
+        return Spot(area, place)
+
+
+def _modifies(more: Spot, spot: Spot | None) -> bool:
+    """Whether `more` says in which area `spot` is, or which place in that area is meant."""
+    if spot is None or more.person or spot.person:
+        return False
+    if more.place is None and spot.area is None:
+        return True
+    return spot.place is None and more.place is not None and more.area is None and _can_stand(more.place, spot.area)
+
+
+def _can_stand(place: Ref, area: Ref | None) -> bool:
+    names = {t.name for t in area.things} if area else set()
+    return any(t.area in names or t.kind is Kind.FLOOR for t in place.things)
+
+
+def _said(phrase: Phrase) -> str:
+    return " ".join(phrase_words(phrase))
+
+
+def _is_pronoun(phrase: Phrase) -> bool:
+    return all(isinstance(p, str) and p in PRONOUNS for p in phrase)
+
+
+def _is_person(phrase: Phrase) -> bool:
+    return all(isinstance(p, str) and p in PERSONS for p in phrase)

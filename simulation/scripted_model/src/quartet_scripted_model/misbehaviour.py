@@ -1,0 +1,80 @@
+"""How the scripted model can be told to go wrong, the way real models do: by rate and seed.
+
+What goes wrong is a function of the seed and the content of the request, so a run can be repeated exactly.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from quartet_scripted_model._turn import Call, Text, Turn
+
+
+class Kind(StrEnum):
+    MALFORMED_JSON = "malformed_json"
+    """A tool call whose arguments are cut off."""
+    UNKNOWN_TOOL = "unknown_tool"
+    HALLUCINATED_OBJECT = "hallucinated_object"
+    """A call about a thing that is nowhere in the request."""
+    REFUSAL = "refusal"
+    REPETITION = "repetition"
+    """The last call again, with the same arguments."""
+    EMPTY = "empty"
+    SLOW = "slow"
+    RATE_LIMIT = "rate_limit"
+    """HTTP 429."""
+
+
+HALLUCINATION = "glowing purple teapot"
+REFUSAL = "I'm sorry, but I can't help with operating machinery."
+
+
+def check_rates(rates: Mapping[Kind, float]) -> None:
+    """Raises ValueError when a rate is not a share, or all together are more than every answer."""
+    for kind, rate in rates.items():
+        if not 0 <= rate <= 1:
+            raise ValueError(f"QUARTET_MISBEHAVE: rate {rate} of '{kind}' is not between 0 and 1")
+    if sum(rates.values()) > 1 + 1e-9:
+        raise ValueError(f"QUARTET_MISBEHAVE: the rates add up to {sum(rates.values()):g}; at most 1 is possible")
+
+
+def pick_kind(rates: Mapping[Kind, float], seed: int, body: dict[str, Any]) -> Kind | None:
+    """What goes wrong with this request, if anything."""
+    if not any(rates.values()):
+        return None
+    seen = json.dumps([seed, body.get("messages"), body.get("tools")], sort_keys=True, default=str)
+    draw = int.from_bytes(hashlib.blake2b(seen.encode(), digest_size=8).digest()) / 2**64
+    for kind in Kind:
+        draw -= rates.get(kind, 0.0)
+        if draw < 0:
+            return kind
+    return None
+
+
+def spoil(kind: Kind, turn: Turn, last_call: Call | None) -> Turn:
+    """`turn` as a model says it that goes wrong in the way of `kind`; transport kinds leave it as it is."""
+    match kind:
+        case Kind.REFUSAL:
+            return Text(REFUSAL)
+        case Kind.EMPTY:
+            return Text("")
+        case Kind.REPETITION:
+            return last_call or turn
+        case Kind.UNKNOWN_TOOL if isinstance(turn, Call):
+            return Call(f"{turn.name}_v2", turn.arguments, turn.say)
+        case Kind.HALLUCINATED_OBJECT if isinstance(turn, Call):
+            return Call(turn.name, _with_hallucination(turn.arguments), turn.say)
+        case _:
+            return turn
+
+
+def _with_hallucination(arguments: dict[str, Any]) -> dict[str, Any]:
+    named = {"object_name": HALLUCINATION, "prompt": HALLUCINATION, "names": [HALLUCINATION]}
+    return {k: named.get(k, v) for k, v in arguments.items()}
+
+
+def cut_json(arguments: str) -> str:
+    """Arguments that end in the middle, as of a model that ran out of tokens."""
+    return arguments[: max(1, len(arguments) * 2 // 3)]

@@ -1,0 +1,1 @@
+"""One reference policy per agent."""

@@ -1,0 +1,250 @@
+"""Carries one object: the calls of the sub-agents, and what follows on each of their error codes."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from quartet_scripted_model._conversation import Conversation
+from quartet_scripted_model._turn import Call, Result, Turn
+from quartet_scripted_model.policies._jobs import Job
+
+CYCLES = 2
+"""Full approach-pick-approach-place cycles per object."""
+PICKS_PER_CYCLE = 2
+GUESSED_HEIGHT_M = 0.15
+"""For a thing that was in the gripper at the start: as tall as things for a hand usually are at most."""
+_STOP_WORDS = ("STOPPED", "FENCED", "DENIED")
+
+
+@dataclass
+class Outcome:
+    """What became of one object; `stage` is where it failed, `stop` forbids to go on with others."""
+
+    completed: bool
+    code: str = "NONE"
+    reason: str = ""
+    stage: str = ""
+    stop: bool = False
+
+
+class _Failed(Exception):
+    def __init__(self, stage: str, result: Result) -> None:
+        super().__init__(result.message)
+        self.stage = stage
+        self.result = result
+
+
+Asking = Generator[Turn, Result, Result]
+
+
+class Carrier:
+    """Carries the objects of one task; `plan` is said with the first call."""
+
+    def __init__(self, talk: Conversation, plan: str) -> None:
+        self.talk = talk
+        self.plan = plan
+        self.spoke = False
+        self.height: float = GUESSED_HEIGHT_M
+        self.held: str | None = None
+        """The thing that this task's picks put into the gripper."""
+
+    def carry(self, job: Job) -> Generator[Turn, Result, Outcome]:
+        """Carries out `job`, recoveries included."""
+        drops_failed = 0
+        areas = job.areas
+        try:
+            for cycle in range(CYCLES):
+                if not job.in_hand or cycle > 0:
+                    yield from self._fetch(job, areas)
+                if job.target is None:
+                    return Outcome(True, reason="picked up and held.")
+                result = yield from self._put(job)
+                if result.ok:
+                    self.held = None
+                    return Outcome(True, reason=f"put down at {job.target_text}.")
+                if result.code == "PLACE_DROP_VERIFY_FAILED":
+                    drops_failed += 1
+                    self.held = None
+                    yield from self._look()
+                    areas = [job.target_area]
+                elif result.code == "PLACE_HOLDING_NOTHING":
+                    self.held = None
+                else:
+                    raise _Failed("place", result)
+                if drops_failed == CYCLES or cycle == CYCLES - 1:
+                    raise _Failed("place", result)
+        except _Failed as failed:
+            return self._outcome(failed)
+        raise AssertionError("every cycle ends in a return or a failure")
+
+    # Pick up
+
+    def _fetch(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
+        """Finds the object in one of `areas`, stands before it and picks it up."""
+        yield from self._find(job, areas)
+        result = Result({})
+        retried_plan = False
+        freed = 0
+        attempt = 0
+        while attempt < PICKS_PER_CYCLE:
+            result = yield from self._call("pick", object_name=job.item)
+            height = result.get("held_object_height_m")
+            if isinstance(height, (int, float)):
+                self.height = float(height)
+            match result.code:
+                case "NONE":
+                    self.held = job.item
+                    return
+                case "PICK_PLAN_FAILED" if not retried_plan:
+                    retried_plan = True
+                    continue
+                case "PICK_HOLDING_ALREADY" if self.held == job.item:
+                    return
+                case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT" if freed < 2:
+                    freed += 1
+                    yield from self._free_gripper()
+                    if result.code == "PICK_WRONG_OBJECT" or not self._area_known(job):
+                        yield from self._stand_before(job)
+                    continue
+                case "PICK_SEG_MISSED" | "PICK_REACH_EXCEEDED" | "PICK_ATTACH_TIMEOUT":
+                    attempt += 1
+                case "UNKNOWN" if not _stopped(result):
+                    attempt += 1
+                    yield from self._look()
+                case _:
+                    break
+            if attempt < PICKS_PER_CYCLE:
+                yield from self._stand_before(job)
+        raise _Failed("pick", result)
+
+    def _area_known(self, job: Job) -> bool:
+        return len(job.areas) == 1
+
+    def _find(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
+        """Stands before the object in the first of `areas` that shows it."""
+        result = Result({})
+        for area in areas:
+            tries = 2 if len(areas) == 1 else 1
+            result = yield from self.approach(area, job.item, "pick", job.names, job.source_place, tries=tries)
+            if result.ok:
+                job.areas = [area]
+                return
+            if _stopped(result) or (result.code == "NAV_PLAN_FAILED" and len(areas) > 1):
+                break
+        raise _Failed("approach", result)
+
+    def _stand_before(self, job: Job) -> Generator[Turn, Result, None]:
+        result = yield from self.approach(job.areas[0], job.item, "pick", job.names, job.source_place)
+        if not result.ok:
+            raise _Failed("approach", result)
+
+    def _free_gripper(self) -> Generator[Turn, Result, None]:
+        """Puts what is in the gripper on the floor here."""
+        held = self.held or "held object"
+        result = yield from self._call(
+            "place", target_location="floor", object_name=held, object_height_m=round(self.height, 4)
+        )
+        if result.code == "PLACE_PLAN_FAILED":
+            result = yield from self._call(
+                "place", target_location="floor", object_name=held, object_height_m=round(self.height, 4)
+            )
+        # An unknown thing cannot be looked for by name, so that its drop cannot be confirmed: the next pick will see.
+        if not result.ok and result.code not in {"PLACE_HOLDING_NOTHING", "PLACE_DROP_VERIFY_FAILED"}:
+            raise _Failed("place", result)
+        self.held = None
+
+    # Put down
+
+    def _put(self, job: Job) -> Asking:
+        """Stands before the target and puts the object there; codes that need another cycle are given back."""
+        yield from self._stand_at_target(job)
+        result = Result({})
+        tried: set[str] = set()
+        while True:
+            result = yield from self._call(
+                "place",
+                target_location=job.target,
+                object_name=job.item,
+                object_height_m=round(self.height, 4),
+            )
+            if result.code in tried:
+                return result
+            tried.add(result.code)
+            match result.code:
+                case "PLACE_PLAN_FAILED":
+                    continue
+                case "PLACE_SEG_MISSED" | "PLACE_REACH_EXCEEDED":
+                    yield from self._stand_at_target(job)
+                case "UNKNOWN" if not _stopped(result):
+                    yield from self._look()
+                case _:
+                    return result
+
+    def _stand_at_target(self, job: Job) -> Generator[Turn, Result, None]:
+        result = yield from self.approach(job.target_area, str(job.target), job.next_action)
+        if not result.ok:
+            raise _Failed("approach", result)
+
+    # Calls
+
+    def approach(
+        self,
+        area: str,
+        thing: str,
+        next_action: str,
+        other_names: list[str] | None = None,
+        place: str = "",
+        *,
+        tries: int = 2,
+    ) -> Asking:
+        """Approaches, and once more in the way that the code calls for."""
+        where, name = area, thing
+        result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
+        for _ in range(tries - 1):
+            match result.code:
+                case "NONE":
+                    break
+                case "NAV_AREA_WRONG":
+                    narrower = self._more_specific(area, place or thing)
+                    if narrower is None:
+                        break
+                    where = narrower
+                case "NAV_VERIFY_OVERRIDE":
+                    name = (other_names or [thing])[0]
+                case "UNKNOWN":
+                    if _stopped(result):
+                        break
+                    yield from self._look()
+                case _:
+                    pass
+            result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
+        return result
+
+    def _more_specific(self, area: str, place: str) -> str | None:
+        """The area in which the place stands, another name of the area, or nothing else to try."""
+        facts = self.talk.facts
+        places = [*facts.get("surfaces", []), *facts.get("containers", [])]
+        stands = next((p["area"] for p in places if p["name"] == place), None)
+        if stands and stands != area:
+            return stands
+        return next(
+            (alias for a in facts.get("areas", []) if a["name"] == area for alias in a.get("aliases", [])), None
+        )
+
+    def _look(self) -> Generator[Turn, Result, None]:
+        if "look" in self.talk.tools:
+            yield Call("look", self.talk.fit("look", camera="both"))
+
+    def _call(self, tool: str, **arguments: object) -> Asking:
+        say, self.spoke = ("" if self.spoke else self.plan), True
+        return (yield Call(tool, self.talk.fit(tool, **arguments), say))
+
+    def _outcome(self, failed: _Failed) -> Outcome:
+        reason = failed.result.message or f"{failed.stage} failed."
+        if self.held and failed.stage != "pick":
+            reason += f" The {self.held} is still held."
+        return Outcome(False, failed.result.code, reason, failed.stage, stop=_stopped(failed.result))
+
+
+def _stopped(result: Result) -> bool:
+    """Whether a person or another caller took the robot away: then nothing more is to be tried."""
+    return result.code in _STOP_WORDS or any(word in result.message for word in _STOP_WORDS)

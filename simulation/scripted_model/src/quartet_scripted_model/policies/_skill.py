@@ -1,0 +1,65 @@
+"""What the three sub-agents' policies have in common: retry, give up, report."""
+
+from collections.abc import Generator
+from typing import Any
+
+from quartet_scripted_model._conversation import Conversation
+from quartet_scripted_model._turn import Call, Policy, Result, Turn
+
+FINAL = frozenset({"STOPPED", "FENCED", "DENIED", "BRIDGE_UNAVAILABLE", "CANCELED", "NAVIGATION_CANCELED"})
+"""Codes after which an agent must not try again: somebody else decided, or the robot is out of reach."""
+
+Asking = Generator[Turn, Result, Result]
+Doing = Generator[Turn, Result, None]
+
+
+class GiveUp(Exception):
+    """Ends a policy with a report that names this code."""
+
+    def __init__(self, code: str, reason: str, **extra: Any) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.extra = extra
+
+
+def final(result: Result, what: str) -> None:
+    """Raises GiveUp(UNKNOWN) when `result` forbids another try."""
+    if result.code in FINAL:
+        raise GiveUp("UNKNOWN", f"{what}: {result.code}. {result.message}".strip())
+
+
+def ask(talk: Conversation, tool: str, *, tries: int = 2, say: str = "", **arguments: Any) -> Asking:
+    """Calls `tool`, again after a failure that may pass, and gives back the last result."""
+    result = Result({})
+    for _ in range(tries):
+        result = yield Call(tool, talk.fit(tool, **arguments), say)
+        final(result, tool)
+        if result.ok or result.code not in _TRANSIENT:
+            break
+    return result
+
+
+_TRANSIENT = frozenset({"TIMEOUT", "ROS_ERROR", "TRANSFORM_UNAVAILABLE", "UNKNOWN"})
+"""Codes of a look or a question at the robot that may be answered the next time. Motions are never in `ask`."""
+
+
+def report(talk: Conversation, tool: str, **arguments: Any) -> Doing:
+    """Reports; a report that is sent back is made once more in its shortest form."""
+    fitted = talk.fit(tool, **arguments)
+    yield Call(tool, fitted)
+    yield Call(tool, {k: fitted[k] for k in ("success", "error_code", "reason")})
+
+
+def run(talk: Conversation, tool: str, work: Generator[Turn, Result, dict[str, Any]]) -> Policy:
+    """Does `work`, then reports what it gives back, or the code with which it gave up."""
+    try:
+        outcome = yield from work
+    except GiveUp as stop:
+        outcome = {"success": False, "error_code": stop.code, "reason": stop.reason, **stop.extra}
+    yield from report(talk, tool, **outcome)
+
+
+def why(result: Result) -> str:
+    """Code and message of a failed result, for a reason."""
+    return f"{result.code}: {result.message}" if result.message else result.code

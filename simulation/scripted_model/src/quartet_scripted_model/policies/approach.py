@@ -1,0 +1,118 @@
+"""The approach agent: tuck the arm, drive to the area, check area and target, report."""
+
+import math
+from collections.abc import Generator
+from typing import Any
+
+from quartet_scripted_model._conversation import Conversation
+from quartet_scripted_model._turn import Call, Policy, Result, Turn
+from quartet_scripted_model.language.names import is_floor, named
+from quartet_scripted_model.policies._arm import MOVE, move, named_state
+from quartet_scripted_model.policies._skill import Doing, GiveUp, ask, final, run, why
+
+REPORT = "report_approach_result"
+DRIVE = "nav2__navigate_to_pose"
+POSE = "nav2__get_robot_pose"
+COSTMAPS = "nav2__clear_costmaps"
+LOOK = "perception__look"
+DETECT = "perception__detect_objects"
+
+Entry = dict[str, Any]
+
+
+def policy(talk: Conversation) -> Policy:
+    """Plays the approach agent in `talk`."""
+    return run(talk, REPORT, _work(talk))
+
+
+def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
+    target = str(talk.request.get("object_name", ""))
+    tuck = named_state(talk, talk.facts["arm"]["transit_state"])
+    tucked = yield from move(talk, MOVE, tuck, "Tuck the arm before driving.")
+    if not tucked.ok:
+        raise GiveUp("NAV_PLAN_FAILED", f"The arm could not be tucked ({why(tucked)}).")
+    area, place = _where(talk, target)
+    stand = (place or {}).get("approach") or area["entry"]
+    yield from _drive(talk, stand, area)
+    checks = [(yield from _check_area(talk, area))]
+    if is_floor(target) or named(target, talk.facts["areas"]) is not None:
+        checks.append(_check("target", "SKIP", "There is nothing to detect."))
+        return _report(checks, f"In the {area['name']}, ready to use the floor.")
+    if (yield from _seen(talk, target)):
+        checks.append(_check("target", "PASS", f"'{target}' is in view."))
+        return _report(checks, f"In the {area['name']} with '{target}' in view.")
+    reason = f"'{target}' is not in view from where the robot stands in the {area['name']}."
+    raise GiveUp("NAV_TARGET_NOT_VISIBLE", reason, checks=[*checks, _check("target", "FAIL", reason)])
+
+
+def _where(talk: Conversation, target: str) -> tuple[Entry, Entry | None]:
+    """The wanted area, and the target's entry if it is a place in it."""
+    wanted, areas = str(talk.request.get("target_area", "")), talk.facts["areas"]
+    area = named(wanted, areas)
+    place = named(target, talk.facts["places"])
+    if area is None:
+        reason = f"There is no area '{wanted}'; the areas are: {', '.join(a['name'] for a in areas)}."
+    elif place is not None and place["area"] != area["name"]:
+        reason = f"'{place['name']}' stands in the {place['area']}, not in the {area['name']}."
+    else:
+        return area, place
+    raise GiveUp("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
+
+
+def _drive(talk: Conversation, stand: dict[str, float], area: Entry) -> Doing:
+    """To `stand`; after a failure to the area's entry pose."""
+    result = yield Call(DRIVE, _pose(talk, stand), f"Drive to the {area['name']}.")
+    final(result, DRIVE)
+    if result.ok:
+        return
+    if result.code == "TIMEOUT":
+        # The outcome is not known: see where the robot is before it moves again.
+        here = yield from ask(talk, POSE)
+        if here.ok and _stands_at(here.get("pose"), stand):
+            return
+    final((yield Call(COSTMAPS, talk.fit(COSTMAPS, costmap_type="all"))), COSTMAPS)
+    result = yield Call(DRIVE, _pose(talk, area["entry"]))
+    final(result, DRIVE)
+    if not result.ok:
+        raise GiveUp("NAV_DRIVE_FAILED", f"The robot did not get to the {area['name']} ({why(result)}).")
+
+
+def _check_area(talk: Conversation, area: Entry) -> Generator[Turn, Result, dict[str, str]]:
+    here = None
+    for again in (True, False):
+        result = yield from ask(talk, POSE)
+        if not result.ok:
+            raise GiveUp("UNKNOWN", f"The robot does not know where it is ({why(result)}).")
+        here = result.get("area")
+        if here == area["name"]:
+            yield from ask(talk, LOOK, camera="both", say="Look with both cameras.")
+            return _check("area", "PASS", f"The pose lies in the {here}.")
+        if again:
+            yield from _drive(talk, area["entry"], area)
+    reason = f"The robot stands in {here or 'no known area'}, not in the {area['name']}."
+    raise GiveUp("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
+
+
+def _seen(talk: Conversation, target: str) -> Generator[Turn, Result, bool]:
+    for camera in ("front", "arm"):
+        result = yield from ask(talk, DETECT, names=[target], camera=camera)
+        if result.ok and result.get("detections"):
+            return True
+    return False
+
+
+def _pose(talk: Conversation, stand: dict[str, float]) -> dict[str, Any]:
+    return talk.fit(DRIVE, x=stand["x"], y=stand["y"], yaw=stand["yaw"])
+
+
+def _stands_at(pose: Any, stand: dict[str, float]) -> bool:
+    """Whether `pose` is `stand` within half a metre: near enough to see what was to be seen from there."""
+    return isinstance(pose, dict) and math.hypot(pose["x"] - stand["x"], pose["y"] - stand["y"]) < 0.5
+
+
+def _check(name: str, result: str, note: str) -> dict[str, str]:
+    return {"name": name, "result": result, "note": note[:500]}
+
+
+def _report(checks: list[dict[str, str]], reason: str) -> dict[str, Any]:
+    return {"success": True, "error_code": "NONE", "reason": reason, "checks": checks}

@@ -1,0 +1,115 @@
+"""The orchestrator: read the sentence, state a plan, have each object carried, report what became of it."""
+
+from collections.abc import Generator
+from typing import Any
+
+from quartet_scripted_model._conversation import Conversation
+from quartet_scripted_model._turn import Call, Policy, Result, Turn
+from quartet_scripted_model.language.understand import understand
+from quartet_scripted_model.language.vocabulary import Vocabulary
+from quartet_scripted_model.policies._carry import Carrier, Outcome
+from quartet_scripted_model.policies._jobs import Job, settle, settle_drive
+
+REPORT = "report_task_result"
+
+
+def policy(talk: Conversation) -> Policy:
+    """Plays the orchestrator in `talk`."""
+    vocabulary = Vocabulary(talk.facts)
+    request = understand(talk.sentence, vocabulary)
+    if request.vague:
+        yield from _report(talk, [], _vague(request.vague, vocabulary))
+    elif request.deliveries:
+        jobs = yield from settle(talk, vocabulary, request.deliveries)
+        yield from _carry(talk, jobs)
+    elif request.drive_to is not None:
+        yield from _drive(talk, settle_drive(vocabulary, request.drive_to))
+    elif request.forbidden:
+        yield from _report(talk, [], "The sentence only says what not to do, so I did nothing.")
+    else:
+        yield from _report(talk, [], _not_a_task(talk.sentence))
+
+
+def _carry(talk: Conversation, jobs: list[Job]) -> Generator[Turn, Result, None]:
+    plan = _plan(jobs)
+    carrier = Carrier(talk, plan)
+    rows: list[dict[str, Any]] = []
+    failed_at: str | None = None
+    stopped = ""
+    for job in jobs:
+        if job.problem:
+            rows.append(_row(job, Outcome(False, "UNKNOWN", job.problem)))
+            continue
+        if stopped:
+            rows.append(_row(job, Outcome(False, "UNKNOWN", f"Not tried: {stopped}")))
+            continue
+        outcome = yield from carrier.carry(job)
+        rows.append(_row(job, outcome))
+        if outcome.stop:
+            stopped = outcome.reason
+        elif not outcome.completed and outcome.stage and outcome.stage == failed_at:
+            stopped = f"two objects in a row failed at {outcome.stage}."
+        failed_at = None if outcome.completed else outcome.stage
+    done = sum(r["completed"] for r in rows)
+    summary = f"{done} of {len(rows)} done. " + " ".join(_sentence(r) for r in rows)
+    yield from _report(talk, rows, summary, say="" if carrier.spoke else plan)
+
+
+def _drive(talk: Conversation, aim: tuple[str | None, str, str]) -> Generator[Turn, Result, None]:
+    area, thing, problem = aim
+    if area is None:
+        yield from _report(talk, [], problem)
+        return
+    carrier = Carrier(talk, f"Plan: drive to the {area}; nothing is to be carried.")
+    result = yield from carrier.approach(area, thing, "floor_place")
+    where = area if thing == "floor" else f"{thing} in the {area}"
+    if result.ok:
+        yield from _report(talk, [], f"The robot stands in the {where}.", success=True)
+    else:
+        yield from _report(talk, [], f"The robot did not get to the {where}: {result.code}. {result.message}")
+
+
+def _plan(jobs: list[Job]) -> str:
+    lines = ["Plan:", "| object | pick up at | put down at |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {j.said} | {j.pickup_text} | {j.target_text} |" for j in jobs)])
+
+
+def _row(job: Job, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "object_name": job.said[:200],
+        "target": job.target_text[:200],
+        "completed": outcome.completed,
+        "error_code": outcome.code,
+        "reason": outcome.reason[:2000],
+    }
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    if row["completed"]:
+        return f"{row['object_name']}: {row['reason']}"
+    return f"{row['object_name']}: not done ({row['error_code']}): {row['reason']}"
+
+
+def _report(
+    talk: Conversation, rows: list[dict[str, Any]], summary: str, *, success: bool | None = None, say: str = ""
+) -> Generator[Turn, Result, None]:
+    if success is None:
+        success = bool(rows) and all(r["completed"] for r in rows)
+    arguments = talk.fit(REPORT, success=success, summary=summary[:4000], objects=rows)
+    rejected = yield Call(REPORT, arguments, say)
+    # The code that checks the claim knows better: report again without it.
+    honest = f"{summary[:3000]} The report of success was rejected: {rejected.message}" if success else summary[:4000]
+    yield Call(REPORT, talk.fit(REPORT, success=False, summary=honest, objects=rows))
+
+
+def _vague(words: str, vocabulary: Vocabulary) -> str:
+    from quartet_scripted_model.policies._jobs import known
+
+    return f"I need each object by its name, not '{words}'. I know: {known(vocabulary, 'objects')}."
+
+
+def _not_a_task(sentence: str) -> str:
+    return (
+        f"'{sentence[:200]}' does not ask for something to be picked up, carried or put down, so I did nothing. "
+        "I can carry objects: say what to take, from where, and where to put it."
+    )

@@ -1,0 +1,104 @@
+"""The pick agent: grasp the object that the robot stands before and lift it."""
+
+from collections.abc import Generator
+from typing import Any
+
+from quartet_scripted_model._conversation import Conversation
+from quartet_scripted_model._turn import Call, Policy, Result, Turn
+from quartet_scripted_model.language.names import words
+from quartet_scripted_model.policies._arm import (
+    MOVE,
+    STRAIGHT,
+    grasp_state,
+    move,
+    straight_or_planned,
+    straight_to,
+    to_pose,
+    transit,
+)
+from quartet_scripted_model.policies._skill import GiveUp, ask, final, run, why
+
+REPORT = "report_pick_result"
+SEGMENT = "perception__segment_objects"
+POSE = "perception__get_topdown_grasp_pose"
+OPEN = "moveit__open_gripper"
+CLOSE = "moveit__close_gripper"
+CAMERAS = ("arm", "front")
+
+
+def policy(talk: Conversation) -> Policy:
+    """Plays the pick agent in `talk`."""
+    return run(talk, REPORT, _work(talk))
+
+
+def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
+    wanted = str(talk.request.get("object_name", ""))
+    state = yield from grasp_state(talk)
+    if state.get("state") == "HOLDING":
+        raise GiveUp("PICK_HOLDING_ALREADY", _held_reason(state))
+    if state.get("state") != "EMPTY":
+        raise GiveUp("UNKNOWN", f"The gripper's state is not known ({why(state)}).")
+    pose = yield from _grasp(talk, wanted)
+    height = pose.get("object_height_m")
+    held = {"held_object_height_m": height} if isinstance(height, (int, float)) and 0 <= height <= 1 else {}
+    lifted = yield from straight_or_planned(talk, pose.get("lift_pose") or pose.get("pre_grasp_pose"), "Lift.")
+    if not lifted.ok:
+        raise GiveUp("PICK_PLAN_FAILED", f"'{wanted}' is held, but could not be lifted ({why(lifted)}).", **held)
+    yield from transit(talk, "PICK_PLAN_FAILED", f"'{wanted}' is held. ", **held)
+    state = yield from grasp_state(talk)
+    if state.get("state") != "HOLDING":
+        raise GiveUp("PICK_ATTACH_TIMEOUT", f"'{wanted}' is no longer in the gripper after the lift.")
+    attached = state.get("attached_object")
+    if attached and words(str(attached)).isdisjoint(words(wanted)):
+        raise GiveUp("PICK_WRONG_OBJECT", f"The gripper reports that it holds '{attached}', not '{wanted}'.", **held)
+    return {"success": True, "error_code": "NONE", "reason": f"'{wanted}' is held and lifted.", **held}
+
+
+def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
+    """Closes the fingers on the object, at the second try at the latest, and gives back the grasp pose that led to it."""
+    for last in (False, True):
+        pose = yield from _grasp_pose(talk, wanted)
+        final((yield Call(OPEN, talk.fit(OPEN))), OPEN)
+        yield from _motion(talk, move(talk, MOVE, to_pose(talk, pose.get("pre_grasp_pose")), "To the pre-grasp pose."))
+        yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, pose.get("grasp_pose")), "Straight down."))
+        final((yield Call(CLOSE, talk.fit(CLOSE))), CLOSE)
+        if (yield from grasp_state(talk)).get("state") == "HOLDING":
+            return pose
+        final((yield Call(OPEN, talk.fit(OPEN))), OPEN)
+        yield from straight_or_planned(talk, pose.get("pre_grasp_pose"), "Nothing was grasped: up again.")
+        if last:
+            yield from transit(talk, "PICK_PLAN_FAILED")
+    raise GiveUp("PICK_ATTACH_TIMEOUT", f"The fingers closed on nothing at '{wanted}', twice.")
+
+
+def _held_reason(state: Result) -> str:
+    attached = state.get("attached_object")
+    return f"The gripper already holds {attached or 'something'}."
+
+
+def _grasp_pose(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
+    """A grasp pose that can be reached, from the wrist camera or else from the front one."""
+    missed: list[str] = []
+    for camera in CAMERAS:
+        seen = yield from ask(talk, SEGMENT, prompt=wanted, camera=camera)
+        if not seen.ok or seen.get("status") == "NO_OBJECTS_FOUND":
+            missed.append(f"{camera} camera: {why(seen)}")
+            continue
+        pose = yield from ask(talk, POSE, object_name=wanted, camera=camera)
+        if not pose.ok or not pose.get("grasp_pose") or not pose.get("pre_grasp_pose"):
+            missed.append(f"{camera} camera: {why(pose)}")
+            continue
+        if pose.get("reachable") is False:
+            raise GiveUp("PICK_REACH_EXCEEDED", f"'{wanted}' is {pose.get('distance_m')} m away, beyond the reach.")
+        return pose
+    raise GiveUp("PICK_SEG_MISSED", f"'{wanted}' was not found. {'; '.join(missed)}")
+
+
+def _motion(talk: Conversation, motion: Generator[Turn, Result, Result]) -> Generator[Turn, Result, None]:
+    """A motion towards the object; after a failure the arm goes back to transit before the pick is given up."""
+    result = yield from motion
+    if result.ok:
+        return
+    yield from transit(talk, "PICK_PLAN_FAILED")
+    code = "PICK_REACH_EXCEEDED" if result.code == "OUT_OF_REACH" else "PICK_PLAN_FAILED"
+    raise GiveUp(code, f"The arm did not get to the object ({why(result)}).")

@@ -1,0 +1,113 @@
+"""The place agent: put the held object down at the place that the robot stands before."""
+
+from collections.abc import Generator
+from typing import Any
+
+from quartet_scripted_model._conversation import Conversation
+from quartet_scripted_model._turn import Call, Policy, Result, Turn
+from quartet_scripted_model.language.names import is_floor, named
+from quartet_scripted_model.policies._arm import (
+    MOVE,
+    STRAIGHT,
+    grasp_state,
+    move,
+    straight_or_planned,
+    straight_to,
+    to_pose,
+    transit,
+)
+from quartet_scripted_model.policies._skill import GiveUp, ask, final, run, why
+
+REPORT = "report_place_result"
+SEGMENT = "perception__segment_objects"
+POSE = "perception__get_topdown_placing_pose"
+DETECT = "perception__detect_objects"
+OPEN = "moveit__open_gripper"
+CAMERAS = ("front", "arm")
+
+POSE_CODES = {
+    "NOT_A_PLACE": "PLACE_OUT_OF_SCOPE",
+    "UNKNOWN_OBJECT": "PLACE_OUT_OF_SCOPE",
+    "NO_OBJECTS_FOUND": "PLACE_SEG_MISSED",
+    "TOO_FEW_POINTS": "PLACE_SEG_MISSED",
+    "CAMERA_UNAVAILABLE": "PLACE_SEG_MISSED",
+    "NO_FREE_SPACE": "PLACE_PLAN_FAILED",
+    "TRANSFORM_UNAVAILABLE": "UNKNOWN",
+    "TIMEOUT": "UNKNOWN",
+    "ROS_ERROR": "UNKNOWN",
+    "INVALID_PARAMETERS": "UNKNOWN",
+    "UNKNOWN": "UNKNOWN",
+}
+"""What the place agent reports for a failed get_topdown_placing_pose."""
+
+
+def policy(talk: Conversation) -> Policy:
+    """Plays the place agent in `talk`."""
+    return run(talk, REPORT, _work(talk))
+
+
+def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
+    target, held = str(talk.request.get("target_location", "")), str(talk.request.get("object_name", ""))
+    if (yield from grasp_state(talk)).get("state") == "EMPTY":
+        raise GiveUp("PLACE_HOLDING_NOTHING", "The gripper is empty.")
+    drop = yield from _drop_pose(talk, _known_target(talk, target))
+    yield from _motion(talk, move(talk, MOVE, to_pose(talk, drop.get("pre_place_pose")), "Above the place."))
+    yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, drop.get("place_pose")), "Down to the release."))
+    opened = yield Call(OPEN, talk.fit(OPEN), "Release.")
+    final(opened, OPEN)
+    if not opened.ok:
+        final((yield Call(OPEN, talk.fit(OPEN))), OPEN)
+    yield from straight_or_planned(talk, drop.get("pre_place_pose"), "Retract.")
+    seen = yield from _sees(talk, held, "arm", "Look down at what was placed.")
+    yield from transit(talk, "PLACE_PLAN_FAILED", f"'{held}' was released. ")
+    if (yield from grasp_state(talk)).get("state") == "HOLDING":
+        raise GiveUp("PLACE_DROP_VERIFY_FAILED", f"'{held}' is still in the gripper after opening it.")
+    if not seen and not (yield from _sees(talk, held, "front")):
+        raise GiveUp("PLACE_DROP_VERIFY_FAILED", f"'{held}' was released, but no camera sees it at '{target}'.")
+    return {"success": True, "error_code": "NONE", "reason": f"'{held}' was put down at '{target}' and is seen there."}
+
+
+def _known_target(talk: Conversation, target: str) -> str:
+    """The name by which the facts know `target`, or "floor"."""
+    if is_floor(target):
+        return "floor"
+    place = named(target, talk.facts["places"])
+    if place is None:
+        known = ", ".join(p["name"] for p in talk.facts["places"])
+        raise GiveUp("PLACE_OUT_OF_SCOPE", f"'{target}' is not a place to put things; the places are: floor, {known}.")
+    return str(place["name"])
+
+
+def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Result]:
+    """A placing pose that can be reached."""
+    missed: list[str] = []
+    for camera in () if target == "floor" else CAMERAS:
+        seen = yield from ask(talk, SEGMENT, prompt=target, camera=camera)
+        if seen.ok and seen.get("status") != "NO_OBJECTS_FOUND":
+            break
+        missed.append(f"{camera} camera: {why(seen)}")
+    if len(missed) == len(CAMERAS):
+        raise GiveUp("PLACE_SEG_MISSED", f"'{target}' was not found. {'; '.join(missed)}")
+    height = talk.request.get("object_height_m")
+    pose = yield from ask(talk, POSE, object_name=target, object_height_m=height)
+    if pose.code in POSE_CODES or not pose.get("place_pose") or not pose.get("pre_place_pose"):
+        code = POSE_CODES.get(pose.code, "PLACE_SEG_MISSED")
+        raise GiveUp(code, f"There is no drop pose at '{target}' ({why(pose)}); the object is still held.")
+    if pose.get("reachable") is False:
+        raise GiveUp("PLACE_REACH_EXCEEDED", f"The drop pose is {pose.get('distance_m')} m away, beyond the reach.")
+    return pose
+
+
+def _sees(talk: Conversation, thing: str, camera: str, say: str = "") -> Generator[Turn, Result, bool]:
+    result = yield from ask(talk, DETECT, names=[thing], camera=camera, say=say)
+    return result.ok and bool(result.get("detections"))
+
+
+def _motion(talk: Conversation, motion: Generator[Turn, Result, Result]) -> Generator[Turn, Result, None]:
+    """A motion towards the place; after a failure the arm goes back to transit, still holding."""
+    result = yield from motion
+    if result.ok:
+        return
+    yield from transit(talk, "PLACE_PLAN_FAILED")
+    code = "PLACE_REACH_EXCEEDED" if result.code == "OUT_OF_REACH" else "PLACE_PLAN_FAILED"
+    raise GiveUp(code, f"The arm did not get to the place ({why(result)}).")
