@@ -80,8 +80,8 @@ def camera_info(model: mujoco.MjModel, camera: str) -> dict[str, Any]:
         "height": height,
         "fx": focal,
         "fy": focal,
-        "cx": width / 2,
-        "cy": height / 2,
+        "cx": (width - 1) / 2,  # the middle of the first pixel is (0, 0), as in ROS
+        "cy": (height - 1) / 2,
         "frame": frame,
     }
 
