@@ -7,7 +7,7 @@ transport dies, the owning task ends, and whoever waits for a result learns it a
 import asyncio
 import contextlib
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from quartet_agent_runtime.tools import Progress, Specs, ToolSpec
 
@@ -61,7 +61,9 @@ class Server:
             self._specs = await self._guarded(_list_all(session), HANDSHAKE_TIMEOUT_S, "tools/list")
         return self._specs
 
-    async def call(self, tool: str, arguments: dict[str, Any], progress: Progress, timeout_s: float) -> "CallToolResult":
+    async def call(
+        self, tool: str, arguments: dict[str, Any], progress: Progress, timeout_s: float
+    ) -> "CallToolResult":
         """Raises ServerUnavailable, ServerLost, CallTimeout or ServerRefused."""
         if self._session is None:
             self._specs = None
@@ -69,8 +71,10 @@ class Server:
         await self.list()
         session = await self._open()
 
-        async def on_progress(done: float, total: float | None, message: str | None) -> None:
-            await progress(min(1.0, done / total) if total else None, message or "")
+        report = progress
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            await report(min(1.0, progress / total) if total else None, message or "")
 
         return await self._guarded(
             session.call_tool(tool, arguments, progress_callback=on_progress), timeout_s, f"tool {tool}"
@@ -137,8 +141,8 @@ class Server:
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
         """The result of `work`, or the reason why there is none: time-out, lost connection, refusal."""
-        from mcp_types import CONNECTION_CLOSED
         from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
 
         assert self._owner is not None
         call = asyncio.ensure_future(work)
@@ -195,7 +199,7 @@ class Server:
             return f"HTTP {self._status}, it refused the grant"
         error = None if self._owner.cancelled() else self._owner.exception()
         while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
+            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
         status = f", HTTP {self._status}" if self._status else ""
         return f"{type(error).__name__}: {error}{status}" if error else f"connection closed{status}"
 

@@ -1,7 +1,7 @@
 """Checks the arguments that a model wrote against a tool's JSON Schema."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 MAX_ARGUMENT_CHARS = 16_000
 
@@ -37,8 +37,7 @@ def _parse(raw: Any) -> dict[str, Any]:
             ) from error
     if not isinstance(raw, dict):
         raise BadArguments(f"arguments must be one JSON object, got {type(raw).__name__}")
-    value: dict[str, Any] = raw
-    return value
+    return cast("dict[str, Any]", raw)
 
 
 def _faults(value: dict[str, Any], schema: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 # httpx2 is what the mcp client stands on; using it here too keeps a second HTTP stack out of the process.
 import httpx2
@@ -82,7 +82,7 @@ class GatewayClient:
                 f"the gateway at {self._url} gave no answer for '{self._agent}' within {timeout_s:.0f} s; "
                 "is the model overloaded? (QUARTET_MODEL_TIMEOUT_S)"
             ) from None
-        if response.status_code != httpx2.codes.OK:
+        if not response.is_success:
             raise ModelUnavailable(f"the gateway at {self._url} answered {response.status_code}: {_error(response)}")
         try:
             return _read(response.json())
@@ -151,8 +151,8 @@ def _read(body: dict[str, Any]) -> ModelAnswer:
 def _text(content: Any) -> str:
     """Text of a message; some models answer a list of parts."""
     if isinstance(content, list):
-        parts: list[Any] = content
-        return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+        parts = [cast("dict[str, Any]", part) for part in cast("list[Any]", content) if isinstance(part, dict)]
+        return "".join(str(part.get("text", "")) for part in parts)
     return str(content or "")
 
 

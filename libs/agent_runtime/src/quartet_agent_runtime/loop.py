@@ -20,7 +20,9 @@ from quartet_agent_runtime.tools import Image, ToolOutcome, Tools, ToolSpec, fai
 from quartet_contracts import Budget, Usage
 
 MAX_BAD_REPORTS = 3
-REMINDER = "You answered without calling a tool. Go on with a tool call, or end with {report}; this is the only reminder."
+REMINDER = (
+    "You answered without calling a tool. Go on with a tool call, or end with {report}; this is the only reminder."
+)
 
 
 class Cause(StrEnum):
@@ -95,8 +97,9 @@ class Loop:
     async def run(self, system: str, user: str) -> Ending:
         """Run until the model reports or a limit is reached."""
         talk = Conversation(system, user)
+        clock = asyncio.timeout(self._meter.remaining_s)
         try:
-            async with asyncio.timeout(self._meter.remaining_s) as clock:
+            async with clock:
                 ending = await self._turns(talk)
         except TimeoutError:
             if not clock.expired():
@@ -143,7 +146,9 @@ class Loop:
                 talk.add_images(*picture)
             self._pictures.clear()
             if self._overdrawn > 1:
-                return self._end(Cause.BUDGET, f"budget spent: all {self._meter.budget.tool_calls} tool calls, no report")
+                return self._end(
+                    Cause.BUDGET, f"budget spent: all {self._meter.budget.tool_calls} tool calls, no report"
+                )
             await self._recorder.transcript(talk.transcript(), self.usage)
 
     async def _note_turn(self, talk: Conversation, answer: ModelAnswer) -> None:

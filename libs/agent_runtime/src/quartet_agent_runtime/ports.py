@@ -1,5 +1,6 @@
 """What an agent needs from the outside, by shape: quartet_bus fulfils these without either importing the other."""
 
+import asyncio
 from typing import Any, Protocol
 
 from quartet_contracts import JournalEvent, SkillRequest, SkillResult
@@ -43,6 +44,11 @@ class Delivery(Protocol):
     @property
     def started(self) -> bool:
         """Whether somebody marked it as started: then it must never be run again."""
+        ...
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set when another replica took the request over."""
         ...
 
 

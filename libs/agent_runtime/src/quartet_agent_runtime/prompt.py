@@ -2,7 +2,7 @@
 
 import json
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from quartet_agent_runtime.errors import PromptProblem
 
@@ -23,9 +23,9 @@ def render_prompt(template: str, facts: dict[str, Any], **variables: Any) -> str
         return environment.from_string(template).render(facts=json_block(facts), **variables)
     except TemplateError as error:
         given = ", ".join(sorted(["facts", *variables]))
-        raise PromptProblem(f"prompt cannot be rendered: {error.message or error}. Variables that exist: {given}") from (
-            error
-        )
+        raise PromptProblem(
+            f"prompt cannot be rendered: {error.message or error}. Variables that exist: {given}"
+        ) from (error)
 
 
 def request_message(arguments: dict[str, Any]) -> str:
@@ -35,14 +35,12 @@ def request_message(arguments: dict[str, Any]) -> str:
 
 def json_block(value: dict[str, Any]) -> str:
     """`value` as JSON, one line per entry of the outer mapping, compact inside: readable and cheap in tokens."""
-    lines = [
-        f"  {json.dumps(key)}: {_entry(entry)}" for key, entry in value.items()
-    ]  # ensure_ascii off keeps names readable
+    lines = [f"  {json.dumps(key)}: {_entry(entry)}" for key, entry in value.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def _entry(entry: Any) -> str:
     if isinstance(entry, list) and entry:
-        items: list[Any] = entry
-        return "[\n" + ",\n".join(f"    {json.dumps(item, ensure_ascii=False)}" for item in items) + "\n  ]"
+        items = [json.dumps(item, ensure_ascii=False) for item in cast("list[Any]", entry)]
+        return "[\n" + ",\n".join(f"    {item}" for item in items) + "\n  ]"
     return json.dumps(entry, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import Any
+from typing import Any, cast
 
 from quartet_agent_runtime.conversation import cut
 from quartet_agent_runtime.gateway import ModelAnswer, ToolCall
@@ -37,7 +37,7 @@ class Recorder:
         transcripts: TranscriptStore,
         request_id: str | None = None,
     ) -> None:
-        self.actor = actor
+        self.actor: Actor = actor
         self.task_id = task_id
         self._loop_id = loop_id
         self._request_id = request_id
@@ -119,6 +119,6 @@ def _journaled(arguments: Any) -> dict[str, Any]:
             return {"malformed": cut(str(arguments), MAX_JOURNAL_TEXT)}
     if not isinstance(value, dict):
         return {} if value is None else {"malformed": cut(str(value), MAX_JOURNAL_TEXT)}
-    mapping: dict[str, Any] = value
+    mapping = cast("dict[str, Any]", value)
     text = json.dumps(mapping, default=str)
     return mapping if len(text) <= MAX_JOURNAL_TEXT else {"cut": cut(text, MAX_JOURNAL_TEXT)}

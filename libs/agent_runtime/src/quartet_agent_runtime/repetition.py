@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from typing import Any
+from typing import Any, cast
 
 from quartet_agent_runtime.tools import ToolOutcome
 
@@ -31,7 +31,7 @@ class Repetition:
         """Record a call; True when it is the third of its kind."""
         pair = f"{_key(name, arguments)}->{_key('', outcome.content)}"
         if pair not in self._counts:
-            self._counts = {known: 1 for known in self._counts}
+            self._counts = dict.fromkeys(self._counts, 1)
             self._warned.clear()
         self._counts[pair] = self._counts.get(pair, 0) + 1
         if self._counts[pair] < LIMIT:
@@ -51,9 +51,8 @@ def _coarse(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, DECIMALS)
     if isinstance(value, dict):
-        fields: dict[str, Any] = value
+        fields = cast("dict[str, Any]", value)
         return {key: _coarse(entry) for key, entry in fields.items() if key not in VOLATILE}
     if isinstance(value, list | tuple):
-        items: Any = value
-        return [_coarse(entry) for entry in items]
+        return [_coarse(entry) for entry in cast("list[Any]", value)]
     return value

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from quartet_agent_runtime._server import CallTimeout, Server, ServerLost, ServerRefused, ServerUnavailable
 from quartet_agent_runtime.errors import ToolsUnavailable
@@ -72,7 +72,8 @@ class Toolbox:
         server = self._servers.get(server_name)
         if server is None or not tool:
             return failure(
-                "UNKNOWN_TOOL", f"there is no tool '{name}'; servers: {', '.join(self._servers)} (server{SEPARATOR}tool)"
+                "UNKNOWN_TOOL",
+                f"there is no tool '{name}'; servers: {', '.join(self._servers)} (server{SEPARATOR}tool)",
             )
         try:
             result = await server.call(tool, arguments, progress, timeout_s or self._timeout_s)
@@ -91,12 +92,9 @@ def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:
     import base64
 
     texts = [block.text for block in result.content if block.type == "text"]
-    images = [
-        Image(base64.b64decode(block.data), block.mime_type) for block in result.content if block.type == "image"
-    ]
-    structured: Any = result.structured_content
-    if not isinstance(structured, dict):
-        structured = _json_object("\n".join(texts))
+    images = [Image(base64.b64decode(block.data), block.mime_type) for block in result.content if block.type == "image"]
+    raw: Any = result.structured_content
+    structured = cast("dict[str, Any]", raw) if isinstance(raw, dict) else _json_object("\n".join(texts))
     if result.is_error:
         if structured is not None and structured.get("ok") is False:
             return ToolOutcome(structured)
@@ -111,4 +109,4 @@ def _json_object(text: str) -> dict[str, Any] | None:
         value: Any = json.loads(text)
     except ValueError:
         return None
-    return value if isinstance(value, dict) else None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -1,1 +1,5 @@
-"""The approach agent: drive to an area, find the object, stand at the right distance."""
+"""The approach agent: definition, prompt and check in code."""
+
+from quartet_approach.definition import definition
+
+__all__ = ["definition"]

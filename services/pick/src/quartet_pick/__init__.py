@@ -1,1 +1,5 @@
-"""The pick agent: grasp the object from above and lift it."""
+"""The pick agent: definition, prompt and check in code."""
+
+from quartet_pick.definition import definition
+
+__all__ = ["definition"]

@@ -1,1 +1,5 @@
-"""The place agent: put the held object down and check that it lies there."""
+"""The place agent: definition, prompt and check in code."""
+
+from quartet_place.definition import definition
+
+__all__ = ["definition"]

@@ -11,9 +11,7 @@ from quartet_site import RobotFile, SiteFile
 def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
     """The Facts block: places, arm, gripper and the distances of a drop [m]."""
     return {
-        "places": [
-            {key: place[key] for key in ("name", "aliases", "area", "kind")} for place in place_facts(site)
-        ],
+        "places": [{key: place[key] for key in ("name", "aliases", "area", "kind")} for place in place_facts(site)],
         "arm": arm_facts(robot),
         "base_frame": robot.frames.base,
         "gripper": {

@@ -1,0 +1,209 @@
+"""The whole life of an agent process: take requests, run them one at a time, end well."""
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+from quartet_agent_runtime import metrics
+from quartet_agent_runtime.definition import AgentDefinition
+from quartet_agent_runtime.gateway import GatewayClient
+from quartet_agent_runtime.health import HealthServer
+from quartet_agent_runtime.ports import Delivery, ImageStore, Journal, SkillSource, TranscriptStore
+from quartet_agent_runtime.settings import AgentSettings
+from quartet_agent_runtime.skill_run import Outside, SkillRun, end_of
+from quartet_contracts import SkillResult, State
+from quartet_contracts.rescue import unknown_result
+from quartet_site import load_robot, load_site
+
+log = logging.getLogger(__name__)
+
+TAKE_TIMEOUT_S = 5.0
+RETRY_S = 0.5
+SETTLE_S = 4.0
+"""Kept of the grace time for standstill, observation and the answer."""
+
+
+async def serve_agent(
+    definition: AgentDefinition,
+    source: SkillSource,
+    journal: Journal,
+    images: ImageStore,
+    transcripts: TranscriptStore,
+    settings: AgentSettings,
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Serve requests of `definition.skill` until SIGTERM, SIGINT or `stop`. Raises FileProblem for a bad file.
+
+    One request at a time. A request that somebody had started is never run again: the robot is brought to rest,
+    looked at, and the answer is UNKNOWN in state UNCERTAIN. On the signal no more is taken; the running request may
+    end within the grace time, after that it is cut off in the same way.
+    """
+    stop = stop or _stop_on_signals()
+    model = GatewayClient(
+        settings.gateway_url,
+        definition.skill.value,
+        settings.gateway_key.get_secret_value() if settings.gateway_key else None,
+    )
+    outside = Outside(
+        definition=definition,
+        robot=load_robot(settings.robot_file),
+        site=load_site(settings.site_file),
+        model=model,
+        journal=journal,
+        images=images,
+        transcripts=transcripts,
+        settings=settings,
+        replica=f"{socket.gethostname()[:30]}-{os.getpid()}",
+    )
+    health = HealthServer(definition.skill.value)
+    await health.start(settings.host, settings.port, settings.ready_file)
+    preload = asyncio.create_task(asyncio.to_thread(_preload))
+    try:
+        await _Agent(outside, source, stop, health).work()
+    finally:
+        await end_of(preload)
+        await health.close()
+        await model.close()
+
+
+class _Agent:
+    def __init__(self, outside: Outside, source: SkillSource, stop: asyncio.Event, health: HealthServer) -> None:
+        self._outside = outside
+        self._source = source
+        self._stop = stop
+        self._health = health
+
+    async def work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                delivery = await self._unless_stopped(self._source.take(TAKE_TIMEOUT_S))
+            except Exception as error:
+                self._health.problem = f"{type(error).__name__}: {error}"
+                log.error("no requests can be taken: %s", error)
+                await asyncio.sleep(RETRY_S)
+                continue
+            self._health.problem = None
+            if delivery is not None:
+                await self._handle(delivery)
+        self._health.problem = "stopping"
+
+    async def _handle(self, delivery: Delivery) -> None:
+        request = delivery.request
+        skill = request.skill.value
+        began = time.monotonic()
+        log.info("request %s of task %s: %s", request.request_id, request.task_id, request.arguments)
+        with metrics.RUNNING.labels(skill).track_inprogress():
+            result = await self._result(delivery)
+        if result is None:
+            return
+        metrics.REQUESTS.labels(skill, str(result.error_code)).inc()
+        metrics.REQUEST_SECONDS.labels(skill).observe(time.monotonic() - began)
+        log.info("request %s: %s %s", request.request_id, result.error_code, result.reason)
+        await self._finish(delivery, result)
+
+    async def _result(self, delivery: Delivery) -> SkillResult | None:
+        request = delivery.request
+        run = SkillRun(request, self._outside)
+        if delivery.started:
+            return await self._settle(
+                run, delivery, "another replica had started this request and did not end it", None
+            )
+        if request.deadline <= time.time():
+            return unknown_result(request, "the request's deadline had passed before it was started; nothing moved")
+        try:
+            await self._source.mark_started(delivery)
+        except Exception as error:
+            log.error("request %s was not started: %s", request.request_id, error)
+            return None
+        return await self._run(run, delivery)
+
+    async def _run(self, run: SkillRun, delivery: Delivery) -> SkillResult | None:
+        """The result of the run, or of what ended it from outside."""
+        work = asyncio.create_task(run.run())
+        canceled = asyncio.create_task(self._source.canceled(delivery.request.request_id))
+        lost = asyncio.create_task(delivery.lost.wait())
+        stopped = asyncio.create_task(self._stop.wait())
+        watched: set[asyncio.Task[Any]] = {work, canceled, lost, stopped}
+        try:
+            await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
+            if stopped.done() and not (work.done() or canceled.done() or lost.done()):
+                grace = max(0.0, self._outside.settings.grace_s - SETTLE_S)
+                await asyncio.wait(watched - {stopped}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return _outcome(work, delivery)
+            work.cancel()
+            await end_of(work)
+            if lost.done():
+                # Whoever took the request over settles it; its fence makes any late call of ours void.
+                log.error("request %s was taken over by another replica", delivery.request.request_id)
+                return None
+            if canceled.done():
+                return await self._settle(run, delivery, "canceled; the robot was brought to rest", State.CANCELED)
+            return await self._settle(run, delivery, "the agent was shut down while it worked", None)
+        finally:
+            for task in watched:
+                task.cancel()
+            await asyncio.gather(*watched, return_exceptions=True)
+
+    async def _settle(self, run: SkillRun, delivery: Delivery, reason: str, state: State | None) -> SkillResult:
+        try:
+            return await run.settle(reason, state)
+        except Exception as error:
+            log.exception("request %s could not be settled", delivery.request.request_id)
+            text = f"{reason}; standstill was not confirmed: {type(error).__name__}: {error}"
+            return unknown_result(delivery.request, text, State.UNCERTAIN)
+
+    async def _finish(self, delivery: Delivery, result: SkillResult) -> None:
+        """Answer; a store that is away for a moment must not lose the result."""
+        while True:
+            try:
+                await self._source.finish(delivery, result)
+                return
+            except Exception as error:
+                self._health.problem = f"{type(error).__name__}: {error}"
+                log.error("result of %s is not stored yet: %s", delivery.request.request_id, error)
+                if self._stop.is_set() or isinstance(error, ValueError):
+                    return
+                await asyncio.sleep(RETRY_S)
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> Any:
+        task = asyncio.create_task(work)
+        stopped = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() else None
+        finally:
+            for one in (task, stopped):
+                one.cancel()
+            with contextlib.suppress(Exception):
+                await asyncio.gather(task, stopped, return_exceptions=True)
+
+
+def _outcome(work: "asyncio.Task[SkillResult]", delivery: Delivery) -> SkillResult:
+    error = work.exception()
+    if error is None:
+        return work.result()
+    log.error("request %s", delivery.request.request_id, exc_info=error)
+    text = f"{type(error).__name__}: {error}; whether the robot rests is not known"
+    return unknown_result(delivery.request, text, State.UNCERTAIN)
+
+
+def _stop_on_signals() -> asyncio.Event:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    return stop
+
+
+def _preload() -> None:
+    """Import what the first request needs while the process waits for it."""
+    for name in ("jinja2.sandbox", "jsonschema", "mcp.client.session", "mcp.client.streamable_http"):
+        importlib.import_module(name)

@@ -1,0 +1,61 @@
+"""What an agent process is told by its environment."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from quartet_agent_runtime.errors import SettingsProblem
+
+Url = Annotated[str, Field(pattern=r"^https?://")]
+
+
+class AgentSettings(BaseSettings):
+    """Environment of an agent process, prefix QUARTET_."""
+
+    model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)
+
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    gateway_url: Url = "http://127.0.0.1:4000"
+    gateway_key: SecretStr | None = None
+    """The agent's key at the gateway."""
+    servers: dict[str, dict[str, Url]]
+    """URL of each MCP server by robot and server name, as JSON."""
+    robot_file: Path
+    site_file: Path
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """Port of /health and /metrics; 0 takes a free one."""
+    ready_file: Path | None = None
+    log_format: Literal["json", "text"] = "json"
+    model_timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    """Wall time that one answer of the model may take."""
+    tool_timeout_s: Annotated[float, Field(gt=0)] = 240.0
+    """Wall time that one tool call may take; longer than the longest motion."""
+    grace_s: Annotated[float, Field(ge=2)] = 8.0
+    """Wall time between SIGTERM and the end of the process."""
+
+
+def load_settings() -> AgentSettings:
+    """The settings from the environment. Raises SettingsProblem naming each wrong variable."""
+    try:
+        return AgentSettings()  # pyright: ignore[reportCallIssue]
+    except ValidationError as error:
+        raise SettingsProblem("\n".join(_fault(fault) for fault in error.errors())) from error
+    except ValueError as error:
+        # pydantic-settings raises this for a variable whose JSON cannot be read.
+        raise SettingsProblem(f"{error}: {error.__cause__}. QUARTET_SERVERS is JSON: {_EXAMPLE}") from error
+
+
+_EXAMPLE = '{"summit": {"nav2": "http://127.0.0.1:8002/mcp", "moveit": "http://127.0.0.1:8001/mcp"}}'
+
+
+def _fault(fault: object) -> str:
+    assert isinstance(fault, dict)
+    path = [str(part) for part in fault["loc"]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    name = f"QUARTET_{path[0].upper()}" + "".join(f".{part}" for part in path[1:])
+    if fault["type"] == "missing":
+        hint = f", such as {_EXAMPLE}" if path[0] == "servers" else ""
+        return f"{name} is not set; set it{hint}"
+    return f"{name}: {fault['msg']} (got {str(fault['input'])[:100]!r})"  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,55 @@
+"""Brings the robot to rest and looks at it, when a request ends in any other way than by its own report."""
+
+import asyncio
+import json
+import logging
+import time
+
+from quartet_agent_runtime.conversation import cut
+from quartet_agent_runtime.gateway import ToolCall
+from quartet_agent_runtime.recorder import Recorder
+from quartet_agent_runtime.toolbox import Toolbox
+from quartet_agent_runtime.tools import ToolOutcome
+from quartet_contracts import OBSERVE_TOOLS, STANDSTILL_TOOLS
+
+log = logging.getLogger(__name__)
+
+STANDSTILL_TIMEOUT_S = 5.0
+OBSERVE_TIMEOUT_S = 10.0
+MAX_OBSERVED = 4000
+
+
+async def stand_still(toolbox: Toolbox, recorder: Recorder) -> bool:
+    """Cancel whatever moves; True when every server says so. Never raises for a server or the journal."""
+    outcomes = await asyncio.gather(
+        *(_call(toolbox, recorder, tool, STANDSTILL_TIMEOUT_S) for tool in STANDSTILL_TOOLS)
+    )
+    return all(outcome.ok for outcome, _ in outcomes)
+
+
+async def observe(toolbox: Toolbox, recorder: Recorder) -> str:
+    """What the robot's sensors say now, as text for a result."""
+    seen = await asyncio.gather(*(_call(toolbox, recorder, tool, OBSERVE_TIMEOUT_S) for tool in OBSERVE_TOOLS))
+    lines: list[str] = []
+    for tool, (outcome, references) in zip(OBSERVE_TOOLS, seen, strict=True):
+        line = f"{tool}: {json.dumps(outcome.content, ensure_ascii=False, separators=(',', ':'))}"
+        lines.append(line + (f" images: {', '.join(references)}" if references else ""))
+    share = MAX_OBSERVED // max(1, len(lines)) - 60
+    return "\n".join(cut(line, share) for line in lines)
+
+
+async def _call(toolbox: Toolbox, recorder: Recorder, tool: str, timeout_s: float) -> tuple[ToolOutcome, list[str]]:
+    call = ToolCall(id=f"rest_{tool}", name=tool, arguments={})
+
+    async def ignore(_fraction: float | None, _message: str) -> None:
+        return None
+
+    began = time.monotonic()
+    outcome = await toolbox.call(tool, {}, ignore, timeout_s=timeout_s)
+    try:
+        # After the call, unlike elsewhere: bringing the robot to rest must not wait for the journal.
+        await recorder.called(call)
+        return outcome, await recorder.returned(call, outcome, time.monotonic() - began)
+    except Exception as error:
+        log.warning("journal of %s: %s", tool, error)
+        return outcome, []

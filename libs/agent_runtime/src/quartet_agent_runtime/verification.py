@@ -1,0 +1,87 @@
+"""What an agent's own code works with after the model's report: typed tool calls, journaled as the model's are."""
+
+import asyncio
+import itertools
+import time
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from quartet_agent_runtime import metrics
+from quartet_agent_runtime.gateway import ToolCall
+from quartet_agent_runtime.recorder import Recorder
+from quartet_agent_runtime.toolbox import Toolbox
+from quartet_agent_runtime.tools import ToolOutcome
+from quartet_contracts import SkillRequest
+from quartet_contracts.tools import ToolResult
+from quartet_site import RobotFile, SiteFile
+
+R = TypeVar("R", bound=ToolResult)
+
+HOPELESS = frozenset(
+    {"STOPPED", "FENCED", "DENIED", "BRIDGE_UNAVAILABLE", "SERVER_UNAVAILABLE", "SERVER_LOST", "TOOL_ERROR"}
+)
+"""Codes that no further call of this agent can cure."""
+
+
+class CannotVerify(Exception):
+    """The world could not be looked at or acted on: the result is UNKNOWN."""
+
+    def __init__(self, reason: str, *, uncertain: bool) -> None:
+        super().__init__(reason)
+        self.uncertain = uncertain
+
+
+@dataclass
+class Verification:
+    """The request, the files of robot and site, and the tools of the grant."""
+
+    request: SkillRequest
+    robot: RobotFile
+    site: SiteFile
+    toolbox: Toolbox
+    recorder: Recorder
+    calls: int = 0
+    running: bool = False
+    """A call runs now, so its effect is not known."""
+    _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    async def call(self, result: type[R], tool: str, **arguments: Any) -> R:
+        """The tool's result, also when it failed. Raises CannotVerify where going on makes no sense."""
+        outcome = await self.outcome(tool, **arguments)
+        if outcome.error_code in HOPELESS or outcome.interrupted:
+            raise CannotVerify(f"{tool}: {outcome.error_code}: {outcome.message}", uncertain=outcome.interrupted)
+        try:
+            return result.model_validate(outcome.content)
+        except ValidationError as error:
+            raise CannotVerify(
+                f"{tool} answered something else than {result.__name__}: {error}", uncertain=False
+            ) from (error)
+
+    async def outcome(self, tool: str, *, timeout_s: float | None = None, **arguments: Any) -> ToolOutcome:
+        """The tool's raw outcome."""
+        left = self.request.deadline - time.time()
+        if left <= 0:
+            raise CannotVerify("the request's deadline passed during the check after the report", uncertain=False)
+        call = ToolCall(id=f"verify_{next(self._numbers)}", name=tool, arguments=arguments)
+        await self.recorder.called(call)
+        self.calls += 1
+        began = time.monotonic()
+        self.running = True
+        outcome = await self.toolbox.call(
+            tool,
+            arguments,
+            lambda fraction, message: self.recorder.progress(call, fraction, message),
+            timeout_s=min(left, timeout_s) if timeout_s else left,
+        )
+        self.running = outcome.interrupted
+        duration = time.monotonic() - began
+        metrics.TOOL_CALLS.labels(self.recorder.actor, tool, outcome.error_code).inc()
+        metrics.TOOL_SECONDS.labels(self.recorder.actor, tool).observe(duration)
+        await self.recorder.returned(call, outcome, duration)
+        return outcome
+
+    async def together(self, *calls: Any) -> list[Any]:
+        """Calls that do not move anything, at the same time."""
+        return list(await asyncio.gather(*calls))

@@ -1,0 +1,21 @@
+"""`python -m quartet_place`: one replica of the place agent."""
+
+import sys
+
+from quartet_agent_runtime import AgentSettings, run_process, serve_agent
+from quartet_place.definition import definition
+from quartet_bus import Bus, BusError
+
+
+async def serve(settings: AgentSettings) -> None:
+    async with await Bus.connect(settings.redis_url) as bus:
+        agent = definition()
+        await serve_agent(agent, bus.skills(agent.skill), bus.journal, bus.images, bus.transcripts, settings)
+
+
+def main() -> int:
+    return run_process("place", serve, (BusError,))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
