@@ -1,0 +1,62 @@
+"""The common result of the suites."""
+
+import io
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from scipy.stats import binomtest
+
+from quartet_benchmarks import BenchResult, Rate, percentile, print_result, wilson
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 10), (10, 10), (38, 40), (1, 2), (17, 300)])
+def test_wilson_interval_is_that_of_scipy(successes: int, n: int) -> None:
+    expected = binomtest(successes, n).proportion_ci(confidence_level=0.95, method="wilson")
+    assert wilson(successes, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_nothing_is_known_without_trials() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_holds_the_rate_and_stays_within_one(pair: tuple[int, int]) -> None:
+    low, high = wilson(*pair)
+    assert 0 <= low <= pair[0] / pair[1] <= high <= 1
+
+
+def test_more_successes_than_trials_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"successes=3 must be within 0\.\.n=2"):
+        wilson(3, 2)
+
+
+def test_percentiles_interpolate() -> None:
+    assert percentile([4.0, 1.0, 3.0, 2.0], 0.5) == 2.5
+    assert percentile([1.0, 2.0], 1.0) == 2.0
+    assert math.isnan(percentile([], 0.5))
+
+
+def test_the_json_has_the_common_shape() -> None:
+    result = BenchResult(
+        "home", {"seed": 1}, {"feasible_success_rate": Rate(3, 4), "false_successes": 0, "x": math.nan}, [{"a": 1}]
+    )
+    shape = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    assert set(shape) >= {"suite", "commit", "machine", "parameters", "metrics", "rows"}
+    assert set(shape["machine"]) == {"cores", "memory_gb", "python"}
+    assert shape["metrics"] == {"feasible_success_rate": 0.75, "false_successes": 0, "x": None}
+    assert shape["intervals"]["feasible_success_rate"]["n"] == 4
+
+
+def test_the_table_shows_every_rate_with_n_and_interval() -> None:
+    out = io.StringIO()
+    print_result(
+        BenchResult("home", {}, {"rate": Rate(38, 40), "ms": 1.5}, [{"a": 1, "b": None}, {"a": 2, "c": "x"}]),
+        Console(file=out, width=140),
+    )
+    text = out.getvalue()
+    assert "38/40" in text
+    assert "0.835 to 0.986" in text

@@ -1,0 +1,158 @@
+"""Set-up says exactly what is missing, and installs only where it may."""
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+USED = "bash env id cat cut grep tail flock mktemp rm dirname mkdir sha256sum head"
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A copy of the project's set-up and a PATH with nothing but what every Debian has; a stranger's, not root's."""
+    (tmp_path / "project" / "scripts").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts" / "setup", tmp_path / "project" / "scripts" / "setup")
+    bin_dir = tmp_path / "bin"
+    bin_dir.mkdir()
+    for name in USED.split():
+        found = shutil.which(name)
+        assert found, name
+        (bin_dir / name).symlink_to(found)
+    (bin_dir / "id").unlink()
+    program(bin_dir, "id", "echo 1000")
+    program(bin_dir, "ldconfig", "echo 'libEGL.so.1 libGL.so.1'")
+    program(bin_dir, "redis-server", "exit 0")
+    return tmp_path
+
+
+def run_setup(machine: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", str(machine / "project" / "scripts" / "setup")],
+        env={"PATH": str(machine / "bin"), "TMPDIR": str(machine), "HOME": str(machine), **env},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+
+
+def test_missing_packages_are_named_exactly_where_nothing_may_be_installed(machine: Path) -> None:
+    (machine / "bin" / "redis-server").unlink()
+    program(machine / "bin", "ldconfig", "echo libGL.so.1")
+    done = run_setup(machine)
+    assert done.returncode == 1
+    assert "are missing and may not be installed from here: redis-server libegl1\n" in done.stderr
+    assert "sudo apt-get update && sudo apt-get install redis-server libegl1\n" in done.stderr
+
+
+def test_osmesa_serves_in_the_place_of_egl(machine: Path) -> None:
+    program(machine / "bin", "ldconfig", "echo libOSMesa.so.8")
+    assert "are missing" not in run_setup(machine).stderr
+
+
+def test_root_installs_what_is_missing_after_refreshing_the_lists(machine: Path) -> None:
+    (machine / "bin" / "redis-server").unlink()
+    program(machine / "bin", "id", "echo 0")
+    program(
+        machine / "bin",
+        "apt-get",
+        f'echo "$@" >> {machine}/apt.log\n[ "$1" = update ] && : > {machine}/lists && exit 0\n[ -e {machine}/lists ]',
+    )
+    done = run_setup(machine)
+    calls = (machine / "apt.log").read_text().splitlines()
+    install = "install -y --no-install-recommends redis-server"
+    assert calls == [install, "update", install]
+    # What follows fails for want of a Python on this PATH.
+    assert "no Python of version 3.11, 3.12 or 3.13 found" in done.stderr
+
+
+def test_a_failed_installation_is_told(machine: Path) -> None:
+    (machine / "bin" / "redis-server").unlink()
+    program(machine / "bin", "id", "echo 0")
+    program(machine / "bin", "apt-get", "echo 'E: no network'; exit 100")
+    done = run_setup(machine)
+    assert done.returncode == 1
+    assert "E: no network" in done.stderr
+    assert "sudo apt-get install redis-server" in done.stderr
+
+
+def test_passwordless_sudo_is_used(machine: Path) -> None:
+    (machine / "bin" / "redis-server").unlink()
+    program(machine / "bin", "sudo", f'shift; echo "$@" >> {machine}/sudo.log; exit 0')
+    program(machine / "bin", "apt-get", "exit 0")
+    run_setup(machine)
+    assert "apt-get install -y --no-install-recommends redis-server" in (machine / "sudo.log").read_text()
+
+
+def test_installing_can_be_forbidden(machine: Path) -> None:
+    (machine / "bin" / "redis-server").unlink()
+    program(machine / "bin", "id", "echo 0")
+    program(machine / "bin", "apt-get", f": > {machine}/touched")
+    done = run_setup(machine, QUARTET_NO_APT="1")
+    assert done.returncode == 1
+    assert not (machine / "touched").exists()
+
+
+def test_a_python_of_another_version_is_refused_by_name(machine: Path) -> None:
+    program(machine / "bin", "python3", '[ "$1" = -V ] && echo "Python 3.10.12" || exit 1')
+    done = run_setup(machine)
+    assert "no Python of version 3.11, 3.12 or 3.13 found (python3 is Python 3.10.12)" in done.stderr
+    done = run_setup(machine, QUARTET_PYTHON="/opt/python2")
+    assert "QUARTET_PYTHON=/opt/python2 is not a Python of version 3.11 to 3.13" in done.stderr
+
+
+def test_a_missing_venv_module_is_told_with_its_package(machine: Path) -> None:
+    program(
+        machine / "bin",
+        "python3",
+        'case "$1 $2" in "-m venv") exit 1;; esac\ncase "$2" in *print*) echo python3.11-venv;; esac\nexit 0',
+    )
+    done = run_setup(machine)
+    assert done.returncode == 1
+    assert "the Debian package python3.11-venv is missing" in done.stderr
+
+
+def test_a_second_run_does_nothing(machine: Path) -> None:
+    project = machine / "project"
+    for folder in ("libs/a", "services/a", "mcp-servers/a", "simulation/a", "cli", "benchmarks"):
+        (project / folder).mkdir(parents=True)
+        (project / folder / "pyproject.toml").touch()
+    (project / "pyproject.toml").touch()
+    (project / "uv.lock").write_text("1")
+    program(
+        machine / "bin",
+        "python3",
+        # The virtual environment that it "makes" has a pip that makes uv, which makes the project's environment.
+        f"""case "$1 $2" in "-m venv") mkdir -p $3/bin; cp {machine}/fake-python $3/bin/python;; esac; exit 0""",
+    )
+    program(
+        machine,
+        "fake-python",
+        f"cp {machine}/fake-uv .quartet/tools/bin/uv",
+    )
+    program(
+        machine,
+        "fake-uv",
+        f'echo "$@" >> {machine}/uv.log; mkdir -p .venv/bin; echo exit 0 > .venv/bin/python; '
+        "cp .venv/bin/python .venv/bin/quartet; chmod +x .venv/bin/*",
+    )
+    for name in ("cp", "touch", "chmod"):
+        os.symlink(shutil.which(name) or "", machine / "bin" / name)
+    first = run_setup(machine)
+    assert first.returncode == 0, first.stderr
+    second = run_setup(machine)
+    assert (second.returncode, second.stderr) == (0, "")
+    assert len((machine / "uv.log").read_text().splitlines()) == 1
+    (project / "uv.lock").write_text("2")
+    assert run_setup(machine).returncode == 0
+    assert len((machine / "uv.log").read_text().splitlines()) == 2

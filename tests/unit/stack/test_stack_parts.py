@@ -1,0 +1,184 @@
+"""The parts of the supervisor: processes, ports, keys, environments."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jwt
+import psutil
+import pytest
+
+from quartet_cli.stack import NotInstalled, PortTaken, ProcessDied, Stack, StackError, StackOptions
+from quartet_cli.stack._environment import another_model, gateway_environment, public_environment, read_dotenv
+from quartet_cli.stack._keys import ensure_keys
+from quartet_cli.stack._ports import free_ports, redis_answers, require_free
+from quartet_cli.stack._process import ManagedProcess, ProcessSpec
+from quartet_cli.stack._specs import choose_addresses, models, specs
+from quartet_contracts import ALGORITHM
+
+
+def python(name: str, code: str, **fields: object) -> ProcessSpec:
+    return ProcessSpec(name, [sys.executable, "-c", code], **fields)  # type: ignore[arg-type]
+
+
+def wait_until(condition: object, timeout_s: float = 10.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "the condition did not come true in time"
+        time.sleep(0.01)
+
+
+def test_a_process_is_ready_when_its_file_is_there(tmp_path: Path) -> None:
+    ready = tmp_path / "ready.json"
+    ready.write_text("of an earlier run")
+    code = "import os, time; open(os.environ['F'], 'w').write('{\"url\": \"u\"}'); time.sleep(60)"
+    process = ManagedProcess(
+        python("a", code, env={"F": str(ready)}, ready_file=ready), dict(os.environ), tmp_path / "a.log"
+    )
+    try:
+        wait_until(process.is_ready)
+        assert process.ready_content() == {"url": "u"}
+        assert process.ready_after_s is not None
+    finally:
+        process.kill()
+    process.raise_if_dead()
+
+
+def test_a_process_that_dies_is_named_with_its_last_lines(tmp_path: Path) -> None:
+    code = "print('first'); print('port 80 is taken'); raise SystemExit(3)"
+    process = ManagedProcess(python("nav2", code), dict(os.environ), tmp_path / "nav2.log")
+    wait_until(lambda: process.status is not None)
+    with pytest.raises(ProcessDied, match=r"(?s)nav2 exited with status 3\..*nav2\.log.*port 80 is taken"):
+        process.is_ready()
+
+
+def test_a_process_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True); time.sleep(60)"
+    process = ManagedProcess(python("a", code), dict(os.environ), tmp_path / "a.log")
+    wait_until(lambda: "on" in process.tail())
+    process.ask_to_end()
+    process.wait_for_end(time.monotonic() + 0.2)
+    assert process.status == -signal.SIGKILL
+
+
+def test_what_a_process_started_ends_with_it(tmp_path: Path) -> None:
+    code = "import subprocess, sys; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True); p.wait()"
+    process = ManagedProcess(python("a", code), dict(os.environ), tmp_path / "a.log")
+    wait_until(lambda: process.tail().strip().isdigit())
+    child = psutil.Process(int(process.tail()))
+    process.kill()
+    wait_until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> None:
+    code = f"""
+import os, sys, time
+from pathlib import Path
+from quartet_cli.stack._process import ManagedProcess, ProcessSpec
+p = ManagedProcess(ProcessSpec("s", ["sleep", "60"]), dict(os.environ), Path({str(tmp_path / "s.log")!r}))
+print(p.pid, flush=True)
+time.sleep(60)
+"""
+    supervisor = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert supervisor.stdout is not None
+    child = psutil.Process(int(supervisor.stdout.readline()))
+    supervisor.kill()
+    supervisor.wait()
+    supervisor.stdout.close()
+    wait_until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotInstalled, match="redis needs the program no-such-redis"):
+        ManagedProcess(ProcessSpec("redis", ["no-such-redis"]), dict(os.environ), tmp_path / "r.log")
+
+
+def test_ports_are_different_and_a_taken_one_is_told() -> None:
+    assert len(set(free_ports(20))) == 20
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        with pytest.raises(PortTaken, match=rf"port {port} for the orchestrator is taken .*; name another with --port"):
+            require_free(port, "the orchestrator", "name another with --port")
+        assert not redis_answers(free_ports(1)[0])
+
+
+def test_a_taken_port_stops_the_stack_before_anything_is_started(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        stack = Stack(StackOptions(state_dir=tmp_path, orchestrator_port=port))
+        with pytest.raises(PortTaken, match=str(port)):
+            stack.start()
+    assert stack.pids() == {}
+
+
+def test_keys_are_made_once_and_are_a_pair(tmp_path: Path) -> None:
+    first = ensure_keys(tmp_path)
+    private = first.private.read_text()
+    assert ensure_keys(tmp_path).private.read_text() == private
+    assert first.private.stat().st_mode & 0o077 == 0
+    token = jwt.encode({"a": 1}, private, algorithm=ALGORITHM)
+    assert jwt.decode(token, first.public.read_text(), algorithms=[ALGORITHM]) == {"a": 1}
+
+
+def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "from-shell")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3")
+    monkeypatch.setenv("QUARTET_URL", "http://elsewhere")
+    monkeypatch.setenv("QUARTET_MODEL", "anthropic/some-model")
+    file = tmp_path / ".env"
+    file.write_text("ANTHROPIC_API_KEY=from-file\nOPENAI_API_KEY=o\nOPENAI_API_BASE=http://b\nQUARTET_MODEL_PICK=x/y\n")
+    dotenv = read_dotenv(file)
+    public = public_environment()
+    assert not {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "QUARTET_URL", "QUARTET_MODEL"} & set(public)
+    assert "PATH" in public
+    gateway = gateway_environment(dotenv)
+    assert gateway["ANTHROPIC_API_KEY"] == "from-shell"
+    assert gateway["OPENAI_API_KEY"] == "o"
+    assert gateway["OPENAI_API_BASE"] == "http://b"
+    assert "QUARTET_URL" not in gateway
+    assert another_model(dotenv) == {"QUARTET_MODEL": "anthropic/some-model", "QUARTET_MODEL_PICK": "x/y"}
+    assert read_dotenv(tmp_path / "none") == {}
+
+
+def test_only_the_orchestrator_gets_the_private_key_and_no_agent_a_bridge(tmp_path: Path) -> None:
+    options = StackOptions(state_dir=tmp_path, use_dotenv=False, env_of={"nav2": {"A": "1"}}, env={"B": "2"})
+    at = choose_addresses(options)
+    keys = ensure_keys(tmp_path / "keys")
+    built = {spec.name: spec for spec in specs(options, at, keys)}
+    assert {name for name, spec in built.items() if str(keys.private) in spec.env.values()} == {"orchestrator"}
+    assert {name for name, spec in built.items() if at.bridge in spec.env.values()} == {
+        "nav2",
+        "moveit",
+        "perception",
+        "ros",
+    }
+    assert {name for name, spec in built.items() if at.redis in spec.env.values()} == {
+        "orchestrator",
+        "approach",
+        "pick",
+        "place",
+    }
+    assert (built["nav2"].env["A"], built["nav2"].env["B"]) == ("1", "2")
+    assert not any(at.url("scoring") in value for spec in built.values() for value in spec.env.values())
+
+
+def test_the_scripted_model_is_started_only_without_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QUARTET_MODEL", raising=False)
+    options = StackOptions(state_dir=tmp_path)
+    at, keys = choose_addresses(options), ensure_keys(tmp_path / "keys")
+    with_scripted = {spec.name for spec in specs(StackOptions(tmp_path, use_dotenv=False), at, keys)}
+    assert "scripted_model" in with_scripted
+    monkeypatch.setenv("QUARTET_MODEL", "openai/gpt")
+    assert models(options)["QUARTET_MODEL"] == "openai/gpt"
+    assert "scripted_model" not in {spec.name for spec in specs(options, at, keys)}
+
+
+def test_an_unknown_world_or_process_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no world 'moon'; valid: .*home"):
+        Stack(StackOptions(state_dir=tmp_path, world="moon"))
+    with pytest.raises(StackError, match="no process 'x' in this stack"):
+        Stack(StackOptions(state_dir=tmp_path)).kill("x")
