@@ -1,10 +1,11 @@
 """Worlds by name."""
 
 from quartet_simulation.errors import UnknownName
+from quartet_simulation.worlds.home import HOME
 from quartet_simulation.worlds.studio import STUDIO
 from quartet_simulation.worlds.world import World
 
-WORLDS: dict[str, World] = {world.name: world for world in (STUDIO,)}
+WORLDS: dict[str, World] = {world.name: world for world in (HOME, STUDIO)}
 
 
 def find_world(name: str) -> World:

@@ -51,7 +51,7 @@ def make_spec(world: World, *, textures: bool = True) -> mujoco.MjSpec:
         castshadow=True,
     )
     cx, cy, height = world.overhead
-    spec.worldbody.add_camera(name="overhead", pos=(cx, cy, height), quat=(1, 0, 0, 0), fovy=60)
+    spec.worldbody.add_camera(name="overhead", pos=(cx, cy, height), quat=(1, 0, 0, 0), fovy=45)
     world.build(spec)
     add_robot(spec)
     for index, name in enumerate(world.homes):

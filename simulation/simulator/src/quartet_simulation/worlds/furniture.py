@@ -9,7 +9,7 @@ import numpy as np
 
 from quartet_simulation.worlds.world import Rect
 
-WALL_HEIGHT = 2.4
+WALL_HEIGHT = 1.65
 WALL_THICKNESS = 0.10
 WHITE, CREAM, LIGHT_GREY, GREY, DARK_GREY = (
     (0.90, 0.90, 0.89, 1),
@@ -18,7 +18,7 @@ WHITE, CREAM, LIGHT_GREY, GREY, DARK_GREY = (
     (0.50, 0.51, 0.53, 1),
     (0.24, 0.25, 0.27, 1),
 )
-WOOD, BEECH, WALNUT = (0.56, 0.35, 0.18, 1), (0.74, 0.60, 0.42, 1), (0.33, 0.21, 0.14, 1)
+WOOD, BEECH, WALNUT = (0.47, 0.31, 0.18, 1), (0.70, 0.59, 0.44, 1), (0.31, 0.22, 0.16, 1)
 STEEL = (0.66, 0.68, 0.70, 1)
 
 
@@ -227,3 +227,45 @@ class Furniture:
             "n": (x0, y1 - 0.03, x1, y1),
         }
         self.box(f"{name} back", backs[back], (0.46, 0.90), colour)
+
+    def rug(self, name: str, rect: Rect, colour: Any) -> None:
+        """Flat and only to be seen."""
+        self.box(name, rect, (0.0, 0.004), colour, solid=False)
+
+    def shelf(self, name: str, rect: Rect, height: float, colour: Any, front: str) -> None:
+        """A low shelf, open at side n, e, s or w, with one board in the middle and a flat top."""
+        x0, y0, x1, y1 = rect
+        wall = 0.025
+        self.box(f"{name} top", rect, (height - 0.03, height), colour)
+        self.box(f"{name} board", rect, (height / 2 - 0.0125, height / 2 + 0.0125), colour)
+        self.box(f"{name} foot", rect, (0.0, 0.05), colour)
+        backs = {
+            "s": (x0, y1 - wall, x1, y1),
+            "n": (x0, y0, x1, y0 + wall),
+            "w": (x1 - wall, y0, x1, y1),
+            "e": (x0, y0, x0 + wall, y1),
+        }
+        self.box(f"{name} back", backs[front], (0.05, height - 0.03), GREY)
+        ends = (
+            ((x0, y0, x0 + wall, y1), (x1 - wall, y0, x1, y1))
+            if front in "ns"
+            else ((x0, y0, x1, y0 + wall), (x0, y1 - wall, x1, y1))
+        )
+        for i, end in enumerate(ends):
+            self.box(f"{name} end {i}", end, (0.05, height - 0.03), colour)
+
+    def plant(self, name: str, centre: tuple[float, float], height: float) -> None:
+        """A pot with dark leaves: something to recognise a room by."""
+        x, y = centre
+        self.box(f"{name} pot", (x - 0.13, y - 0.13, x + 0.13, y + 0.13), (0, 0.30), LIGHT_GREY)
+        for i, (dx, dy, r) in enumerate(((0, 0, 0.20), (0.08, 0.05, 0.14), (-0.07, -0.04, 0.15))):
+            z = height - 0.22 - 0.16 * i
+            geom = self._body.add_geom(
+                name=f"{name} leaves {i}",
+                type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+                pos=(x + dx, y + dy, z),
+                size=[r, r, 0.22],
+                rgba=(0.15, 0.24, 0.14, 1),
+            )
+            geom.contype = geom.conaffinity = 0
+        self.box(f"{name} stem", (x - 0.015, y - 0.015, x + 0.015, y + 0.015), (0.3, height - 0.3), WALNUT)

@@ -89,5 +89,5 @@ STUDIO = World(
     start_areas=("studio",),
     fixed={0: {"red coke can": "counter", "red cup": "counter", "purple toy block": "floor:south"}},
     far_spot=("counter", (2.08, 0.0)),
-    overhead=(0.0, 0.0, 5.5),
+    overhead=(0.0, 0.0, 6.6),
 )

@@ -1,0 +1,78 @@
+"""What a site file says about a world: areas, surfaces, containers and the catalogue of objects.
+
+The site files in deploy/sites are written from this once and checked against it by a test; they are read by everyone
+but the simulation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quartet_simulation.worlds.objects import CATALOGUE, ObjectKind
+from quartet_simulation.worlds.world import Pose2, Rect, World
+
+
+def describe_world(world: World) -> dict[str, Any]:
+    """The content of site.yaml, without the colours of furniture as cameras see them."""
+    return {
+        "name": world.name,
+        "description": world.description,
+        "areas": [
+            {
+                "name": area.name,
+                "aliases": list(area.aliases),
+                "entry": _pose(area.entry),
+                "outline": [list(corner) for corner in area.outline],
+                "landmarks": list(area.landmarks),
+            }
+            for area in world.areas
+        ],
+        "surfaces": [_place(s, "surface", s.height) for s in world.surfaces],
+        "containers": [_place(c, "container", c.rim) for c in world.containers],
+        "objects": [_object(CATALOGUE[name]) for name in world.homes],
+    }
+
+
+def extent(kind: ObjectKind) -> tuple[float, float, float]:
+    """Outer size of an object with all its parts [m]."""
+    low = [-s / 2 for s in kind.size]
+    high = [s / 2 for s in kind.size]
+    for part in kind.parts:
+        for axis in range(3):
+            low[axis] = min(low[axis], part.offset[axis] - part.half[axis])
+            high[axis] = max(high[axis], part.offset[axis] + part.half[axis])
+    x, y, z = (round(b - a, 3) for a, b in zip(low, high, strict=True))
+    return x, y, z
+
+
+def _pose(pose: Pose2) -> dict[str, float]:
+    return {"x": pose[0], "y": pose[1], "yaw": round(pose[2], 4)}
+
+
+def _size(rect: Rect, height: float) -> list[float]:
+    return [round(rect[2] - rect[0], 3), round(rect[3] - rect[1], 3), height]
+
+
+def _place(thing: Any, shape: str, height: float) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "name": thing.name,
+        "aliases": list(thing.aliases),
+        "area": thing.area,
+        "appearance": {
+            "colours": list(thing.colours),
+            "shape": shape,
+            "size_m": _size(thing.rect, height),
+        },
+    }
+    if thing.approach is not None:
+        result["approach"] = _pose(thing.approach)
+    return result
+
+
+def _object(kind: ObjectKind) -> dict[str, Any]:
+    return {
+        "name": kind.name,
+        "aliases": list(kind.aliases),
+        "appearance": {"colours": list(kind.colours), "shape": kind.shape, "size_m": list(extent(kind))},
+        "mass_kg": kind.mass,
+    }
