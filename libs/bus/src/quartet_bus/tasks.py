@@ -186,23 +186,26 @@ class Tasks:
             self._store, self._keys, self._options, self._dead, self._signals, self._statuses, robot, consumer
         )
 
-    async def cancel(self, task_id: str) -> None:
-        """Ask for an end. Idempotent."""
+    async def cancel(self, task_id: str, reason: str = "canceled") -> None:
+        """Ask for an end. Idempotent: the first reason stands."""
         await self._store.transaction(
-            ("SET", self._keys.canceled(task_id), "1", "PX", round(self._options.records_s * 1000)),
+            ("SET", self._keys.canceled(task_id), reason, "NX", "PX", round(self._options.records_s * 1000)),
             self._signals.command(f"cancel:{task_id}"),
         )
 
-    async def is_canceled(self, task_id: str) -> bool:
-        return bool(await self._store.call("EXISTS", self._keys.canceled(task_id)))
+    async def cancellation(self, task_id: str) -> str | None:
+        """Why the task is to end, or None."""
+        reason = await self._store.call("GET", self._keys.canceled(task_id))
+        return None if reason is None else reason.decode()
 
-    async def canceled(self, task_id: str) -> None:
-        """Returns when the task is canceled; waits for ever otherwise."""
+    async def canceled(self, task_id: str) -> str:
+        """The reason, once the task is canceled; waits for ever otherwise."""
         async with self._signals.listen(f"cancel:{task_id}") as bell:
             while True:
                 try:
-                    if await self.is_canceled(task_id):
-                        return
+                    reason = await self.cancellation(task_id)
+                    if reason is not None:
+                        return reason
                 except BusUnavailable as error:
                     log.debug("cancel of %s: %s", task_id, error)
                 await bell.wait()

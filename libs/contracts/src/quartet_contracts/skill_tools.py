@@ -46,6 +46,9 @@ VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
 }
 """What the agent's own code may use beside that after the model's report."""
 
+MOTION_SERVERS: tuple[str, ...] = ("nav2", "moveit")
+"""The servers that move a robot: each must know the newest fence before a grant that carries it is used."""
+
 STANDSTILL_TOOLS: tuple[str, ...] = ("nav2__cancel_navigation", "moveit__stop_execution")
 """Every agent may bring the robot to a standstill."""
 

@@ -65,6 +65,22 @@ ARGUMENTS: dict[Skill, type[Arguments]] = {
 }
 
 
+def read_arguments_of_skill(data: Any) -> Any:
+    """Read `arguments` as what `skill` takes: pick's arguments are a subset of the others' by shape."""
+    if isinstance(data, dict) and isinstance(data.get("arguments"), dict):  # pyright: ignore[reportUnknownMemberType]
+        fields: dict[str, Any] = dict(data)  # pyright: ignore[reportUnknownArgumentType]
+        if fields.get("skill") in list(Skill):
+            fields["arguments"] = ARGUMENTS[Skill(fields["skill"])].model_validate(fields["arguments"])
+        return fields
+    return data  # pyright: ignore[reportUnknownVariableType]
+
+
+def check_arguments_of_skill(skill: Skill, arguments: Arguments) -> None:
+    """Raises ValueError when the arguments are another skill's."""
+    if type(arguments) is not ARGUMENTS[skill]:
+        raise ValueError(f"skill '{skill}' takes {ARGUMENTS[skill].__name__}, got {type(arguments).__name__}")
+
+
 class SkillRequest(Message):
     """One attempt at one skill, on the skill's request stream."""
 
@@ -88,20 +104,11 @@ class SkillRequest(Message):
     @model_validator(mode="before")
     @classmethod
     def _arguments_of_the_skill(cls, data: Any) -> Any:
-        """Read `arguments` as what the skill takes: pick's arguments are a subset of the others' by shape."""
-        if isinstance(data, dict) and isinstance(data.get("arguments"), dict):  # pyright: ignore[reportUnknownMemberType]
-            fields: dict[str, Any] = dict(data)  # pyright: ignore[reportUnknownArgumentType]
-            if fields.get("skill") in list(Skill):
-                fields["arguments"] = ARGUMENTS[Skill(fields["skill"])].model_validate(fields["arguments"])
-            return fields
-        return data  # pyright: ignore[reportUnknownVariableType]
+        return read_arguments_of_skill(data)
 
     @model_validator(mode="after")
     def _skill_takes_these(self) -> Self:
-        if type(self.arguments) is not ARGUMENTS[self.skill]:
-            raise ValueError(
-                f"skill '{self.skill}' takes {ARGUMENTS[self.skill].__name__}, got {type(self.arguments).__name__}"
-            )
+        check_arguments_of_skill(self.skill, self.arguments)
         return self
 
 

@@ -1,10 +1,11 @@
 """A person's sentence and what became of it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from quartet_contracts.budgets import Budget, Usage
+from quartet_contracts.skills import Skill, SkillArguments, check_arguments_of_skill, read_arguments_of_skill
 from quartet_contracts.states import State
 from quartet_contracts.wire import Arguments, Identifier, Message, Seconds
 
@@ -33,6 +34,23 @@ class TaskSubmission(Arguments):
         return text
 
 
+class DirectStep(Arguments):
+    """One skill that a person asked for by itself, without the orchestrator's model."""
+
+    skill: Skill
+    arguments: SerializeAsAny[SkillArguments]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _arguments_of_the_skill(cls, data: Any) -> Any:
+        return read_arguments_of_skill(data)
+
+    @model_validator(mode="after")
+    def _skill_takes_these(self) -> Self:
+        check_arguments_of_skill(self.skill, self.arguments)
+        return self
+
+
 class Task(Message):
     """An accepted task, as it lies on the task stream."""
 
@@ -42,6 +60,8 @@ class Task(Message):
     created_at: Seconds
     deadline: Seconds
     budget: Budget
+    step: DirectStep | None = None
+    """Set for a task that is one skill and needs no orchestrator model."""
     traceparent: str | None = None
 
 
