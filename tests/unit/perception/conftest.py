@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import mujoco
 import numpy as np
 import pytest
+
 from quartet_perception.catalogue import Catalogue
 from quartet_perception.view import Intrinsics, View
 from quartet_site import SiteFile

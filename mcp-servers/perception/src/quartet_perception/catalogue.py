@@ -12,8 +12,28 @@ from quartet_site.site import Appearance
 
 Kind = Literal["object", "surface", "container"]
 
-_NEUTRAL = frozenset("dark light bright small big large little old new other one some my your this that please".split())
-_STOP = frozenset("the a an of in on at to from with and for by its".split())
+_NEUTRAL = frozenset(
+    [
+        "dark",
+        "light",
+        "bright",
+        "small",
+        "big",
+        "large",
+        "little",
+        "old",
+        "new",
+        "other",
+        "one",
+        "some",
+        "my",
+        "your",
+        "this",
+        "that",
+        "please",
+    ]
+)
+_STOP = frozenset(["the", "a", "an", "of", "in", "on", "at", "to", "from", "with", "and", "for", "by", "its"])
 # Words that people use for the same everyday thing; the site file's own aliases come first.
 _SYNONYMS = (
     ("can", "tin"),
@@ -120,7 +140,9 @@ class Catalogue:
     @staticmethod
     def _unknown(prompt: str, candidates: list[Thing]) -> str:
         names = ", ".join(t.name for t in candidates)
-        return f"nothing here is called {prompt[:80]!r}; this site's catalogue has: {names}. Ask for one of these names."
+        return (
+            f"nothing here is called {prompt[:80]!r}; this site's catalogue has: {names}. Ask for one of these names."
+        )
 
 
 def is_floor(prompt: str) -> bool:

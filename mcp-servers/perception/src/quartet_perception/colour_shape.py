@@ -65,6 +65,8 @@ class _Fitted:
     placed: Placed
     judgement: fit.Judgement
     support: float | None
+    region: Mask
+    member: NDArray[np.float32]
 
 
 @register("colour_shape")
@@ -125,7 +127,6 @@ class ColourShapeSegmenter:
     def _blobs(self, picture: _Picture, colours: tuple[str, ...]) -> list[_Blob]:
         if colours in picture.blobs:
             return picture.blobs[colours]
-        view = picture.view
         mask = (picture.member(colours) > _MEMBER) & picture.solidity
         labels, count = ndimage.label(mask)
         blobs: list[_Blob] = []
@@ -138,13 +139,10 @@ class ColourShapeSegmenter:
                 blob = self._blob(picture, labels, int(label), boxes[label - 1])
                 if blob is not None:
                     blobs.append(blob)
-        del view
         picture.blobs[colours] = blobs
         return blobs
 
-    def _blob(
-        self, picture: _Picture, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]
-    ) -> _Blob | None:
+    def _blob(self, picture: _Picture, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]) -> _Blob | None:
         inner = labels[box] == label
         core = ndimage.binary_erosion(inner)
         sure = core if core.sum() >= 30 else inner
@@ -220,7 +218,8 @@ class ColourShapeSegmenter:
             for z in heights:
                 for placed in fit.fit_pose(solid, points, z, picture.view.origin):
                     judgement = fit.judge(picture.view, placed, region, member)
-                    candidate = _Fitted(thing, placed, judgement, blob.support if z == blob.support else None)
+                    support = blob.support if z == blob.support else None
+                    candidate = _Fitted(thing, placed, judgement, support, region, member)
                     if best is None or _merit(candidate) > _merit(best):
                         best = candidate
         return best
@@ -243,6 +242,8 @@ class ColourShapeSegmenter:
             support_z=fitted.support,
             visible=visible,
             in_gripper=held,
+            region=fitted.region,
+            member=fitted.member,
         )
 
     # --- surfaces ---------------------------------------------------------------------------------------

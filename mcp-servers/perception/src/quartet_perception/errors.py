@@ -6,19 +6,17 @@ PerceptionError          each carries the code of the tool's answer
 ├── TooFewPoints         seen, but its depth is missing or too sparse
 ├── NotAPlace            neither a surface, a container nor the floor
 ├── NoFreeSpace          the place is seen, but nothing fits there
-├── CameraUnavailable    no picture came
-├── BadImage             a picture came that cannot be used
+├── BadImage              a picture came that cannot be used
 └── BadParameters        an argument out of its range
 """
 
 from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.perception import PerceptionCode
+from quartet_tool_server import ToolFailure
 
 
-class PerceptionError(Exception):
+class PerceptionError(ToolFailure):
     """Base; `code` is what the caller of the tool reads."""
-
-    code: str = CommonCode.UNKNOWN
 
 
 class UnknownObject(PerceptionError):
@@ -39,10 +37,6 @@ class NotAPlace(PerceptionError):
 
 class NoFreeSpace(PerceptionError):
     code = PerceptionCode.NO_FREE_SPACE
-
-
-class CameraUnavailable(PerceptionError):
-    code = PerceptionCode.CAMERA_UNAVAILABLE
 
 
 class BadImage(PerceptionError):

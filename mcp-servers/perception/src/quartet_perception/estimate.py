@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from quartet_perception import fit
 from quartet_perception.errors import TooFewPoints
 from quartet_perception.segmenter import Found
 from quartet_perception.solids import Placed, Solid
@@ -55,6 +56,8 @@ def estimate(view: View, found: Found) -> Estimate:
             "needed); look from another place or with the other camera"
         )
     solid = found.solid or box_of_points(points, found.support_z)
+    if found.solid is not None and found.region is not None and found.member is not None:
+        solid = fit.refine(view, found.solid, found.region, found.member)
     support = found.support_z if found.support_z is not None else solid.z
     return Estimate(
         solid=solid,

@@ -53,11 +53,19 @@ def hanging_m(object_height_m: float, robot: RobotFile) -> float:
 
 
 def on_surface(
-    view: View, found: Found, object_height_m: float, robot: RobotFile, *, radius_m: float = 0.05, x_bias_m: float = 0.0
+    view: View,
+    found: Found,
+    object_height_m: float,
+    robot: RobotFile,
+    *,
+    radius_m: float = 0.05,
+    x_bias_m: float = 0.0,
+    crop_radius_m: float | None = None,
 ) -> Drop:
     """A free spot on a seen surface, a little inside its near edge. Raises TooFewPoints, NoFreeSpace.
 
-    radius_m: of the object's footprint. x_bias_m: moves the wanted spot away from the robot.
+    radius_m: of the object's footprint. x_bias_m: moves the wanted spot away from the robot. crop_radius_m: how far
+    from the wanted spot a free one is looked for; None for the whole surface.
     """
     mask = found.mask & view.valid
     points = view.points[mask]
@@ -75,11 +83,6 @@ def on_surface(
     from_things = ndimage.distance_transform_edt(~standing) * _CELL_M if standing.any() else np.full(free.shape, 9.0)
     # An object must stand whole on the surface, and the fingers must be able to open beside its neighbours.
     good = free & (from_edge >= max(_EDGE_M, radius_m + 0.01)) & (from_things >= max(fingers, radius_m + 0.02))
-    if not good.any():
-        raise NoFreeSpace(
-            f"'{found.label}' is seen, but no free spot of {2 * max(fingers, radius_m):.2f} m is in view on it; look "
-            "from another side or choose another place"
-        )
     x, y = grid.centres()
     radial, bearing = np.hypot(x, y), np.arctan2(y, x)
     near, far = _edges(plane | standing, radial, bearing)
@@ -87,7 +90,16 @@ def on_surface(
     reach = robot.arm.reach_top_down_m
     aim = float(np.median(bearing[plane]))
     cost = np.abs(radial - near - inset) + 0.5 * np.abs(bearing - 0.5 * aim) * radial
-    cost = np.where(good, cost + 10.0 * np.maximum(radial - (reach - 0.01), 0), np.inf)
+    cost += 10.0 * np.maximum(radial - (reach - 0.01), 0)
+    if crop_radius_m is not None:
+        wanted = np.unravel_index(int(np.argmin(np.where(plane | standing, cost, np.inf))), cost.shape)
+        good &= np.hypot(x - x[wanted], y - y[wanted]) <= crop_radius_m
+    if not good.any():
+        raise NoFreeSpace(
+            f"'{found.label}' is seen, but no free spot of {2 * max(fingers, radius_m):.2f} m is in view on it; look "
+            "from another side or choose another place"
+        )
+    cost = np.where(good, cost, np.inf)
     row, col = np.unravel_index(int(np.argmin(cost)), cost.shape)
     cx, cy = float(x[row, col]), float(y[row, col])
     clearance = robot.manipulation.surface_clearance_m
@@ -123,7 +135,9 @@ def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_b
     z = hanging_m(object_height_m, robot) + m.floor_drop_clearance_m
     wanted = (m.floor_drop_x_m + x_bias_m, m.floor_drop_y_m)
     spots = [wanted]
-    spots += [(wanted[0] + dx, wanted[1] + dy) for dx in (0.0, 0.12, 0.24, 0.36) for dy in (0.0, 0.15, -0.15, 0.3, -0.3)]
+    spots += [
+        (wanted[0] + dx, wanted[1] + dy) for dx in (0.0, 0.12, 0.24, 0.36) for dy in (0.0, 0.15, -0.15, 0.3, -0.3)
+    ]
     things = _low_points(view)
     fingers = robot.gripper.stroke_m / 2 + robot.gripper.finger_thickness_m
     for x, y in spots:

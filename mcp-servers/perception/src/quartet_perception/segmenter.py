@@ -31,7 +31,11 @@ class Found:
     """Height of what it stands on, base frame [m]."""
     visible: float = 1.0
     """Part of its outline that is in view and not covered by something nearer."""
-    in_gripper: bool = field(default=False)
+    in_gripper: bool = False
+    region: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """HxW: all connected pixels of its colours, also those that the mask leaves out."""
+    member: NDArray[np.float32] | None = field(default=None, repr=False)
+    """HxW: how much each pixel has its colours."""
 
 
 class Segmenter(Protocol):

@@ -45,9 +45,7 @@ def find_surface(view: View, supports: Supports, member: NDArray[np.float32], th
         rows, cols = np.flatnonzero(full.any(axis=1)), np.flatnonzero(full.any(axis=0))
         box = (float(cols[0]), float(rows[0]), float(cols[-1] + 1), float(rows[-1] + 1))
         z = float(np.average([p.z for p in group], weights=[p.area for p in group]))
-        found.append(
-            Found(thing.name, colour * (0.5 + 0.5 * seen), box, full, thing=thing, support_z=z, visible=seen)
-        )
+        found.append(Found(thing.name, colour * (0.5 + 0.5 * seen), box, full, thing=thing, support_z=z, visible=seen))
     return sorted(found, key=lambda f: -f.score)
 
 

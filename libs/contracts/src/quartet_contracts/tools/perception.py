@@ -31,9 +31,9 @@ class Detection(BaseModel):
     """Pixels."""
     camera: CameraName
     distance_m: Metres | None = None
-    """From base_footprint on the floor plane."""
+    """From base_footprint on the floor plane: to the centre of an object or container, to the near edge of a surface."""
     bearing_rad: float | None = None
-    """From base_footprint, positive to the left."""
+    """The same point's direction from base_footprint, positive to the left."""
     position_base: tuple[Metres, Metres, Metres] | None = None
     """Centre in the base frame."""
     position_map: tuple[Metres, Metres, Metres] | None = None
@@ -41,6 +41,10 @@ class Detection(BaseModel):
     """Point of it nearest to the robot, in the base frame (the near edge of a surface)."""
     size_m: tuple[Metres, Metres, Metres] | None = None
     """Gravity-aligned extent in the base frame."""
+    visible: float | None = None
+    """Part of it that is in view and not covered, 0 to 1."""
+    in_gripper: bool = False
+    """Seen between the fingers."""
 
 
 class DetectResult(ToolResult):

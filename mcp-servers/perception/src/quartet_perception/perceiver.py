@@ -1,0 +1,103 @@
+"""Eyes of one robot: takes pictures, runs the segmenter off the event loop, remembers steady estimates."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+from quartet_contracts.tools.perception import CameraName
+from quartet_perception.catalogue import Catalogue, Thing
+from quartet_perception.errors import NothingFound
+from quartet_perception.estimate import Estimate
+from quartet_perception.placing import Drop
+from quartet_perception.segmenter import Found, Segmenter
+from quartet_perception.stability import PoseMemory
+from quartet_perception.view import Intrinsics, View
+from quartet_robot_link import LinkError, Robot
+from quartet_site import RobotFile, SiteFile
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Perceiver:
+    """What the tools share. Pictures are fresh at every call; only settled poses are remembered."""
+
+    def __init__(self, robot: Robot, site: SiteFile, segmenter: Segmenter, catalogue: Catalogue) -> None:
+        self.robot, self.site, self.catalogue, self.segmenter = robot, site, catalogue, segmenter
+        self.grasps: PoseMemory[Estimate] = PoseMemory()
+        self.drops: PoseMemory[Drop] = PoseMemory()
+        # One worker: pictures are large, and a second one would only compete for the same core.
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="perception")
+
+    @property
+    def file(self) -> RobotFile:
+        return self.robot.file
+
+    async def compute(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run heavy work in the worker thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, lambda: function(*args, **kwargs))
+
+    async def view(self, camera: CameraName) -> View:
+        """A fresh picture of a camera. Raises LinkError, BadImage."""
+        shot = await self.robot.snapshot(camera)
+        try:
+            tool = await self.robot.transform(
+                self.file.frames.base, self.file.frames.tool, stamp=shot.stamp, timeout_s=0.3
+            )
+            tool_in_base = tool.matrix
+        except LinkError:
+            tool_in_base = None
+        k = shot.intrinsics
+        return View(
+            rgb=shot.colour,
+            depth=shot.depth,
+            intrinsics=Intrinsics(k.fx, k.fy, k.cx, k.cy),
+            base_from_camera=shot.base_from_camera,
+            camera=camera,
+            stamp=shot.stamp,
+            map_from_base=shot.map_from_base,
+            tool_in_base=tool_in_base,
+        )
+
+    async def base(self) -> tuple[float, float, float] | None:
+        """x, y, yaw of the base in the odometry frame, which does not jump; None when it is not known."""
+        try:
+            pose = await self.robot.base_pose(self.file.frames.odom, timeout_s=0.5)
+        except LinkError:
+            return None
+        return pose.x, pose.y, pose.yaw
+
+    async def find(self, camera: CameraName, names: Sequence[str]) -> tuple[View, list[Found]]:
+        """A fresh picture and what of `names` is in it, best first. Raises UnknownObject, LinkError."""
+        view = await self.view(camera)
+        return view, await self.compute(self.segmenter.segment, view, names)
+
+    async def best(
+        self, things: Sequence[Thing], cameras: Sequence[CameraName], prompt: str
+    ) -> tuple[View, Found, list[Found]]:
+        """The best sight of one of `things`, and everything else found in that picture.
+
+        A later camera is asked only when an earlier one shows the thing badly or not at all. What hangs in the
+        gripper is passed over. Raises NothingFound.
+        """
+        best: tuple[View, Found, list[Found]] | None = None
+        for camera in cameras:
+            view, found = await self.find(camera, [t.name for t in things])
+            usable = [f for f in found if not f.in_gripper]
+            if usable and (best is None or _quality(usable[0]) > _quality(best[1])):
+                best = (view, usable[0], found)
+            if best is not None and _quality(best[1]) > 0.75:
+                break
+        if best is None:
+            seen_by = " nor ".join(f"the {c} camera" for c in cameras)
+            negation = "does not show" if len(cameras) == 1 else "show"
+            subject = seen_by if len(cameras) == 1 else f"neither {seen_by}"
+            raise NothingFound(
+                f"{subject} {negation} '{prompt}' within 6 m; drive nearer or turn towards it and look again"
+            )
+        return best
+
+
+def _quality(found: Found) -> float:
+    return found.score * found.visible

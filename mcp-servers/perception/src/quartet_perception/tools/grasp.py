@@ -1,0 +1,87 @@
+"""get_topdown_grasp_pose: where the hand must go to pick something up."""
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from quartet_contracts.tools import Pose3D
+from quartet_contracts.tools.perception import BoundingBox, CameraName, GraspPoseResult
+from quartet_perception.errors import BadParameters
+from quartet_perception.estimate import Estimate, estimate
+from quartet_perception.grasp import Grasp, TooWide, plan_grasp, reach_of_pick
+from quartet_perception.perceiver import Perceiver
+from quartet_perception.stability import Remembered
+from quartet_perception.view import View
+from quartet_tool_server import ToolServer
+
+
+def add_grasp_tool(server: ToolServer, eyes: Perceiver) -> None:
+    @server.tool
+    async def get_topdown_grasp_pose(
+        object_name: Annotated[str, Field(min_length=1, max_length=200, description="The object to grasp.")],
+        camera: Annotated[
+            CameraName | None, Field(description="'arm' or 'front'; left out: the one that sees it best, arm first.")
+        ] = None,
+    ) -> GraspPoseResult:
+        """Work out a grasp from above for a named object, from a fresh picture.
+
+        pre_grasp_pose (go there first), grasp_pose (then straight down to it and close) and lift_pose (then straight
+        up) are poses of the tool flange in the base frame, pointing down; use them as they are. object_height_m is
+        what the place agent needs later. If reachable is false, do not move the arm: the base must come nearer first
+        (distance_m says how far the object is). NO_OBJECTS_FOUND: try the other camera or drive nearer.
+        TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
+        """
+        things = eyes.catalogue.match(object_name, kinds=("object",))
+        cameras: tuple[CameraName, ...] = ("arm", "front") if camera is None else (camera,)
+        view, found, _ = await eyes.best(things, cameras, object_name)
+        seen = await eyes.compute(estimate, view, found)
+        base = await eyes.base()
+        period = 0.0 if seen.solid.solid.round else float(np.pi)
+        seen = eyes.grasps.settle(
+            found.label,
+            Remembered(seen, seen.centre, seen.solid.yaw, period, base, seen.range_m),
+        )
+        try:
+            grasp = await eyes.compute(plan_grasp, view, seen, eyes.file)
+        except TooWide as wide:
+            raise BadParameters(
+                f"'{found.label}' cannot be grasped from above: it is {wide}. Choose another object."
+            ) from None
+        return _result(eyes, view, found.label, seen, grasp)
+
+
+def _result(eyes: Perceiver, view: View, label: str, seen: Estimate, grasp: Grasp) -> GraspPoseResult:
+    m, frame = eyes.file.manipulation, eyes.file.frames.base
+    low, high = seen.solid.bounds
+
+    def pose(height: float) -> Pose3D:
+        return Pose3D(frame_id=frame, position=(grasp.x, grasp.y, grasp.z + height), orientation=grasp.quaternion)
+
+    distance = float(np.hypot(grasp.x, grasp.y))
+    reach = reach_of_pick(eyes.file, seen.support)
+    notes = [f"'{label}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
+    if distance > reach:
+        notes.append(f"beyond the arm's reach of {reach:.2f} m there: drive nearer first")
+    if grasp.blocked > 8:
+        notes.append("something stands close beside it: the fingers may touch it")
+    return GraspPoseResult(
+        message="; ".join(notes),
+        object_name=label,
+        camera="arm" if seen.camera == "arm" else "front",
+        centroid_camera=view.to_camera(np.array(seen.centre)),
+        centroid_base=seen.centre,
+        grasp_pose=pose(0.0),
+        pre_grasp_pose=pose(m.pre_grasp_height_m),
+        lift_pose=pose(m.lift_height_m),
+        bounding_box=BoundingBox(
+            minimum=(float(low[0]), float(low[1]), seen.support), maximum=(float(high[0]), float(high[1]), seen.top)
+        ),
+        object_height_m=seen.height,
+        grasp_width_m=grasp.width,
+        num_points=len(seen.points),
+        gripper_offset_m=eyes.file.gripper.finger_offset_m,
+        oriented=grasp.oriented,
+        distance_m=distance,
+        reachable=distance <= reach,
+    )

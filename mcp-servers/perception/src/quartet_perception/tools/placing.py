@@ -1,0 +1,145 @@
+"""get_topdown_placing_pose: where the hand must go to put something down."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from quartet_contracts.tools import Pose3D
+from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
+from quartet_perception.catalogue import Thing, is_floor
+from quartet_perception.errors import NotAPlace, PerceptionError, UnknownObject
+from quartet_perception.grasp import downward
+from quartet_perception.perceiver import Perceiver
+from quartet_perception.placing import Drop, into_container, on_floor, on_surface
+from quartet_perception.stability import Remembered
+from quartet_tool_server import ToolServer
+
+Mode = Literal["floor", "surface", "container"]
+_DEFAULT_RADIUS_M = 0.05
+
+
+def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
+    @server.tool
+    async def get_topdown_placing_pose(
+        object_name: Annotated[
+            str,
+            Field(min_length=1, max_length=200, description="The place: a surface, a container, or 'floor'."),
+        ],
+        object_height_m: Annotated[
+            float,
+            Field(ge=0, le=1, allow_inf_nan=False, description="Height of the held object, as pick reported [m]."),
+        ] = 0.0,
+        top_clearance_m: Annotated[
+            float | None,
+            Field(ge=0, le=1, allow_inf_nan=False, description="Height of pre_place_pose above place_pose [m]."),
+        ] = None,
+        x_bias_m: Annotated[
+            float, Field(ge=-0.5, le=0.5, allow_inf_nan=False, description="Moves the drop away from the robot [m].")
+        ] = 0.0,
+        use_cached: Annotated[
+            bool, Field(description="Keep the last pose when it has hardly changed and the robot has not moved.")
+        ] = True,
+        crop_radius_m: Annotated[
+            float | None,
+            Field(
+                gt=0,
+                le=5,
+                allow_inf_nan=False,
+                description="Search for a free spot only this far around the usual one.",
+            ),
+        ] = None,
+        camera: Annotated[
+            CameraName | None, Field(description="'front' or 'arm'; left out: the one that sees it best, front first.")
+        ] = None,
+        held_object: Annotated[
+            str | None, Field(max_length=200, description="Name of the held object; tells how much room it needs.")
+        ] = None,
+    ) -> PlacingPoseResult:
+        """Work out where to let the held object go, from a fresh picture.
+
+        pre_place_pose (go there first) and place_pose (then straight down to it and open) are poses of the tool flange
+        in the base frame, pointing down; use them as they are. mode is floor, surface or container; drop_point is where
+        the underside of the object comes to lie. If reachable is false, do not move the arm: the base must come nearer
+        (distance_m says how far the spot is). NOT_A_PLACE: the name is an object, not a place. NO_OBJECTS_FOUND: the
+        place is not in view, drive or turn towards it. NO_FREE_SPACE: it is full. TOO_FEW_POINTS: drive nearer.
+        """
+        radius = _radius(eyes, held_object)
+        cameras: tuple[CameraName, ...] = ("front", "arm") if camera is None else (camera,)
+        if is_floor(object_name):
+            view = await eyes.view(cameras[0])
+            drop = await eyes.compute(on_floor, view, object_height_m, eyes.file, x_bias_m=x_bias_m)
+            return _result(eyes, "floor", "floor", cameras[0], drop, top_clearance_m)
+        things = _places(eyes, object_name)
+        view, found, _ = await eyes.best(things, cameras, object_name)
+        seen_by: CameraName = "arm" if view.camera == "arm" else "front"
+        if found.thing is not None and found.thing.kind == "container":
+            mode: Mode = "container"
+            drop = await eyes.compute(into_container, view, found, object_height_m, eyes.file)
+        else:
+            mode = "surface"
+            drop = await eyes.compute(
+                on_surface, view, found, object_height_m, eyes.file,
+                radius_m=radius, x_bias_m=x_bias_m, crop_radius_m=crop_radius_m,
+            )  # fmt: skip
+        key = f"{found.label} {object_height_m:.3f} {x_bias_m:.3f} {crop_radius_m}"
+        new = Remembered(drop, (drop.x, drop.y, drop.height), 0.0, 0.0, await eyes.base(), drop.distance)
+        if not use_cached:
+            eyes.drops.forget()
+        return _result(eyes, found.label, mode, seen_by, eyes.drops.settle(key, new), top_clearance_m)
+
+
+def _places(eyes: Perceiver, name: str) -> Sequence[Thing]:
+    """The surfaces and containers that `name` may mean. Raises NotAPlace, UnknownObject."""
+    try:
+        return eyes.catalogue.match(name, kinds=("surface", "container"))
+    except UnknownObject as unknown:
+        try:
+            objects = eyes.catalogue.match(name, kinds=("object",))
+        except UnknownObject:
+            raise unknown from None
+        places = ", ".join(["floor", *(t.name for t in eyes.catalogue.things if t.kind != "object")])
+        raise NotAPlace(
+            f"'{objects[0].name}' is an object to pick up, not a place to put things; the places are: {places}"
+        ) from None
+
+
+def _radius(eyes: Perceiver, held: str | None) -> float:
+    """Radius of the held object's footprint [m]; an ordinary one where it is not named or not known."""
+    if held is None:
+        return _DEFAULT_RADIUS_M
+    try:
+        x, y, _ = eyes.catalogue.match(held, kinds=("object",))[0].appearance.size_m
+    except PerceptionError:
+        return _DEFAULT_RADIUS_M
+    return float(np.hypot(x, y) / 2)
+
+
+def _result(
+    eyes: Perceiver, name: str, mode: Mode, camera: CameraName, drop: Drop, top_clearance_m: float | None
+) -> PlacingPoseResult:
+    frame = eyes.file.frames.base
+    orientation = downward(float(np.arctan2(drop.y, drop.x)) + np.pi / 2)
+    above = eyes.file.manipulation.pre_place_height_m if top_clearance_m is None else top_clearance_m
+    place = Pose3D(frame_id=frame, position=(drop.x, drop.y, drop.z), orientation=orientation)
+    higher = replace(drop, z=drop.z + above)
+    notes = [f"{mode} '{name}', {drop.distance:.2f} m away"]
+    if drop.note:
+        notes.append(drop.note)
+    if not drop.reachable:
+        notes.append(f"beyond the arm's reach of {drop.reach_m:.2f} m: drive nearer first")
+    return PlacingPoseResult(
+        message="; ".join(notes),
+        target_name=name,
+        mode=mode,
+        camera=camera,
+        surface_height_m=drop.height,
+        surface_centroid=drop.centroid,
+        place_pose=place,
+        pre_place_pose=place.model_copy(update={"position": (higher.x, higher.y, higher.z)}),
+        drop_point=drop.underside,
+        distance_m=drop.distance,
+        reachable=drop.reachable,
+    )
