@@ -130,12 +130,12 @@ def _announce(settings: Settings, port: int, scoring_port: int) -> None:
             "pid": os.getpid(),
         }
     ).decode()
-    print(line, flush=True)
     if settings.ready_file is not None:
         # Renamed into place, so that who waits for the file never reads half of it.
         draft = settings.ready_file.with_name(settings.ready_file.name + ".part")
         draft.write_text(line + "\n")
         draft.replace(settings.ready_file)
+    print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quartet_simulation.ros.actions import ActionServer
-from quartet_simulation.ros.types import Message, TypeSupportError, check, full_name, parts
+from quartet_simulation.ros.types import Message, TypeSupportError, check, complete, full_name, parts
 
 Handler = Callable[[Message], Awaitable[Message]]
 
@@ -48,7 +48,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Service:
-    """A service: the handler gets a complete request and returns a complete response."""
+    """A service: the handler gets a whole request and returns a response, without what has default values."""
 
     name: str
     type_name: str
@@ -153,9 +153,12 @@ class Graph:
         self.services[name] = Service(name, full_name(type_name, "srv"), node, handler)
 
     def response(self, service: Service, message: Message) -> Message:
+        """The whole response from the part of it that a handler gave."""
+        name = parts(service.type_name, "srv")[1].name
+        whole = complete(name, message)
         if self.checked:
-            check(parts(service.type_name, "srv")[1].name, message)
-        return message
+            check(name, whole)
+        return whole
 
     def add_action(self, server: ActionServer) -> None:
         """Add an action server with its cancel service and status topic."""

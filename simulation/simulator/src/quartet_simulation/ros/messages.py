@@ -83,15 +83,8 @@ def odometry(time_s: float, odom: dict[str, Any]) -> Message:
     }
 
 
-def localisation(time_s: float, transforms: Iterable[Transform]) -> Message:
-    """/amcl_pose: base_footprint in map, from map -> odom -> base_footprint."""
-    by_child = {child: (parent, move, turn) for parent, child, move, turn in transforms}
-    x = y = yaw = 0.0
-    for child in ("odom", "base_footprint"):
-        _, move, turn = by_child[child]
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        x, y = x + cos * move[0] - sin * move[1], y + sin * move[0] + cos * move[1]
-        yaw += yaw_of(dict(zip("xyzw", turn, strict=True)))
+def localisation(time_s: float, x: float, y: float, yaw: float) -> Message:
+    """/amcl_pose: base_footprint in map as localisation has it."""
     return {
         "header": header(time_s, "map"),
         "pose": {"pose": planar_pose(x, y, yaw), "covariance": _planar_covariance(0.02, 0.01)},

@@ -38,7 +38,7 @@ def periodic_topics() -> list[Periodic]:
     """What a robot with Nav2, ros2_control and a localisation publishes, with usual rates."""
 
     def localise(sim: Simulation) -> Message:
-        return messages.localisation(sim.time, sim.transforms())
+        return messages.localisation(sim.time, *sim.estimated_pose())
 
     return [
         Periodic(

@@ -90,7 +90,7 @@ class World:
         self._braking: tuple[float, asyncio.Future[bool]] | None = None
         self._latched = False
         self._tail_until = 0.0
-        self._velocity_until = 0.0
+        self._velocity_until = -BRAKING_LIMIT_S
         self._was_moving = False
         self._thread: threading.Thread | None = None
         self.failed: asyncio.Future[None]
@@ -176,7 +176,7 @@ class World:
         def run(sim: Simulation) -> None:
             self._latched = True
             sim.halt()
-            self._velocity_until = 0.0
+            self._velocity_until = -BRAKING_LIMIT_S
             for _, done in self._waits:
                 self._post(_cancel, done)
             self._waits.clear()
@@ -209,7 +209,7 @@ class World:
             for _, done in self._waits:
                 self._post(_cancel, done)
             self._waits.clear()
-            self._tail_until = self._velocity_until = 0.0
+            self._tail_until, self._velocity_until = 0.0, -BRAKING_LIMIT_S
             self.time = sim.time
             self.revision += 1
 
@@ -298,7 +298,12 @@ class World:
             self.realtime
             or bool(self._goals or self._ended or self._waits or self._braking)
             or sim.time < max(self._tail_until, self._velocity_until)
+            or self._coasting(sim)
         )
+
+    def _coasting(self, sim: Simulation) -> bool:
+        # A stale velocity command ends in standstill, not in a world frozen in motion.
+        return sim.time < self._velocity_until + BRAKING_LIMIT_S and not sim.at_standstill
 
     def _pace(self, due: float) -> float:
         due = max(due + CHUNK_S, time.monotonic() - 0.1)
