@@ -128,6 +128,8 @@ class Arm(Section):
 
 
 class Gripper(Section):
+    joint: str = "finger_joint"
+    """Its joint in /joint_states; the position runs from open_position to closed_position."""
     open_position: Finite = 0.0
     closed_position: Finite = 0.7
     """Command of GripperCommand; 0.0 is fully open."""
@@ -140,6 +142,8 @@ class Gripper(Section):
     """Extent of a finger across the closing direction."""
     finger_thickness_m: Positive = 0.018
     """Extent of a finger along the closing direction, pad included: the room it needs beside an object."""
+    holding_min_effort_n: Positive = 5.0
+    """Fingers that press at least this hard on something wider than holding_min_width_m hold it."""
     holding_min_width_m: Positive = 0.008
     """Below this width the fingers have closed on nothing."""
     settle_timeout_s: Positive = 8.0
