@@ -1,0 +1,83 @@
+"""plan_cartesian_path."""
+
+import math
+from typing import Annotated
+
+from pydantic import Field
+
+from quartet_contracts.tools.moveit import ArmResult, MoveitCode
+from quartet_moveit.arm import failed, missed, moveit_code, not_reached, run, tool_pose, tool_pose_or_none, verdict
+from quartet_moveit.codes import SUCCESS, name_of, tool_code
+from quartet_moveit.requests import cartesian_request
+from quartet_moveit.target import check_group, in_base
+from quartet_tool_server import Finite, Orientation, Position, ToolServer
+
+MAX_STEP_M = 0.01
+"""Distance between two points of a straight path that are checked, as MoveIt's tutorials use it."""
+PLANNING_TIMEOUT_S = 15.0
+COMPLETE = 0.999
+
+
+def register(server: ToolServer) -> None:
+    robot = server.robot
+
+    @server.tool
+    async def plan_cartesian_path(
+        position: Position,
+        orientation: Orientation | None = None,
+        frame_id: str | None = None,
+        min_fraction: Annotated[Finite, Field(gt=0, le=1)] = 0.95,
+        group: str | None = None,
+    ) -> ArmResult:
+        """Move the tool flange in a straight line to a position: descend to grasp or place, lift, retract.
+
+        position [x,y,z] m; orientation [x,y,z,w] of the flange, the present one when left out; frame_id defaults to the
+        base frame. The path is planned first; when less than min_fraction of it is free and reachable nothing moves
+        and PATH_INCOMPLETE gives the fraction. pose is where the tool is after the motion. Before descending onto an
+        object, clear_planning_scene makes the planner forget it as an obstacle. Failures: PATH_INCOMPLETE,
+        START_IN_COLLISION (clear_planning_scene, then once more; or go with plan_and_execute), EXECUTION_FAILED (the
+        arm stopped on the way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS, INVALID_GROUP,
+        TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose
+        first), STOPPED (report it).
+        """
+        chosen = check_group(group, robot)
+        async with server.motions.claim("arm", "plan_cartesian_path") as claim:
+            start = await tool_pose(robot)
+            if orientation is None:
+                in_frame = await in_base(robot, position, (0.0, 0.0, 0.0, 1.0), frame_id)
+                goal = in_frame.model_copy(update={"orientation": start.orientation})
+            else:
+                goal = await in_base(robot, position, orientation, frame_id)
+            response = await robot.link.call_service(
+                robot.file.services.compute_cartesian_path,
+                cartesian_request(robot, chosen, goal, MAX_STEP_M),
+                timeout_s=PLANNING_TIMEOUT_S,
+            )
+            code, fraction = moveit_code(response), float(response.get("fraction") or 0.0)
+            report = {"moveit_error_code": code, "fraction": fraction, "pose": start}
+            if code != SUCCESS:
+                text = f"no straight path: {name_of(code)}; nothing moved"
+                return ArmResult(**report, moveit_error=name_of(code), **failed(tool_code(code, planned=False), text))
+            if fraction < min_fraction:
+                length = math.dist(start.position, goal.position)
+                text = (
+                    f"only {fraction:.0%} of the straight path of {length:.2f} m is free and reachable, wanted "
+                    f"{min_fraction:.0%}; nothing moved. clear_planning_scene if the object itself is in the way, or "
+                    "go with plan_and_execute"
+                )
+                return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
+            claim.check()
+            outcome = await run(
+                claim,
+                robot.file.actions.execute_trajectory,
+                "ExecuteTrajectory",
+                {"trajectory": response["solution"]},
+                limit_s=robot.file.arm.motion_timeout_s,
+            )
+            fields = verdict(outcome, planned=True)
+            reached = await tool_pose_or_none(robot)
+            if fields["executed"] and fraction >= COMPLETE:
+                off = "where the tool is cannot be read from /tf" if reached is None else missed(reached, goal)
+                if off is not None:
+                    fields |= not_reached(off)
+            return ArmResult(**fields, fraction=fraction, pose=reached)

@@ -1,0 +1,159 @@
+"""open_gripper, close_gripper, get_grasp_state."""
+
+import time
+from dataclasses import dataclass
+
+from quartet_contracts.tools.common_codes import CommonCode
+from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode
+from quartet_robot_link import LATCHED, SENSOR, GoalStatus, Message, Robot
+from quartet_tool_server import Finite, InvalidArguments, ToolFailure, ToolServer
+
+STILL_RAD_S = 0.02
+"""Below this speed of its joint the gripper has come to rest."""
+OPEN_SHARE = 0.9
+"""An opened gripper is at least this part of its stroke wide."""
+MAX_EFFORT_N = 235.0
+"""Upper end of the 2F-140's and 2F-85's force range (Robotiq, 2F-85 and 2F-140 instruction manual)."""
+CLOCK_STANDS_S = 0.5
+"""A simulated clock that stands this long (wall time) will not bring anything new."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the gripper's sensors say. effort_n is the size of the joint effort; status is the driver's own word."""
+
+    width_m: float
+    effort_n: float
+    moving: bool
+    status: str | None
+
+
+def register(server: ToolServer) -> None:
+    robot, file = server.robot, server.robot.file.gripper
+
+    @server.tool
+    async def open_gripper(position: Finite = file.open_position, effort: Finite = file.effort) -> GripperResult:
+        """Open the gripper; whatever it holds is released. width_m is the opening afterwards.
+
+        position and effort (N) may be left out. Failures: GRIPPER_FAILED (it did not open: something blocks the
+        fingers), INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
+        get_grasp_state first), STOPPED (report it).
+        """
+        result = await command("open_gripper", position, effort)
+        wanted = OPEN_SHARE * width_of(robot, position)
+        if result.ok and result.width_m is not None and result.width_m < wanted:
+            text = (
+                f"the gripper is {result.width_m:.3f} m wide, at least {wanted:.3f} m was wanted; something blocks it"
+            )
+            fields = result.model_dump() | {"ok": False, "error_code": MoveitCode.GRIPPER_FAILED, "message": text}
+            return GripperResult(**fields)
+        return result
+
+    @server.tool
+    async def close_gripper(position: Finite = file.closed_position, effort: Finite = file.effort) -> GripperResult:
+        """Close the gripper on what is between its fingers.
+
+        state says what came of it, from width and force: HOLDING, or EMPTY when the fingers met nothing (ok is true
+        then: the gripper did what it was told; open it and try the grasp again). position (open 0.0) and effort (N)
+        may be left out. Failures: GRIPPER_FAILED, INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE
+        (outcome unknown: get_grasp_state first), STOPPED (report it).
+        """
+        return await command("close_gripper", position, effort)
+
+    @server.tool
+    async def get_grasp_state() -> GripperResult:
+        """Whether something is in the gripper: HOLDING, EMPTY, MOVING or UNKNOWN, with width_m and effort_n.
+
+        Measured from width and force after the fingers have come to rest; it does not say which object it is (the
+        wrist camera does). Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
+        """
+        return judge(robot, await read(robot))
+
+    async def command(tool: str, position: float, effort: float) -> GripperResult:
+        low, high = sorted((file.open_position, file.closed_position))
+        if not low <= position <= high:
+            raise InvalidArguments(
+                f"position {position:g} is not valid; valid: {low:g} to {high:g} ({file.open_position:g} is open)"
+            )
+        if not 0 < effort <= MAX_EFFORT_N:
+            raise InvalidArguments(f"effort {effort:g} N is not valid; valid: above 0, at most {MAX_EFFORT_N:g}")
+        async with server.motions.claim("gripper", tool) as claim:
+            outcome = await claim.run(
+                robot.file.actions.gripper,
+                "control_msgs/action/GripperCommand",
+                {"command": {"position": position, "max_effort": effort}},
+                limit_s=file.settle_timeout_s,
+            )
+            measured = judge(robot, await read(robot))
+        values = outcome.values
+        fields = measured.model_dump() | {"stalled": values.get("stalled"), "reached_goal": values.get("reached_goal")}
+        if outcome.status is GoalStatus.CANCELED:
+            fields |= {"ok": False, "error_code": CommonCode.CANCELED, "message": "the gripper was stopped on the way"}
+        elif outcome.status is GoalStatus.ABORTED and not values.get("stalled"):
+            text = "the gripper's controller gave up; get_grasp_state, then try again"
+            fields |= {"ok": False, "error_code": MoveitCode.GRIPPER_FAILED, "message": text}
+        return GripperResult(**fields)
+
+
+def width_of(robot: Robot, position: float) -> float:
+    """Opening between the finger pads [m] at a joint position; linear, as the command is."""
+    file = robot.file.gripper
+    return file.stroke_m * (file.closed_position - position) / (file.closed_position - file.open_position)
+
+
+async def read(robot: Robot) -> Reading:
+    """The gripper once it has come to rest, or as it is when it does not. Raises CallTimeout, BridgeUnavailable."""
+    topics, deadline = robot.file.topics, time.monotonic() + robot.file.gripper.settle_timeout_s
+    async with (
+        robot.link.subscribe(topics.joint_states, "sensor_msgs/msg/JointState", qos=SENSOR, keep=1) as joints,
+        robot.link.subscribe(topics.gripper_status, "std_msgs/msg/String", qos=LATCHED, keep=1) as status,
+    ):
+        while True:
+            message = await joints.next(2.0)
+            latched = status.latest
+            reading = _reading(robot, message, None if latched is None else str(latched.get("data", "")))
+            stands = robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S
+            if not reading.moving or stands or time.monotonic() > deadline:
+                return reading
+
+
+def _reading(robot: Robot, message: Message, status: str | None) -> Reading:
+    name = robot.file.gripper.joint
+    if name not in message["name"]:
+        raise ToolFailure(
+            f"{robot.file.topics.joint_states} has no joint '{name}'; it has: {', '.join(message['name'])}. Set "
+            "gripper.joint in robot.yaml",
+            code=CommonCode.ROS_ERROR,
+        )
+    index = list(message["name"]).index(name)
+
+    def value(kind: str) -> float:
+        values = message.get(kind)
+        return float(values[index]) if values is not None and len(values) > index else 0.0
+
+    moving = status == "moving" if status else abs(value("velocity")) > STILL_RAD_S
+    return Reading(max(0.0, width_of(robot, value("position"))), abs(value("effort")), moving, status)
+
+
+def judge(robot: Robot, reading: Reading) -> GripperResult:
+    """HOLDING takes both: fingers apart, and force on them (or the driver's word for that)."""
+    file = robot.file.gripper
+    status = reading.status or ""
+    attached = status.removeprefix("attached:").strip() if status.startswith("attached:") else None
+    pressed = bool(attached) or status == "holding" if status else reading.effort_n >= file.holding_min_effort_n
+    if reading.moving:
+        state = GraspState.MOVING
+    else:
+        state = GraspState.HOLDING if reading.width_m > file.holding_min_width_m and pressed else GraspState.EMPTY
+    messages = {
+        GraspState.HOLDING: f"something {reading.width_m * 1000:.0f} mm wide is held",
+        GraspState.EMPTY: "nothing is held",
+        GraspState.MOVING: f"the fingers still move after {file.settle_timeout_s:g} s",
+    }
+    return GripperResult(
+        state=state,
+        width_m=reading.width_m,
+        effort_n=reading.effort_n,
+        attached_object=attached if state is GraspState.HOLDING else None,
+        message=messages[state],
+    )

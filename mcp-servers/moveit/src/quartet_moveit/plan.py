@@ -1,0 +1,125 @@
+"""plan_and_execute."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from quartet_contracts.tools import Pose3D
+from quartet_contracts.tools.moveit import ArmResult, MoveitCode
+from quartet_moveit.arm import (
+    arm_joints,
+    missed,
+    missed_joints,
+    moveit_code,
+    not_reached,
+    run,
+    tool_pose_or_none,
+    verdict,
+)
+from quartet_moveit.codes import ADVICE, SUCCESS, name_of
+from quartet_moveit.requests import ik_request, joint_constraints, move_goal, pose_constraints
+from quartet_moveit.target import Target, check_group, in_base, joints_of
+from quartet_robot_link import Message, Robot
+from quartet_tool_server import Claim, Finite, InvalidArguments, ToolFailure, ToolServer
+
+IK_TIMEOUT_S = 5.0
+MAX_PLANNING_S = 30.0
+
+
+def register(server: ToolServer) -> None:
+    robot = server.robot
+
+    @server.tool
+    async def plan_and_execute(
+        target: Target,
+        target_type: Literal["pose", "joint_state", "named_state"] | None = None,
+        group: str | None = None,
+        planner_id: str = "",
+        timeout: Annotated[Finite, Field(gt=0, le=MAX_PLANNING_S, description="planning time [s]")] = 5.0,  # noqa: ASYNC109
+    ) -> ArmResult:
+        """Move the arm to a target along a path without collisions; returns when it is there (measured) or has failed.
+
+        target is exactly one of: {position [x,y,z] m, orientation [x,y,z,w], frame_id} for the tool flange (the finger
+        tips are further along its +z; fingers straight down is [1,0,0,0]); {joint_positions} rad; {state_name}, e.g.
+        the transit state that the arm drives with. frame_id defaults to the base frame (x forward, y left, z up from
+        the floor). target_type and group may be left out. pose is where the tool is after the motion, in the base
+        frame. Failures: OUT_OF_REACH (drive nearer), GOAL_IN_COLLISION, START_IN_COLLISION or PLANNING_FAILED
+        (clear_planning_scene, then once more), EXECUTION_FAILED (the arm stopped on the way: get_current_pose),
+        UNKNOWN_STATE, INVALID_GROUP, INVALID_PARAMETERS (the message has the valid values), TRANSFORM_UNAVAILABLE,
+        CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
+        """
+        if target_type not in {None, target.kind}:
+            raise InvalidArguments(
+                f"target_type '{target_type}' does not go with this target, which is a {target.kind}"
+            )
+        chosen = check_group(group, robot)
+        async with server.motions.claim("arm", "plan_and_execute") as claim:
+            if target.kind == "pose":
+                return await _to_pose(claim, robot, target, chosen, planner_id, timeout)
+            joints = joints_of(target, robot)
+            fields = await _move(claim, robot, chosen, joint_constraints(robot, joints), planner_id, timeout)
+            if fields["executed"] and (off := missed_joints(robot, await arm_joints(robot), joints)):
+                fields |= not_reached(off)
+            return ArmResult(**fields, pose=await tool_pose_or_none(robot))
+
+
+async def _to_pose(
+    claim: Claim, robot: Robot, target: Target, group: str, planner_id: str, planning_s: float
+) -> ArmResult:
+    """Inverse kinematics from where the arm is, so that it takes the near solution, then a joint plan; when that fails
+    the planner chooses the solution itself."""
+    assert target.position is not None
+    assert target.orientation is not None
+    pose = await in_base(robot, target.position, target.orientation, target.frame_id)
+    joints = await solve(robot, group, pose)
+    claim.check()
+    fields = await _move(claim, robot, group, joint_constraints(robot, joints), planner_id, planning_s)
+    if fields.get("error_code") == MoveitCode.PLANNING_FAILED:
+        fields = await _move(claim, robot, group, pose_constraints(robot, pose), planner_id, planning_s)
+    reached = await tool_pose_or_none(robot)
+    if fields["executed"]:
+        off = "where the tool is cannot be read from /tf" if reached is None else missed(reached, pose)
+        if off is not None:
+            fields |= not_reached(off)
+    return ArmResult(**fields, pose=reached)
+
+
+async def solve(robot: Robot, group: str, pose: Pose3D) -> list[float]:
+    """Joint positions for a tool pose. Raises ToolFailure OUT_OF_REACH or GOAL_IN_COLLISION."""
+    for avoid_collisions in (True, False):
+        request = ik_request(robot, group, pose, avoid_collisions=avoid_collisions)
+        response = await robot.link.call_service(robot.file.services.compute_ik, request, timeout_s=IK_TIMEOUT_S)
+        code = moveit_code(response)
+        if code == SUCCESS:
+            break
+    x, y, z = pose.position
+    where = f"({x:.3f}, {y:.3f}, {z:.3f}) in {pose.frame_id}"
+    if code != SUCCESS:
+        raise _unreachable(code, f"no joint positions bring the tool to {where}", MoveitCode.OUT_OF_REACH)
+    if not avoid_collisions:
+        text = f"at {where} the arm would touch something in the planning scene"
+        raise _unreachable(-12, text, MoveitCode.GOAL_IN_COLLISION)
+    state = response["solution"]["joint_state"]
+    found = dict(zip(state["name"], map(float, state["position"]), strict=True))
+    return [found[name] for name in robot.file.arm.joints]
+
+
+def _unreachable(code: int, text: str, wire: MoveitCode) -> ToolFailure:
+    return ToolFailure(
+        f"{text}; {ADVICE[wire]}. Nothing moved.", code=wire, moveit_error_code=code, moveit_error=name_of(code)
+    )
+
+
+async def _move(
+    claim: Claim, robot: Robot, group: str, constraints: Message, planner_id: str, planning_s: float
+) -> dict[str, Any]:
+    """Plan and execute through MoveGroup; the fields of the result."""
+    outcome = await run(
+        claim,
+        robot.file.actions.move_group,
+        "MoveGroup",
+        move_goal(robot, group, constraints, planner_id, planning_s),
+        limit_s=robot.file.arm.motion_timeout_s + planning_s,
+    )
+    trajectory = (outcome.values.get("planned_trajectory") or {}).get("joint_trajectory") or {}
+    return verdict(outcome, planned=bool(trajectory.get("points")))

@@ -1,0 +1,107 @@
+"""Goals and requests of moveit_msgs."""
+
+from quartet_contracts.tools import Pose3D
+from quartet_moveit.target import pose_message
+from quartet_robot_link import Message, Robot, duration
+
+POSITION_TOLERANCE_M = 0.001
+ORIENTATION_TOLERANCE_RAD = 0.01
+JOINT_TOLERANCE_RAD = 0.001
+SPHERE = 2
+"""shape_msgs/msg/SolidPrimitive."""
+PLANNING_ATTEMPTS = 4
+HERE: Message = {"is_diff": True}
+"""A robot state that is the current one."""
+
+
+def joint_constraints(robot: Robot, joints: list[float]) -> Message:
+    """moveit_msgs/msg/Constraints for joint positions [rad]."""
+    return {
+        "joint_constraints": [
+            {
+                "joint_name": name,
+                "position": value,
+                "tolerance_above": JOINT_TOLERANCE_RAD,
+                "tolerance_below": JOINT_TOLERANCE_RAD,
+                "weight": 1.0,
+            }
+            for name, value in zip(robot.file.arm.joints, joints, strict=True)
+        ]
+    }
+
+
+def pose_constraints(robot: Robot, pose: Pose3D) -> Message:
+    """moveit_msgs/msg/Constraints for a tool pose, with tight tolerances."""
+    header, link, message = {"frame_id": pose.frame_id}, robot.file.frames.tool, pose_message(pose)
+    return {
+        "position_constraints": [
+            {
+                "header": header,
+                "link_name": link,
+                "constraint_region": {
+                    "primitives": [{"type": SPHERE, "dimensions": [POSITION_TOLERANCE_M]}],
+                    "primitive_poses": [{"position": message["position"], "orientation": {"w": 1.0}}],
+                },
+                "weight": 1.0,
+            }
+        ],
+        "orientation_constraints": [
+            {
+                "header": header,
+                "link_name": link,
+                "orientation": message["orientation"],
+                "absolute_x_axis_tolerance": ORIENTATION_TOLERANCE_RAD,
+                "absolute_y_axis_tolerance": ORIENTATION_TOLERANCE_RAD,
+                "absolute_z_axis_tolerance": ORIENTATION_TOLERANCE_RAD,
+                "weight": 1.0,
+            }
+        ],
+    }
+
+
+def move_goal(robot: Robot, group: str, constraints: Message, planner_id: str, timeout_s: float) -> Message:
+    """Goal of moveit_msgs/action/MoveGroup: plan and execute."""
+    scale = robot.file.arm.speed_scale
+    return {
+        "request": {
+            "group_name": group,
+            "start_state": HERE,
+            "goal_constraints": [constraints],
+            "planner_id": planner_id,
+            "num_planning_attempts": PLANNING_ATTEMPTS,
+            "allowed_planning_time": timeout_s,
+            "max_velocity_scaling_factor": scale,
+            "max_acceleration_scaling_factor": scale,
+        },
+        "planning_options": {"plan_only": False, "planning_scene_diff": {"is_diff": True, "robot_state": HERE}},
+    }
+
+
+def ik_request(robot: Robot, group: str, pose: Pose3D, *, avoid_collisions: bool) -> Message:
+    """Request of moveit_msgs/srv/GetPositionIK, seeded with the current state."""
+    return {
+        "ik_request": {
+            "group_name": group,
+            "robot_state": HERE,
+            "avoid_collisions": avoid_collisions,
+            "ik_link_name": robot.file.frames.tool,
+            "pose_stamped": {"header": {"frame_id": pose.frame_id}, "pose": pose_message(pose)},
+            "timeout": duration(0.5),
+        }
+    }
+
+
+def cartesian_request(robot: Robot, group: str, pose: Pose3D, max_step_m: float) -> Message:
+    """Request of moveit_msgs/srv/GetCartesianPath: straight from here to one pose."""
+    scale = robot.file.arm.speed_scale
+    return {
+        "header": {"frame_id": pose.frame_id},
+        "start_state": HERE,
+        "group_name": group,
+        "link_name": robot.file.frames.tool,
+        "waypoints": [pose_message(pose)],
+        "max_step": max_step_m,
+        "avoid_collisions": True,
+        "max_velocity_scaling_factor": scale,
+        "max_acceleration_scaling_factor": scale,
+    }

@@ -1,0 +1,38 @@
+"""clear_planning_scene."""
+
+from quartet_contracts.tools.moveit import SceneResult
+from quartet_robot_link import Message
+from quartet_tool_server import ToolFailure, ToolServer
+
+WORLD_OBJECT_NAMES = 8
+"""moveit_msgs/msg/PlanningSceneComponents."""
+REMOVE = 1
+"""moveit_msgs/msg/CollisionObject."""
+
+
+def register(server: ToolServer) -> None:
+    robot, services = server.robot, server.robot.file.services
+
+    @server.tool
+    async def clear_planning_scene() -> SceneResult:
+        """Make the arm's planner forget obstacles that were seen or added; furniture that is seen comes back.
+
+        Do this before descending onto an object that must be touched, and once after PLANNING_FAILED or
+        START_IN_COLLISION. What is in the gripper stays known. Failures: ROS_ERROR (MoveIt is not running), TIMEOUT,
+        BRIDGE_UNAVAILABLE.
+        """
+        await robot.link.call_service(services.clear_octomap)
+        response = await robot.link.call_service(
+            services.get_planning_scene, {"components": {"components": WORLD_OBJECT_NAMES}}
+        )
+        objects: list[Message] = response.get("scene", {}).get("world", {}).get("collision_objects", [])
+        names = sorted(str(item["id"]) for item in objects)
+        if names:
+            removal = [{"id": name, "operation": REMOVE} for name in names]
+            scene = {"is_diff": True, "robot_state": {"is_diff": True}, "world": {"collision_objects": removal}}
+            answer = await robot.link.call_service(services.apply_planning_scene, {"scene": scene})
+            if not answer.get("success"):
+                raise ToolFailure(
+                    f"MoveIt refused to remove {', '.join(names)}", code="ROS_ERROR", octomap_cleared=True
+                )
+        return SceneResult(removed_objects=names, octomap_cleared=True)

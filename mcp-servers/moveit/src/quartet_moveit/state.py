@@ -1,0 +1,64 @@
+"""get_current_pose, stop_execution."""
+
+import asyncio
+import time
+
+from quartet_contracts.tools.moveit import CurrentPoseResult
+from quartet_contracts.tools.nav2 import CancelResult
+from quartet_moveit.arm import tool_pose
+from quartet_robot_link import SENSOR, CallTimeout, Robot
+from quartet_site import RobotFile
+from quartet_tool_server import ToolServer
+
+STANDSTILL_RAD_S = 0.01
+STANDSTILL_WAIT_S = 3.0
+
+
+def actions(file: RobotFile) -> tuple[str, ...]:
+    """Action servers that move the arm; the gripper's is not among them: a stop never lets go."""
+    return (file.actions.move_group, file.actions.execute_trajectory)
+
+
+def register(server: ToolServer) -> None:
+    robot = server.robot
+
+    @server.tool
+    async def get_current_pose() -> CurrentPoseResult:
+        """Where the tool flange is now (base frame; position m, orientation x,y,z,w) and all joint positions (rad).
+
+        Failures: TRANSFORM_UNAVAILABLE or TIMEOUT (the arm's driver is silent), BRIDGE_UNAVAILABLE.
+        """
+        pose, joints = await asyncio.gather(tool_pose(robot), robot.joint_positions())
+        return CurrentPoseResult(pose=pose, joint_positions=joints)
+
+    @server.tool
+    async def stop_execution() -> CancelResult:
+        """Bring the arm to a standstill: cancel every arm motion, also one that another client started.
+
+        Works at any time and returns when the arm stands still; the gripper keeps its grip. canceled lists what was
+        running (empty: nothing was). Failures: BRIDGE_UNAVAILABLE (use the stop button).
+        """
+        canceled = await server.motions.cancel("stop_execution was called", channels=("arm",))
+        canceled += await server.motions.cancel_on_robot(actions(robot.file))
+        return CancelResult(canceled=sorted(set(canceled)), standstill=await arm_at_rest(robot))
+
+
+async def arm_at_rest(robot: Robot) -> bool | None:
+    """True once /joint_states shows that no arm joint moves, None where it is missing. Raises BridgeUnavailable."""
+    deadline = time.monotonic() + STANDSTILL_WAIT_S
+    topic, arm = robot.file.topics.joint_states, set(robot.file.arm.joints)
+    async with robot.link.subscribe(topic, "sensor_msgs/msg/JointState", qos=SENSOR, keep=1) as subscription:
+        while True:
+            try:
+                message = await subscription.next(STANDSTILL_WAIT_S)
+            except CallTimeout:
+                return None
+            moving = [
+                name
+                for name, speed in zip(message["name"], message.get("velocity") or [], strict=False)
+                if name in arm and abs(speed) > STANDSTILL_RAD_S
+            ]
+            if not moving:
+                return True
+            if time.monotonic() > deadline:
+                return False

@@ -1,0 +1,82 @@
+"""navigate_to_pose, get_robot_pose."""
+
+import math
+
+from quartet_contracts.tools import Pose2D
+from quartet_contracts.tools.nav2 import MotionResult, RobotPoseResult
+from quartet_nav2.motion import drive, verdict, where
+from quartet_robot_link import Message
+from quartet_site import Area, SiteFile
+from quartet_tool_server import Finite, ToolServer
+
+
+def register(server: ToolServer) -> None:
+    robot, names = server.robot, server.robot.file
+
+    @server.tool
+    async def navigate_to_pose(x: Finite, y: Finite, yaw: Finite = 0.0) -> MotionResult:
+        """Drive the base to a pose on the map, around obstacles. Tuck the arm first.
+
+        x, y in metres and yaw in radians (0 looks along +x, positive to the left), in the map frame. Returns when the
+        robot has arrived or given up; progress is reported meanwhile. The result holds the pose reached.
+        Failures: NAVIGATION_FAILED (nav2_error says why; e.g. PLANNER_GOAL_OCCUPIED: choose a pose further from
+        furniture; CONTROLLER_FAILED_TO_MAKE_PROGRESS or PLANNER_NO_VALID_PATH: clear_costmaps, then once more),
+        NAVIGATION_CANCELED, NAV2_NOT_ACTIVE (wait), TRANSFORM_UNAVAILABLE (not localised), BUSY (another motion runs),
+        TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_robot_pose before trying again), STOPPED (report it).
+        """
+
+        def report(feedback: Message) -> tuple[float, float | None, str]:
+            left = float(feedback.get("distance_remaining") or 0.0)
+            pose = feedback["current_pose"]["pose"]["position"]
+            total = math.hypot(pose["x"] - start[0], pose["y"] - start[1]) + left
+            return max(0.0, total - left), total, f"{left:.2f} m to go"
+
+        goal: Message = {
+            "pose": {
+                "header": {"frame_id": names.frames.map},
+                "pose": {
+                    "position": {"x": x, "y": y, "z": 0.0},
+                    "orientation": {"x": 0.0, "y": 0.0, "z": math.sin(yaw / 2), "w": math.cos(yaw / 2)},
+                },
+            },
+        }
+        async with server.motions.claim("base", "navigate_to_pose") as claim:
+            here = await where(robot)
+            start = (x, y) if here is None else (here.x, here.y)
+            outcome = await drive(
+                claim,
+                names.actions.navigate_to_pose,
+                "NavigateToPose",
+                goal,
+                limit_s=names.base.navigation_timeout_s,
+                progress=report,
+            )
+            pose = await where(robot)
+        left = None if pose is None else math.hypot(x - pose.x, y - pose.y)
+        return MotionResult(pose=pose, distance_remaining_m=left, **verdict(outcome))
+
+    @server.tool
+    async def get_robot_pose() -> RobotPoseResult:
+        """Where the base stands now: x, y [m], yaw [rad] in the map frame, and the area of the home it is in.
+
+        area is null between areas. Failures: TRANSFORM_UNAVAILABLE (the message names the missing frame; the robot is
+        not localised: wait and try again), BRIDGE_UNAVAILABLE.
+        """
+        found = await robot.base_pose()
+        pose = Pose2D(x=found.x, y=found.y, yaw=found.yaw, frame_id=found.frame)
+        area = area_at(server.site, pose.x, pose.y)
+        return RobotPoseResult(pose=pose, area=None if area is None else area.name)
+
+
+def area_at(site: SiteFile, x: float, y: float) -> Area | None:
+    """The area whose outline holds the point (map frame, m); the first one where outlines overlap."""
+    return next((area for area in site.areas if inside(area.outline, x, y)), None)
+
+
+def inside(outline: list[tuple[float, float]], x: float, y: float) -> bool:
+    """Whether a polygon holds a point, by counting the edges that a ray along +x crosses."""
+    crossings = 0
+    for (x1, y1), (x2, y2) in zip(outline, [*outline[1:], outline[0]], strict=True):
+        if (y1 > y) != (y2 > y) and x < x1 + (y - y1) * (x2 - x1) / (y2 - y1):
+            crossings += 1
+    return crossings % 2 == 1
