@@ -16,7 +16,7 @@ from quartet_cli.stack._environment import public_environment
 from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._ports import require_free
 from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
-from quartet_cli.stack._specs import Addresses, choose_addresses, models, specs
+from quartet_cli.stack._specs import Addresses, choose_addresses, models, site_folder, specs
 from quartet_cli.stack.errors import ProcessDied, StackError, StartTimeout
 from quartet_cli.stack.options import StackOptions
 
@@ -72,6 +72,11 @@ class Stack:
     @property
     def robot(self) -> str:
         return self._at.robot
+
+    @property
+    def site_dir(self) -> Path:
+        """The folder with robot.yaml and site.yaml."""
+        return site_folder(self.options)
 
     @property
     def log_dir(self) -> Path:

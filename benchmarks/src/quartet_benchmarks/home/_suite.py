@@ -1,0 +1,214 @@
+"""Runs the episodes, scores them, sums up."""
+
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from quartet_benchmarks._result import BenchParameters, BenchResult, Rate, percentile
+from quartet_benchmarks.home._goals import Truth, disturbed
+from quartet_benchmarks.home._templates import TEMPLATES, Draw, Episode, NotHere, Template
+from quartet_benchmarks.home._world import World
+from quartet_cli.api import Api
+from quartet_cli.errors import CliError
+from quartet_cli.runs import run_metrics
+from quartet_cli.stack import Stack, StackOptions
+from quartet_contracts import JournalEvent, State, TaskSubmission
+from quartet_contracts.journal import SkillFinished
+from quartet_site import SiteFile, load_site
+
+EPISODES = 40
+SHORT_BUDGET_S = 36.0
+"""A short run starts no further episode after this; start and end of the stack take the rest of its 50 s."""
+TASK_TIMEOUT_S = 300.0
+SEED_ATTEMPTS = 25
+
+
+@dataclass
+class Outcome:
+    """One episode, run and scored."""
+
+    episode: Episode
+    seed: int
+    state: State
+    goals_met: int
+    codes: list[str]
+    """Every error code that a skill ended with, in order."""
+    final_codes: set[str]
+    harm: list[str]
+    metrics: dict[str, Any]
+    sim_s: float
+    summary: str = ""
+    memory_mb: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def in_the_world(self) -> bool:
+        return self.goals_met == len(self.episode.goals)
+
+    @property
+    def false_success(self) -> bool:
+        return self.state == State.SUCCEEDED and not self.in_the_world
+
+    @property
+    def success(self) -> bool:
+        """Done, and the agents know it."""
+        return self.state == State.SUCCEEDED and self.in_the_world
+
+    @property
+    def right_end(self) -> bool:
+        """An infeasible task that ended in a right code, without harm."""
+        return self.state == State.FAILED and bool(self.final_codes & self.episode.right_codes) and not self.harm
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """The suite. Raises StackError when the processes cannot be started."""
+    wanted = parameters.episodes or EPISODES
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
+        stack = Stack(StackOptions(state_dir=Path(folder), world="home", use_dotenv=True))
+        with stack:
+            outcomes = _episodes(stack, parameters, wanted)
+            models = ", ".join(stack.models.values()) or "scripted"
+    return _summary(outcomes, {"episodes": len(outcomes), "seed": parameters.seed, "model": models})
+
+
+def _episodes(stack: Stack, parameters: BenchParameters, wanted: int) -> list[Outcome]:
+    site = load_site(stack.site_dir / "site.yaml")
+    world = World(stack.scoring_url)
+    outcomes: list[Outcome] = []
+    begun = time.monotonic()
+    try:
+        for index in range(wanted):
+            if parameters.short and outcomes and time.monotonic() - begun > SHORT_BUDGET_S:
+                break
+            template = TEMPLATES[index % len(TEMPLATES)]
+            seed, episode, truth = set_up(template, parameters.seed * 10_000 + index, site, world)
+            outcome = _play(stack, world, episode, seed, truth)
+            outcomes.append(outcome)
+            parameters.say(_line(index, outcome))
+    finally:
+        world.close()
+    return outcomes
+
+
+def set_up(template: Template, seed: int, site: SiteFile, world: World) -> tuple[int, Episode, Truth]:
+    """A placement that fits the template: the first of a row of seeds. The same seed gives the same episode."""
+    for attempt in range(SEED_ATTEMPTS):
+        tried = seed + attempt * 1_000_003
+        rng = Random(tried)
+        truth = world.reset(tried, template.scenario(rng, site))
+        try:
+            return tried, template.make(Draw(rng, site, truth)), truth
+        except NotHere:
+            continue
+    raise LookupError(f"no placement fits '{template.name}' in {SEED_ATTEMPTS} seeds from {seed}")
+
+
+def _play(stack: Stack, world: World, episode: Episode, seed: int, before: Truth) -> Outcome:
+    with Api(stack.url) as api:
+        status = api.submit(TaskSubmission(sentence=episode.sentence, timeout_s=TASK_TIMEOUT_S))
+        events: list[JournalEvent] = []
+        try:
+            events.extend(api.events(status.task.task_id))
+        except CliError:
+            dead = stack.died()
+            if dead:
+                raise dead[0] from None
+            raise
+        status = api.task(status.task.task_id)
+    after = world.truth()
+    codes = [e.event.error_code for e in events if isinstance(e.event, SkillFinished) and not e.event.success]
+    report = status.report
+    reported = {one.error_code for one in report.objects if not one.completed} if report else set()
+    return Outcome(
+        episode=episode,
+        seed=seed,
+        state=status.state,
+        goals_met=sum(goal.met(after) for goal in episode.goals),
+        codes=codes,
+        final_codes=reported or set(codes[-1:]),
+        harm=disturbed(before, after, {*(goal.object for goal in episode.goals), *episode.also_moved}),
+        metrics=run_metrics(status, events),
+        sim_s=after["time"] - before["time"],
+        summary=report.summary if report else "",
+        memory_mb=stack.memory_mb(),
+    )
+
+
+def _line(index: int, outcome: Outcome) -> str:
+    if outcome.false_success:
+        verdict = "FALSE SUCCESS"
+    elif outcome.episode.feasible:
+        verdict = "ok" if outcome.success else "failed"
+    else:
+        verdict = "ok" if outcome.right_end else "wrong end"
+    codes = f" [{', '.join(outcome.codes)}]" if outcome.codes else ""
+    harm = f" disturbed: {', '.join(outcome.harm)}" if outcome.harm else ""
+    why = f" ({outcome.summary})" if verdict != "ok" else ""
+    return (
+        f"{index + 1:3d} {verdict:13s} {outcome.metrics['wall_s']:5.1f} s  seed {outcome.seed}  "
+        f"{outcome.episode.template}: {outcome.episode.sentence}{codes}{harm}{why}"
+    )
+
+
+def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult:
+    feasible = [o for o in outcomes if o.episode.feasible]
+    infeasible = [o for o in outcomes if not o.episode.feasible]
+    wall = sum(o.metrics["wall_s"] for o in outcomes)
+    metrics: dict[str, float | Rate] = {
+        "feasible_success_rate": Rate(sum(o.success for o in feasible), len(feasible)),
+        "false_successes": sum(o.false_success for o in outcomes),
+        "infeasible_right_code_rate": Rate(sum(o.right_end for o in infeasible), len(infeasible)),
+        "episodes_with_harm": sum(bool(o.harm) for o in outcomes),
+        "job_wall_s_p50": percentile([o.metrics["wall_s"] for o in outcomes], 0.5),
+        "job_wall_s_max": max(o.metrics["wall_s"] for o in outcomes),
+        "job_sim_s_p50": percentile([o.sim_s for o in outcomes], 0.5),
+        "sim_realtime_factor": sum(o.sim_s for o in outcomes) / wall if wall else 0.0,
+        "rss_total_mb": max(sum(o.memory_mb.values()) for o in outcomes),
+        "tool_calls_mean": _mean([o.metrics["tool_calls"] for o in outcomes]),
+        "tokens_mean": _mean([o.metrics["prompt_tokens"] + o.metrics["completion_tokens"] for o in outcomes]),
+    }
+    failures = Counter(code for o in outcomes for code in o.codes)
+    metrics.update({f"code_{code}": count for code, count in sorted(failures.items())})
+    return BenchResult(
+        "home",
+        parameters,
+        metrics,
+        _by_template(outcomes),
+        notes=[
+            "Success: the task SUCCEEDED and every object lies where it should by ground truth. "
+            "Right code of an infeasible task: it FAILED with a code that fits and nothing else was moved.",
+            "rss_total_mb: sum of the proportional set sizes of all processes, largest after any episode. "
+            "sim_realtime_factor: simulated over wall time of whole jobs, thinking and rendering included. "
+            "code_*: how often a skill ended with that code, recovered or not.",
+        ],
+    )
+
+
+def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for template in TEMPLATES:
+        ran = [o for o in outcomes if o.episode.template == template.name]
+        if not ran:
+            continue
+        good = sum(o.success if o.episode.feasible else o.right_end for o in ran)
+        low, high = Rate(good, len(ran)).interval
+        rows.append(
+            {
+                "template": template.name,
+                "right": good,
+                "n": len(ran),
+                "interval": f"{low:.2f} to {high:.2f}",
+                "wall_s_p50": percentile([o.metrics["wall_s"] for o in ran], 0.5),
+                "sim_s_p50": percentile([o.sim_s for o in ran], 0.5),
+                "tool_calls": _mean([o.metrics["tool_calls"] for o in ran]),
+                "codes": ", ".join(f"{c} {n}" for c, n in Counter(c for o in ran for c in o.codes).items()),
+            }
+        )
+    return rows
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
