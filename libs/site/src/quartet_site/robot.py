@@ -128,7 +128,7 @@ class Arm(Section):
 
 
 class Gripper(Section):
-    joint: str = "finger_joint"
+    joint: str = "robotiq_140_finger_joint"
     """Its joint in /joint_states; the position runs from open_position to closed_position."""
     open_position: Finite = 0.0
     closed_position: Finite = 0.7

@@ -24,8 +24,8 @@ class MoveitCode(StrEnum):
 class ArmResult(ToolResult):
     """plan_and_execute, plan_cartesian_path."""
 
-    moveit_error_code: int = 1
-    """Numeric moveit_msgs/MoveItErrorCodes value; 1 is success."""
+    moveit_error_code: int = 0
+    """Numeric moveit_msgs/MoveItErrorCodes value; 1 is success, 0 means that MoveIt did not come to an answer."""
     moveit_error: str = ""
     planned: bool = False
     executed: bool = False
