@@ -103,7 +103,9 @@ def _loads_cbor(frame: bytes) -> Any:
     return cbor2.loads(frame, tag_hook=_typed_array)
 
 
-def _typed_array(_decoder: Any, tag: Any) -> Any:
+def _typed_array(first: Any, second: Any) -> Any:
+    # cbor2 6 calls its hook with (tag, immutable), cbor2 5 with (decoder, tag).
+    tag = first if hasattr(first, "tag") else second
     kind = _TYPED_ARRAYS.get(tag.tag)
     if kind is None or not isinstance(tag.value, bytes):
         return tag.value

@@ -1,6 +1,7 @@
 """The robot guard as a server sees it: its latched state topic."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 from quartet_robot_link.link import LATCHED, Message, RobotLink
@@ -32,10 +33,8 @@ class GuardState:
         """Whether the guard is stopped, after a short wait for news that travels with the end of a goal."""
         if not self._latched:
             self._changed.clear()
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), FRESH_WAIT_S)
-            except TimeoutError:
-                pass
         return self._latched
 
     def close(self) -> None:
