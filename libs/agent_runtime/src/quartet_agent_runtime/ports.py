@@ -63,8 +63,8 @@ class SkillSource(Protocol):
         """Durable when it returns; called before the first effect on the robot."""
         ...
 
-    async def finish(self, delivery: Any, result: SkillResult) -> None:
-        """Store the result, answer the asker and acknowledge, in one step."""
+    async def finish(self, delivery: Any, result: SkillResult) -> object:
+        """Store the result, answer the asker and acknowledge, in one step; what it returns is not used."""
         ...
 
     async def canceled(self, request_id: str) -> None:

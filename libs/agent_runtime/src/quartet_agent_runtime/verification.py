@@ -1,6 +1,5 @@
 """What an agent's own code works with after the model's report: typed tool calls, journaled as the model's are."""
 
-import asyncio
 import itertools
 import time
 from dataclasses import dataclass, field
@@ -14,7 +13,9 @@ from quartet_agent_runtime.recorder import Recorder
 from quartet_agent_runtime.toolbox import Toolbox
 from quartet_agent_runtime.tools import ToolOutcome
 from quartet_contracts import SkillRequest
-from quartet_contracts.tools import ToolResult
+from quartet_contracts.tools import Pose2D, ToolResult
+from quartet_contracts.tools.nav2 import RobotPoseResult
+from quartet_contracts.tools.perception import Detection, DetectResult
 from quartet_site import RobotFile, SiteFile
 
 R = TypeVar("R", bound=ToolResult)
@@ -82,6 +83,14 @@ class Verification:
         await self.recorder.returned(call, outcome, duration)
         return outcome
 
-    async def together(self, *calls: Any) -> list[Any]:
-        """Calls that do not move anything, at the same time."""
-        return list(await asyncio.gather(*calls))
+    async def detect(self, name: str, camera: str = "both") -> list[Detection]:
+        """Everything that is called `name` in view of `camera` (front, arm or both), best first."""
+        found = await self.call(DetectResult, "perception__detect_objects", names=[name], camera=camera)
+        return found.detections if found.ok else []
+
+    async def pose(self) -> Pose2D:
+        """Where the base stands (map frame). Raises CannotVerify when the robot is not localised."""
+        found = await self.call(RobotPoseResult, "nav2__get_robot_pose")
+        if found.pose is None:
+            raise CannotVerify(f"nav2__get_robot_pose: {found.error_code}: {found.message}", uncertain=False)
+        return found.pose

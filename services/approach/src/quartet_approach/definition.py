@@ -20,4 +20,4 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
 
 def definition() -> AgentDefinition:
     """The approach agent, ready to be served."""
-    return AgentDefinition(skill=Skill.APPROACH, prompt=load_prompt(__package__), facts=facts, verify=verify)
+    return AgentDefinition(skill=Skill.APPROACH, prompt=load_prompt("quartet_approach"), facts=facts, verify=verify)

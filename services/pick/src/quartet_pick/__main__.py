@@ -3,8 +3,8 @@
 import sys
 
 from quartet_agent_runtime import AgentSettings, run_process, serve_agent
-from quartet_pick.definition import definition
 from quartet_bus import Bus, BusError
+from quartet_pick.definition import definition
 
 
 async def serve(settings: AgentSettings) -> None:

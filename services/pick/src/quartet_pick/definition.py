@@ -29,4 +29,4 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
 
 def definition() -> AgentDefinition:
     """The pick agent, ready to be served."""
-    return AgentDefinition(skill=Skill.PICK, prompt=load_prompt(__package__), facts=facts, verify=verify)
+    return AgentDefinition(skill=Skill.PICK, prompt=load_prompt("quartet_pick"), facts=facts, verify=verify)

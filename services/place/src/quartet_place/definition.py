@@ -31,4 +31,4 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
 
 def definition() -> AgentDefinition:
     """The place agent, ready to be served."""
-    return AgentDefinition(skill=Skill.PLACE, prompt=load_prompt(__package__), facts=facts, verify=verify)
+    return AgentDefinition(skill=Skill.PLACE, prompt=load_prompt("quartet_place"), facts=facts, verify=verify)

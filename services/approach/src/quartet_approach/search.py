@@ -1,0 +1,58 @@
+"""The spin-search: turn on the spot, then look from where the site file says that things can be seen."""
+
+import math
+
+from quartet_agent_runtime import Verification
+from quartet_approach.geometry import wrap
+from quartet_approach.target import Sight, Target, look
+from quartet_contracts.tools import Pose2D
+from quartet_contracts.tools.nav2 import MotionResult
+
+MAX_VIEWPOINTS = 4
+SAME_VIEW_M = 0.5
+
+
+async def find(check: Verification, target: Target) -> Sight | None:
+    """The target from wherever it can be seen in its area; None when it is nowhere."""
+    if sight := await look(check, target):
+        return sight
+    if sight := await _spin(check, target):
+        return sight
+    return await _visit(check, target)
+
+
+async def _spin(check: Verification, target: Target) -> Sight | None:
+    """Turn step by step, at most once around, and look after each step."""
+    rules = check.robot.approach
+    around = math.ceil(360 / rules.spin_step_deg) - 1
+    for _ in range(min(rules.spin_steps, around)):
+        turn = await check.call(MotionResult, "nav2__spin_robot", angle=math.radians(rules.spin_step_deg))
+        if sight := await look(check, target):
+            return sight
+        if not turn.ok:
+            return None
+    return None
+
+
+async def _visit(check: Verification, target: Target) -> Sight | None:
+    """Look from the places of the area, the target's own place first, then the nearest ones."""
+    site, here = check.site, await check.pose()
+    places = [place for place in [*site.surfaces, *site.containers] if place.area == target.area.name]
+    poses = [
+        Pose2D(x=place.approach.x, y=place.approach.y, yaw=place.approach.yaw)
+        for place in sorted(places, key=lambda place: place != target.place)
+        if place.approach is not None
+    ]
+    seen: list[Pose2D] = [Pose2D(x=target.area.entry.x, y=target.area.entry.y, yaw=target.area.entry.yaw)]
+    for pose in poses if target.place else sorted(poses, key=lambda p: math.dist((p.x, p.y), (here.x, here.y))):
+        if len(seen) > MAX_VIEWPOINTS or any(_alike(pose, other) for other in seen):
+            continue
+        seen.append(pose)
+        drive = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
+        if drive.ok and (sight := await look(check, target)):
+            return sight
+    return None
+
+
+def _alike(one: Pose2D, other: Pose2D) -> bool:
+    return math.dist((one.x, one.y), (other.x, other.y)) < SAME_VIEW_M and abs(wrap(one.yaw - other.yaw)) < math.pi / 4

@@ -1,0 +1,121 @@
+"""Brings the robot to the standoff: straight in where that works, around the furniture where it does not."""
+
+import math
+from dataclasses import dataclass
+
+from quartet_agent_runtime import Verification
+from quartet_approach.geometry import facing
+from quartet_approach.target import Sight, Target, look, remembered
+from quartet_contracts.tools import Pose2D
+from quartet_contracts.tools.nav2 import ApproachTargetResult, MotionResult
+
+ROUNDS = 4
+STRAIGHT_WITHIN_M = 1.2
+"""A target at most this far beyond the standoff is driven to in a straight line; one further away is navigated to."""
+FRONT_M = 0.20
+"""Free floor to leave before a surface when navigating to it; the drive-in does the rest."""
+AROUND_DEG = (0, 35, -35, 70, -70, 110, -110, 145, -145, 180)
+"""Sides from which a target is tried, relative to where it was seen from."""
+TOO_NEAR_M = 0.25
+FACING_RAD = math.radians(20)
+BACK_OFF_M = 0.25
+FAR_ENOUGH_M = 0.15
+"""A target still counts as reached this far beyond standoff and tolerance, when nothing brings the robot nearer."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the drive-in ended: `sight` is the last look, None when the target was lost."""
+
+    reached: bool
+    sight: Sight | None
+    note: str
+
+
+async def stand_before(check: Verification, target: Target, sight: Sight) -> Standing:
+    """Drive in, look again, correct. Ends at most ROUNDS corrections later."""
+    limit = target.standoff + check.robot.approach.tolerance_m
+    note = ""
+    for _ in range(ROUNDS):
+        if sight.distance <= limit and await _settled(check, target, sight):
+            break
+        if sight.distance <= target.standoff + STRAIGHT_WITHIN_M:
+            x, y = sight.aim_base
+            drive = await check.call(
+                ApproachTargetResult,
+                "nav2__approach_target",
+                target_x_base=x,
+                target_y_base=y,
+                standoff_m=target.standoff,
+                speed=check.robot.approach.speed_m_s,
+            )
+            note = "" if drive.ok else f"drive-in: {drive.error_code} {drive.nav2_error}: {drive.message}"
+            if drive.ok or (drive.distance_after_m or math.inf) <= limit:
+                again = await _look_again(check, target, sight)
+                if again is None:
+                    return Standing(False, None, "the target was lost from view after the drive-in")
+                sight = again
+                continue
+        moved = await _from_another_side(check, target, sight)
+        if moved is None:
+            note = note or "no free pose in front of the target could be reached"
+            break
+        sight = moved
+    last = await _look_again(check, target, sight)
+    if last is None:
+        return Standing(False, None, "the last look does not show the target")
+    reached = last.distance <= limit + FAR_ENOUGH_M
+    return Standing(reached, last, note or f"{last.distance:.2f} m before the target, standoff {target.standoff:.2f} m")
+
+
+async def _settled(check: Verification, target: Target, sight: Sight) -> bool:
+    """Face the target and keep a distance at which the arm can work; True when nothing had to be done."""
+    if abs(sight.bearing) > FACING_RAD:
+        await check.call(MotionResult, "nav2__spin_robot", angle=sight.bearing)
+    missing = target.standoff - sight.distance
+    if missing > TOO_NEAR_M:
+        await check.call(MotionResult, "nav2__backup_robot", distance=missing)
+    return True
+
+
+async def _look_again(check: Verification, target: Target, sight: Sight) -> Sight | None:
+    """The target after a motion; turns to where it must be when it is not in view."""
+    if again := await look(check, target, expected=sight.centre):
+        return again
+    expected = remembered(sight, await check.pose())
+    if abs(expected.bearing) <= math.radians(check.robot.approach.turn_threshold_deg):
+        return None
+    await check.call(MotionResult, "nav2__spin_robot", angle=expected.bearing)
+    return await look(check, target, expected=sight.centre)
+
+
+async def _from_another_side(check: Verification, target: Target, sight: Sight) -> Sight | None:
+    """Navigate to a free pose near the target, trying its sides in turn, until the target is seen from there."""
+    here = await check.pose()
+    for pose in _candidates(check, target, sight, here):
+        drive = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
+        if not drive.ok:
+            continue
+        again = await _look_again(check, target, sight)
+        if again is not None:
+            return again
+    return None
+
+
+def _candidates(check: Verification, target: Target, sight: Sight, here: Pose2D) -> list[Pose2D]:
+    """Poses that face the target from its sides, in its area; the site's own pose before a place comes first."""
+    poses: list[Pose2D] = []
+    given = target.place.approach if target.place else None
+    if given is not None and math.dist((given.x, given.y), (here.x, here.y)) > check.robot.base.footprint_radius_m:
+        poses.append(Pose2D(x=given.x, y=given.y, yaw=given.yaw))
+    # Around the middle of a surface, as far from its edge as the base needs.
+    inside = math.dist(sight.centre, sight.aim)
+    distance = target.standoff
+    if target.kind == "surface":
+        distance = max(distance, check.robot.base.footprint_radius_m + FRONT_M)
+    seen_from = math.atan2(here.y - sight.centre[1], here.x - sight.centre[0])
+    for degrees in AROUND_DEG:
+        pose = facing(sight.centre, seen_from + math.radians(degrees), inside + distance)
+        if target.holds((pose.x, pose.y)) and math.dist((pose.x, pose.y), (here.x, here.y)) > BACK_OFF_M:
+            poses.append(pose)
+    return poses

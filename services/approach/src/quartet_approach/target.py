@@ -1,0 +1,102 @@
+"""What the robot is to stand before, and where it was last seen."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from quartet_agent_runtime import Verification
+from quartet_approach.geometry import Point, distance_to, to_base, to_map
+from quartet_contracts import ApproachArguments, NextAction
+from quartet_contracts.tools import Pose2D
+from quartet_contracts.tools.perception import Detection
+from quartet_site import Area, Container, SiteFile, Surface, normalise
+
+FLOOR_NAMES = frozenset({"floor", "ground", "floor area", "here"})
+AREA_MARGIN_M = 0.4
+"""Poses and positions are measured, and a counter may reach into the line of the wall."""
+SAME_THING_M = 0.6
+"""A detection this near to where the target was seen before is taken to be the target."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The thing named in the request, the area it is wanted in, and how far from it the robot has to stand."""
+
+    name: str
+    area: Area
+    kind: Literal["object", "surface", "container", "floor"]
+    standoff: float
+    place: Surface | Container | None
+
+    @classmethod
+    def of(cls, check: Verification, arguments: ApproachArguments, area: Area) -> "Target":
+        name = normalise(arguments.object_name)
+        place = place_named(check.site, name, area)
+        standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action.value)
+        if arguments.next_action is NextAction.FLOOR_PLACE or name in FLOOR_NAMES or name in {area.name, *area.aliases}:
+            return cls(name, area, "floor", standoff, None)
+        if place is None:
+            return cls(arguments.object_name, area, "object", standoff, None)
+        kind = "surface" if isinstance(place, Surface) else "container"
+        return cls(arguments.object_name, area, kind, standoff, place)
+
+    def holds(self, point: Point) -> bool:
+        """Whether a point of the map lies in the wanted area."""
+        return distance_to(list(self.area.outline), point) <= AREA_MARGIN_M
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The target as it was last seen.
+
+    centre, aim: its middle, and the point that the standoff is measured to (the near edge of a surface), map frame.
+    distance, bearing: of `aim` from the base.
+    """
+
+    centre: Point
+    aim: Point
+    aim_base: Point
+    label: str
+
+    @property
+    def distance(self) -> float:
+        return math.hypot(*self.aim_base)
+
+    @property
+    def bearing(self) -> float:
+        return math.atan2(self.aim_base[1], self.aim_base[0])
+
+
+def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | None:
+    """The surface or container that `name` means; one in `area` before one elsewhere."""
+    places = [place for place in [*site.surfaces, *site.containers] if name in {place.name, *place.aliases}]
+    return min(places, key=lambda place: (place.area != area.name, place.name != name), default=None)
+
+
+async def look(check: Verification, target: Target, expected: Point | None = None) -> Sight | None:
+    """The target as front or arm camera show it now, if it is in its area; the one nearest to `expected`."""
+    pose = await check.pose()
+    sights = [
+        sight
+        for detection in await check.detect(target.name)
+        if (sight := _sight(target, pose, detection)) is not None and target.holds(sight.centre)
+    ]
+    if expected is not None:
+        nearest = min(sights, key=lambda sight: math.dist(sight.centre, expected), default=None)
+        if nearest is not None and math.dist(nearest.centre, expected) <= SAME_THING_M:
+            return nearest
+    return sights[0] if sights else None
+
+
+def remembered(sight: Sight, pose: Pose2D) -> Sight:
+    """The same target from where the robot stands now, without having been seen again."""
+    return Sight(sight.centre, sight.aim, to_base(pose, sight.aim), sight.label)
+
+
+def _sight(target: Target, pose: Pose2D, detection: Detection) -> Sight | None:
+    if detection.position_base is None or detection.in_gripper:
+        return None
+    middle = detection.position_base[:2]
+    near = detection.near_point_base
+    aim = near[:2] if target.kind == "surface" and near is not None else middle
+    return Sight(to_map(pose, middle), to_map(pose, aim), aim, detection.label)

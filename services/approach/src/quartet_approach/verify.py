@@ -1,0 +1,109 @@
+"""What the approach agent's own code does after the report: search, drive in, look once more."""
+
+import math
+
+from quartet_agent_runtime import Verification
+from quartet_approach.geometry import distance_to
+from quartet_approach.search import find
+from quartet_approach.standing import stand_before
+from quartet_approach.target import AREA_MARGIN_M, Target
+from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
+from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
+
+TUCKED_RAD = 0.15
+"""The arm counts as tucked when each joint is this near to its transit position."""
+
+
+async def verify(check: Verification, report: ApproachReport) -> ApproachReport:
+    """Settle a claimed success, or a target that was not in view; other reports stand as they are.
+
+    A claimed success whose target cannot be seen becomes NAV_VERIFY_OVERRIDE; a target that was not in view and is
+    found by the search is a success.
+    """
+    if not report.success and report.error_code is not ApproachCode.NAV_TARGET_NOT_VISIBLE:
+        return report
+    arguments = check.request.arguments
+    assert isinstance(arguments, ApproachArguments)
+    area = check.site.area(arguments.target_area)
+    if area is None:
+        known = ", ".join(a.name for a in check.site.areas)
+        return _failed(
+            ApproachCode.NAV_AREA_WRONG, f"'{arguments.target_area}' is no area of this site; areas: {known}"
+        )
+    pose = await check.pose()
+    away = distance_to(list(area.outline), (pose.x, pose.y))
+    if away > AREA_MARGIN_M:
+        return _failed(
+            ApproachCode.NAV_AREA_WRONG, f"the robot stands {away:.2f} m outside of {area.name}", area=CheckResult.FAIL
+        )
+    target = Target.of(check, arguments, area)
+    if target.place is not None and target.place.area != area.name:
+        return _failed(
+            ApproachCode.NAV_AREA_WRONG, f"{target.place.name} stands in {target.place.area}, not in {area.name}"
+        )
+    if fault := await _tuck(check):
+        return _failed(ApproachCode.NAV_PLAN_FAILED, fault, area=CheckResult.PASS)
+    if target.kind == "floor":
+        return _reached(f"in {area.name}; the floor needs no drive-in", CheckResult.SKIP)
+    return await _before(check, report, target)
+
+
+async def _before(check: Verification, report: ApproachReport, target: Target) -> ApproachReport:
+    missed = ApproachCode.NAV_VERIFY_OVERRIDE if report.success else ApproachCode.NAV_TARGET_NOT_VISIBLE
+    sight = await find(check, target)
+    if sight is None:
+        return _failed(
+            missed,
+            f"'{target.name}' was not seen in {target.area.name}, all around and from its places",
+            CheckResult.PASS,
+        )
+    standing = await stand_before(check, target, sight)
+    if standing.sight is None:
+        return _failed(missed, f"'{target.name}': {standing.note}", CheckResult.PASS)
+    if not standing.reached:
+        return _failed(
+            ApproachCode.NAV_DRIVE_FAILED,
+            f"'{target.name}' is {standing.sight.distance:.2f} m away, not {target.standoff:.2f} m: {standing.note}",
+            CheckResult.PASS,
+            CheckResult.PASS,
+        )
+    return _reached(f"'{target.name}': {standing.note}", CheckResult.PASS)
+
+
+async def _tuck(check: Verification) -> str | None:
+    """The base moves only with the arm in its transit state; says what is wrong when it cannot be brought there."""
+    arm = check.robot.arm
+    now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
+    wanted = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
+    if now.ok and all(_at(now.joint_positions.get(joint), value) for joint, value in wanted.items()):
+        return None
+    moved = await check.call(
+        ArmResult,
+        "moveit__plan_and_execute",
+        group=arm.group,
+        target_type="named_state",
+        target={"state_name": arm.transit_state},
+    )
+    return None if moved.ok else f"the arm is not in '{arm.transit_state}': {moved.error_code} {moved.message}"
+
+
+def _at(position: float | None, wanted: float) -> bool:
+    return position is not None and abs(math.remainder(position - wanted, math.tau)) <= TUCKED_RAD
+
+
+def _failed(
+    code: ApproachCode, reason: str, area: CheckResult = CheckResult.SKIP, target: CheckResult = CheckResult.FAIL
+) -> ApproachReport:
+    if area is not CheckResult.PASS:
+        target = CheckResult.SKIP
+    return ApproachReport(success=False, error_code=code, reason=reason, checks=_checks(area, target, reason))
+
+
+def _reached(note: str, target: CheckResult) -> ApproachReport:
+    return ApproachReport(
+        success=True, error_code=ApproachCode.NONE, reason=note, checks=_checks(CheckResult.PASS, target, note)
+    )
+
+
+def _checks(area: CheckResult, target: CheckResult, note: str) -> list[Check]:
+    return [Check(name="area", result=area), Check(name="target", result=target, note=note[:500])]

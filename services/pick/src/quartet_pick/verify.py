@@ -1,0 +1,112 @@
+"""What the pick agent's own code does after the report: is something held, is it the right thing, how tall is it."""
+
+import asyncio
+import time
+
+from quartet_agent_runtime import Verification
+from quartet_contracts import PickArguments, PickCode, PickReport
+from quartet_contracts.tools.moveit import GraspState, GripperResult
+from quartet_contracts.tools.perception import DetectResult
+from quartet_site import CatalogueObject, normalise
+
+POLL_S = 0.2
+HEIGHT_SLACK_M = 0.03
+"""The measured height may differ from the catalogue's by this much; an object may also lie on its side."""
+WIDTH_SLACK_M = 0.02
+MIN_HEIGHT_M = 0.005
+
+
+async def verify(check: Verification, report: PickReport) -> PickReport:
+    """Settle a claimed success: PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT when it is another thing."""
+    if not report.success:
+        return report
+    arguments = check.request.arguments
+    assert isinstance(arguments, PickArguments)
+    wanted = _named(check, arguments.object_name)
+    grasp = await _settled_grasp(check)
+    if not _holds(check, grasp):
+        return _failed(
+            report,
+            PickCode.PICK_ATTACH_TIMEOUT,
+            f"the gripper is {grasp.state} at a width of {_number(grasp.width_m)} m and {_number(grasp.effort_n)} N",
+        )
+    if other := await _other_thing(check, arguments.object_name, wanted, grasp):
+        return _failed(report, PickCode.PICK_WRONG_OBJECT, other)
+    return report.model_copy(update={"held_object_height_m": _height(report.held_object_height_m, wanted)})
+
+
+async def _settled_grasp(check: Verification) -> GripperResult:
+    """The grasp state once the gripper has stopped moving, or what it is when the settle time is over."""
+    end = time.monotonic() + check.robot.gripper.settle_timeout_s
+    while True:
+        grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+        if grasp.state in {GraspState.HOLDING, GraspState.EMPTY} or time.monotonic() >= end:
+            return grasp
+        await asyncio.sleep(POLL_S)
+
+
+def _holds(check: Verification, grasp: GripperResult) -> bool:
+    """By state, and by the width that it was read from."""
+    wide_enough = grasp.width_m is None or grasp.width_m >= check.robot.gripper.holding_min_width_m
+    return grasp.state is GraspState.HOLDING and wide_enough
+
+
+async def _other_thing(
+    check: Verification, name: str, wanted: CatalogueObject | None, grasp: GripperResult
+) -> str | None:
+    """What tells that the held thing is not the wanted one, or None.
+
+    The gripper driver's word counts where it gives one. Otherwise the cameras decide: the wanted thing between the
+    fingers is proof; another thing there, or the wanted thing standing elsewhere with a width in the hand that it does
+    not have, is proof of the contrary.
+    """
+    if grasp.attached_object:
+        attached = _named(check, grasp.attached_object)
+        same = attached is not None and attached == wanted
+        return None if same else f"the gripper says that it holds '{grasp.attached_object}', not '{name}'"
+    seen = await check.detect(name)
+    if any(one.in_gripper for one in seen):
+        return None
+    everything = await check.call(DetectResult, "perception__detect_objects", camera="both")
+    in_hand = [one for one in everything.detections if one.in_gripper]
+    others = sorted({one.label for one in in_hand if wanted is None or one.label != wanted.name})
+    if in_hand and len(others) == len({one.label for one in in_hand}):
+        return f"between the fingers is '{others[0]}', not '{name}'"
+    if in_hand:
+        return None
+    if wanted is not None and not _fits_hand(wanted, grasp.width_m):
+        return f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'"
+    if seen:
+        return f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers"
+    return None
+
+
+def _fits_hand(thing: CatalogueObject, width: float | None) -> bool:
+    """Whether the fingers can be that far apart with the thing between them, however it lies."""
+    if width is None:
+        return True
+    sizes = thing.appearance.size_m
+    return min(sizes) - WIDTH_SLACK_M <= width <= max(sizes) + WIDTH_SLACK_M
+
+
+def _height(measured: float | None, wanted: CatalogueObject | None) -> float | None:
+    """The measured height where it is one that the thing can have, otherwise that of the catalogue [m]."""
+    if wanted is None:
+        return measured if measured is None or measured >= MIN_HEIGHT_M else None
+    sizes = wanted.appearance.size_m
+    if measured is not None and min(sizes) - HEIGHT_SLACK_M <= measured <= max(sizes) + HEIGHT_SLACK_M:
+        return max(measured, MIN_HEIGHT_M)
+    return sizes[2]
+
+
+def _named(check: Verification, name: str) -> CatalogueObject | None:
+    wanted = normalise(name)
+    return next((thing for thing in check.site.objects if wanted in {thing.name, *thing.aliases}), None)
+
+
+def _failed(report: PickReport, code: PickCode, reason: str) -> PickReport:
+    return report.model_copy(update={"success": False, "error_code": code, "reason": reason})
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}"

@@ -1,0 +1,82 @@
+"""Where the target is, and whether something that is seen lies there."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from quartet_agent_runtime import Verification
+from quartet_contracts import PlaceArguments
+from quartet_contracts.tools.perception import Detection, PlacingPoseResult
+from quartet_site import SiteFile, Surface, normalise
+
+Mode = Literal["floor", "surface", "container"]
+Range = tuple[float, float]
+
+EDGE_M = 0.08
+"""Slack on the outline of a place: both it and the object are measured from one picture."""
+SINK_M, STACK_M = 0.05, 0.60
+"""The middle of an object lies between these below and above the top of the surface that carries it."""
+FLOOR_M = 0.35
+"""The middle of an object that lies on the floor is lower than this."""
+FLOOR_RADIUS_M = 1.5
+NEAR_DROP_M = 0.35
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box in the base frame that the middle of the object must be in [m]."""
+
+    x: Range
+    y: Range
+    z: Range
+
+    def holds(self, seen: Detection) -> bool:
+        if seen.position_base is None or seen.in_gripper:
+            return False
+        inside = zip((self.x, self.y, self.z), seen.position_base, strict=True)
+        return all(low <= value <= high for (low, high), value in inside)
+
+
+def mode_of(site: SiteFile, location: str) -> Mode:
+    """What kind of place a name means; the floor for everything that is no surface and no container."""
+    name = normalise(location)
+    for place in [*site.surfaces, *site.containers]:
+        if name in {place.name, *place.aliases}:
+            return "surface" if isinstance(place, Surface) else "container"
+    return "floor"
+
+
+async def region_of(check: Verification, arguments: PlaceArguments) -> Region | None:
+    """The region of the target as it is seen now; None when it cannot be seen."""
+    mode = mode_of(check.site, arguments.target_location)
+    if mode == "floor":
+        return Region((-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-0.1, FLOOR_M))
+    for seen in await check.detect(arguments.target_location):
+        if seen.position_base is not None and seen.size_m is not None:
+            return _around(mode, seen.position_base, seen.size_m)
+    return None
+
+
+def around_drop(mode: Mode, pose: PlacingPoseResult) -> Region | None:
+    """The region around a drop point, where the outline of the place is not in view."""
+    if pose.drop_point is None or pose.surface_height_m is None:
+        return None
+    x, y, _ = pose.drop_point
+    low, high = _heights(mode, pose.surface_height_m)
+    return Region((x - NEAR_DROP_M, x + NEAR_DROP_M), (y - NEAR_DROP_M, y + NEAR_DROP_M), (low, high))
+
+
+def _around(mode: Mode, centre: tuple[float, float, float], size: tuple[float, float, float]) -> Region:
+    spans = [(c - s / 2 - EDGE_M, c + s / 2 + EDGE_M) for c, s in zip(centre[:2], size[:2], strict=True)]
+    top = centre[2] if mode == "surface" else centre[2] + size[2] / 2
+    return Region(spans[0], spans[1], _heights(mode, top))
+
+
+def _heights(mode: Mode, top: float) -> Range:
+    """Heights of an object's middle: above a surface, or between the floor and just over the rim of a container."""
+    return (top - SINK_M, top + STACK_M) if mode == "surface" else (-0.1, top + EDGE_M)
+
+
+def distances(seen: list[Detection]) -> str:
+    """Where something was seen, for a person."""
+    return ", ".join(f"{math.hypot(*one.position_base[:2]):.2f} m away" for one in seen if one.position_base)
