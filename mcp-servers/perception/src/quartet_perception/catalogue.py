@@ -13,27 +13,10 @@ from quartet_site.site import Appearance
 Kind = Literal["object", "surface", "container"]
 
 _NEUTRAL = frozenset(
-    [
-        "dark",
-        "light",
-        "bright",
-        "small",
-        "big",
-        "large",
-        "little",
-        "old",
-        "new",
-        "other",
-        "one",
-        "some",
-        "my",
-        "your",
-        "this",
-        "that",
-        "please",
-    ]
+    {"dark", "light", "bright", "small", "big", "large", "little", "old", "new", "other", "one", "some"}
+    | {"my", "your", "this", "that", "please"}
 )
-_STOP = frozenset(["the", "a", "an", "of", "in", "on", "at", "to", "from", "with", "and", "for", "by", "its"])
+_STOP = frozenset({"the", "a", "an", "of", "in", "on", "at", "to", "from", "with", "and", "for", "by", "its"})
 # Words that people use for the same everyday thing; the site file's own aliases come first.
 _SYNONYMS = (
     ("can", "tin"),

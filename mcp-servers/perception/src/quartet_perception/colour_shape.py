@@ -203,7 +203,7 @@ class ColourShapeSegmenter:
     def _fit(
         self, picture: _Picture, blob: _Blob, region: Mask, points: NDArray[np.float32], thing: Thing
     ) -> _Fitted | None:
-        member = picture.member(thing.appearance.colours)
+        member, size = picture.member(thing.appearance.colours), int(region.sum())
         best: _Fitted | None = None
         top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))
         for solid in solids_of(thing):
@@ -217,7 +217,7 @@ class ColourShapeSegmenter:
                 heights += [bottom, top - height] if abs(top - bottom - height) > 0.01 else [top - height]
             for z in heights:
                 for placed in fit.fit_pose(solid, points, z, picture.view.origin):
-                    judgement = fit.judge(picture.view, placed, region, member)
+                    judgement = fit.judge(picture.view, placed, region, member, size)
                     support = blob.support if z == blob.support else None
                     candidate = _Fitted(thing, placed, judgement, support, region, member)
                     if best is None or _merit(candidate) > _merit(best):

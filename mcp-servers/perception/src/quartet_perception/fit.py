@@ -107,10 +107,11 @@ def _descend(solid: Solid, points: Array, poses: Array, z: float, free: int) -> 
     return poses
 
 
-def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32]) -> Judgement:
+def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32], size: int | None = None) -> Judgement:
     """Compare what the camera would see of `placed` with what it saw.
 
-    region: HxW pixels that are thought to be the thing. member: HxW, how much each pixel has its colour.
+    region: HxW pixels that are thought to be the thing, `size` of them. member: HxW, how much each pixel has its
+    colour.
     """
     uv, ahead = view.project(placed.corners())
     if (ahead < 0.05).any():
@@ -147,7 +148,7 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32])
     wide = ndimage.binary_dilation(hit, iterations=2 if stride == 1 else 1)
     # Same-coloured pixels right where the solid should be, but nearer, belong to something larger or elsewhere.
     bulge = before & here
-    outside = int(region.sum()) / stride**2 - float((here & wide).sum())
+    outside = (int(region.sum()) if size is None else size) / stride**2 - float((here & wide).sum())
     outside = max(outside, 0.0)
     matched = int(match.sum())
     if matched < 6:
@@ -176,7 +177,8 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32])
 
 def refine(view: View, placed: Placed, region: Mask, member: NDArray[np.float32]) -> Placed:
     """Compass search for the pose that explains the picture best, from an already good one."""
-    best, cost = placed, judge(view, placed, region, member).cost
+    size = int(region.sum())
+    best, cost = placed, judge(view, placed, region, member, size).cost
     step, turn = 0.004, 0.06
     while step > 0.0004:
         moves = [(step, 0.0, 0.0), (-step, 0.0, 0.0), (0.0, step, 0.0), (0.0, -step, 0.0)]
@@ -185,7 +187,7 @@ def refine(view: View, placed: Placed, region: Mask, member: NDArray[np.float32]
         improved = False
         for move in moves:
             trial = best.moved(*move)
-            value = judge(view, trial, region, member).cost
+            value = judge(view, trial, region, member, size).cost
             if value < cost - 1e-6:
                 best, cost, improved = trial, value, True
         if not improved:

@@ -38,9 +38,9 @@ class PoseMemory(Generic[Value]):
     def settle(self, name: str, new: Remembered[Value]) -> Value:
         """The value to report for `name`."""
         old = self._last.get(name)
-        if old is not None and _same_place(old.base, new.base) and _close(old, new):
-            if new.range_m > _MUCH_NEARER * old.range_m:
-                return old.value
+        still = old is not None and _same_place(old.base, new.base) and _close(old, new)
+        if old is not None and still and new.range_m > _MUCH_NEARER * old.range_m:
+            return old.value
         self._last[name] = new
         return new.value
 

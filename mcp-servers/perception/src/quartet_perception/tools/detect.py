@@ -29,7 +29,7 @@ def add_detect_tools(server: ToolServer, eyes: Perceiver) -> None:
     async def segment_objects(
         prompt: Prompt,
         camera: Annotated[CameraName, Field(description="'arm' (wrist) or 'front' (mast).")] = "arm",
-        timeout: Annotated[float, Field(gt=0, le=120, allow_inf_nan=False, description="Wall time [s].")] = 30.0,
+        timeout: Annotated[float, Field(gt=0, le=120, allow_inf_nan=False, description="Wall time [s].")] = 30.0,  # noqa: ASYNC109
     ) -> McpResult:
         """Find one named object, surface or container in a fresh picture of one camera.
 

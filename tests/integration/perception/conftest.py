@@ -1,0 +1,112 @@
+"""The perception server over a real simulation process; the scoring interface sets scenes up and judges."""
+
+import json
+import math
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from quartet_contracts import GrantClaims, audience
+from quartet_perception.server import register
+from quartet_robot_link import Robot
+from quartet_site import load_robot, load_site
+from quartet_tool_server import ToolServer
+
+SITES = Path(__file__).parents[3] / "deploy" / "sites"
+TOOLS = ("segment_objects", "detect_objects", "get_topdown_grasp_pose", "get_topdown_placing_pose", "look")
+
+
+@dataclass
+class World:
+    """A running simulation: where its bridge is, and its scoring interface."""
+
+    url: str
+    scoring_url: str
+    name: str
+
+    def post(self, path: str, **body: Any) -> dict[str, Any]:
+        request = urllib.request.Request(
+            self.scoring_url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def reset(self, seed: int = 0, scenario: str | None = None) -> None:
+        self.post("/reset", world=self.name, seed=seed, scenario=scenario)
+
+    def place(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
+        """Put an object down at a point before the robot, base frame; z is that of its middle."""
+        rx, ry, ryaw = self.truth()["robot"]["pose"]
+        c, s = math.cos(ryaw), math.sin(ryaw)
+        self.post("/place", object=name, x=rx + c * x - s * y, y=ry + s * x + c * y, z=z, yaw=ryaw + yaw)
+
+    def truth(self) -> dict[str, Any]:
+        with urllib.request.urlopen(self.scoring_url + "/truth", timeout=30) as answer:
+            return json.load(answer)
+
+    def position_in_base(self, name: str) -> tuple[float, float, float]:
+        truth = self.truth()
+        rx, ry, ryaw = truth["robot"]["pose"]
+        x, y, z = truth["objects"][name]["position"]
+        c, s = math.cos(ryaw), math.sin(ryaw)
+        return c * (x - rx) + s * (y - ry), c * (y - ry) - s * (x - rx), z
+
+
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The one-room world."""
+    ready = tmp_path_factory.mktemp("perception") / "ready.json"
+    command = [sys.executable, "-m", "quartet_simulation", "--world", "studio", "--ready-file", str(ready)]
+    process = subprocess.Popen([*command, "--port", "0", "--scoring-port", "0"], stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not ready.exists():
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the simulation did not come up (exit status {process.poll()})")
+            time.sleep(0.05)
+        facts = json.loads(ready.read_text())
+        yield World(facts["url"], facts["scoring_url"], "studio")
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@dataclass
+class Eyes:
+    """A client of the perception server."""
+
+    client: Client
+    server: ToolServer
+
+    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The structured result."""
+        return (await self.call_full(tool, **arguments)).structured_content
+
+    async def call_full(self, tool: str, **arguments: Any) -> Any:
+        return await self.client.call_tool(tool, arguments, raise_on_error=False)
+
+
+@pytest.fixture
+async def eyes(studio: World, tmp_path: Path) -> AsyncIterator[Eyes]:
+    """The server's tools over an in-memory client with a grant for all of them."""
+    robot_file, site = load_robot(SITES / "studio" / "robot.yaml"), load_site(SITES / "studio" / "site.yaml")
+    now = int(time.time())
+    grant = GrantClaims(
+        sub="test", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-1", fence=1,
+        tools=[f"perception__{tool}" for tool in TOOLS],
+    )  # fmt: skip
+    robot = await Robot.open(robot_file, url=studio.url, wait_s=10)
+    server = ToolServer("perception", robot, site, state_dir=tmp_path, verifier=None, caller=lambda: grant)
+    register(server)
+    try:
+        async with Client(server.mcp) as client:
+            yield Eyes(client, server)
+    finally:
+        await robot.close()
