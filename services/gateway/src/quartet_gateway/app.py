@@ -1,0 +1,94 @@
+"""The HTTP surface."""
+
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from quartet_gateway.access import Access
+from quartet_gateway.config import AGENTS
+from quartet_gateway.errors import GatewayError, wire
+from quartet_gateway.gateway import Gateway
+from quartet_gateway.requests import read_request
+
+
+def create_app(gateway: Gateway, access: Access) -> Starlette:
+    """POST /v1/chat/completions, GET /v1/models, /v1/usage, /health, /metrics."""
+
+    async def chat(request: Request) -> Response:
+        try:
+            _check(access, request, None)
+            asked = read_request(await request.body())
+            _check(access, request, asked.model)
+            task = request.headers.get("x-quartet-task", "")[:128]
+            return JSONResponse(await gateway.answer(asked, task=task))
+        except GatewayError as error:
+            return JSONResponse(wire(error), status_code=error.status)
+
+    async def models(request: Request) -> Response:
+        try:
+            _check(access, request, None)
+        except GatewayError as error:
+            return JSONResponse(wire(error), status_code=error.status)
+        data = [
+            {"id": agent, "object": "model", "owned_by": "quartet", "models": names}
+            for agent, names in gateway.model_names().items()
+        ]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def usage(request: Request) -> Response:
+        try:
+            _check(access, request, None)
+        except GatewayError as error:
+            return JSONResponse(wire(error), status_code=error.status)
+        task = request.query_params.get("task")
+        if task:
+            return JSONResponse(
+                {"task": task, "agents": {a: asdict(s) for a, s in gateway.ledger.of_task(task).items()}}
+            )
+        return JSONResponse({"agents": {a: _budget(gateway, a) for a in AGENTS}})
+
+    async def health(_: Request) -> Response:
+        problems = gateway.problems()
+        body: dict[str, Any] = {"status": "ok", "models": gateway.model_names()}
+        if problems:
+            body |= {"status": "not configured", "problems": problems}
+        return JSONResponse(body, status_code=503 if problems else 200)
+
+    async def metrics(_: Request) -> Response:
+        return Response(generate_latest(gateway.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> Any:
+        yield
+        await gateway.close()
+
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", chat, methods=["POST"]),
+            Route("/v1/models", models),
+            Route("/v1/usage", usage),
+            Route("/health", health),
+            Route("/metrics", metrics),
+        ],
+        lifespan=lifespan,
+    )
+
+
+def _check(access: Access, request: Request, agent: str | None) -> None:
+    access.check(agent, request.headers.get("authorization"), request.client.host if request.client else None)
+
+
+def _budget(gateway: Gateway, agent: str) -> dict[str, Any]:
+    limits = gateway.limits(agent)
+    return {
+        **asdict(gateway.ledger.of_agent(agent, limits)),
+        "budget_usd": limits.budget_usd,
+        "budget_tokens": limits.budget_tokens,
+        "budget_period": limits.budget_period,
+    }

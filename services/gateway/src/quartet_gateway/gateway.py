@@ -1,0 +1,224 @@
+"""Asks an agent's model: budget, retries, fallbacks, and what the answer cost."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quartet_gateway import _litellm
+from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, Retries
+from quartet_gateway.errors import (
+    BadRequest,
+    ContextTooLong,
+    GatewayError,
+    ModelBusy,
+    ModelFailed,
+    ModelRefused,
+    ModelTimeout,
+    NotConfigured,
+)
+from quartet_gateway.ledger import Ledger, Spent
+from quartet_gateway.metrics import Metrics
+from quartet_gateway.models import Model
+from quartet_gateway.redact import Redactor
+from quartet_gateway.requests import ChatRequest
+
+logger = logging.getLogger("quartet_gateway")
+
+
+@dataclass
+class _Deployment:
+    """A model in an agent's chain; `group` is its name in the Router."""
+
+    group: str
+    model: Model
+    rests_until: float = 0.0
+
+
+class Gateway:
+    """Serves chat requests for the agents with the models that `chosen` gives them."""
+
+    def __init__(
+        self,
+        file: GatewayFile,
+        chosen: Mapping[str, list[Model]],
+        *,
+        ledger: Ledger | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._litellm = _litellm.load()
+        self._file = file
+        self._chains = {
+            agent: [_Deployment(f"{agent}/{i}", model) for i, model in enumerate(models)]
+            for agent, models in chosen.items()
+        }
+        self.ledger = ledger or Ledger()
+        self.metrics = Metrics()
+        self._redact = Redactor(environment or {})
+        self._router = self._make_router(file.retries)
+
+    def problems(self) -> dict[str, str]:
+        """By agent, what must be set before it has a model; agents that have one are not in it."""
+        return {a: chain[0].model.missing for a, chain in self._chains.items() if all(d.model.missing for d in chain)}
+
+    def model_names(self) -> dict[str, list[str]]:
+        """By agent, its model and its fallbacks."""
+        return {agent: [d.model.name for d in chain] for agent, chain in self._chains.items()}
+
+    def limits(self, agent: str) -> AgentModels:
+        """The agent's part of the file."""
+        limits: AgentModels = getattr(self._file.agents, agent)
+        return limits
+
+    async def answer(self, request: ChatRequest, *, task: str = "") -> dict[str, Any]:
+        """The OpenAI completion with a `quartet` field. Raises GatewayError."""
+        agent = request.model
+        if agent not in self._chains:
+            raise BadRequest(f"'model' is the agent that asks, got '{agent}'; valid: {', '.join(AGENTS)}")
+        began = time.monotonic()
+        outcome = "error"
+        try:
+            self.ledger.check(agent, self.limits(agent))
+            deployment, response = await self._ask(agent, request)
+            outcome = "ok"
+            return self._completion(agent, deployment, response, task)
+        except GatewayError as error:
+            outcome = error.code
+            raise
+        finally:
+            self.metrics.requests.labels(agent, outcome).inc()
+            self.metrics.seconds.labels(agent).observe(time.monotonic() - began)
+
+    async def close(self) -> None:
+        """Closes the connections to the providers."""
+        self._router.discard()
+        await self._litellm.close_litellm_async_clients()
+
+    async def _ask(self, agent: str, request: ChatRequest) -> tuple[_Deployment, Any]:
+        """The first answer along the agent's chain; models that failed just now are tried last."""
+        chain = [d for d in self._chains[agent] if not d.model.missing]
+        if not chain:
+            missing = self._chains[agent][0].model.missing
+            raise NotConfigured(f"agent '{agent}' has no model: {missing}")
+        now = time.monotonic()
+        chain.sort(key=lambda d: d.rests_until > now)
+        error: GatewayError | None = None
+        try:
+            async with asyncio.timeout(self._file.retries.total_s):
+                for deployment in chain:
+                    try:
+                        response = await self._try(deployment, request)
+                    except GatewayError as failed:
+                        # A request that one model does not take as it is may still suit the next.
+                        error = error or failed
+                        deployment.rests_until = time.monotonic() + self._file.retries.rest_s
+                        logger.warning("%s: %s failed: %s", agent, deployment.model.name, failed)
+                        continue
+                    deployment.rests_until = 0.0
+                    if deployment is not self._chains[agent][0]:
+                        self.metrics.fallbacks.labels(agent, deployment.model.name).inc()
+                    return deployment, response
+        except TimeoutError:
+            names = ", ".join(d.model.name for d in chain)
+            raise ModelTimeout(
+                f"no answer from {names} within {self._file.retries.total_s:g} s (retries.total_s)"
+            ) from error
+        assert error is not None
+        raise error
+
+    async def _try(self, deployment: _Deployment, request: ChatRequest) -> Any:
+        """One model, with the Router's retries. Raises GatewayError."""
+        try:
+            response = await self._router.acompletion(
+                model=deployment.group, messages=request.messages, **request.passed_on()
+            )
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            raise self._wire_error(deployment.model, error) from error
+        if not response.choices:
+            raise ModelFailed(f"{deployment.model.name} answered without a choice")
+        return response
+
+    def _completion(self, agent: str, deployment: _Deployment, response: Any, task: str) -> dict[str, Any]:
+        body: dict[str, Any] = response.model_dump(exclude_none=True)
+        spent = self._spent(response)
+        limits = self.limits(agent)
+        self.ledger.add(agent, limits, task, spent)
+        name = deployment.model.name
+        for kind, count in (
+            ("prompt", spent.prompt_tokens),
+            ("completion", spent.completion_tokens),
+            ("cached", spent.cached_tokens),
+        ):
+            self.metrics.tokens.labels(agent, name, kind).inc(count)
+        self.metrics.cost.labels(agent, name).inc(spent.cost_usd)
+        body["model"] = agent
+        body["quartet"] = {
+            "model": name,
+            "cost_usd": round(spent.cost_usd, 8),
+            # A fallback may answer next time: images go out only when every model of the chain reads them.
+            "takes_images": all(d.model.takes_images for d in self._chains[agent]),
+        }
+        return body
+
+    def _spent(self, response: Any) -> Spent:
+        usage = getattr(response, "usage", None)
+        details = getattr(usage, "prompt_tokens_details", None)
+        return Spent(
+            requests=1,
+            prompt_tokens=int(getattr(usage, "prompt_tokens", 0) or 0),
+            completion_tokens=int(getattr(usage, "completion_tokens", 0) or 0),
+            cached_tokens=int(getattr(details, "cached_tokens", 0) or 0),
+            cost_usd=float((getattr(response, "_hidden_params", None) or {}).get("response_cost") or 0.0),
+        )
+
+    def _wire_error(self, model: Model, error: Exception) -> GatewayError:
+        """Exceptions of LiteLLM become errors of the wire in this function and nowhere else."""
+        kinds = self._litellm
+        where = model.parameters.get("api_base") or model.provider
+        said = self._redact(str(getattr(error, "message", None) or error)).split("\n")[0][:500]
+        self.metrics.failures.labels(model.name, type(error).__name__).inc()
+        text = f"{model.name} at {where}: {said}"
+        if isinstance(error, kinds.AuthenticationError | kinds.PermissionDeniedError):
+            return ModelRefused(f"{text} (the provider does not accept the key; check it in .env)")
+        if isinstance(error, kinds.RateLimitError):
+            return ModelBusy(f"{text} (after {self._file.retries.attempts} tries)")
+        if isinstance(error, kinds.Timeout):
+            return ModelTimeout(f"{text} (after {self._file.retries.timeout_attempts} tries)")
+        if isinstance(error, kinds.ContextWindowExceededError):
+            return ContextTooLong(text)
+        if isinstance(error, kinds.NotFoundError):
+            return ModelRefused(f"{text} (does the provider have this model?)")
+        if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
+            return ModelRefused(text)
+        if isinstance(error, kinds.APIConnectionError):
+            return ModelFailed(f"{text} (is the server running? QUARTET_MODEL_API_BASE says where it is)")
+        return ModelFailed(text)
+
+    def _make_router(self, retries: Retries) -> Any:
+        from litellm.types.router import RetryPolicy
+
+        again, late = retries.attempts - 1, retries.timeout_attempts - 1
+        return self._litellm.Router(
+            model_list=[
+                {"model_name": d.group, "litellm_params": dict(d.model.parameters)}
+                for chain in self._chains.values()
+                for d in chain
+                if not d.model.missing
+            ],
+            timeout=retries.timeout_s,
+            num_retries=again,
+            retry_policy=RetryPolicy(
+                TimeoutErrorRetries=late,
+                RateLimitErrorRetries=again,
+                InternalServerErrorRetries=again,
+                ServiceUnavailableErrorRetries=again,
+                BadRequestErrorRetries=0,
+                AuthenticationErrorRetries=0,
+                ContentPolicyViolationErrorRetries=0,
+            ),
+            disable_cooldowns=True,
+        )

@@ -1,0 +1,98 @@
+"""What each agent and task has used, and whether an agent may use more."""
+
+import json
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from quartet_gateway.config import AgentModels
+from quartet_gateway.errors import BudgetSpent
+
+TASKS_KEPT = 1000
+
+
+@dataclass
+class Spent:
+    """Requests, tokens and cost since a period began."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def add(self, other: "Spent") -> None:
+        """Adds field by field."""
+        for name, value in asdict(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+class Ledger:
+    """Spending by agent and period, and by task. With a folder, agents' spending survives a restart.
+
+    A request that is running is not counted yet, so that an agent can exceed its budget by the requests in flight.
+    """
+
+    def __init__(self, folder: Path | None = None, now: Callable[[], float] = time.time) -> None:
+        self._path = folder / "spending.json" if folder else None
+        self._now = now
+        self._agents: dict[str, Spent] = self._read()
+        self._tasks: OrderedDict[str, dict[str, Spent]] = OrderedDict()
+
+    def check(self, agent: str, limits: AgentModels) -> None:
+        """Raises BudgetSpent when `agent` may not use more in this period."""
+        spent = self._agents.get(self._key(agent, limits.budget_period), Spent())
+        if limits.budget_usd is not None and spent.cost_usd >= limits.budget_usd:
+            raise BudgetSpent(
+                f"agent '{agent}' has spent ${spent.cost_usd:.4f} of its budget of ${limits.budget_usd:.4f} "
+                f"({limits.budget_period}); raise agents.{agent}.budget_usd in the gateway's file"
+            )
+        if limits.budget_tokens is not None and spent.tokens >= limits.budget_tokens:
+            raise BudgetSpent(
+                f"agent '{agent}' has used {spent.tokens} of its {limits.budget_tokens} tokens "
+                f"({limits.budget_period}); raise agents.{agent}.budget_tokens in the gateway's file"
+            )
+
+    def add(self, agent: str, limits: AgentModels, task: str, spent: Spent) -> None:
+        """Counts one answered request."""
+        self._agents.setdefault(self._key(agent, limits.budget_period), Spent()).add(spent)
+        if task:
+            by_agent = self._tasks.setdefault(task, {})
+            by_agent.setdefault(agent, Spent()).add(spent)
+            self._tasks.move_to_end(task)
+            while len(self._tasks) > TASKS_KEPT:
+                self._tasks.popitem(last=False)
+        self._write()
+
+    def of_agent(self, agent: str, limits: AgentModels) -> Spent:
+        """What `agent` has used in its present period."""
+        return self._agents.get(self._key(agent, limits.budget_period), Spent())
+
+    def of_task(self, task: str) -> dict[str, Spent]:
+        """What each agent has used for `task`; {} for a task that is not known any more."""
+        return dict(self._tasks.get(task, {}))
+
+    def _key(self, agent: str, period: str) -> str:
+        form = {"day": "%Y-%m-%d", "month": "%Y-%m"}.get(period)
+        return f"{agent}:{time.strftime(form, time.gmtime(self._now())) if form else 'total'}"
+
+    def _read(self) -> dict[str, Spent]:
+        if self._path is None or not self._path.is_file():
+            return {}
+        stored = json.loads(self._path.read_text(encoding="utf-8"))
+        return {key: Spent(**value) for key, value in stored.items()}
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = self._path.with_suffix(f".{os.getpid()}")
+        scratch.write_text(json.dumps({k: asdict(v) for k, v in self._agents.items()}), encoding="utf-8")
+        scratch.replace(self._path)
