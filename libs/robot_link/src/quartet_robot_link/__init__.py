@@ -7,8 +7,9 @@ motion = robot.start_motion("/spin", "nav2_msgs/action/Spin", {...}, limit_s=30)
 outcome = await motion.outcome()
 """
 
+from typing import TYPE_CHECKING, Any
+
 from quartet_robot_link.bridge import BridgeLink
-from quartet_robot_link.camera import CameraSnapshot, Intrinsics
 from quartet_robot_link.clock import RosClock, duration, seconds, stamp_of
 from quartet_robot_link.errors import (
     ActionUnavailable,
@@ -21,7 +22,7 @@ from quartet_robot_link.errors import (
     ServiceUnavailable,
     TransformUnavailable,
 )
-from quartet_robot_link.geometry import Transform
+from quartet_robot_link.geometry import Rigid, Transform
 from quartet_robot_link.guard import GuardState
 from quartet_robot_link.link import (
     LATCHED,
@@ -37,6 +38,9 @@ from quartet_robot_link.link import (
 from quartet_robot_link.motion import Motion, MotionOutcome
 from quartet_robot_link.robot import BasePose, Robot
 from quartet_robot_link.transforms import TransformBuffer
+
+if TYPE_CHECKING:
+    from quartet_robot_link.camera import CameraSnapshot, Intrinsics
 
 __all__ = [
     "LATCHED",
@@ -59,6 +63,7 @@ __all__ = [
     "Motion",
     "MotionOutcome",
     "QoS",
+    "Rigid",
     "Robot",
     "RobotLink",
     "RosClock",
@@ -72,3 +77,12 @@ __all__ = [
     "seconds",
     "stamp_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Image types on demand: numpy and Pillow are loaded only by servers that use cameras."""
+    if name in {"CameraSnapshot", "Intrinsics"}:
+        from quartet_robot_link import camera
+
+        return getattr(camera, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

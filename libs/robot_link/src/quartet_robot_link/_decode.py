@@ -5,7 +5,6 @@ import io
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-import numpy as np
 import orjson
 
 from quartet_robot_link.link import Message
@@ -109,7 +108,11 @@ def _typed_array(first: Any, second: Any) -> Any:
     kind = _TYPED_ARRAYS.get(tag.tag)
     if kind is None or not isinstance(tag.value, bytes):
         return tag.value
-    return tag.value if kind == "u1" else np.frombuffer(tag.value, kind)
+    if kind == "u1":
+        return tag.value
+    import numpy as np
+
+    return np.frombuffer(tag.value, kind)
 
 
 def _unpack_png(data: str) -> str:

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from quartet_robot_link._decode import binary
 from quartet_robot_link.clock import stamp_of
 from quartet_robot_link.errors import CameraUnavailable
-from quartet_robot_link.geometry import Matrix
 from quartet_robot_link.link import SENSOR, Message, RobotLink
 
 if TYPE_CHECKING:
     from quartet_site import Camera
+
+Matrix = NDArray[np.float64]
 
 MATCH_S = 0.02
 """Colour and depth belong together when their stamps are at most this far apart [s]: less than a frame at 30 Hz."""

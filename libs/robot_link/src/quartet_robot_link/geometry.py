@@ -1,75 +1,58 @@
-"""Rigid transforms with numpy; quaternions are x, y, z, w, matrices 4x4 and float64."""
+"""Rigid transforms. Quaternions are x, y, z, w.
+
+In plain Python: a look-up takes a handful of products, and three of four servers then live without numpy's 14 MB.
+"""
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
 Quaternion = tuple[float, float, float, float]
 Vector = tuple[float, float, float]
 
+IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
-def rotation(q: Quaternion) -> Matrix:
-    """3x3 rotation matrix of a quaternion; it is normalised first."""
-    x, y, z, w = q
-    norm = math.sqrt(x * x + y * y + z * z + w * w)
-    x, y, z, w = x / norm, y / norm, z / norm, w / norm
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
+
+def unit(q: Quaternion) -> Quaternion:
+    """`q` scaled to norm 1, with w >= 0."""
+    norm = math.sqrt(sum(value * value for value in q))
+    scale = -norm if q[3] < 0 else norm
+    return (q[0] / scale, q[1] / scale, q[2] / scale, q[3] / scale)
+
+
+def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
+    """The rotation that applies `b` first, then `a`."""
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
     )
 
 
-def matrix(translation: Vector, q: Quaternion) -> Matrix:
-    """4x4 matrix of a translation [m] and a quaternion."""
-    result = np.eye(4)
-    result[:3, :3] = rotation(q)
-    result[:3, 3] = translation
-    return result
+def conjugate(q: Quaternion) -> Quaternion:
+    """The opposite rotation of a unit quaternion."""
+    return (-q[0], -q[1], -q[2], q[3])
 
 
-def inverse(transform: Matrix) -> Matrix:
-    """Inverse of a rigid 4x4 transform."""
-    result = np.eye(4)
-    turned = transform[:3, :3].T
-    result[:3, :3] = turned
-    result[:3, 3] = -turned @ transform[:3, 3]
-    return result
+def rotate(q: Quaternion, v: Vector) -> Vector:
+    """Vector `v` turned by a unit quaternion."""
+    x, y, z, _ = multiply(multiply(q, (*v, 0.0)), conjugate(q))
+    return (x, y, z)
 
 
-def quaternion(transform: Matrix) -> Quaternion:
-    """Quaternion of the rotation in a 3x3 or 4x4 matrix, w >= 0 (Shepperd's method)."""
-    r = transform[:3, :3]
-    trace = float(np.trace(r))
-    diagonal = [float(r[0, 0]), float(r[1, 1]), float(r[2, 2])]
-    if trace > max(diagonal):
-        w = math.sqrt(1 + trace) / 2
-        q = (
-            float(r[2, 1] - r[1, 2]) / (4 * w),
-            float(r[0, 2] - r[2, 0]) / (4 * w),
-            float(r[1, 0] - r[0, 1]) / (4 * w),
-            w,
-        )
-    else:
-        i = diagonal.index(max(diagonal))
-        j, k = (i + 1) % 3, (i + 2) % 3
-        size = math.sqrt(1 + diagonal[i] - diagonal[j] - diagonal[k]) / 2
-        values = [0.0, 0.0, 0.0]
-        values[i] = size
-        values[j] = float(r[j, i] + r[i, j]) / (4 * size)
-        values[k] = float(r[k, i] + r[i, k]) / (4 * size)
-        q = (values[0], values[1], values[2], float(r[k, j] - r[j, k]) / (4 * size))
-    return q if q[3] >= 0 else (-q[0], -q[1], -q[2], -q[3])
-
-
-def yaw_of(transform: Matrix) -> float:
-    """Rotation about z [rad] of a 4x4 transform."""
-    return math.atan2(float(transform[1, 0]), float(transform[0, 0]))
+def angle_between(a: Quaternion, b: Quaternion) -> float:
+    """Angle [rad] of the turn from unit quaternion `a` to `b`, 0 to pi."""
+    x, y, z, w = multiply(conjugate(a), b)
+    return 2 * math.atan2(math.sqrt(x * x + y * y + z * z), abs(w))
 
 
 def yaw_quaternion(yaw: float) -> Quaternion:
@@ -84,39 +67,77 @@ def wrap(angle: float) -> float:
 
 def slerp(a: Quaternion, b: Quaternion, fraction: float) -> Quaternion:
     """Spherical interpolation from `a` (fraction 0) to `b` (fraction 1), the short way round."""
-    va, vb = np.array(a), np.array(b)
-    dot = float(va @ vb)
-    if dot < 0:
-        vb, dot = -vb, -dot
-    if dot > 0.9995:
-        mixed = va + fraction * (vb - va)
+    dot = sum(p * q for p, q in zip(a, b, strict=True))
+    sign = -1.0 if dot < 0 else 1.0
+    if abs(dot) > 0.9995:
+        wa, wb = 1 - fraction, sign * fraction
     else:
-        angle = math.acos(dot)
-        mixed = (math.sin((1 - fraction) * angle) * va + math.sin(fraction * angle) * vb) / math.sin(angle)
-    mixed = mixed / np.linalg.norm(mixed)
-    return (float(mixed[0]), float(mixed[1]), float(mixed[2]), float(mixed[3]))
+        angle = math.acos(abs(dot))
+        wa, wb = math.sin((1 - fraction) * angle), sign * math.sin(fraction * angle)
+    mixed = [wa * p + wb * q for p, q in zip(a, b, strict=True)]
+    return unit((mixed[0], mixed[1], mixed[2], mixed[3]))
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """A rotation by a unit quaternion, then a translation [m]."""
+
+    translation: Vector = (0.0, 0.0, 0.0)
+    rotation: Quaternion = IDENTITY
+
+    def __matmul__(self, other: "Rigid") -> "Rigid":
+        """The transform that applies `other` first, as a product of matrices does."""
+        return Rigid(self.apply(other.translation), unit(multiply(self.rotation, other.rotation)))
+
+    def inverse(self) -> "Rigid":
+        """The transform back."""
+        back = conjugate(self.rotation)
+        x, y, z = rotate(back, self.translation)
+        return Rigid((-x, -y, -z), back)
+
+    def apply(self, point: Vector) -> Vector:
+        """A point [m] transformed."""
+        x, y, z = rotate(self.rotation, point)
+        tx, ty, tz = self.translation
+        return (x + tx, y + ty, z + tz)
 
 
 @dataclass(frozen=True)
 class Transform:
-    """Takes points of `source` into `target`: p_target = matrix @ p_source. `stamp` is ROS time [s]."""
+    """Takes points of `source` into `target`. `stamp` is ROS time [s]."""
 
     target: str
     source: str
-    matrix: Matrix
+    rigid: Rigid
     stamp: float
 
     @property
     def translation(self) -> Vector:
         """Origin of `source` in `target` [m]."""
-        t = self.matrix[:3, 3]
-        return (float(t[0]), float(t[1]), float(t[2]))
+        return self.rigid.translation
 
     @property
     def quaternion(self) -> Quaternion:
-        """Orientation of `source` in `target`."""
-        return quaternion(self.matrix)
+        """Orientation of `source` in `target`, w >= 0."""
+        return unit(self.rigid.rotation)
 
-    def points(self, points: Matrix) -> Matrix:
-        """(N, 3) points of `source` as (N, 3) points of `target`."""
-        return points @ self.matrix[:3, :3].T + self.matrix[:3, 3]
+    @property
+    def yaw(self) -> float:
+        """Rotation about z [rad]: direction of the x axis of `source` in the x-y plane of `target`."""
+        x, y, _ = rotate(self.rigid.rotation, (1.0, 0.0, 0.0))
+        return math.atan2(y, x)
+
+    def apply(self, point: Vector) -> Vector:
+        """A point of `source` [m] in `target`."""
+        return self.rigid.apply(point)
+
+    @property
+    def matrix(self) -> "Matrix":
+        """4x4 float64: p_target = matrix @ p_source in homogeneous coordinates."""
+        import numpy as np
+
+        columns = [rotate(self.rigid.rotation, axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+        result = np.eye(4)
+        result[:3, :3] = np.array(columns).T
+        result[:3, 3] = self.rigid.translation
+        return result

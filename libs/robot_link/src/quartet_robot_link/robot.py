@@ -4,18 +4,20 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from quartet_robot_link.bridge import BridgeLink
-from quartet_robot_link.camera import CameraSnapshot, capture
 from quartet_robot_link.clock import RosClock
 from quartet_robot_link.errors import TransformUnavailable
-from quartet_robot_link.geometry import Transform, yaw_of
+from quartet_robot_link.geometry import Transform
 from quartet_robot_link.guard import GuardState
 from quartet_robot_link.link import SENSOR, Message, RobotLink
 from quartet_robot_link.motion import Motion
 from quartet_robot_link.transforms import TransformBuffer
 from quartet_site import RobotFile
+
+if TYPE_CHECKING:
+    from quartet_robot_link.camera import CameraSnapshot
 
 STANDSTILL_M_S = 0.01
 STANDSTILL_RAD_S = 0.01
@@ -78,7 +80,7 @@ class Robot:
         frame = frame or self.file.frames.map
         found = await self.transform(frame, self.file.frames.base, timeout_s=timeout_s)
         x, y, _ = found.translation
-        return BasePose(x, y, yaw_of(found.matrix), frame, found.stamp)
+        return BasePose(x, y, found.yaw, frame, found.stamp)
 
     async def joint_positions(self, *, timeout_s: float = 2.0) -> dict[str, float]:
         """Position [rad or m] of every joint in a fresh /joint_states. Raises CallTimeout, BridgeUnavailable."""
@@ -90,11 +92,14 @@ class Robot:
         async with self.link.subscribe(topic, msg_type, qos=SENSOR, keep=1) as subscription:
             return await subscription.next(timeout_s)
 
-    async def snapshot(self, camera: Literal["front", "arm"], *, timeout_s: float = 5.0) -> CameraSnapshot:
+    async def snapshot(self, camera: Literal["front", "arm"], *, timeout_s: float = 5.0) -> "CameraSnapshot":
         """Fresh colour and depth of a camera with the pose it had at that stamp; subscribes only for this.
 
         Raises CameraUnavailable, TransformUnavailable.
         """
+        # numpy and Pillow are loaded only where there are images.
+        from quartet_robot_link.camera import CameraSnapshot, capture
+
         self.transforms.start()  # so that its history covers the stamp
         frames = await capture(self.link, getattr(self.file.cameras, camera), timeout_s=timeout_s)
         names = self.file.frames

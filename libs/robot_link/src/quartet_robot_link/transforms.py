@@ -6,11 +6,9 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from quartet_robot_link.clock import RosClock, stamp_of
 from quartet_robot_link.errors import TransformUnavailable
-from quartet_robot_link.geometry import Matrix, Quaternion, Transform, Vector, inverse, matrix, slerp
+from quartet_robot_link.geometry import Rigid, Transform, slerp, unit
 from quartet_robot_link.link import LATCHED, Message, QoS, RobotLink, Subscription
 
 HISTORY_S = 10.0
@@ -26,8 +24,7 @@ TF_QOS = QoS(depth=100)
 @dataclass(frozen=True)
 class _Sample:
     stamp: float
-    translation: Vector
-    rotation: Quaternion
+    rigid: Rigid
 
 
 @dataclass
@@ -58,19 +55,20 @@ class _Edge:
     def covers(self, stamp: float) -> bool:
         return self.static or stamp <= self.samples[-1].stamp + EXTRAPOLATE_S
 
-    def at(self, stamp: float | None) -> tuple[Matrix, float]:
+    def at(self, stamp: float | None) -> tuple[Rigid, float]:
         """Child in parent and the stamp of that; None means the newest."""
         newest = self.samples[-1]
         if self.static or stamp is None or stamp >= newest.stamp:
-            return matrix(newest.translation, newest.rotation), newest.stamp
+            return newest.rigid, newest.stamp
         index = bisect.bisect_left(self.samples, stamp, key=lambda sample: sample.stamp)
         after = self.samples[index]
         if index == 0 or after.stamp == stamp:
-            return matrix(after.translation, after.rotation), after.stamp
+            return after.rigid, after.stamp
         before = self.samples[index - 1]
         f = (stamp - before.stamp) / (after.stamp - before.stamp)
-        t = (1 - f) * np.array(before.translation) + f * np.array(after.translation)
-        return matrix((t[0], t[1], t[2]), slerp(before.rotation, after.rotation, f)), stamp
+        (ax, ay, az), (bx, by, bz) = before.rigid.translation, after.rigid.translation
+        translation = (ax + f * (bx - ax), ay + f * (by - ay), az + f * (bz - az))
+        return Rigid(translation, slerp(before.rigid.rotation, after.rigid.rotation, f)), stamp
 
 
 class TransformBuffer:
@@ -109,7 +107,8 @@ class TransformBuffer:
             edge = self._edges.get(child)
             if edge is None or edge.parent != parent or edge.static != static:
                 edge = self._edges[child] = _Edge(parent, static)
-            edge.add(_Sample(stamp_of(item), (t["x"], t["y"], t["z"]), (r["x"], r["y"], r["z"], r["w"])))
+            rigid = Rigid((t["x"], t["y"], t["z"]), unit((r["x"], r["y"], r["z"], r["w"])))
+            edge.add(_Sample(stamp_of(item), rigid))
         self._changed.set()
 
     async def lookup(
@@ -153,7 +152,7 @@ class TransformBuffer:
         from_common, stamp_down = self._climb(down[: down.index(common)], stamp, max_age_s)
         stamps = [s for s in (stamp_up, stamp_down) if s is not None]
         when = stamp if stamp is not None else min(stamps, default=self._clock.now())
-        return Transform(target, source, inverse(from_common) @ to_common, when)
+        return Transform(target, source, from_common.inverse() @ to_common, when)
 
     def _chain(self, frame: str) -> list[str]:
         """`frame` and its ancestors."""
@@ -162,9 +161,9 @@ class TransformBuffer:
             chain.append(edge.parent)
         return chain
 
-    def _climb(self, frames: list[str], stamp: float | None, max_age_s: float) -> tuple[Matrix, float | None]:
+    def _climb(self, frames: list[str], stamp: float | None, max_age_s: float) -> tuple[Rigid, float | None]:
         """Product of the edges from the first frame up to the parent of the last, and their oldest stamp."""
-        result: Matrix = np.eye(4)
+        result = Rigid()
         oldest: float | None = None
         for frame in frames:
             edge = self._edges[frame]

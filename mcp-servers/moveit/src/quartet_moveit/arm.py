@@ -3,8 +3,6 @@
 import math
 from typing import Any
 
-import numpy as np
-
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import MoveitCode
@@ -18,7 +16,7 @@ from quartet_robot_link import (
     Robot,
     TransformUnavailable,
 )
-from quartet_robot_link.geometry import rotation, wrap
+from quartet_robot_link.geometry import angle_between, wrap
 from quartet_tool_server import Claim
 
 REACHED_M = 0.01
@@ -100,8 +98,7 @@ async def arm_joints(robot: Robot) -> list[float]:
 def missed(reached: Pose3D, wanted: Pose3D) -> str | None:
     """How far the tool is from where it should be, None when it is there."""
     off = math.dist(reached.position, wanted.position)
-    turn = rotation(reached.orientation).T @ rotation(wanted.orientation)
-    angle = math.acos(float(np.clip((np.trace(turn) - 1) / 2, -1, 1)))
+    angle = angle_between(reached.orientation, wanted.orientation)
     if off <= REACHED_M and angle <= REACHED_RAD:
         return None
     return f"the tool is {off * 1000:.0f} mm and {math.degrees(angle):.1f} degrees from its target"

@@ -1,14 +1,14 @@
 """Where an arm motion shall end: a pose, joint positions or a named state."""
 
+import math
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_robot_link import Message, Robot
-from quartet_robot_link.geometry import matrix, quaternion
+from quartet_robot_link.geometry import Rigid, unit
 from quartet_tool_server import Finite, InvalidArguments, Orientation, Position, ToolFailure
 
 MAX_DISTANCE_M = 3.0
@@ -103,17 +103,17 @@ async def in_base(
 ) -> Pose3D:
     """A pose of any frame in the base frame, now. Raises TransformUnavailable, InvalidArguments."""
     base = robot.file.frames.base
-    placed = matrix(position, orientation)
+    placed = Rigid(position, orientation)
     if frame_id not in {None, "", base}:
-        placed = (await robot.transform(base, str(frame_id), timeout_s=1.0)).matrix @ placed
-    x, y, z = (float(value) for value in placed[:3, 3])
-    distance = float(np.linalg.norm(placed[:3, 3]))
+        placed = (await robot.transform(base, str(frame_id), timeout_s=1.0)).rigid @ placed
+    x, y, z = placed.translation
+    distance = math.hypot(x, y, z)
     if distance > MAX_DISTANCE_M:
         raise InvalidArguments(
             f"the pose ({x:.2f}, {y:.2f}, {z:.2f}) in {base} is {distance:.1f} m away; valid: at most "
             f"{MAX_DISTANCE_M:g} m. Is its frame_id right?"
         )
-    return Pose3D(frame_id=base, position=(x, y, z), orientation=quaternion(placed))
+    return Pose3D(frame_id=base, position=(x, y, z), orientation=unit(placed.rotation))
 
 
 def pose_message(pose: Pose3D) -> Message:

@@ -3,8 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from quartet_contracts.tools.nav2 import ApproachTargetResult
 from quartet_nav2.motion import (
     check_speed,
@@ -18,6 +16,7 @@ from quartet_nav2.motion import (
     where,
 )
 from quartet_robot_link import MotionOutcome, Robot
+from quartet_robot_link.geometry import Vector
 from quartet_site import RobotFile
 from quartet_tool_server import Finite, InvalidArguments, ToolServer
 
@@ -128,16 +127,14 @@ def register(server: ToolServer) -> None:
             )
 
 
-async def _in_odom(robot: Robot, x: float, y: float) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+async def _in_odom(robot: Robot, x: float, y: float) -> Vector:
     """A point of the base frame in the odom frame, which does not jump while the robot drives."""
     frames = robot.file.frames
-    base = await robot.transform(frames.odom, frames.base)
-    return base.points(np.array([[x, y, 0.0]]))[0]
+    return (await robot.transform(frames.odom, frames.base)).apply((x, y, 0.0))
 
 
-async def _see(robot: Robot, target: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Sight:
+async def _see(robot: Robot, target: Vector) -> Sight:
     """The target from where the base is now."""
     frames = robot.file.frames
-    odom = await robot.transform(frames.base, frames.odom)
-    x, y, _ = odom.points(target.reshape(1, 3))[0]
+    x, y, _ = (await robot.transform(frames.base, frames.odom)).apply(target)
     return Sight(math.hypot(x, y), math.atan2(y, x))
