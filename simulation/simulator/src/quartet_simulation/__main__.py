@@ -108,9 +108,20 @@ async def _serve(settings: Settings) -> int:
 
 
 def _bind(option: str, host: str, port: int) -> socket.socket:
+    listener = None
     try:
-        return socket.create_server((host, port))
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        # The protocol is named, since asyncio switches Nagle's delay off only for sockets that tell they are TCP.
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+        return listener
     except OSError as error:
+        if listener is not None:
+            listener.close()
         raise StartError(
             f"cannot listen on {host}:{port}: {error.strerror or error}; end the process that holds it, or choose"
             f" another port with {option} (0 takes a free one)"

@@ -32,4 +32,12 @@ async def start_bridge(bridge: Bridge, listener: socket.socket) -> Server:
                 await sender
 
     # Deflating images costs more than the loopback or LAN it would save.
-    return await serve(serve_client, sock=listener, compression=None, max_size=None, ping_interval=20, ping_timeout=60)
+    return await serve(
+        serve_client,
+        sock=listener,
+        compression=None,
+        max_size=None,
+        ping_interval=20,
+        ping_timeout=60,
+        close_timeout=1,
+    )

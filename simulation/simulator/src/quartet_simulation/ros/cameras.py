@@ -74,6 +74,11 @@ class Cameras:
             graph.advertise(camera.info, "sensor_msgs/CameraInfo", camera.node)
         graph.on_subscribe.append(self._subscribed)
 
+    def warm_up(self, sim: Simulation) -> None:
+        """Render once: the first picture takes a third of a second, in which no stop would be heard."""
+        for camera in self._cameras:
+            sim.render(camera.name)
+
     def close(self) -> None:
         self._worker.shutdown(wait=True, cancel_futures=True)
 
@@ -85,7 +90,7 @@ class Cameras:
 
     def tick(self, sim: Simulation, moving: bool) -> float | None:
         """Render what is due. Runs in the simulation's thread."""
-        demand, wanted = self._graph.demand, False
+        demand, wanted, rendered = self._graph.demand, False, False
         for camera in self._cameras:
             topics = {topic for topic in camera.topics if topic in demand}
             if not topics:
@@ -96,23 +101,30 @@ class Cameras:
             key = (self._world.revision, sim.time)
             period = MOVING_PERIOD_S if moving else STANDING_PERIOD_S
             changed = camera.key != key and not moving
-            if now - camera.sent_wall >= period - 1e-3 or changed:
-                self._send(camera, topics, sim, key, now)
-            elif camera.requested & topics:
-                self._send(camera, camera.requested & topics, sim, key, now)
+            again = changed or now - camera.sent_wall >= period - 1e-3
+            due = topics if again else camera.requested & topics
+            if due and rendered:
+                # One picture between two looks at the commands: a stop does not wait for two.
+                return 0.0
+            if due:
+                rendered = self._send(camera, due, sim, key, now)
         return STANDING_PERIOD_S if wanted else None
 
     def flush(self, sim: Simulation) -> None:
         """Nothing: a frame is worth its rendering time only when the world stands or the period is over."""
 
-    def _send(self, camera: Camera, topics: set[str], sim: Simulation, key: tuple[int, float], now: float) -> None:
+    def _send(self, camera: Camera, topics: set[str], sim: Simulation, key: tuple[int, float], now: float) -> bool:
+        """Send these topics; True when the camera had to be rendered for it."""
         camera.requested -= topics
         camera.sent_wall = now
-        if camera.key != key or camera.raw is None:
+        raw = camera.raw if camera.key == key else None
+        stale = raw is None
+        if raw is None:
             rgb, depth = sim.render(camera.name)
-            camera.raw = (rgb, depth, sim.camera_info(camera.name), sim.time)
-            camera.key, camera.ready = key, {}
-        self._worker.submit(self._encode, camera, camera.raw, camera.ready, topics)
+            raw = (rgb, depth, sim.camera_info(camera.name), sim.time)
+            camera.key, camera.raw, camera.ready = key, raw, {}
+        self._worker.submit(self._encode, camera, raw, camera.ready, topics)
+        return stale
 
     def _encode(
         self,
