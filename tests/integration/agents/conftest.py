@@ -1,0 +1,268 @@
+"""Real agents in the real small world: simulation, MCP servers and scripted model as processes of their own."""
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from quartet_agent_runtime import AgentDefinition, AgentSettings, GatewayClient
+from quartet_agent_runtime.skill_run import Outside, SkillRun
+from quartet_contracts import (
+    ALGORITHM,
+    Budget,
+    GrantClaims,
+    JournalEvent,
+    Skill,
+    SkillRequest,
+    SkillResult,
+    audience,
+    granted_tools,
+)
+from quartet_site import load_robot, load_site
+
+ROOT = Path(__file__).parents[3]
+SERVERS = {"nav2": "quartet_nav2", "moveit": "quartet_moveit", "perception": "quartet_perception"}
+START_S = 40.0
+
+
+def definition_of(skill: Skill) -> AgentDefinition:
+    """The definition that the agent's process serves."""
+    import quartet_approach
+    import quartet_pick
+    import quartet_place
+
+    agents = {Skill.APPROACH: quartet_approach, Skill.PICK: quartet_pick, Skill.PLACE: quartet_place}
+    return agents[skill].definition()
+
+
+@dataclass
+class Memory:
+    """Journal, images and transcripts in lists."""
+
+    events: list[JournalEvent] = field(default_factory=list)
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    transcripts: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    async def append(self, event: JournalEvent) -> None:
+        self.events.append(event)
+
+    async def put(self, task_id: str, data: bytes, media_type: str) -> str:
+        self.pictures[f"image-{len(self.pictures)}"] = data
+        return f"image-{len(self.pictures) - 1}"
+
+    async def save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> None:
+        self.transcripts[loop_id] = transcript
+
+    def tools(self) -> list[str]:
+        """Tools called, in order."""
+        return [event.event.tool for event in self.events if event.event.kind == "tool_call"]
+
+    def story(self) -> str:
+        """For the message of a failed assertion."""
+        lines: list[str] = []
+        for event in self.events:
+            entry = event.event
+            if entry.kind == "tool_call":
+                lines.append(f"-> {entry.tool} {json.dumps(entry.arguments)[:300]}")
+            elif entry.kind == "tool_result":
+                lines.append(f"   {entry.error_code} {entry.duration_s:.2f} s {entry.text[:500]}")
+            elif entry.kind in {"note", "verified"}:
+                lines.append(f"   {entry}")
+        return "\n".join(lines)
+
+
+class Stage:
+    """One world with its servers; `run` is what an agent's process does with one request."""
+
+    def __init__(self, folder: Path, world: str, seed: int = 0) -> None:
+        self.folder = folder
+        self.world = world
+        self.files = ROOT / "deploy" / "sites" / world
+        self.memory = Memory()
+        self.urls: dict[str, str] = {}
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._fence = 0
+        self._key = Ed25519PrivateKey.generate()
+        self._public = self._key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        self.robot = load_robot(self.files / "robot.yaml")
+        self.site = load_site(self.files / "site.yaml")
+        options = ["--world", world, "--seed", str(seed), "--port", "0", "--scoring-port", "0"]
+        ready = self._start("simulation", "quartet_simulation", options, {})
+        model = self._start("model", "quartet_scripted_model", [], {})
+        self.simulation = self._ready(ready)
+        environment = {
+            "QUARTET_ROBOT_FILE": str(self.files / "robot.yaml"),
+            "QUARTET_SITE_FILE": str(self.files / "site.yaml"),
+            "QUARTET_BRIDGE_URL": self.simulation["url"],
+            "QUARTET_GRANT_PUBLIC_KEY": self._public.decode(),
+        }
+        waiting = {name: self._start(name, module, [], environment) for name, module in SERVERS.items()}
+        self.urls = {name: self._ready(path)["url"] for name, path in waiting.items()}
+        self.model_url = self._ready(model)["url"]
+
+    def _start(self, name: str, module: str, options: list[str], environment: dict[str, str]) -> Path:
+        ready = self.folder / f"{name}.json"
+        state = self.folder / f"{name}-state"
+        state.mkdir()
+        if name == "simulation":
+            options = [*options, "--ready-file", str(ready)]
+        env = {**os.environ, **environment, "QUARTET_READY_FILE": str(ready), "QUARTET_STATE_DIR": str(state)}
+        env.setdefault("MUJOCO_GL", "egl")
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes.append(
+                subprocess.Popen([sys.executable, "-m", module, *options], env=env, stdout=log, stderr=log)
+            )
+        return ready
+
+    def _ready(self, path: Path) -> dict[str, Any]:
+        end = time.monotonic() + START_S
+        while not path.exists():
+            if time.monotonic() > end or any(process.poll() is not None for process in self.processes):
+                raise AssertionError(f"{path.stem} did not start:\n{path.with_suffix('.log').read_text()[-3000:]}")
+            time.sleep(0.02)
+        return json.loads(path.read_text())
+
+    def post(self, path: str, **body: Any) -> Any:
+        """A request to the scoring interface."""
+        request = urllib.request.Request(self.simulation["scoring_url"] + path, json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{path} {body}: {error.read().decode()}") from None
+
+    def truth(self) -> Any:
+        with urllib.request.urlopen(self.simulation["scoring_url"] + "/truth", timeout=30) as answer:
+            return json.load(answer)
+
+    def reset(self, scenario: str | None = None, seed: int = 0) -> None:
+        """A new episode and an empty journal."""
+        self.memory = Memory()
+        self.post("/reset", seed=seed, scenario=scenario)
+
+    def grant(self, skill: Skill, request_id: str, tools: list[str] | None = None) -> str:
+        self._fence += 1
+        claims = GrantClaims(
+            sub=skill.value,
+            aud=audience(self.robot.name),
+            iat=int(time.time()) - 5,
+            exp=int(time.time()) + 600,
+            jti=request_id,
+            fence=self._fence,
+            tools=tools or granted_tools(skill),
+        )
+        return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
+
+    def request(self, skill: Skill, deadline_s: float = 60.0, budget: Budget | None = None, **arguments: Any) -> SkillRequest:
+        request_id = f"r{time.monotonic_ns()}"
+        return SkillRequest.model_validate(
+            {
+                "request_id": request_id,
+                "task_id": "t1",
+                "robot": self.robot.name,
+                "skill": skill,
+                "created_at": time.time(),
+                "deadline": time.time() + deadline_s,
+                "arguments": arguments,
+                "grant": self.grant(skill, request_id),
+                "reply_to": "q:replies:test",
+                "budget": budget or Budget(),
+            }
+        )
+
+    def settings(self, **changes: Any) -> AgentSettings:
+        return AgentSettings(
+            servers={self.robot.name: {name: f"{url}/mcp" for name, url in self.urls.items()}},
+            robot_file=self.files / "robot.yaml",
+            site_file=self.files / "site.yaml",
+            gateway_url=self.model_url,
+            **changes,
+        )
+
+    @contextlib.asynccontextmanager
+    async def outside(self, skill: Skill, model_url: str | None = None) -> AsyncIterator[Outside]:
+        """What the process of `skill` hands to its requests."""
+        model = GatewayClient(model_url or self.model_url, skill.value)
+        try:
+            yield Outside(
+                definition=definition_of(skill),
+                robot=self.robot,
+                site=self.site,
+                model=model,
+                journal=self.memory,
+                images=self.memory,
+                transcripts=self.memory,
+                settings=self.settings(),
+                replica="test",
+            )
+        finally:
+            await model.close()
+
+    async def run(self, skill: Skill, *, model_url: str | None = None, **arguments: Any) -> Any:
+        """One request from start to result."""
+        async with self.outside(skill, model_url) as outside:
+            result: SkillResult = await SkillRun(self.request(skill, **arguments), outside).run()
+        return result
+
+    async def approach(self, area: str, name: str, next_action: str = "pick", **more: Any) -> Any:
+        return await self.run(Skill.APPROACH, target_area=area, object_name=name, next_action=next_action, **more)
+
+    async def pick(self, name: str, **more: Any) -> Any:
+        return await self.run(Skill.PICK, object_name=name, **more)
+
+    async def place(self, location: str, name: str, height: float = 0.12, **more: Any) -> Any:
+        return await self.run(
+            Skill.PLACE, target_location=location, object_name=name, object_height_m=height, **more
+        )
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture(scope="session")
+def studio_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """The small world, started once."""
+    stage = Stage(tmp_path_factory.mktemp("studio"), "studio")
+    try:
+        yield stage
+    finally:
+        stage.close()
+
+
+@pytest.fixture
+def studio(studio_stage: Stage) -> Stage:
+    """The small world in its first episode, faults off."""
+    studio_stage.reset()
+    studio_stage.post("/faults", kinds=[])
+    return studio_stage
+
+
+async def eventually(condition: Callable[[], bool], limit_s: float = 10.0) -> None:
+    """Wait until `condition` holds."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come true"
+        await asyncio.sleep(0.02)
