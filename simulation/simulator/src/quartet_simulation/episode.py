@@ -10,6 +10,7 @@ import numpy as np
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.errors import InvalidCommand, SimulationError, UnknownName
 from quartet_simulation.physics import Physics
+from quartet_simulation.reachability import PICK_STANDOFF, drive_in_is_free, sees
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.worlds import placement
 from quartet_simulation.worlds.compile import parking_of
@@ -45,32 +46,34 @@ class Episode:
         self.gripper_position = 0.0
         self.warmth = (1.0, 1.0, 1.0)
         self.homes: dict[str, str] = {}
+        self._placed: dict[str, placement.Spot] = {}
 
     def begin(self, seed: int, scenario: str | None) -> None:
         wishes = self._parse(scenario)
         world, physics = self._physics.world, self._physics
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 1])
-        absent = wishes["absent"]
-        self.homes = placement.choose_homes(world, seed, rng, absent)
+        self.homes = placement.choose_homes(world, seed, rng, wishes["absent"])
         self.homes.update(wishes["at"])
-        spots: dict[str, placement.Spot] = {}
-        for name, home in self.homes.items():
-            spots[name] = self._find_spot(name, home, spots, rng)
-        for name in wishes["out_of_reach"]:
-            spots[name] = self._far_spot(spots)
-        self.present = set(spots)
+        far = set(wishes["out_of_reach"])
+        physics.set_arm(dim.LOOK_FORWARD)
+        physics.set_opening(dim.STROKE)
         for index, name in enumerate(world.homes):
-            if name not in spots:
-                x, y = parking_of(index)
-                physics.set_object(name, (x, y, physics.rest_height(name)))
-            else:
-                spot = spots[name]
-                physics.set_object(name, (spot.x, spot.y, spot.support_z + physics.rest_height(name) + 0.001), spot.yaw)
+            x, y = parking_of(index)
+            physics.set_object(name, (x, y, physics.rest_height(name)))
+        spots = self._placed = {}
+        # What lies on the floor comes first: the ways to everything else must lead around it.
+        for name, home in sorted(self.homes.items(), key=lambda item: not item[1].startswith("floor:")):
+            if name not in far:
+                spots[name] = self._find_spot(name, home, spots, rng)
+                self._stand(name, spots[name])
+        for name in wishes["out_of_reach"]:
+            spots[name] = self._far_spot()
+            self._stand(name, spots[name])
+        self.homes = {name: spot.home for name, spot in spots.items()}
+        self.present = set(spots)
         self._place_robot(rng)
         self._light(wishes["light"])
         self.gripper_position = 0.0
-        physics.set_arm(dim.LOOK_FORWARD)
-        physics.set_opening(dim.STROKE)
         physics.forward()
         mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)
         for name in wishes["in_gripper"]:
@@ -109,22 +112,44 @@ class Episode:
         if home not in homes:
             raise UnknownName("home", home, homes)
 
+    def _stand(self, name: str, spot: placement.Spot) -> None:
+        height = spot.support_z + self._physics.rest_height(name) + 0.001
+        self._physics.set_object(name, (spot.x, spot.y, height), spot.yaw)
+
     def _find_spot(
         self, name: str, home: str, spots: dict[str, placement.Spot], rng: np.random.Generator
     ) -> placement.Spot:
+        """A spot in `home`, or in another home of the object when that is full: apart from what stands there
+        already, in view from the area's entry, and to be reached by a straight drive."""
         world = self._physics.world
-        for _ in range(placement.ATTEMPTS):
-            spot = placement.draw_spot(world, name, home, rng)
-            if placement.apart(world, name, spot, spots):
-                return spot
-        for other in world.homes[name]:
+        for where in (home, *(h for h in world.homes[name] if h != home)):
             for _ in range(placement.ATTEMPTS):
-                spot = placement.draw_spot(world, name, other, rng)
-                if placement.apart(world, name, spot, spots):
+                spot = placement.draw_spot(world, name, where, rng)
+                if placement.apart(world, name, spot, spots) and self._can_be_fetched(name, spot):
                     return spot
         raise SimulationError(f"no room for '{name}' in {world.name}: {home} and its other homes are full")
 
-    def _far_spot(self, spots: dict[str, placement.Spot]) -> placement.Spot:
+    def _can_be_fetched(self, name: str, spot: placement.Spot) -> bool:
+        physics = self._physics
+        area = physics.world.area(placement.area_of(physics.world, spot.home))
+        assert area is not None
+        self._stand(name, spot)
+        self._checks.attach(None)
+        self._checks.load(physics.data.qpos)
+        if not drive_in_is_free(self._checks, area.entry, (spot.x, spot.y), PICK_STANDOFF):
+            return False
+        mujoco.mj_kinematics(physics.model, physics.data)
+        body = physics.objects[name]
+        if not sees(physics.model, physics.data, area.entry, body, CATALOGUE[name].size[2]):
+            return False
+        # Those that stand there already must not be hidden behind the new one.
+        return all(
+            sees(physics.model, physics.data, area.entry, physics.objects[other], CATALOGUE[other].size[2])
+            for other, there in self._placed.items()
+            if there.home == spot.home
+        )
+
+    def _far_spot(self) -> placement.Spot:
         """The back of the deepest surface, beyond the arm's reach from any side a robot can stand at."""
         world = self._physics.world
         name, (x, y) = world.far_spot

@@ -141,7 +141,8 @@ class Physics:
         start, dof = self.object_qpos[name], self.object_dof[name]
         self.data.qpos[start : start + 3] = list(position)
         self.data.qpos[start + 3 : start + 7] = (math.cos(yaw / 2), 0, 0, math.sin(yaw / 2))
-        self.data.qvel[dof : dof + 6] = 0
+        # A sleeping body wakes only when it moves.
+        self.data.qvel[dof : dof + 6] = (0, 0, -0.01, 0, 0, 0)
 
     def rest_height(self, name: str) -> float:
         """Height of the body origin above what it stands on [m]."""

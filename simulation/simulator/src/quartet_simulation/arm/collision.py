@@ -20,6 +20,8 @@ FINGER_BODIES = ("left_finger", "right_finger")
 HAND = (*dim.ARM_LINKS, "arm_tool0")
 HELD_SLACK = 0.012
 """What is held may sink this far into what it stands on: grasps and depth are not exact [m]."""
+BASE_MARGIN = 0.015
+"""Distance that a moving base keeps from everything [m]."""
 Mode = Literal["arm", "base"]
 
 
@@ -60,7 +62,8 @@ class CollisionWorld:
         if mode == "base":
             robot = (self.model.geom_group == ROBOT_GROUP) & (self.model.geom_contype != 0)
             self.model.geom_conaffinity[robot] = STATIC | OBJECT
-            self.model.geom_margin[robot] = 0.015
+            self.model.geom_margin[robot] = BASE_MARGIN
+            self._masks_changed()
 
     def load(self, qpos: np.ndarray) -> None:
         """Take over a state of the world."""
@@ -70,6 +73,19 @@ class CollisionWorld:
         """Movable things stop being obstacles (an empty octomap)."""
         free = self.model.geom_contype == OBJECT
         self.model.geom_contype[free] = 0
+        self._masks_changed()
+
+    def _masks_changed(self) -> None:
+        """MuJoCo's broad phase reads masks and margins summed up per body."""
+        model = self.model
+        for total, values in (
+            (model.body_contype, model.geom_contype),
+            (model.body_conaffinity, model.geom_conaffinity),
+        ):
+            total[:] = 0
+            np.bitwise_or.at(total, model.geom_bodyid, values)
+        model.body_margin[:] = 0
+        np.maximum.at(model.body_margin, model.geom_bodyid, model.geom_margin)
 
     def attach(self, name: str | None) -> None:
         """From now on `name` moves with the hand, as it lies in it in the loaded state."""
@@ -91,6 +107,7 @@ class CollisionWorld:
                 solid = self.model.geom_contype[geom] or self.model.geom_conaffinity[geom] or contype == HELD
                 if solid:
                     self.model.geom_contype[geom], self.model.geom_conaffinity[geom] = contype, conaffinity
+        self._masks_changed()
 
     def _remember_grasp(self, name: str) -> None:
         mujoco.mj_kinematics(self.model, self.data)

@@ -37,6 +37,7 @@ class GripperDriver:
         if not 0.0 <= position <= dim.CLOSED_POSITION:
             raise InvalidCommand(f"gripper position {position} is outside 0.0 (open) .. {dim.CLOSED_POSITION} (closed)")
         self.command, self._goal, self._still = position, goal, 0.0
+        self._target = self._physics.opening()
         self._force = min(max_effort if max_effort > 0 else 50.0, MAX_FORCE)
 
     def tick(self) -> None:
@@ -61,7 +62,7 @@ class GripperDriver:
         elif abs(opening - wanted) < GOAL_TOLERANCE and not moving:
             goal.feedback["reached_goal"] = goal.result["reached_goal"] = True
             goal.finish("SUCCEEDED", physics.time)
-        elif self._still > STALL_TIME and abs(self._target - opening) > GOAL_TOLERANCE:
+        elif self._still > STALL_TIME and abs(self._target - opening) > 5 * GOAL_TOLERANCE:
             goal.feedback["stalled"] = goal.result["stalled"] = True
             # As the gripper controller does with allow_stalling: a stall is how a grasp ends.
             goal.finish("SUCCEEDED", physics.time)

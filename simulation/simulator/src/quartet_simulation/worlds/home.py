@@ -40,17 +40,17 @@ WALLS = (
 )
 COFFEE_TABLE: Rect = (1.35, 1.55, 1.95, 2.75)
 TV_STAND: Rect = (2.20, 0.06, 3.60, 0.46)
-BOOKSHELF: Rect = (0.60, 3.82, 1.70, 4.14)
+BOOKSHELF: Rect = (1.75, 3.82, 2.85, 4.14)
 DINING_TABLE: Rect = (5.95, 0.55, 7.45, 1.45)
 COUNTER: Rect = (11.35, 0.10, 11.95, 3.30)
 SINK_COUNTER: Rect = (10.20, 0.06, 11.35, 0.66)
 CONSOLE: Rect = (4.20, 5.80, 5.30, 6.14)
 NIGHTSTAND: Rect = (0.06, 7.05, 0.51, 7.50)
-DRESSER: Rect = (4.48, 7.90, 4.94, 9.30)
+DRESSER: Rect = (3.70, 9.72, 4.90, 10.14)
 PARENTS_BED: Rect = (0.06, 7.62, 2.06, 9.32)
 DESK: Rect = (6.90, 9.55, 8.10, 10.14)
 TOY_SHELF: Rect = (9.58, 7.60, 9.94, 9.00)
-KIDS_BED: Rect = (5.06, 8.20, 6.01, 10.10)
+KIDS_BED: Rect = (5.06, 8.30, 6.01, 10.14)
 KIDS_NIGHTSTAND: Rect = (5.06, 7.55, 5.51, 8.00)
 
 
@@ -60,8 +60,8 @@ def _square(x: float, y: float, size: float) -> Rect:
 
 BIN = (9.00, 0.55, 0.34, 0.36)
 WASTE_BASKET = (4.62, 0.42, 0.34, 0.34)
-LAUNDRY_BASKET = (3.30, 9.60, 0.42, 0.42)
-TOY_BASKET = (9.45, 6.80, 0.40, 0.32)
+LAUNDRY_BASKET = (2.65, 9.80, 0.36, 0.40)
+TOY_BASKET = (9.45, 6.80, 0.36, 0.32)
 """Containers: x, y, size, rim."""
 
 
@@ -112,8 +112,8 @@ def _hallway_and_bedrooms(make: Furniture) -> None:
     make.plant("hallway plant", (9.60, 5.80), 1.2)
     make.bed("double bed", PARENTS_BED, 0.50, "w", (0.55, 0.60, 0.68, 1))
     make.cabinet("nightstand", NIGHTSTAND, 0.55, "walnut", "walnut")
-    make.cabinet("dresser", DRESSER, 0.82, CREAM, "beech", doors=("w", 3))
-    make.box("mirror", (4.90, 8.2, 4.94, 9.0), (0.95, 1.5), (0.60, 0.66, 0.70, 1))
+    make.cabinet("dresser", DRESSER, 0.82, CREAM, "beech", doors=("s", 3))
+    make.box("mirror", (3.95, 10.10, 4.65, 10.14), (0.95, 1.5), (0.60, 0.66, 0.70, 1))
     make.bin("laundry basket", LAUNDRY_BASKET[:2], LAUNDRY_BASKET[2], LAUNDRY_BASKET[3], (0.83, 0.80, 0.72, 1))
     make.box("wardrobe", (0.06, 9.45, 1.60, 10.14), (0, 1.55), "beech")
     make.rug("kids rug", (6.4, 7.2, 8.6, 8.9), (0.68, 0.70, 0.74, 1))
@@ -155,7 +155,7 @@ AREAS = (
     ),
     AreaInfo(
         "parents' bedroom",
-        (3.00, 7.60, 3.1416),
+        (3.20, 7.15, 2.2),
         ((0, 6.2), (5, 6.2), (5, 10.2), (0, 10.2)),
         ("parents bedroom", "bedroom", "master bedroom", "parents' room"),
         ("double bed", "dresser", "wardrobe"),
@@ -185,7 +185,7 @@ SURFACES = (
         "living room",
         TV_STAND,
         0.50,
-        ((2.40, 0.32, 3.40, 0.40),),
+        ((2.70, 0.32, 3.45, 0.40),),
         ("grey",),
         ("tv table", "tv bench", "media console"),
         (2.90, 1.90, -1.5708),
@@ -195,10 +195,10 @@ SURFACES = (
         "living room",
         BOOKSHELF,
         0.80,
-        ((0.95, 3.90, 1.60, 3.98),),
+        ((1.95, 3.90, 2.70, 3.97),),
         ("white",),
         ("shelf", "bookcase", "book shelf"),
-        (2.20, 3.05, 2.45),
+        (2.60, 2.85, 1.5708),
     ),
     SurfaceInfo(
         "dining table",
@@ -238,17 +238,17 @@ SURFACES = (
         ((0.34, 7.14, 0.43, 7.40),),
         ("walnut",),
         ("bedside table", "night stand", "parents' nightstand"),
-        (1.90, 7.10, 3.1416),
+        (1.95, 7.12, 3.1416),
     ),
     SurfaceInfo(
         "dresser",
         "parents' bedroom",
         DRESSER,
         0.82,
-        ((4.56, 8.10, 4.64, 8.90),),
+        ((3.90, 9.79, 4.70, 9.87),),
         ("beech",),
         ("chest of drawers",),
-        (3.10, 8.40, 0.0),
+        (4.10, 8.30, 1.5708),
     ),
     SurfaceInfo(
         "desk",
@@ -308,7 +308,7 @@ CONTAINERS = (
         LAUNDRY_BASKET[3],
         ("#d4ccb8",),
         ("laundry hamper", "hamper", "washing basket"),
-        (3.25, 8.30, 1.5708),
+        (2.85, 8.30, 1.7),
     ),
     ContainerInfo(
         "toy basket",
@@ -330,11 +330,11 @@ HOME = World(
     surfaces=SURFACES,
     containers=CONTAINERS,
     floor_zones={
-        "living": ("living room", (2.60, 3.05, 2.95, 3.45)),
+        "living": ("living room", (4.25, 3.20, 4.60, 3.60)),
         "dining": ("dining area", (7.60, 3.20, 7.95, 3.60)),
         "kitchen": ("kitchen", (10.30, 3.25, 10.90, 3.60)),
         "hallway": ("hallway", (6.40, 5.30, 6.80, 5.75)),
-        "parents": ("parents' bedroom", (1.60, 6.70, 2.10, 6.95)),
+        "parents": ("parents' bedroom", (4.30, 7.60, 4.60, 8.20)),
         "kids": ("kids' room", (8.70, 9.10, 9.15, 9.60)),
     },
     homes={

@@ -38,7 +38,6 @@ def choose_homes(world: World, seed: int, rng: np.random.Generator, absent: set[
 
 def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> Spot:
     """A random spot for `name` in `home`, not yet checked against anything."""
-    kind = CATALOGUE[name]
     if home.startswith("floor:"):
         _, rect = world.floor_zones[home.removeprefix("floor:")]
         height = 0.0
@@ -49,10 +48,18 @@ def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> S
         rect = surface.strips[int(rng.integers(len(surface.strips)))]
         height = surface.height
     x0, y0, x1, y1 = rect
-    del kind
     return Spot(
         float(rng.uniform(x0, x1)), float(rng.uniform(y0, y1)), height, float(rng.uniform(-math.pi, math.pi)), home
     )
+
+
+def area_of(world: World, home: str) -> str:
+    """Name of the area that a home lies in."""
+    if home.startswith("floor:"):
+        return world.floor_zones[home.removeprefix("floor:")][0]
+    surface = world.surface(home)
+    assert surface is not None
+    return surface.area
 
 
 def apart(world: World, name: str, spot: Spot, placed: dict[str, Spot]) -> bool:

@@ -1,0 +1,71 @@
+"""Can a robot that stands at the entry of an area see a thing, and drive straight in to it?"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.arm.collision import CollisionWorld
+from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.sensors.localisation import compose
+from quartet_simulation.worlds.world import Pose2
+
+STEP = 0.08
+HEADING_SLACK = 0.03
+"""Straight drives must stay free for headings that are off by this much [rad]."""
+PICK_STANDOFF, SURFACE_STANDOFF, CONTAINER_STANDOFF = 0.80, 0.58, 0.70
+STOPS_SHORT = 0.06
+"""The drive in may end this much nearer than the standoff [m]."""
+
+
+def drive_in_is_free(checks: CollisionWorld, entry: Pose2, target: tuple[float, float], standoff: float) -> bool:
+    """Is the straight way from `entry`, turned to `target`, free until `standoff` before it?
+
+    `checks` holds the state of the world with the arm as it drives.
+    """
+    x, y, _ = entry
+    bearing = math.atan2(target[1] - y, target[0] - x)
+    length = math.hypot(target[0] - x, target[1] - y) - standoff + STOPS_SHORT
+    if length <= 0:
+        length = 0.0
+    for slack in (0.0, HEADING_SLACK, -HEADING_SLACK):
+        count = max(1, int(math.ceil(length / STEP)))
+        for i in range(count, -1, -1):
+            checks.set_base(
+                x + i / count * length * math.cos(bearing + slack),
+                y + i / count * length * math.sin(bearing + slack),
+                bearing + slack,
+            )
+            if checks.colliding():
+                return False
+    return True
+
+
+def spin_is_free(checks: CollisionWorld, pose: Pose2) -> bool:
+    """Can the robot turn all the way round at `pose`?"""
+    for turn in np.arange(0, 2 * math.pi, 0.1):
+        checks.set_base(pose[0], pose[1], pose[2] + float(turn))
+        if checks.colliding():
+            return False
+    return True
+
+
+def sees(model: mujoco.MjModel, data: mujoco.MjData, entry: Pose2, body: int, height: float) -> bool:
+    """Does the front camera see the top half of `body` from `entry`, turned to it? `data` must be up to date."""
+    target = data.xpos[body].copy()
+    bearing = math.atan2(target[1] - entry[1], target[0] - entry[0])
+    cx, cy, _ = compose((entry[0], entry[1], bearing), (dim.MAST[0], dim.MAST[1], 0.0))
+    eye = np.array([cx, cy, dim.MAST[2]])
+    groups = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
+    seen = 0
+    side = np.array([-math.sin(bearing), math.cos(bearing), 0.0])
+    for across, up in ((0.0, 0.6), (0.6, 0.3), (-0.6, 0.3), (0.0, -0.3)):
+        point = target + side * (across * 0.03) + np.array([0, 0, up * height / 2])
+        hit = np.zeros(1, dtype=np.int32)
+        direction = point - eye
+        mujoco.mj_ray(model, data, eye, direction, groups, 1, -1, hit)
+        if hit[0] >= 0 and model.geom_bodyid[hit[0]] == body:
+            seen += 1
+    return seen >= 3
