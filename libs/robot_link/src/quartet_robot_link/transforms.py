@@ -13,6 +13,8 @@ from quartet_robot_link.link import LATCHED, Message, QoS, RobotLink, Subscripti
 
 HISTORY_S = 10.0
 """ROS time that is kept, as tf2 does by default."""
+JUMP_BACK_S = 0.05
+"""Messages are late by less than this; a stamp further back means that time jumped, as in the reset of a simulation."""
 MAX_SAMPLES = 4000
 MAX_AGE_S = 5.0
 """A moving frame that was not received for this long (wall time) is stale: its publisher or the bridge is silent."""
@@ -42,8 +44,8 @@ class _Edge:
             self.samples.clear()
         elif self.samples:
             newest = self.samples[-1].stamp
-            if sample.stamp < newest - HISTORY_S / 10:
-                self.samples.clear()  # time jumped back: a simulation was reset
+            if sample.stamp < newest - JUMP_BACK_S:
+                self.samples.clear()
             elif sample.stamp <= newest:
                 if sample.stamp == newest:
                     self.samples[-1] = sample

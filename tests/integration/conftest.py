@@ -1,0 +1,211 @@
+"""The servers over a real simulation process; its scoring interface sets scenes up and judges."""
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from fastmcp import Client
+
+from quartet_contracts import GrantClaims, audience
+from quartet_robot_link import Robot
+from quartet_site import RobotFile, SiteFile, load_robot, load_site
+from quartet_tool_server import ToolServer
+
+STUDIO = Path(__file__).parents[2] / "deploy" / "sites" / "studio"
+FAR_FUTURE = 4_000_000_000
+
+
+@dataclass
+class SimulatedStudio:
+    """A running simulation of the one-room world: its bridge, and its scoring interface."""
+
+    url: str
+    scoring_url: str
+    process: subprocess.Popen[bytes]
+
+    def post(self, path: str, **body: Any) -> dict[str, Any]:
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(self.scoring_url + path, data, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def truth(self) -> dict[str, Any]:
+        with urllib.request.urlopen(self.scoring_url + "/truth", timeout=30) as answer:
+            return json.load(answer)
+
+    def faults(self, *kinds: str) -> None:
+        self.post("/faults", kinds=kinds)
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+    def reset(self, *, seed: int = 1, scenario: str | None = None) -> None:
+        self.post("/reset", world="studio", seed=seed, scenario=scenario)
+
+
+def start_studio(ready: Path, *options: str) -> SimulatedStudio:
+    """A new process of the one-room world; its owner ends it with `end`."""
+    command = [sys.executable, "-m", "quartet_simulation", "--world", "studio", "--ready-file", str(ready), *options]
+    process = subprocess.Popen([*command, "--port", "0", "--scoring-port", "0"], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not ready.exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise RuntimeError(f"the simulation did not come up (exit status {process.wait()})")
+        time.sleep(0.05)
+    facts = json.loads(ready.read_text())
+    return SimulatedStudio(facts["url"], facts["scoring_url"], process)
+
+
+@pytest.fixture(scope="session")
+def studio_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
+    """One simulation for all of these tests."""
+    studio = start_studio(tmp_path_factory.mktemp("studio") / "ready.json")
+    yield studio
+    studio.end()
+
+
+@pytest.fixture(scope="session")
+def realtime_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
+    """The same in real time, for what happens while the robot moves."""
+    studio = start_studio(tmp_path_factory.mktemp("studio") / "ready.json", "--realtime")
+    yield studio
+    studio.end()
+
+
+@pytest.fixture
+def sim(studio_process: SimulatedStudio) -> Iterator[SimulatedStudio]:
+    """The simulation at the start of an episode, without faults, with the guard released."""
+    studio_process.faults()
+    studio_process.reset()
+    yield studio_process
+    studio_process.faults()
+
+
+@pytest.fixture
+def realtime(realtime_process: SimulatedStudio) -> SimulatedStudio:
+    """The simulation in real time at the start of an episode; ask for it before `robot`."""
+    realtime_process.faults()
+    realtime_process.reset()
+    return realtime_process
+
+
+@pytest.fixture(scope="session")
+def robot_file() -> RobotFile:
+    return load_robot(STUDIO / "robot.yaml")
+
+
+@pytest.fixture(scope="session")
+def site_file() -> SiteFile:
+    return load_site(STUDIO / "site.yaml")
+
+
+@pytest.fixture
+async def robot(request: pytest.FixtureRequest, robot_file: RobotFile) -> AsyncIterator[Robot]:
+    """A link to the simulated robot; to the one in real time when the test asks for that."""
+    kind = "realtime" if "realtime" in request.fixturenames else "sim"
+    robot = await Robot.open(robot_file, url=request.getfixturevalue(kind).url, wait_s=10)
+    assert robot.link.connected
+    yield robot
+    await robot.close()
+
+
+@dataclass
+class Hands:
+    """An in-memory client of one server, with a grant for all of its tools."""
+
+    client: Client[Any]
+    server: ToolServer
+    grant: dict[str, Any]
+    progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
+
+    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The structured result, which is `ok` exactly when its code is NONE."""
+
+        async def note(done: float, total: float | None, text: str | None) -> None:
+            self.progress.append((done, total, text))
+
+        answer = await self.client.call_tool(tool, arguments, progress_handler=note, raise_on_error=False)
+        result = answer.structured_content
+        assert result is not None, answer
+        assert result["ok"] == (result["error_code"] == "NONE")
+        return result
+
+    async def refused(self, tool: str, code: str, **arguments: Any) -> str:
+        """The message of a call that must fail with `code`."""
+        result = await self.call(tool, **arguments)
+        assert result["error_code"] == code, result
+        assert result["message"], "a failure says what is wrong"
+        return result["message"]
+
+
+Open = Callable[..., Awaitable[Hands]]
+
+
+@pytest.fixture
+async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> AsyncIterator[Open]:
+    """`await open_server(quartet_nav2)`: the server's tools over an in-memory client."""
+    async with AsyncExitStack() as stack:
+
+        async def make(package: ModuleType, *, fence: int = 1, over: Robot | None = None) -> Hands:
+            link = over or robot
+            grant: dict[str, Any] = {"fence": fence, "tools": []}
+
+            def caller() -> GrantClaims:
+                return GrantClaims(
+                    sub="test", aud=audience(link.file.name), iat=0, exp=FAR_FUTURE, jti="request-1", **grant
+                )
+
+            actions = package.actions(link.file) if hasattr(package, "actions") else ()
+            server = ToolServer(
+                package.NAME, link, site_file, state_dir=tmp_path, verifier=None, caller=caller, actions=actions
+            )
+            package.register(server)
+            grant["tools"] = [
+                f"{package.NAME}__{tool.name}" for tool in await server.mcp.list_tools(run_middleware=False)
+            ]
+            client = await stack.enter_async_context(Client(server.mcp))
+            return Hands(client, server, grant)
+
+        yield make
+
+
+@dataclass
+class Keys:
+    """The orchestrator's key pair."""
+
+    private: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
+
+    @property
+    def public_pem(self) -> str:
+        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+        public = self.private.public_key()
+        return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+    def token(self, *tools: str, robot: str = "summit", **claims: Any) -> str:
+        """A signed grant for `tools`; further claims override."""
+        import jwt
+
+        now = int(time.time())
+        content = {
+            "iss": "quartet-orchestrator", "sub": "test", "aud": audience(robot), "iat": now, "exp": now + 600,
+            "jti": "request-1", "fence": 1, "tools": list(tools),
+        } | claims  # fmt: skip
+        return jwt.encode(content, self.private, algorithm="EdDSA")
+
+
+@pytest.fixture
+def keys() -> Keys:
+    return Keys()

@@ -1,0 +1,312 @@
+"""Every tool of the nav2 server in the simulated studio; every code is provoked by the world."""
+
+import asyncio
+import math
+
+import pytest
+
+import quartet_nav2
+from quartet_robot_link import Robot, TransformUnavailable
+
+
+@pytest.fixture
+async def nav2(open_server):
+    return await open_server(quartet_nav2)
+
+
+async def moving(sim, start: list[float], by: float = 0.03) -> None:
+    """Wait until the robot has left its start."""
+    async with asyncio.timeout(10):
+        while math.dist(sim.truth()["robot"]["pose"], start) < by:
+            await asyncio.sleep(0.005)
+
+
+def place(sim) -> list[float]:
+    return sim.truth()["robot"]["pose"]
+
+
+async def test_pose_and_area(nav2, sim):
+    result = await nav2.call("get_robot_pose")
+    x, y, yaw = place(sim)
+    assert result["area"] == "studio"
+    assert math.dist((result["pose"]["x"], result["pose"]["y"]), (x, y)) < 0.1
+    assert abs(result["pose"]["yaw"] - yaw) < 0.1
+    assert result["pose"]["frame_id"] == "map"
+
+
+async def test_navigate_reaches_the_pose(nav2, sim):
+    result = await nav2.call("navigate_to_pose", x=0.3, y=-0.6, yaw=1.0)
+    assert result["ok"], result
+    x, y, yaw = place(sim)
+    assert math.dist((x, y), (0.3, -0.6)) < 0.15
+    assert abs(yaw - 1.0) < 0.2
+    assert result["distance_remaining_m"] < 0.1
+    assert result["duration_s"] > 0
+    assert result["nav2_error_code"] == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "name"), [(1.55, 0.0, "PLANNER_GOAL_OCCUPIED"), (40.0, 0.0, "PLANNER_GOAL_OUTSIDE_MAP")]
+)
+async def test_navigation_fails_with_nav2s_own_code(nav2, sim, x, y, name):
+    before = place(sim)
+    result = await nav2.call("navigate_to_pose", x=x, y=y)
+    assert result["error_code"] == "NAVIGATION_FAILED"
+    assert result["nav2_error"] == name
+    assert name in result["message"]
+    assert math.dist(place(sim), before) < 0.02
+
+
+async def test_spin(nav2, sim):
+    before = place(sim)
+    assert (await nav2.call("spin_robot", angle=-1.0))["ok"]
+    assert abs(place(sim)[2] - before[2] + 1.0) < 0.1
+
+
+async def test_drive_and_back_up(nav2, sim):
+    start = place(sim)
+    assert (await nav2.call("drive_on_heading", distance=0.3))["ok"]
+    assert abs(math.dist(place(sim)[:2], start[:2]) - 0.3) < 0.05
+    assert (await nav2.call("backup_robot", distance=0.3))["ok"]
+    assert math.dist(place(sim)[:2], start[:2]) < 0.08
+
+
+async def test_drive_stops_before_an_obstacle(nav2, sim):
+    result = await nav2.call("drive_on_heading", distance=3.0, speed=0.4)
+    assert result["error_code"] == "NAVIGATION_FAILED"
+    assert result["nav2_error"] == "DRIVE_COLLISION_AHEAD"
+    assert sim.truth()["robot_in_collision"] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("drive_on_heading", {"distance": -0.2}, ("-0.2", "at most 5", "backup_robot")),
+        ("drive_on_heading", {"distance": 0}, ("0", "above 0")),
+        ("drive_on_heading", {"distance": 0.2, "speed": 9}, ("9", "at most 0.7")),
+        ("backup_robot", {"distance": 50}, ("50", "at most 5")),
+        ("spin_robot", {"angle": 100}, ("100", "12.5664")),
+        ("spin_robot", {"angle": "NaN"}, ("angle", "finite", "NaN")),
+        ("navigate_to_pose", {"x": "infinity", "y": 0}, ("x", "finite")),
+        ("navigate_to_pose", {"x": 1.0}, ("y", "Missing", "x, y, yaw")),
+        ("navigate_to_pose", {"x": 1.0, "y": 0.0, "z": 1}, ("z", "x, y, yaw")),
+        ("navigate_to_pose", {"x": "kitchen", "y": 0}, ("x", "kitchen")),
+        ("clear_costmaps", {"costmap_type": "both"}, ("both", "'all', 'global' or 'local'")),
+        ("approach_target", {"target_x_base": 1, "target_y_base": 0, "standoff_m": 0}, ("standoff_m 0", "above 0")),
+        ("approach_target", {"target_x_base": 9, "target_y_base": 0, "standoff_m": 1}, ("9.00 m", "at most 5")),
+    ],
+)
+async def test_invalid_arguments_are_named_and_nothing_moves(nav2, sim, tool, arguments, words):
+    before = sim.truth()["time"]
+    message = await nav2.refused(tool, "INVALID_PARAMETERS", **arguments)
+    for word in words:
+        assert word in message
+    assert sim.truth()["time"] == before
+
+
+async def test_approach_turns_then_drives_in_to_the_standoff(nav2, sim):
+    start = place(sim)
+    distance, bearing = 1.3, 0.6
+    target = (start[0] + distance * math.cos(start[2] + bearing), start[1] + distance * math.sin(start[2] + bearing))
+    result = await nav2.call(
+        "approach_target",
+        target_x_base=distance * math.cos(bearing),
+        target_y_base=distance * math.sin(bearing),
+        standoff_m=0.9,
+    )
+    assert result["ok"], result
+    assert result["within_tolerance"]
+    assert abs(math.dist(place(sim)[:2], target) - 0.9) < 0.06
+    assert abs(result["distance_after_m"] - 0.9) < 0.06
+    assert abs(result["turned_rad"] - bearing) < 0.1
+    assert abs(result["driven_m"] - 0.4) < 0.06
+    assert abs(result["bearing_after_rad"]) < 0.1
+
+
+async def test_approach_does_nothing_when_near_enough(nav2, sim):
+    before = sim.truth()["time"]
+    result = await nav2.call("approach_target", target_x_base=0.85, target_y_base=0.1, standoff_m=0.8)
+    assert result["ok"]
+    assert result["within_tolerance"]
+    assert result["driven_m"] == 0
+    assert sim.truth()["time"] == before
+
+
+async def test_approach_tells_how_near_it_came_when_blocked(nav2, sim):
+    result = await nav2.call("approach_target", target_x_base=2.0, target_y_base=0.0, standoff_m=0.2)
+    assert result["error_code"] == "NAVIGATION_FAILED"
+    assert result["nav2_error"] == "DRIVE_COLLISION_AHEAD"
+    assert 0.2 < result["distance_after_m"] < 2.0
+    assert not result["within_tolerance"]
+    assert sim.truth()["robot_in_collision"] == []
+
+
+@pytest.mark.parametrize(
+    ("which", "cleared"), [("all", ["global", "local"]), ("global", ["global"]), ("local", ["local"])]
+)
+async def test_clear_costmaps(nav2, which, cleared):
+    assert (await nav2.call("clear_costmaps", costmap_type=which))["cleared"] == cleared
+
+
+async def test_cancel_with_nothing_running(nav2):
+    result = await nav2.call("cancel_navigation")
+    assert result["ok"]
+    assert result["canceled"] == []
+    assert result["standstill"] is True
+
+
+async def test_cancel_does_not_wait_behind_the_motion_and_stops_it(nav2, realtime):
+    start = place(realtime)
+    motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
+    await moving(realtime, start)
+    canceled = await nav2.call("cancel_navigation")
+    assert canceled["canceled"] == ["/drive_on_heading", "drive_on_heading"] or canceled["canceled"] == [
+        "drive_on_heading"
+    ]
+    assert canceled["standstill"] is True
+    result = await motion
+    assert result["error_code"] == "NAVIGATION_CANCELED"
+    assert "cancel_navigation" in result["message"]
+    assert math.dist(place(realtime)[:2], start[:2]) < 0.5
+    stopped = place(realtime)
+    await asyncio.sleep(0.3)
+    assert math.dist(place(realtime), stopped) < 0.005
+
+
+async def test_a_client_that_gives_up_stops_the_motion(nav2, realtime):
+    start = place(realtime)
+    call = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
+    await moving(realtime, start)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    async with asyncio.timeout(5):
+        while nav2.server.motions.running:
+            await asyncio.sleep(0.01)
+    assert await nav2.server.robot.wait_standstill()
+    assert math.dist(place(realtime)[:2], start[:2]) < 0.5
+
+
+async def test_a_second_motion_is_refused_while_one_runs(nav2, realtime):
+    start = place(realtime)
+    motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
+    await moving(realtime, start)
+    assert "drive_on_heading" in await nav2.refused("spin_robot", "BUSY", angle=1.0)
+    await nav2.call("cancel_navigation")
+    await motion
+
+
+async def test_progress_is_reported_while_the_robot_drives(nav2, realtime):
+    await nav2.call("drive_on_heading", distance=0.4, speed=0.3)
+    assert nav2.progress
+    assert all(total == pytest.approx(0.4) for _, total, _ in nav2.progress)
+    assert "of 0.40 m" in nav2.progress[-1][2]
+
+
+async def test_a_motion_canceled_by_somebody_else_says_so(nav2, realtime):
+    start = place(realtime)
+    motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
+    await moving(realtime, start)
+    assert await nav2.server.robot.link.cancel_goals("/drive_on_heading") == 1
+    result = await motion
+    assert result["error_code"] == "NAVIGATION_CANCELED"
+    assert "somebody else" in result["message"]
+
+
+async def test_guard_stop_ends_the_motion_and_refuses_the_next(nav2, realtime):
+    start = place(realtime)
+    motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
+    await moving(realtime, start)
+    link, services = nav2.server.robot.link, nav2.server.robot.file.services
+    try:
+        assert (await link.call_service(services.guard_stop))["success"]
+        assert (await motion)["error_code"] == "STOPPED"
+        assert "reset" in await nav2.refused("spin_robot", "STOPPED", angle=0.5)
+    finally:
+        await link.call_service(services.guard_reset)
+    assert (await nav2.call("spin_robot", angle=0.2))["ok"]
+
+
+async def test_a_goal_over_its_time_is_canceled(open_server, realtime, robot_file):
+    hurried = robot_file.model_copy(update={"base": robot_file.base.model_copy(update={"navigation_timeout_s": 0.01})})
+    robot = await Robot.open(hurried, url=realtime.url, wait_s=10)
+    try:
+        robot.clock.now = patient_clock(robot.clock.now)  # 30 s pass in every second
+        nav2 = await open_server(quartet_nav2, over=robot)
+        message = await nav2.refused("navigate_to_pose", "TIMEOUT", x=0.3, y=-1.2, yaw=3.0)
+        assert "canceled and has ended" in message
+        assert await robot.wait_standstill()
+    finally:
+        await robot.close()
+
+
+def patient_clock(now):
+    start = now()
+    return lambda: start + 30 * (now() - start)
+
+
+async def test_inactive_navigation_is_told(open_server, sim, robot_file):
+    lost = robot_file.model_copy(
+        update={"actions": robot_file.actions.model_copy(update={"navigate_to_pose": "/not_there/navigate_to_pose"})}
+    )
+    robot = await Robot.open(lost, url=sim.url, wait_s=10)
+    try:
+        nav2 = await open_server(quartet_nav2, over=robot)
+        assert "Nav2 is not running" in await nav2.refused("navigate_to_pose", "NAV2_NOT_ACTIVE", x=0.3, y=0)
+    finally:
+        await robot.close()
+
+
+async def test_an_unlocalised_robot_names_the_missing_link(open_server, sim, robot_file, monkeypatch):
+    lost = robot_file.model_copy(update={"frames": robot_file.frames.model_copy(update={"map": "site_map"})})
+    robot = await Robot.open(lost, url=sim.url, wait_s=10)
+    try:
+        with pytest.raises(TransformUnavailable, match="'site_map'"):
+            await robot.base_pose(timeout_s=0.3)
+        nav2 = await open_server(quartet_nav2, over=robot)
+        message = await nav2.refused("get_robot_pose", "TRANSFORM_UNAVAILABLE")
+        assert "nothing joins" in message
+        assert "base_footprint" in message
+    finally:
+        await robot.close()
+
+
+async def test_missing_service_is_a_ros_error(open_server, sim, robot_file):
+    services = robot_file.services.model_copy(update={"clear_global_costmap": "/not_there/clear"})
+    robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=10)
+    try:
+        nav2 = await open_server(quartet_nav2, over=robot)
+        assert "/not_there/clear does not exist" in await nav2.refused("clear_costmaps", "ROS_ERROR")
+    finally:
+        await robot.close()
+
+
+async def test_without_a_bridge_every_tool_says_so(open_server, robot_file, sim):
+    robot = await Robot.open(robot_file, url="ws://127.0.0.1:9")
+    try:
+        nav2 = await open_server(quartet_nav2, over=robot)
+        message = await nav2.refused("spin_robot", "BRIDGE_UNAVAILABLE", angle=1)
+        assert "ws://127.0.0.1:9" in message
+        assert "QUARTET_BRIDGE_URL" in message
+    finally:
+        await robot.close()
+
+
+async def test_the_cancel_works_after_the_result_was_lost(nav2, sim):
+    """A server that never answers: the call still ends, by its own deadline, and says that the outcome is unknown."""
+    sim.faults("silent_action")
+    nav2.server.robot.start_motion = impatient(nav2.server.robot)
+    message = await nav2.refused("spin_robot", "TIMEOUT", angle=0.5)
+    assert "has not ended" in message
+
+
+def impatient(robot):
+    from quartet_robot_link import Motion
+
+    def start(action, action_type, args, *, limit_s, on_feedback=None):
+        return Motion(
+            robot.link, robot.clock, action, action_type, args, limit_s=limit_s, on_feedback=on_feedback,
+            stall_s=0.5, cancel_wait_s=0.5,
+        )  # fmt: skip
+
+    return start
