@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
@@ -106,7 +107,17 @@ def test_scoring_interface(sim: Any) -> None:
         assert answer.read(2) == b"\xff\xd8"
 
 
-def test_a_reset_aborts_what_runs_and_starts_time_anew(sim: Any) -> None:
+async def test_a_reset_aborts_what_runs_and_starts_time_anew(sim: Any, robot: Any) -> None:
+    await robot.goal("g", "/spin", "nav2_msgs/action/Spin", {"target_yaw": 400.0}, feedback=True)
+    await robot.op("action_feedback")
+    await robot.call("/robot_guard/stop")
+    assert (await robot.result("g"))["status"] == 5
+    await robot.call("/robot_guard/reset")
+    await robot.goal("h", "/spin", "nav2_msgs/action/Spin", {"target_yaw": 400.0}, feedback=True)
+    await robot.op("action_feedback", id="h")
+    await asyncio.to_thread(sim.post, "/reset", seed=0)
+    result = await robot.result("h")
+    assert (result["status"], result["values"]["error_msg"]) == (6, "the world was reset")
     health = sim.get("/health")
     assert health["time"] < 1.0
-    assert health["guard"]["latched"] is False
+    assert health["guard"] == {"latched": False, "reason": "running", "standstill": None}

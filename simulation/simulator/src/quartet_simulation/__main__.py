@@ -41,8 +41,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         stream=sys.stderr,
     )
     logging.getLogger("websockets").setLevel(logging.WARNING)
-    # Headless unless told otherwise; must be set before MuJoCo is imported.
-    os.environ.setdefault("MUJOCO_GL", "egl")
     # Short turns keep the event loop responsive while the simulation's thread runs Python code.
     sys.setswitchinterval(0.0005)
     try:
@@ -73,7 +71,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, object]:
 async def _serve(settings: Settings) -> int:
     from quartet_simulation.bridge.connection import Bridge
     from quartet_simulation.bridge.server import start_bridge
-    from quartet_simulation.errors import UnknownName
+    from quartet_simulation.errors import SimulationError
     from quartet_simulation.ros.robot import Robot
     from quartet_simulation.scoring import Scoring
     from quartet_simulation.simulation import Simulation
@@ -95,7 +93,7 @@ async def _serve(settings: Settings) -> int:
         stack.push_async_callback(robot.close)
         try:
             await robot.start()
-        except UnknownName as error:
+        except SimulationError as error:
             raise StartError(str(error)) from error
         bridge = Bridge(robot.graph, robot.faults, settings.max_message_size)
         await stack.enter_async_context(await start_bridge(bridge, bridge_socket))

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 SERVICE_TIMEOUT_S = 5.0
 ACTION_SERVER_WAIT_S = 1.0
 NODE = "/rosbridge_websocket"
+MAX_PARTIAL = 32
+"""Messages of one client that may wait for their missing fragments."""
 
 _FIELDS: dict[str, dict[str, tuple[bool, tuple[type, ...]]]] = {
     "advertise": {"topic": (True, (str,)), "type": (True, (str,)), "latch": (False, (bool,))},
@@ -85,16 +87,20 @@ class Connection:
         if "zombie" in self._bridge.faults:
             return
         try:
-            frame = orjson.loads(text)
-            self._dispatch(frame)
+            self._dispatch(orjson.loads(text))
         except (Ignored, TypeSupportError, qos.BadQos, orjson.JSONDecodeError) as error:
             log.info("ignored a frame: %s", error)
+        except Exception:
+            # One client's strange frame must not end its connection, let alone the bridge.
+            log.exception("a frame could not be handled")
 
     def _dispatch(self, frame: Any) -> None:
         op = frame.get("op") if isinstance(frame, dict) else None
         fields = _FIELDS.get(op) if isinstance(op, str) else None
         if fields is None:
             raise Ignored(f"Unknown operation: {op}")
+        if not isinstance(frame.get("id"), str | int | float | None):
+            raise Ignored(f"Expected field id to be a string. Invalid value: {frame['id']}")
         for name, (required, types) in fields.items():
             if name not in frame:
                 if required:
@@ -114,6 +120,8 @@ class Connection:
 
     def _fragment(self, frame: Message) -> None:
         pieces = self._partial.setdefault(frame["id"], {})
+        while len(self._partial) > MAX_PARTIAL:
+            del self._partial[next(iter(self._partial))]
         pieces[frame["num"]] = frame["data"]
         if len(pieces) == frame["total"]:
             del self._partial[frame["id"]]

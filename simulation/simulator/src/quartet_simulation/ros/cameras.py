@@ -75,7 +75,10 @@ class Cameras:
         graph.on_subscribe.append(self._subscribed)
 
     def warm_up(self, sim: Simulation) -> None:
-        """Render once: the first picture takes a third of a second, in which no stop would be heard."""
+        """Render once: the first picture takes a third of a second, in which no stop would be heard.
+
+        Raises SimulationError when there is no off-screen renderer.
+        """
         for camera in self._cameras:
             sim.render(camera.name)
 

@@ -121,17 +121,17 @@ class Navigation:
             text = f"Speed {speed} and command {target['x']} must have the same sign"
             goal = failed("drive_on_heading", DriveCode.INVALID_INPUT, text)
             return GoalStatus.ABORTED, self._behaviour_result(goal)
-        return await self._straight(handle, target["x"], speed, DriveCode.UNKNOWN, backwards=target["x"] < 0)
+        return await self._straight(handle, target["x"], speed, DriveCode.INVALID_INPUT, backwards=target["x"] < 0)
 
     async def _back_up(self, handle: GoalHandle) -> Result:
         target, speed = handle.request["target"], handle.request["speed"]
         if target["y"] or target["z"]:
             goal = failed("backup", BackUpCode.INVALID_INPUT, "Backing up in Y and Z is not supported")
             return GoalStatus.ABORTED, self._behaviour_result(goal)
-        return await self._straight(handle, target["x"], speed, BackUpCode.UNKNOWN, backwards=True)
+        return await self._straight(handle, target["x"], speed, BackUpCode.INVALID_INPUT, backwards=True)
 
     async def _straight(
-        self, handle: GoalHandle, distance: float, speed: float, unknown: int, backwards: bool
+        self, handle: GoalHandle, distance: float, speed: float, bad_input: int, backwards: bool
     ) -> Result:
         length, pace, allowance = abs(distance), abs(speed), _allowance(handle.request)
         status, goal = await run_in_world(
@@ -139,7 +139,7 @@ class Navigation:
             handle,
             lambda sim: (sim.backup if backwards else sim.drive_on_heading)(length, pace, allowance),
             lambda values: {"distance_traveled": float(values.get("distance_traveled", 0.0))},
-            unknown,
+            bad_input,
         )
         return status, self._behaviour_result(goal)
 

@@ -52,8 +52,7 @@ class Robot:
         Parameters(graph, [*(f"/{node}" for node in LIFECYCLE_NODES), "/move_group", "/robot_guard"])
         RosApi(graph, self.faults)
         self._cameras = Cameras(world, graph, post)
-        if world.realtime:
-            await world.call(self._cameras.warm_up)
+        await world.call(self._cameras.warm_up)
         world.observers = [Publishers(world, graph, post), self._cameras]
         world.poke()
 
