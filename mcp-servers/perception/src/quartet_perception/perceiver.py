@@ -9,6 +9,7 @@ from quartet_contracts.tools.perception import CameraName
 from quartet_perception.catalogue import Catalogue, Thing
 from quartet_perception.errors import NothingFound
 from quartet_perception.estimate import Estimate
+from quartet_perception.held import find_held
 from quartet_perception.placing import Drop
 from quartet_perception.segmenter import Found, Segmenter
 from quartet_perception.stability import PoseMemory
@@ -71,7 +72,10 @@ class Perceiver:
     async def find(self, camera: CameraName, names: Sequence[str]) -> tuple[View, list[Found]]:
         """A fresh picture and what of `names` is in it, best first. Raises UnknownObject, LinkError."""
         view = await self.view(camera)
-        return view, await self.compute(self.segmenter.segment, view, names)
+        found = await self.compute(self.segmenter.segment, view, names)
+        wanted = [thing for name in names for thing in self.catalogue.match(name)]
+        held = await self.compute(find_held, view, self.catalogue.things, wanted, self.file)
+        return view, [*(f for f in found if not (held and f.in_gripper)), *held]
 
     async def best(
         self, things: Sequence[Thing], cameras: Sequence[CameraName], prompt: str

@@ -12,12 +12,13 @@ from quartet_site import CatalogueObject, normalise
 POLL_S = 0.2
 HEIGHT_SLACK_M = 0.03
 """The measured height may differ from the catalogue's by this much; an object may also lie on its side."""
-WIDTH_SLACK_M = 0.02
+WIDTH_SLACK_M = 0.012
+"""The width in the hand may differ this much from one of the thing's sizes: it may be grasped askew."""
 MIN_HEIGHT_M = 0.005
 
 
 async def verify(check: Verification, report: PickReport) -> PickReport:
-    """Settle a claimed success: PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT when it is another thing."""
+    """Settle a claimed success: PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing."""
     if not report.success:
         return report
     arguments = check.request.arguments
@@ -56,37 +57,32 @@ async def _other_thing(
 ) -> str | None:
     """What tells that the held thing is not the wanted one, or None.
 
-    The gripper driver's word counts where it gives one. Otherwise the cameras decide: the wanted thing between the
-    fingers is proof; another thing there, or the wanted thing standing elsewhere with a width in the hand that it does
-    not have, is proof of the contrary.
+    The gripper driver's word counts where it gives one. Otherwise the width between the fingers must be one that the
+    wanted thing has, and the wrist camera must not show something else there. Where it shows nothing that it knows,
+    the wanted thing must not be seen standing somewhere else.
     """
     if grasp.attached_object:
-        attached = _named(check, grasp.attached_object)
-        same = attached is not None and attached == wanted
+        same = wanted is not None and _named(check, grasp.attached_object) == wanted
         return None if same else f"the gripper says that it holds '{grasp.attached_object}', not '{name}'"
+    if wanted is not None and not _fits_hand(wanted, grasp.width_m):
+        return f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'"
     seen = await check.detect(name)
     if any(one.in_gripper for one in seen):
         return None
-    everything = await check.call(DetectResult, "perception__detect_objects", camera="both")
-    in_hand = [one for one in everything.detections if one.in_gripper]
-    others = sorted({one.label for one in in_hand if wanted is None or one.label != wanted.name})
-    if in_hand and len(others) == len({one.label for one in in_hand}):
+    everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
+    in_hand = [one.label for one in everything.detections if one.in_gripper]
+    if others := [label for label in in_hand if _fits_hand(_named(check, label), grasp.width_m)]:
         return f"between the fingers is '{others[0]}', not '{name}'"
-    if in_hand:
-        return None
-    if wanted is not None and not _fits_hand(wanted, grasp.width_m):
-        return f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'"
     if seen:
         return f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers"
     return None
 
 
-def _fits_hand(thing: CatalogueObject, width: float | None) -> bool:
+def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:
     """Whether the fingers can be that far apart with the thing between them, however it lies."""
-    if width is None:
+    if thing is None or width is None:
         return True
-    sizes = thing.appearance.size_m
-    return min(sizes) - WIDTH_SLACK_M <= width <= max(sizes) + WIDTH_SLACK_M
+    return any(abs(width - size) <= WIDTH_SLACK_M for size in thing.appearance.size_m)
 
 
 def _height(measured: float | None, wanted: CatalogueObject | None) -> float | None:

@@ -1,0 +1,71 @@
+"""What hangs between the fingers, as the wrist camera sees it.
+
+A held thing is tilted with the hand and cut off by the picture's edge, so it is not fitted like a standing one: its
+colours say what it may be, and its front face, half its depth before the middle of the hand, says how large it is.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quartet_perception.catalogue import Thing
+from quartet_perception.colour import membership_table, quantised, white_balance
+from quartet_perception.segmenter import Found
+from quartet_perception.view import View
+from quartet_site import RobotFile
+
+_MEMBER = 0.4
+_MIN_PIXELS = 400
+_SIDE_M = 0.09
+_BEYOND_M = 0.16
+"""The space looked at: this far to each side of the fingers, and this far beyond their tips."""
+_BACK_M = 0.03
+_SIZE_ERROR_M = 0.008
+"""Error of a measured size at which the agreement has dropped to 1/e."""
+_PLAUSIBLE = 0.3
+_DISPUTED = 0.6
+"""A colour must cover this much of what the best one covers."""
+
+
+def find_held(view: View, catalogue: Sequence[Thing], wanted: Sequence[Thing], file: RobotFile) -> list[Found]:
+    """Those of `wanted` that the thing in the hand may be, best first, measured against the whole catalogue."""
+    if view.camera != "arm" or view.tool_in_base is None:
+        return []
+    inverse = np.linalg.inv(view.tool_in_base).astype(np.float32)
+    local = view.points @ inverse[:3, :3].T + inverse[:3, 3]
+    x, y, z = local[..., 0], local[..., 1], local[..., 2]
+    inside = view.valid & (np.abs(x) < file.gripper.stroke_m / 2) & (np.abs(y) < _SIDE_M)
+    inside &= (z > _BACK_M) & (z < file.gripper.finger_offset_m + _BEYOND_M)
+    index = quantised(view.rgb, white_balance(view.rgb))
+    candidates: list[tuple[int, float, Thing, np.ndarray]] = []
+    for thing in catalogue:
+        if thing.kind != "object":
+            continue
+        mask = (membership_table(tuple(thing.appearance.colours))[index] > _MEMBER) & inside
+        pixels = int(mask.sum())
+        # What hangs between the fingers reaches up beyond their tips; what stands below an open hand does not.
+        if pixels >= _MIN_PIXELS and float(np.percentile(z[mask], 2)) < file.gripper.finger_offset_m:
+            candidates.append((pixels, _agreement(thing, y[mask]), thing, mask))
+    most = max((pixels for pixels, agreement, *_ in candidates if agreement > _PLAUSIBLE), default=0)
+    found = [
+        _found(thing, agreement, mask)
+        for pixels, agreement, thing, mask in candidates
+        if agreement > _PLAUSIBLE and pixels >= _DISPUTED * most and thing in wanted
+    ]
+    return sorted(found, key=lambda one: -one.score)
+
+
+def _agreement(thing: Thing, across: np.ndarray) -> float:
+    """How well the seen front face fits the thing, 0 to 1; the fingers close across its short side, or it has fallen.
+
+    across: coordinates along the third axis of the hand (neither along the fingers nor between them) [m].
+    """
+    depth = 2 * abs(float(np.percentile(across, 2)))
+    error = min(abs(depth - size) for size in thing.appearance.size_m)
+    return float(np.exp(-((error / _SIZE_ERROR_M) ** 2)))
+
+
+def _found(thing: Thing, score: float, mask: np.ndarray) -> Found:
+    rows, columns = np.nonzero(mask)
+    box = (float(columns.min()), float(rows.min()), float(columns.max()), float(rows.max()))
+    return Found(thing.name, score, box, mask, thing=thing, visible=0.5, in_gripper=True)
