@@ -65,7 +65,11 @@ def _of(words: list[Token]) -> list[Token]:
             tail = i + 1
             while tail < len(words) and words[tail] in _ARTICLES:
                 tail += 1
-            if tail < len(words) and _noun(words[tail]) and _noun(out[-1]) and not _where(words[tail]):
+            if tail < len(words) and _where(words[tail]):
+                out.append("in")
+                i += 1
+                continue
+            if tail < len(words) and _noun(words[tail]) and _noun(out[-1]):
                 head = out.pop()
                 out += [words[tail], head]
                 i = tail + 1

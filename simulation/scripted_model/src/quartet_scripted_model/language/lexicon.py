@@ -69,6 +69,7 @@ PHRASES: dict[str, str] = {
     "ends up": "belongs",
     "end up": "belongs",
     "there is": "theres",
+    "here is": "theres",
     "there are": "theres",
     "you will find": "theres",
     "youll find": "theres",
@@ -148,7 +149,8 @@ FILLERS = frozenset(
     third now soon away up out back over through go-ahead and-or very really still thanks thank cheers mate buddy
     wondering if mind able help need-to supposed might-as see seen find-there for-me once when while as well too
     another other same nearest closest right left-hand certain particular put-away safely straight directly all
-    its his their the a an my our this some any do does did""".split()
+    its his their the a an my our this some any do does did teh da pls plz great awesome glad happy grateful
+    appreciate love kind hurry asap urgent sir""".split()
 )
 """Words that carry nothing here."""
 

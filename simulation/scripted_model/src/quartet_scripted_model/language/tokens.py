@@ -5,6 +5,7 @@ import re
 from quartet_scripted_model.language.lexicon import MODAL_SUBJECTS, MODALS, PHRASES
 
 _WORD = re.compile(r"[a-z0-9']+|[.;!?]|[,:()&]|→|->")
+_IS = re.compile(r"\b(that|which|it|there|here|where|what|who)'?s\b")
 _LONGEST = max(len(p.split()) for p in PHRASES)
 _MODAL_AFTER = frozenset({"the", "a", "an", "this", "that", "my"})
 
@@ -12,8 +13,9 @@ _MODAL_AFTER = frozenset({"the", "a", "an", "this", "that", "my"})
 def tokens(sentence: str) -> list[str]:
     """Lower-case words without apostrophes; "." ends a sentence, "," joins; fixed expressions are one word."""
     text = sentence.lower().replace("’", "'").replace("_", " ").replace("-", " ").replace("/", " , ")
+    text = _IS.sub(r"\1 is", text)
     found = _WORD.findall(text.replace("- >", "->"))
-    return _modals(_phrases([_plain(t) for t in found]))
+    return _modals(_verbs_of_waste(_phrases([_plain(t) for t in found])))
 
 
 def plain_words(name: str) -> tuple[str, ...]:
@@ -57,6 +59,17 @@ def _phrases(words: list[str]) -> list[str]:
             out.append(words[i])
             i += 1
     return [w for w in out if w]
+
+
+def _verbs_of_waste(words: list[str]) -> list[str]:
+    """ "trash the can" and "bin it" are orders, although both words also name a container."""
+    out: list[str] = []
+    for i, word in enumerate(words):
+        begins = not out or out[-1] in {".", ",", "then", "and", "please", "to"}
+        following = words[i + 1] if i + 1 < len(words) else ""
+        order = word in {"trash", "bin", "recycle"} and begins and following in {"the", "that", "this", "it", "them"}
+        out.append("discard" if order else word)
+    return out
 
 
 def _modals(words: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from quartet_scripted_model.language.clauses import Clause, Group, Phrase, clauses
 from quartet_scripted_model.language.lexicon import (
     DESTINATION,
+    GENERIC,
     NEAR,
     PERSONS,
     PLACE_AT,
@@ -57,6 +58,8 @@ class Delivery:
     target: Spot | None = None
     hold: bool = False
     to_waste: bool = False
+    hint: Spot | None = None
+    """An area that was named where it can be either end's."""
     put_down: bool = False
     """ "Put it down", without a place."""
 
@@ -85,6 +88,7 @@ class _Understanding:
         self.seen_at: dict[str, Spot] = {}
         """Where a thing is said to be, by its name."""
         self.mentioned: list[Ref] = []
+        self.hint: Spot | None = None
         self.here: Spot | None = None
         """Where the robot was sent."""
 
@@ -106,7 +110,10 @@ class _Understanding:
         if clause.objects and clause.subjects and clause.verb in {Verb.STATE, Verb.WANT}:
             named = [p for p in [*clause.subjects, *clause.objects] if not _is_person(p)]
         items = [ref for p in named for ref in self._items(p)]
+        if not clause.objects and any(ref.things for ref in items):
+            items = [ref for ref in items if ref.things]
         pronoun = any(_is_pronoun(p) for p in named)
+        self.hint = None
         source, target = self._roles(clause)
         if target is None and clause.verb in {Verb.CARRY, Verb.FETCH} and any(_is_person(p) for p in clause.objects):
             target = Spot(person=True)
@@ -157,7 +164,7 @@ class _Understanding:
                 earlier.source = earlier.source or source
                 self._aim(earlier, clause, target)
                 continue
-            delivery = Delivery(ref, source=source)
+            delivery = Delivery(ref, source=source, hint=self.hint)
             self._aim(delivery, clause, target)
             delivery.hold = taking and delivery.target is None and not delivery.to_waste
             if clause.gapped and delivery.source is None and self.request.deliveries:
@@ -236,7 +243,12 @@ class _Understanding:
         if _is_person(phrase):
             return Spot(person=True)
         areas = [t for p in phrase if isinstance(p, Spotted) for t in p.things if t.kind is Kind.AREA]
-        places = self.vocabulary.matches(phrase, PLACES)
+        only_area = (
+            bool(areas)
+            and all(isinstance(p, Spotted) or p in GENERIC for p in phrase)
+            and not any(t.kind in PLACES for p in phrase if isinstance(p, Spotted) for t in p.things)
+        )
+        places = [] if only_area else self.vocabulary.matches(phrase, PLACES)
         if places:
             return Spot(
                 area=Ref(areas[0].name, (areas[0],)) if areas else None, place=Ref(_said(phrase), tuple(places))
@@ -297,6 +309,8 @@ class _Understanding:
                     target = self._refine(target, spot)
             elif group.prep in PLACE_AT | NEAR:
                 if pending and group.prep in PLACE_AT and _modifies(spot, pending[-1][1]):
+                    if pending[-1][1].place is None:
+                        self.hint = pending[-1][1]
                     pending[-1] = (pending[-1][0], self._refine(pending[-1][1], spot))
                 else:
                     pending.append((group, spot))
@@ -312,7 +326,9 @@ class _Understanding:
         to_seen: bool,
     ) -> tuple[Spot | None, Spot | None]:
         """Gives the groups that may be either ("in", "on", "next to") their role."""
-        aims = clause.verb in {Verb.PUT, Verb.CARRY, Verb.WANT, Verb.GO, Verb.TRASH} or clause.wanted
+        aims = clause.verb in {Verb.PUT, Verb.CARRY, Verb.WANT, Verb.GO} or clause.wanted
+        if clause.verb is Verb.TRASH or (clause.verb is Verb.PUT and "away" in clause.particles):
+            aims = bool(pending and pending[-1][1].place)
         if aims and not to_seen and target is None and pending:
             target = pending.pop()[1]
         for group, spot in pending:

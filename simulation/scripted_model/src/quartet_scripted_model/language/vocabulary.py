@@ -63,7 +63,7 @@ class Vocabulary:
                 alias = plain_words(landmark)
                 if alias not in taken:
                     self.aliases.setdefault(Thing(Kind.LANDMARK, landmark, area["name"]), [alias])
-        self.aliases[FLOOR] = [("floor",), ("ground",)]
+        self.aliases[FLOOR] = [("floor",), ("ground",), ("carpet",), ("rug",)]
         self._phrases = self._index(taken)
         self._longest = max(map(len, self._phrases), default=1)
         self.words = {w for phrase in self._phrases for w in phrase}

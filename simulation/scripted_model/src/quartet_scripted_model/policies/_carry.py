@@ -1,5 +1,6 @@
 """Carries one object: the calls of the sub-agents, and what follows on each of their error codes."""
 
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ CYCLES = 2
 PICKS_PER_CYCLE = 2
 GUESSED_HEIGHT_M = 0.15
 """For a thing that was in the gripper at the start: as tall as things for a hand usually are at most."""
+_NO_SENSE = frozenset({"REFUSED", "BUDGET_SPENT", "REPEATED_CALL", "INVALID_ARGUMENTS", "UNKNOWN_TOOL"})
+"""Codes of the loop itself: the same call again would be answered the same way."""
 _STOP_WORDS = ("STOPPED", "FENCED", "DENIED")
 
 
@@ -44,6 +47,7 @@ class Carrier:
         self.plan = plan
         self.spoke = False
         self.height: float = GUESSED_HEIGHT_M
+        self.last_failure: Result | None = None
         self.held: str | None = None
         """The thing that this task's picks put into the gripper."""
 
@@ -51,6 +55,7 @@ class Carrier:
         """Carries out `job`, recoveries included."""
         drops_failed = 0
         areas = job.areas
+        self.last_failure = None
         try:
             for cycle in range(CYCLES):
                 if not job.in_hand or cycle > 0:
@@ -68,6 +73,8 @@ class Carrier:
                     areas = [job.target_area]
                 elif result.code == "PLACE_HOLDING_NOTHING":
                     self.held = None
+                    # It was lost on the way.
+                    areas = list(dict.fromkeys([*job.areas, job.target_area]))
                 else:
                     raise _Failed("place", result)
                 if drops_failed == CYCLES or cycle == CYCLES - 1:
@@ -87,6 +94,8 @@ class Carrier:
         attempt = 0
         while attempt < PICKS_PER_CYCLE:
             result = yield from self._call("pick", object_name=job.item)
+            if result.get("refused") or result.code in _NO_SENSE:
+                break
             height = result.get("held_object_height_m")
             if isinstance(height, (int, float)):
                 self.height = float(height)
@@ -97,12 +106,13 @@ class Carrier:
                 case "PICK_PLAN_FAILED" if not retried_plan:
                     retried_plan = True
                     continue
-                case "PICK_HOLDING_ALREADY" if self.held == job.item:
+                case "PICK_HOLDING_ALREADY" if self.held == job.item or _says_it_holds(result, job):
+                    self.held = job.item
                     return
                 case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT" if freed < 2:
                     freed += 1
                     yield from self._free_gripper()
-                    if result.code == "PICK_WRONG_OBJECT" or not self._area_known(job):
+                    if result.code == "PICK_WRONG_OBJECT":
                         yield from self._stand_before(job)
                     continue
                 case "PICK_SEG_MISSED" | "PICK_REACH_EXCEEDED" | "PICK_ATTACH_TIMEOUT":
@@ -115,9 +125,6 @@ class Carrier:
             if attempt < PICKS_PER_CYCLE:
                 yield from self._stand_before(job)
         raise _Failed("pick", result)
-
-    def _area_known(self, job: Job) -> bool:
-        return len(job.areas) == 1
 
     def _find(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
         """Stands before the object in the first of `areas` that shows it."""
@@ -166,7 +173,7 @@ class Carrier:
                 object_name=job.item,
                 object_height_m=round(self.height, 4),
             )
-            if result.code in tried:
+            if result.code in tried or result.get("refused"):
                 return result
             tried.add(result.code)
             match result.code:
@@ -200,22 +207,19 @@ class Carrier:
         where, name = area, thing
         result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
         for _ in range(tries - 1):
-            match result.code:
-                case "NONE":
+            if result.ok or result.get("refused") or result.code in _NO_SENSE or _stopped(result):
+                break
+            if result.code == "NAV_AREA_WRONG":
+                narrower = self._more_specific(area, place or thing)
+                if narrower is None:
                     break
-                case "NAV_AREA_WRONG":
-                    narrower = self._more_specific(area, place or thing)
-                    if narrower is None:
-                        break
-                    where = narrower
-                case "NAV_VERIFY_OVERRIDE":
-                    name = (other_names or [thing])[0]
-                case "UNKNOWN":
-                    if _stopped(result):
-                        break
-                    yield from self._look()
-                case _:
-                    pass
+                where = narrower
+            elif result.code == "NAV_VERIFY_OVERRIDE":
+                if not other_names:
+                    break
+                name = other_names[0]
+            elif result.code == "UNKNOWN":
+                yield from self._look()
             result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
         return result
 
@@ -236,13 +240,25 @@ class Carrier:
 
     def _call(self, tool: str, **arguments: object) -> Asking:
         say, self.spoke = ("" if self.spoke else self.plan), True
-        return (yield Call(tool, self.talk.fit(tool, **arguments), say))
+        result = yield Call(tool, self.talk.fit(tool, **arguments), say)
+        if result.code == "REFUSED" and self.last_failure is not None:
+            # What ended it is the failure before; the refusal only says that it may not be tried again.
+            return Result({**self.last_failure.data, "refused": result.message})
+        if not result.ok:
+            self.last_failure = result
+        return result
 
     def _outcome(self, failed: _Failed) -> Outcome:
         reason = failed.result.message or f"{failed.stage} failed."
         if self.held and failed.stage != "pick":
             reason += f" The {self.held} is still held."
         return Outcome(False, failed.result.code, reason, failed.stage, stop=_stopped(failed.result))
+
+
+def _says_it_holds(result: Result, job: Job) -> bool:
+    """Whether the result says that the gripper holds the wanted object by one of its names."""
+    text = result.message.lower()
+    return any(re.search(rf"hold\w* (?:the |a |an )?'?{re.escape(name)}\b", text) for name in (job.item, *job.names))
 
 
 def _stopped(result: Result) -> bool:

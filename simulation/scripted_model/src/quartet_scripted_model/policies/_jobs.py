@@ -121,7 +121,9 @@ def _source(vocabulary: Vocabulary, delivery: Delivery, job: Job) -> None:
             return
         # One of several places of that name: their areas are where to look.
         job.areas = list(dict.fromkeys(t.area for t in (spot.place.things if spot.place else ()) if t.area))
-    job.areas = job.areas or [t.name for t in vocabulary.things(Kind.AREA)]
+    if not job.areas:
+        hinted = [delivery.hint.area_name] if delivery.hint and delivery.hint.area_name else []
+        job.areas = list(dict.fromkeys([*hinted, *(t.name for t in vocabulary.things(Kind.AREA))]))
 
 
 def _target(
@@ -172,7 +174,8 @@ def _aim(vocabulary: Vocabulary, job: Job, spot: Spot, thing: Thing | None) -> N
 def _waste(vocabulary: Vocabulary, job: Job) -> Spot | None:
     """The waste bin, the one in the object's area if there are several."""
     bins = [t for t in vocabulary.things(Kind.CONTAINER) if any(WASTE & set(alias) for alias in vocabulary.aliases[t])]
-    near = [t for t in bins if t.area in job.areas[:1]]
+    bins.sort(key=lambda t: not any(alias[-1] in WASTE for alias in vocabulary.aliases[t]))
+    near = [t for t in bins if job.areas == [t.area]]
     chosen = (near or bins)[:1]
     return Spot(place=Ref(chosen[0].name, tuple(chosen))) if chosen else None
 
