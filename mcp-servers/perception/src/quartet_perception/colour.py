@@ -116,6 +116,8 @@ def _word(rgb: Floats, colour: str) -> Floats:
     elif colour.startswith("dark "):
         value = (0.06, 0.46)
     h, s, v = _hsv(rgb)
+    # The saturation of nearly black pixels is noise.
+    s = np.where(v < 0.14, np.minimum(s, 0.2), s) if hue is None else s
     part = _range(s, saturation, 0.08) * _range(v, value, 0.08)
     if hue is None:
         return part
@@ -135,7 +137,8 @@ def _sample(rgb: Floats, colour: str) -> Floats:
     dark = float(sample.max()) < 0.2
     limit = 5.0 if neutral else 9.0
     if dark:  # dark pixels have noisy chromaticity; brightness says more
-        return np.clip(1 - (norm - length - 0.10) / 0.12, 0, 1) * np.clip(1 - (angle - 18) / 10, 0, 1)
+        hues = np.where(norm < 0.22, 1.0, np.clip(1 - (angle - 18) / 10, 0, 1))
+        return np.asarray(np.clip(1 - (norm - length - 0.10) / 0.12, 0, 1) * hues, dtype=np.float32)
     low, high = (0.62, 1.45) if neutral else (0.38, 1.65)
     return np.clip(1 - (angle - limit) / 4, 0, 1) * _range(ratio, (low, high), 0.15)
 

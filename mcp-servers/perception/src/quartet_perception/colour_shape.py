@@ -1,7 +1,7 @@
 """The default segmenter: named things by colour, shape and metric size."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from quartet_perception.colour import membership_table, quantised, white_balance
 from quartet_perception.segmenter import Found, register
 from quartet_perception.solids import Placed, Solid
 from quartet_perception.supports import Supports, find_supports
-from quartet_perception.surfaces import find_surface
+from quartet_perception.surfaces import distance_to_outline, find_surface
 from quartet_perception.view import Mask, View, depth_noise
 
 _MEMBER = 0.4
@@ -23,7 +23,17 @@ _RANGE_M = 6.0
 _ACCEPT = 0.55
 """Least agreement of a fit; below it the thing is taken as absent."""
 _MIN_VISIBLE = 0.22
-_IN_GRIPPER_M = 0.10
+_MIN_VISIBLE_HELD = 0.35
+_WORTH_COMPARING = 0.3
+_UPRIGHT_ENOUGH = 0.7
+"""Agreement of an upright pose from which fallen ones are not tried."""
+_FALLEN_ACCEPT = 0.75
+_SPECK = 0.12
+"""Part of a thing's smallest outline that a region must cover to be looked at."""
+_ATTACHED = (0.40, 0.70)
+"""A thing whose outline runs on into something else by less than the first share stands free; by more than the second
+it is a patch of something larger."""
+_AREA_MARGIN_M = 1.0
 
 
 @dataclass
@@ -57,6 +67,10 @@ class _Blob:
     high: NDArray[np.float32]
     range_m: float
     support: float
+    pixels: int
+    focal: float
+    held: bool
+    """Between the fingers."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,8 @@ class _Fitted:
     support: float | None
     region: Mask
     member: NDArray[np.float32]
+    free: float = 1.0
+    """1 when it stands free, 0 when it is a patch of something larger."""
 
 
 @register("colour_shape")
@@ -122,7 +138,12 @@ class ColourShapeSegmenter:
             targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
             for blob in self._blobs(picture, colours):
                 fitted += self._explain(picture, blob, targets)
-        return [self._found(picture.view, f) for f in _without_overlap(fitted) if f.thing in wanted]
+        kept = [
+            f
+            for f in _without_overlap(fitted, picture.view.shape)
+            if f.thing in wanted and _in_its_area(picture.view, f)
+        ]
+        return [self._found(picture.view, f) for f in kept]
 
     def _blobs(self, picture: _Picture, colours: tuple[str, ...]) -> list[_Blob]:
         if colours in picture.blobs:
@@ -154,22 +175,25 @@ class ColourShapeSegmenter:
         range_m = float(np.median(picture.view.depth[box][sure]))
         slack = 0.02 + 2 * depth_noise(range_m)
         support = picture.supports.under(float(middle[0]), float(middle[1]), float(low[2]) + slack)
-        return _Blob(box, region, points, low, high, range_m, support)
+        focal, held = picture.view.intrinsics.fx, _between_fingers(picture.view, points.mean(axis=0), 0.10)
+        return _Blob(box, region, points, low, high, range_m, support, int(inner.sum()), focal, held)
 
     def _explain(self, picture: _Picture, blob: _Blob, targets: list[Thing]) -> list[_Fitted]:
         """The best explanations of a region, one after the other where it holds several things."""
-        if not any(self._could_be(blob, t) for t in targets):
-            return []
         explained: list[_Fitted] = []
         region, points = blob.region, blob.points
         for _ in range(3):
-            best: _Fitted | None = None
-            for thing in self._rivals(picture, blob, targets):
-                candidate = self._fit(picture, blob, region, points, thing)
-                if candidate and (best is None or _merit(candidate) > _merit(best)):
-                    best = candidate
-            if best is None:
+            likely = [t for t in targets if self._could_be(blob, t)]
+            best = self._best(picture, blob, region, points, likely)
+            if best is None or best.judgement.score < _WORTH_COMPARING:
                 break
+            rival = self._best(picture, blob, region, points, self._rivals(picture, blob, targets))
+            if rival is not None and _merit(rival) > _merit(best):
+                best = rival
+            if best.judgement.score > _ACCEPT:
+                low, high = _ATTACHED
+                share = fit.attached(picture.view, best.placed, picture.supports.mask)
+                best = replace(best, free=float(np.clip((high - share) / (high - low), 0, 1)))
             explained.append(best)
             rest = region & ~_grown(best, region.shape)
             if rest.sum() < max(_MIN_PIXELS, 0.25 * blob.region.sum()) or best.judgement.explained > 0.8:
@@ -178,13 +202,19 @@ class ColourShapeSegmenter:
             points = picture.view.points[region]
         return explained
 
+    def _best(
+        self, picture: _Picture, blob: _Blob, region: Mask, points: NDArray[np.float32], things: list[Thing]
+    ) -> _Fitted | None:
+        fits = [self._fit(picture, blob, region, points, t) for t in things]
+        return max((f for f in fits if f is not None), key=_merit, default=None)
+
     def _rivals(self, picture: _Picture, blob: _Blob, targets: list[Thing]) -> list[Thing]:
-        """Targets and every other object whose colours this region has about as much."""
-        rivals = list(targets)
+        """Every other object whose colours this region has about as much."""
+        rivals: list[Thing] = []
         rows, cols = blob.box
         inner = blob.region[blob.box]
         for thing in self._catalogue.things:
-            if thing.kind == "surface" or thing in rivals or not self._could_be(blob, thing):
+            if thing.kind == "surface" or thing in targets or not self._could_be(blob, thing):
                 continue
             if float(picture.member(thing.appearance.colours)[rows, cols][inner].mean()) > 0.4:
                 rivals.append(thing)
@@ -192,9 +222,14 @@ class ColourShapeSegmenter:
 
     @staticmethod
     def _could_be(blob: _Blob, thing: Thing) -> bool:
-        """Cheap look at the size: nothing larger than the thing, and not wholly above it."""
+        """Cheap look at the size: not much larger than the thing, not wholly above it, not a mere speck of it."""
         extent = blob.high - blob.low
         largest = float(np.linalg.norm(thing.appearance.size_m))
+        a, b, _ = sorted(thing.appearance.size_m)
+        if blob.pixels < _SPECK * a * b * (blob.focal / blob.range_m) ** 2:
+            return False
+        if float(blob.high[2]) - blob.support > largest + 0.03 and not blob.held:
+            return False
         slack = 0.02 + 4 * depth_noise(blob.range_m)
         if thing.kind == "container":
             slack += 0.05
@@ -207,13 +242,15 @@ class ColourShapeSegmenter:
         best: _Fitted | None = None
         top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))
         for solid in solids_of(thing):
+            if best is not None and best.judgement.score > _UPRIGHT_ENOUGH and _posture(solid, thing):
+                break
             height = solid.size[2]
             slack = 0.012 + 3 * depth_noise(blob.range_m)
             standing = top - blob.support
             heights = []
             if standing < height + slack:
                 heights.append(blob.support)
-            if bottom - blob.support > 0.02 + slack:
+            if blob.held and thing.kind == "object":
                 heights += [bottom, top - height] if abs(top - bottom - height) > 0.01 else [top - height]
             for z in heights:
                 for placed in fit.fit_pose(solid, points, z, picture.view.origin):
@@ -227,11 +264,7 @@ class ColourShapeSegmenter:
     def _found(self, view: View, fitted: _Fitted) -> Found:
         mask, box = _full_mask(fitted, view.shape)
         visible = fitted.judgement.visible
-        score = fitted.judgement.score * min(1.0, 0.75 + visible / 3)
-        held = False
-        if view.tool_in_base is not None:
-            tip = view.tool_in_base[:3, 3] + view.tool_in_base[:3, 2] * 0.14
-            held = float(np.linalg.norm(fitted.placed.centre - tip)) < _IN_GRIPPER_M
+        score = fitted.judgement.score * fitted.free * min(1.0, 0.75 + visible / 3)
         return Found(
             fitted.thing.name,
             float(np.clip(score, 0, 1)),
@@ -241,7 +274,7 @@ class ColourShapeSegmenter:
             solid=fitted.placed,
             support_z=fitted.support,
             visible=visible,
-            in_gripper=held,
+            in_gripper=_between_fingers(view, fitted.placed.centre, 0.07),
             region=fitted.region,
             member=fitted.member,
         )
@@ -270,24 +303,50 @@ def solids_of(thing: Thing) -> list[Solid]:
             return [Solid("box", size) for size in dict.fromkeys([(x, y, h), (x, h, y), (y, h, x)])]
 
 
+def _between_fingers(view: View, point: NDArray[np.floating], margin: float) -> bool:
+    """Whether a point of the base frame lies between the fingers or just beyond their tips."""
+    if view.tool_in_base is None:
+        return False
+    local = (np.asarray(point, dtype=np.float64) - view.tool_in_base[:3, 3]) @ view.tool_in_base[:3, :3]
+    return bool(abs(local[0]) < margin and abs(local[1]) < margin and 0.06 < local[2] < 0.26)
+
+
+def _in_its_area(view: View, fitted: _Fitted) -> bool:
+    """Containers belong to an area; objects may be anywhere."""
+    if fitted.thing.outline is None or view.map_from_base is None:
+        return True
+    x, y = (view.map_from_base @ np.array([*fitted.placed.centre, 1.0]))[:2]
+    return distance_to_outline(float(x), float(y), fitted.thing.outline) < _AREA_MARGIN_M
+
+
 def _merit(fitted: _Fitted) -> float:
     """For comparing explanations of the same region: agreement, and how much of the region is explained."""
     j = fitted.judgement
     floating = 0.06 if fitted.support is None else 0.0
-    fallen = 0.04 if fitted.placed.solid.size[2] != fitted.thing.appearance.size_m[2] else 0.0
+    fallen = 0.08 if _posture(fitted.placed.solid, fitted.thing) else 0.0
     return j.score * (0.6 + 0.4 * j.explained) * min(1.0, 0.6 + j.visible) - floating - fallen
 
 
-def _without_overlap(fitted: list[_Fitted]) -> list[_Fitted]:
+def _posture(solid: Solid, thing: Thing) -> bool:
+    """Whether the solid is the thing fallen over."""
+    return solid.lying or abs(solid.size[2] - thing.appearance.size_m[2]) > 1e-6
+
+
+def _without_overlap(fitted: list[_Fitted], shape: tuple[int, int]) -> list[_Fitted]:
     """Good enough ones only, and of several in the same place the best."""
     kept: list[_Fitted] = []
+    taken = np.zeros(shape, dtype=bool)
     for candidate in sorted(fitted, key=_merit, reverse=True):
         j = candidate.judgement
-        if j.score < _ACCEPT or j.visible < _MIN_VISIBLE or j.pixels < _MIN_PIXELS:
+        if _posture(candidate.placed.solid, candidate.thing) and j.score * candidate.free < _FALLEN_ACCEPT:
             continue
-        near = min(candidate.placed.solid.size) * 0.5
-        if all(np.linalg.norm(candidate.placed.centre - k.placed.centre) > near for k in kept):
+        least = _MIN_VISIBLE if candidate.support is not None else _MIN_VISIBLE_HELD
+        if j.score * candidate.free < _ACCEPT or j.visible < least or j.pixels < _MIN_PIXELS:
+            continue
+        mask = _full_mask(candidate, shape)[0]
+        if float((mask & taken).sum()) < 0.3 * float(mask.sum()):
             kept.append(candidate)
+            taken |= mask
     return kept
 
 

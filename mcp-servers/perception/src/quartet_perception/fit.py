@@ -13,7 +13,10 @@ Array = NDArray[np.float64]
 
 _MAX_POINTS = 140
 _ITERATIONS = 9
-_MAX_PIXELS = 2200
+_STARTS = 6
+_MAX_PIXELS = 1600
+_COLOUR_SHARE = 0.6
+"""Part of what is seen of a thing that must have its colours."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArr
         yaws = np.linspace(0, period, 8, endpoint=False)
         starts = np.array([[*(middle + away * reach * k), yaw] for yaw in yaws for k in (0.15, 0.6)])
         free = 3
+        first = np.log1p((signed_distances(solid, points, starts, z) / 0.012) ** 2).mean(axis=1)
+        starts = starts[np.argsort(first)[:_STARTS]]
     poses = _descend(solid, points, starts, z, free)
     residual = signed_distances(solid, points, poses, z)
     cost = np.log1p((residual / 0.005) ** 2).mean(axis=1)
@@ -153,7 +158,8 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
     matched = int(match.sum())
     if matched < 6:
         return NOTHING
-    colour = float(np.clip(member[grid][match].mean() * 1.15, 0, 1))
+    # Lids, labels and highlights may have other colours than the catalogue names.
+    colour = float(np.clip(member[grid][match].mean() / _COLOUR_SHARE, 0, 1))
     explained = float((here & wide & ~bulge).sum()) / max(float(here.sum() + outside), 1.0)
     against = float(through.sum()) + float(bulge.sum()) + outside
     score = matched / (matched + against) * colour
@@ -173,6 +179,40 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
         box=(int(low[0]), int(low[1]), int(high[0]), int(high[1])),
         mask=match,
     )
+
+
+def attached(view: View, placed: Placed, support: Mask) -> float:
+    """How much of the outline runs on into something else at the same depth, 0 to 1.
+
+    A thing that stands free ends at its outline: beyond it comes what it stands on (HxW `support`), something farther
+    or something nearer. A patch of a sofa does not end there.
+    """
+    uv, ahead = view.project(placed.corners())
+    if (ahead < 0.05).any():
+        return 1.0
+    height, width = view.shape
+    low = np.maximum(np.floor(uv.min(axis=0)).astype(int) - 7, 0)
+    high = np.minimum(np.ceil(uv.max(axis=0)).astype(int) + 8, (width, height))
+    if (high <= low).any():
+        return 1.0
+    stride = max(1, int(np.sqrt((high[0] - low[0]) * (high[1] - low[1]) / 9000)))
+    u, v = np.arange(low[0], high[0], stride), np.arange(low[1], high[1], stride)
+    enter = placed.intersect(view.origin, _rays(view, u, v))[0].reshape(len(v), len(u))
+    hit = np.isfinite(enter)
+    if not hit.any():
+        return 1.0
+    inner = ndimage.binary_dilation(hit, iterations=2)
+    ring = ndimage.binary_dilation(inner, iterations=3) & ~inner
+    far = ndimage.maximum_filter(np.where(hit, enter, -np.inf), size=11)
+    near = ndimage.minimum_filter(np.where(hit, enter, np.inf), size=11)
+    grid = np.ix_(v, u)
+    seen, known = view.depth[grid], view.valid[grid]
+    slack = 0.012 + 2 * depth_noise(float(np.median(enter[hit])))
+    open_ring = ring & known & ~(seen < near - slack)
+    total = int(open_ring.sum())
+    if total < 8:
+        return 0.0
+    return float((open_ring & (seen < far + slack) & ~support[grid]).sum()) / total
 
 
 def refine(view: View, placed: Placed, region: Mask, member: NDArray[np.float32]) -> Placed:

@@ -1,0 +1,339 @@
+"""How well things are found and how exact grasp and placing poses are: pictures of the simulated home against its
+ground truth.
+
+Every episode drives the robot to a surface of the home, puts objects down in front of it (same-coloured ones among
+them, one partly hidden in every third episode), takes the front camera's picture through the JPEG codec and asks for
+everything in the catalogue. The light goes round through normal, dim, warm and cool.
+"""
+
+import asyncio
+import io
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from quartet_perception import Catalogue, ColourShapeSegmenter, Found, Intrinsics, View, estimate, on_surface, plan_grasp
+from quartet_simulation.simulation import Simulation
+from quartet_site import RobotFile, SiteFile, load_robot, load_site
+
+Array = NDArray[np.float64]
+
+LIGHTS = ("normal", "dim", "warm", "cool")
+PLACES = ("wooden coffee table", "kitchen counter", "dining table", "desk", "dresser", "tv stand", "floor")
+GRASP_RANGE_M = 1.0
+"""Grasp and height errors are counted within this distance of the base."""
+WRONG_M = 0.10
+"""A detection farther than this from the thing of its name is a false positive."""
+CLEAR_SHARE = 0.25
+"""An object counts as visible when at least this share of its outline is."""
+PER_EPISODE = 5
+HELD_HEIGHT_M = 0.12
+
+
+@dataclass
+class Tally:
+    """What the episodes add up to."""
+
+    grasp_mm: list[float] = field(default_factory=list)
+    place_mm: list[float] = field(default_factory=list)
+    yaw_deg: list[float] = field(default_factory=list)
+    segment_ms: list[float] = field(default_factory=list)
+    visible: int = 0
+    found: int = 0
+    hidden: int = 0
+    hidden_found: int = 0
+    detections: int = 0
+    wrong: int = 0
+    wrong_name: int = 0
+
+
+async def run(episodes: int, seed: int) -> dict[str, Any]:
+    """metrics, rows (one per episode) and parameters. The simulation runs in a thread of its own (EGL wants one)."""
+    return await asyncio.to_thread(measure, episodes, seed)
+
+
+def measure(episodes: int, seed: int) -> dict[str, Any]:
+    """The same, here and now."""
+    sites = _sites_folder() / "home"
+    robot, site = load_robot(sites / "robot.yaml"), load_site(sites / "site.yaml")
+    catalogue = Catalogue.of_site(site)
+    segmenter = ColourShapeSegmenter(catalogue)
+    tally = Tally()
+    rows = []
+    sim = Simulation("home", seed)
+    try:
+        for episode in range(episodes):
+            stage = Stage(sim, site, robot, seed + episode, PLACES[episode % len(PLACES)], LIGHTS[episode % 4])
+            stage.set_up(hide=episode % 3 == 2)
+            rows.append(_episode(stage, catalogue, segmenter, tally))
+    finally:
+        sim.close()
+    return {
+        "metrics": _metrics(tally),
+        "rows": rows,
+        "parameters": {"episodes": episodes, "seed": seed, "world": "home", "camera": "front", "codec": "JPEG 90"},
+    }
+
+
+class Stage:
+    """One scene: the robot before a place, objects put down there by the scoring interface."""
+
+    def __init__(self, sim: Simulation, site: SiteFile, robot: RobotFile, seed: int, place: str, light: str) -> None:
+        self.sim, self.site, self.robot = sim, site, robot
+        self.seed, self.place, self.light = seed, place, light
+        self.height = 0.0
+        self.put: list[str] = []
+        self.hidden: str | None = None
+        self._rng = np.random.default_rng([seed, 77])
+
+    def set_up(self, *, hide: bool) -> None:
+        """Drive there and put PER_EPISODE objects down; with `hide`, one behind another one."""
+        self.sim.reset("home", self.seed, self.light)
+        surface = self.sim.world.surface(self.place)
+        if surface is not None and surface.approach is not None:
+            self.height = surface.height
+            self._drive(self.sim.navigate_to_pose(*surface.approach))
+            gap = self._gap(surface.rect) - self.robot.approach.standoff_m.surface_place
+            if gap > 0.02:
+                self._drive(self.sim.drive_on_heading(gap, 0.3))
+        names = self._choose()
+        spots: list[Array] = []
+        for name in names:
+            spot = self._spot(spots, surface.rect if surface else None)
+            if spot is None:
+                break
+            self._put(name, spot)
+            spots.append(spot)
+        if hide and len(self.put) >= 2:
+            self._hide(surface.rect if surface else None)
+        self.sim.step(0.3)
+
+    def _drive(self, goal: Any) -> None:
+        while goal.status == "RUNNING":
+            self.sim.step(0.1)
+
+    def _choose(self) -> list[str]:
+        """A thing and others of its colour first, then any."""
+        objects = [o for o in self.site.objects if o.name in self.sim.world.homes]
+        first = objects[int(self._rng.integers(len(objects)))]
+        same = [o.name for o in objects if set(o.appearance.colours) & set(first.appearance.colours)]
+        rest = [o.name for o in objects if o.name not in same]
+        chosen = [first.name, *self._rng.permutation([n for n in same if n != first.name])[:2]]
+        return [str(n) for n in [*chosen, *self._rng.permutation(rest)]][:PER_EPISODE]
+
+    def _spot(self, taken: list[Array], rect: Any) -> Array | None:
+        """A free point before the robot, base frame."""
+        for _ in range(200):
+            spot = self._rng.uniform((0.62, -0.32), (0.98, 0.32))
+            if any(np.hypot(*(spot - other)) < 0.17 for other in taken):
+                continue
+            x, y = self._to_map(spot)
+            if rect is None or (rect[0] + 0.08 < x < rect[2] - 0.08 and rect[1] + 0.08 < y < rect[3] - 0.08):
+                return spot
+        return None
+
+    def _put(self, name: str, spot: Array) -> None:
+        x, y = self._to_map(spot)
+        self.sim.place_object(name, x, y, self.height, float(self._rng.uniform(-np.pi, np.pi)))
+        self.put.append(name)
+
+    def _hide(self, rect: Any) -> None:
+        """Move the second object right before the first one, as the camera sees it."""
+        view = self.view()
+        back = self.in_base(self.put[0])[:2]
+        aim = view.origin[:2] - back
+        for gap in (0.10, 0.12, 0.14):
+            spot = back + aim / np.linalg.norm(aim) * gap
+            x, y = self._to_map(spot)
+            inside = rect is None or (rect[0] + 0.06 < x < rect[2] - 0.06 and rect[1] + 0.06 < y < rect[3] - 0.06)
+            others = [self.in_base(n)[:2] for n in self.put if n != self.put[1]]
+            if inside and all(np.hypot(*(spot - o)) > 0.095 for o in others):
+                self.sim.place_object(self.put[1], x, y, self.height, 0.0)
+                self.hidden = self.put[0]
+                return
+
+    def _gap(self, rect: Any) -> float:
+        """Distance from the base to a rectangle, straight ahead."""
+        for ahead in np.arange(0.2, 4.0, 0.01):
+            x, y = self._to_map(np.array([ahead, 0.0]))
+            if rect[0] <= x <= rect[2] and rect[1] <= y <= rect[3]:
+                return float(ahead)
+        return 0.0
+
+    def _to_map(self, point: Array) -> tuple[float, float]:
+        x, y, yaw = self.sim.truth()["robot"]["pose"]
+        c, s = np.cos(yaw), np.sin(yaw)
+        return float(x + c * point[0] - s * point[1]), float(y + s * point[0] + c * point[1])
+
+    def in_base(self, name: str) -> Array:
+        """True position of an object's middle in the base frame."""
+        truth = self.sim.truth()
+        x, y, yaw = truth["robot"]["pose"]
+        px, py, pz = truth["objects"][name]["position"]
+        c, s = np.cos(yaw), np.sin(yaw)
+        return np.array([c * (px - x) + s * (py - y), c * (py - y) - s * (px - x), pz])
+
+    def view(self) -> View:
+        """The front camera's picture as a robot sends it."""
+        rgb, depth = self.sim.render("front")
+        buffer = io.BytesIO()
+        Image.fromarray(rgb).save(buffer, "JPEG", quality=90)
+        info = self.sim.camera_info("front")
+        frames = {child: (parent, _matrix(t, q)) for parent, child, t, q in self._transforms()}
+        k = Intrinsics(info["fx"], info["fy"], info["cx"], info["cy"])
+        return View(
+            rgb=np.asarray(Image.open(buffer)),
+            depth=depth,
+            intrinsics=k,
+            base_from_camera=_chain(frames, info["frame"], "base_footprint"),
+            camera="front",
+            stamp=self.sim.time,
+            map_from_base=_chain(frames, "base_footprint", "map"),
+            tool_in_base=_chain(frames, "arm_tool0", "base_footprint"),
+        )
+
+    def _transforms(self) -> list[Any]:
+        return [*self.sim.transforms(), *self.sim.static_transforms()]
+
+
+def _episode(stage: Stage, catalogue: Catalogue, segmenter: ColourShapeSegmenter, tally: Tally) -> dict[str, Any]:
+    view = stage.view()
+    started = time.perf_counter()
+    found = segmenter.segment(view, [t.name for t in catalogue.things])
+    took = (time.perf_counter() - started) * 1000
+    tally.segment_ms.append(took)
+    truth = stage.sim.truth()["objects"]
+    seen = {n: _visible_share(stage, view, catalogue, n) for n in stage.put}
+    row: dict[str, Any] = {
+        "seed": stage.seed, "place": stage.place, "light": stage.light, "ms": round(took, 1),
+        "objects": ", ".join(f"{n} {seen[n]:.0%}" for n in stage.put), "missed": [], "wrong": [],
+    }  # fmt: skip
+    named = {f.label: f for f in reversed(found)}
+    for name in stage.put:
+        if seen[name] < CLEAR_SHARE:
+            continue
+        item = named.get(name)
+        right = item is not None and _distance(stage, item) < WRONG_M
+        tally.visible += 1
+        tally.found += right
+        if name == stage.hidden:
+            tally.hidden += 1
+            tally.hidden_found += right
+        if not right or item is None:
+            row["missed"].append(name)
+        elif np.hypot(*stage.in_base(name)[:2]) < GRASP_RANGE_M:
+            _grasp_error(stage, view, item, tally, row)
+    for item in found:
+        if item.thing is None or item.thing.kind != "object":
+            continue
+        tally.detections += 1
+        if item.label not in truth or _distance(stage, item) > WRONG_M:
+            tally.wrong += 1
+            row["wrong"].append(item.label)
+    surface = named.get(stage.place)
+    if stage.place != "floor":
+        if surface is None:
+            row["missed"].append(stage.place)
+        else:
+            _place_error(stage, view, surface, tally, row)
+    return row
+
+
+def _grasp_error(stage: Stage, view: View, item: Found, tally: Tally, row: dict[str, Any]) -> None:
+    grasp = plan_grasp(view, estimate(view, item), stage.robot)
+    true = stage.in_base(item.label)
+    error = float(np.hypot(grasp.x - true[0], grasp.y - true[1])) * 1000
+    tally.grasp_mm.append(error)
+    if error > row.get("worst_grasp_mm", -1.0):
+        row["worst_grasp_mm"], row["worst_grasp"] = round(error, 1), item.label
+
+
+def _place_error(stage: Stage, view: View, item: Found, tally: Tally, row: dict[str, Any]) -> None:
+    try:
+        drop = on_surface(view, item, HELD_HEIGHT_M, stage.robot)
+    except Exception as error:
+        row["place"] += f" ({type(error).__name__})"
+        return
+    error = abs(drop.underside[2] - stage.height) * 1000
+    tally.place_mm.append(error)
+    row["place_mm"] = round(error, 1)
+
+
+def _distance(stage: Stage, item: Found) -> float:
+    if item.solid is None or item.label not in stage.sim.truth()["objects"]:
+        return np.inf
+    return float(np.linalg.norm(item.solid.centre - stage.in_base(item.label)))
+
+
+def _visible_share(stage: Stage, view: View, catalogue: Catalogue, name: str) -> float:
+    """Share of points spread through an object's bounding cylinder, facing the camera, that the picture shows."""
+    size = catalogue.match(name, ("object",))[0].appearance.size_m
+    middle = stage.in_base(name)
+    radius = min(size[0], size[1]) / 2
+    toward = np.arctan2(view.origin[1] - middle[1], view.origin[0] - middle[0])
+    angles = toward + np.linspace(-1.0, 1.0, 7)
+    heights = np.linspace(0.1, 0.95, 6) * size[2]
+    base = stage.height
+    points = np.array(
+        [[middle[0] + radius * np.cos(a), middle[1] + radius * np.sin(a), base + h] for a in angles for h in heights]
+    )
+    uv, ahead = view.project(points)
+    u, v = np.round(uv).astype(int).T
+    rows, cols = view.shape
+    inside = (u >= 0) & (u < cols) & (v >= 0) & (v < rows) & (ahead > 0)
+    depth = np.where(inside, view.depth[np.clip(v, 0, rows - 1), np.clip(u, 0, cols - 1)], 0)
+    return float((inside & (depth > ahead - 0.03)).mean())
+
+
+def _metrics(tally: Tally) -> dict[str, float]:
+    def share(part: int, whole: int) -> float:
+        return part / whole if whole else float("nan")
+
+    def percentile(values: list[float], q: float) -> float:
+        return float(np.percentile(values, q)) if values else float("nan")
+
+    return {
+        "grasp_error_mm_p50": percentile(tally.grasp_mm, 50),
+        "grasp_error_mm_p95": percentile(tally.grasp_mm, 95),
+        "place_height_error_mm_p95": percentile(tally.place_mm, 95),
+        "recall": share(tally.found, tally.visible),
+        "recall_n": tally.visible,
+        "recall_partly_hidden": share(tally.hidden_found, tally.hidden),
+        "recall_partly_hidden_n": tally.hidden,
+        "precision": share(tally.detections - tally.wrong, tally.detections),
+        "precision_n": tally.detections,
+        "segment_ms_p50": percentile(tally.segment_ms, 50),
+    }
+
+
+def _matrix(translation: Any, quaternion: Any) -> Array:
+    x, y, z, w = quaternion
+    pose = np.eye(4)
+    pose[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    pose[:3, 3] = translation
+    return pose
+
+
+def _chain(frames: dict[str, tuple[str, Array]], frame: str, root: str) -> Array:
+    pose = np.eye(4)
+    while frame != root:
+        frame, step = frames[frame]
+        pose = step @ pose
+    return pose
+
+
+def _sites_folder() -> Path:
+    """deploy/sites of this checkout."""
+    for folder in Path(__file__).resolve().parents:
+        if (folder / "deploy" / "sites").is_dir():
+            return folder / "deploy" / "sites"
+    raise FileNotFoundError("deploy/sites is not above this file; run the suite from a checkout of the repository")
