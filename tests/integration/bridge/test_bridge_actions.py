@@ -81,24 +81,6 @@ async def test_wrong_type_is_unavailable_but_harmless_without_the_fault(robot: A
     assert (await robot.result("h"))["status"] == 4
 
 
-async def test_wrong_type_poisons_with_the_fault(start_sim: Any, connect: Any) -> None:
-    sim = start_sim("--faults", "wrong_type_poisons")
-    async with connect(sim.url) as robot:
-        await robot.goal("g", SPIN, "nav2_msgs/action/BackUp", {})
-        await robot.result("g")
-        await robot.goal("h", SPIN, SPIN_TYPE, {"target_yaw": 0.1})
-        assert (await robot.result("h"))["values"] == "No action server available"
-
-
-async def test_first_goal_may_find_no_server(start_sim: Any, connect: Any) -> None:
-    sim = start_sim("--faults", "first_goal_unavailable")
-    async with connect(sim.url) as robot:
-        await robot.goal("g", SPIN, SPIN_TYPE, {"target_yaw": 0.1})
-        assert (await robot.result("g"))["values"] == "No action server available"
-        await robot.goal("h", SPIN, SPIN_TYPE, {"target_yaw": 0.1})
-        assert (await robot.result("h"))["status"] == 4
-
-
 async def test_cancel_op_has_no_reply_and_ends_the_goal(robot: Any) -> None:
     await robot.goal("g", WAIT, WAIT_TYPE, LONG_WAIT)
     await running(robot, WAIT)
@@ -159,13 +141,6 @@ async def test_a_goal_outlives_its_connection(sim: Any, robot: Any, connect: Any
         pass
     answer = await robot.call(f"{WAIT}/_action/cancel_goal")
     assert len(answer["values"]["goals_canceling"]) == 1
-
-
-async def test_silent_action_never_answers(sim: Any, robot: Any) -> None:
-    sim.post("/faults", kinds=["silent_action"])
-    await robot.goal("g", WAIT, WAIT_TYPE, {"time": {"nanosec": 1000}})
-    await robot.settled()
-    assert [frame for frame in robot.kept if frame["op"] == "action_result"] == []
 
 
 async def test_a_new_goal_preempts_the_old_one(robot: Any) -> None:

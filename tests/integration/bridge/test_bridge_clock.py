@@ -125,3 +125,21 @@ async def test_real_time_follows_the_wall_clock(start_sim: Any, connect: Any) ->
         await asyncio.sleep(1.0)
         last = seconds((await robot.call("/rosapi/get_time"))["values"]["time"])
         assert last - first == pytest.approx(loop.time() - began, abs=0.25)
+
+
+async def test_the_same_goals_make_the_same_world(sim: Any, robot: Any) -> None:
+    """Neither pictures nor wall time between two goals change what happens."""
+    outcomes = []
+    for pictures in (False, True):
+        await asyncio.to_thread(sim.post, "/reset", seed=4)
+        if pictures:
+            await robot.send(op="subscribe", topic="/front_camera/color/image_raw/compressed")
+        for turn in (0.7, -0.4):
+            await robot.goal("g", SPIN, SPIN_TYPE, {"target_yaw": turn})
+            assert (await robot.result("g"))["status"] == 4
+            if pictures:
+                await robot.message("/front_camera/color/image_raw/compressed")
+        await robot.goal("h", "/drive_on_heading", "nav2_msgs/DriveOnHeading", {"target": {"x": 0.2}, "speed": 0.2})
+        await robot.result("h")
+        outcomes.append(sim.get("/truth"))
+    assert outcomes[0] == outcomes[1]

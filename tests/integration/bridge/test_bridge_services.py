@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 
 async def test_success_carries_values_result_and_id(robot: Any) -> None:
     answer = await robot.call("/clear_octomap")
@@ -47,14 +45,6 @@ async def test_wrong_field_type(robot: Any) -> None:
     answer = await robot.call("/rosapi/topic_type", {"topic": 3})
     assert answer["result"] is False
     assert "rosapi_msgs/TopicType_Request message requires a string for field topic" in answer["values"]
-
-
-async def test_timeout_of_the_call(sim: Any, robot: Any) -> None:
-    sim.post("/faults", kinds=["slow_services"])
-    answer = await robot.call("/rosapi/get_time", timeout=0.1)
-    assert (answer["result"], answer["values"]) == (False, "Timeout exceeded while waiting for service response")
-    answer = await robot.call("/rosapi/get_time", timeout=0)
-    assert answer["result"] is True
 
 
 async def test_graph_through_rosapi(robot: Any) -> None:
@@ -128,20 +118,3 @@ async def test_costmaps_are_cleared(robot: Any) -> None:
     for costmap in ("global", "local"):
         answer = await robot.call(f"/{costmap}_costmap/clear_entirely_{costmap}_costmap", {"request": {}})
         assert (answer["result"], answer["values"]) == (True, {"response": {}})
-
-
-async def test_rosapi_dies_when_asked_what_kills_it(start_sim: Any, connect: Any) -> None:
-    sim = start_sim("--faults", "rosapi_dies")
-    async with connect(sim.url) as robot:
-        await robot.call("/rosapi/action_type", {"action": "/spin"})
-        answer = await robot.call("/rosapi/get_time")
-        assert answer["values"] == "Service /rosapi/get_time does not exist"
-        assert (await robot.call("/bt_navigator/get_state"))["result"] is True
-
-
-async def test_zombie_answers_nothing(sim: Any, connect: Any) -> None:
-    sim.post("/faults", kinds=["zombie"])
-    async with connect(sim.url) as robot:
-        await robot.send(op="call_service", service="/rosapi/get_time", id="x")
-        with pytest.raises(TimeoutError):
-            await robot.op("service_response", limit_s=0.3)

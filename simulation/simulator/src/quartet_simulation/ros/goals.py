@@ -8,8 +8,9 @@ from typing import Any
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros.actions import GoalHandle, GoalStatus
+from quartet_simulation.ros.running import Stopped
 from quartet_simulation.ros.types import Message
-from quartet_simulation.ros.world import Stopped, World
+from quartet_simulation.ros.world import World
 from quartet_simulation.simulation import Simulation
 
 _STATUS = {

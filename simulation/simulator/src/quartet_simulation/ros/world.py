@@ -13,10 +13,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from quartet_simulation.goal import Goal
+from quartet_simulation.ros.running import Observer, RunningGoal, Stopped, cancel, fail, resolve
 from quartet_simulation.simulation import Simulation
 
 log = logging.getLogger(__name__)
@@ -32,40 +32,6 @@ BRAKING_LIMIT_S = 3.0
 """World time within which a stopped robot must have come to rest for standstill to be reported."""
 FEEDBACK_PERIOD_S = 0.1
 """Wall time between two feedback messages of a goal."""
-
-
-class Stopped(Exception):
-    """The robot guard is latched: no motion starts."""
-
-
-class Observer(Protocol):
-    """What is told, in the simulation's thread, how the world goes on."""
-
-    def tick(self, sim: Simulation, moving: bool) -> float | None:
-        """After every chunk and while the world stands still; returns wall seconds until it wants to be called
-        again in a standing world, or None."""
-        ...
-
-    def flush(self, sim: Simulation) -> None:
-        """Before results are handed out: make known what changed."""
-        ...
-
-
-@dataclass
-class RunningGoal:
-    """A goal in the simulation; `done` gives it once it has ended."""
-
-    done: asyncio.Future[Goal]
-    goal: Goal | None = None
-    on_feedback: Callable[[dict[str, Any]], None] | None = None
-    cancelled: bool = False
-    last_feedback: float = 0.0
-
-    def cancel(self) -> None:
-        """Ask for a controlled stop; also before the goal has started."""
-        self.cancelled = True
-        if self.goal is not None:
-            self.goal.cancel()
 
 
 class World:
@@ -122,9 +88,9 @@ class World:
             try:
                 value = function(sim)
             except Exception as error:
-                self._post(_fail, done, error)
+                self._post(fail, done, error)
             else:
-                self._post(_resolve, done, value)
+                self._post(resolve, done, value)
 
         self._push(self._urgent if urgent else self._reads, run)
         return done
@@ -143,7 +109,7 @@ class World:
                     raise Stopped("the robot guard is latched; reset it at /robot_guard/reset")
                 running.goal = start(sim)
             except Exception as error:
-                self._post(_fail, running.done, error)
+                self._post(fail, running.done, error)
                 return
             if running.cancelled:
                 running.goal.cancel()
@@ -178,12 +144,12 @@ class World:
             sim.halt()
             self._velocity_until = -BRAKING_LIMIT_S
             for _, done in self._waits:
-                self._post(_cancel, done)
+                self._post(cancel, done)
             self._waits.clear()
             if self._braking is not None:
-                self._post(_resolve, self._braking[1], False)
+                self._post(resolve, self._braking[1], False)
             self._braking = (sim.time + BRAKING_LIMIT_S, still)
-            self._post(_resolve, halted, None)
+            self._post(resolve, halted, None)
 
         self._push(self._urgent, run)
         return halted, still
@@ -207,7 +173,7 @@ class World:
                     running.goal.finish("ABORTED", sim.time, 0, "the world was reset")
                 self._deliver(running)
             for _, done in self._waits:
-                self._post(_cancel, done)
+                self._post(cancel, done)
             self._waits.clear()
             self._tail_until, self._velocity_until = 0.0, -BRAKING_LIMIT_S
             self.time = sim.time
@@ -244,15 +210,15 @@ class World:
         try:
             sim = self._make()
         except BaseException as error:
-            self._post(_fail, ready, error)
+            self._post(fail, ready, error)
             return
         self.time = sim.time
-        self._post(_resolve, ready, None)
+        self._post(resolve, ready, None)
         try:
             self._run(sim)
         except Exception as error:
             log.exception("the simulation failed")
-            self._post(_fail, self.failed, error)
+            self._post(fail, self.failed, error)
         finally:
             sim.close()
 
@@ -354,7 +320,7 @@ class World:
             until, done = entry
             if sim.time >= until or done.cancelled():
                 self._waits.remove(entry)
-                self._post(_resolve, done, None)
+                self._post(resolve, done, None)
 
     def _look_at_braking(self, sim: Simulation) -> None:
         assert self._braking is not None
@@ -362,21 +328,7 @@ class World:
         at_rest = bool(sim.at_standstill)
         if at_rest or sim.time >= until:
             self._braking = None
-            self._post(_resolve, still, at_rest)
+            self._post(resolve, still, at_rest)
 
     def _deliver(self, running: RunningGoal) -> None:
-        self._post(_resolve, running.done, running.goal)
-
-
-def _resolve(future: asyncio.Future[Any], value: object) -> None:
-    if not future.done():
-        future.set_result(value)
-
-
-def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
-    if not future.done():
-        future.set_exception(error)
-
-
-def _cancel(future: asyncio.Future[Any]) -> None:
-    future.cancel()
+        self._post(resolve, running.done, running.goal)

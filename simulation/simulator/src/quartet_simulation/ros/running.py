@@ -1,0 +1,62 @@
+"""What runs in the simulation on behalf of the event loop, and how its ends get back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from quartet_simulation.goal import Goal
+from quartet_simulation.simulation import Simulation
+
+
+class Stopped(Exception):
+    """The robot guard is latched: no motion starts."""
+
+
+class Observer(Protocol):
+    """What is told, in the simulation's thread, how the world goes on."""
+
+    def tick(self, sim: Simulation, moving: bool) -> float | None:
+        """After every chunk and while the world stands still; returns wall seconds until it wants to be called
+        again in a standing world, or None."""
+        ...
+
+    def flush(self, sim: Simulation) -> None:
+        """Before results are handed out: make known what changed."""
+        ...
+
+
+@dataclass
+class RunningGoal:
+    """A goal in the simulation; `done` gives it once it has ended."""
+
+    done: asyncio.Future[Goal]
+    goal: Goal | None = None
+    on_feedback: Callable[[dict[str, Any]], None] | None = None
+    cancelled: bool = False
+    last_feedback: float = 0.0
+
+    def cancel(self) -> None:
+        """Ask for a controlled stop; also before the goal has started."""
+        self.cancelled = True
+        if self.goal is not None:
+            self.goal.cancel()
+
+
+def resolve(future: asyncio.Future[Any], value: object) -> None:
+    """Set the result of a future that nobody has ended meanwhile."""
+    if not future.done():
+        future.set_result(value)
+
+
+def fail(future: asyncio.Future[Any], error: BaseException) -> None:
+    """Set the error of a future that nobody has ended meanwhile."""
+    if not future.done():
+        future.set_exception(error)
+
+
+def cancel(future: asyncio.Future[Any]) -> None:
+    """Cancel a future."""
+    future.cancel()
