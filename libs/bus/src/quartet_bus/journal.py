@@ -1,7 +1,7 @@
 """The journal: one stream per task, readable while it grows."""
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from quartet_bus._keys import Keys
@@ -62,7 +62,7 @@ class Journal:
             events.extend(batch)
         return events
 
-    async def follow(self, task_id: str, after: str = START) -> AsyncIterator[JournalEvent]:
+    async def follow(self, task_id: str, after: str = START) -> AsyncGenerator[JournalEvent]:
         """Events behind `after` as they come; ends after the task's terminal state."""
         async with self._signals.listen(f"journal:{task_id}") as bell:
             while True:

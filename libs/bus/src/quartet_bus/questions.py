@@ -1,7 +1,6 @@
 """Questions of a task to a person, and the answers."""
 
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from quartet_bus._keys import Keys
@@ -26,42 +25,27 @@ class Questions:
         self._options = options
         self._signals = signals
 
-    async def ask(self, task_id: str, question: Question) -> str | None:
-        """Put the question and wait; the answer's text, or None when it expires first."""
+    async def put(self, task_id: str, question: Question) -> None:
+        """Open a question; it is the task's only open one."""
         key = self._keys.question(task_id)
+        fields = ("id", question.question_id, "text", question.text, "expires_at", repr(question.expires_at))
         expiry = max(1, round((question.expires_at - time.time()) * 1000))
-        async with self._signals.listen(f"answer:{question.question_id}") as bell:
-            await self._store.transaction(
-                (
-                    "HSET",
-                    key,
-                    "id",
-                    question.question_id,
-                    "text",
-                    question.text,
-                    "expires_at",
-                    repr(question.expires_at),
-                ),
-                ("PEXPIRE", key, expiry),
-            )
-            try:
-                return await self._wait(question, bell.wait)
-            finally:
-                await self._store.call("DEL", key)
+        await self._store.transaction(("DEL", key), ("HSET", key, *fields), ("PEXPIRE", key, expiry))
 
-    async def _wait(self, question: Question, wait: Callable[[float], Awaitable[None]]) -> str | None:
-        while True:
-            left = question.expires_at - time.time()
-            try:
-                answer = await self._store.call("GET", self._keys.answer(question.question_id))
-                if answer is not None:
-                    return answer.decode()
-            except BusUnavailable:
-                if left <= 0:
-                    raise
-            if left <= 0:
-                return None
-            await wait(min(left, 2.0))
+    async def wait(self, task_id: str, question: Question) -> str | None:
+        """The answer's text, or None when the question expires first. Closes the question."""
+        async with self._signals.listen(f"answer:{question.question_id}") as bell:
+            while True:
+                left = question.expires_at - time.time()
+                try:
+                    answer = await self._store.call("GET", self._keys.answer(question.question_id))
+                    if answer is not None or left <= 0:
+                        await self._store.call("DEL", self._keys.question(task_id))
+                        return None if answer is None else answer.decode()
+                except BusUnavailable:
+                    if left <= 0:
+                        raise
+                await bell.wait(min(max(left, 0.01), 2.0))
 
     async def current(self, task_id: str) -> Question | None:
         """The question that is open now."""

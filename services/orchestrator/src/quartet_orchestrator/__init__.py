@@ -1,1 +1,1 @@
-"""Takes sentences over HTTP, runs one LLM loop per task, calls the sub-agents."""
+"""The orchestrator: takes sentences over HTTP, runs one LLM loop per task, calls the sub-agents."""

@@ -1,0 +1,47 @@
+"""The application: routes, health, metrics."""
+
+import asyncio
+
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from quartet_bus import Bus, BusUnavailable
+from quartet_contracts import Skill
+from quartet_orchestrator.api import problems
+from quartet_orchestrator.api.skills import skill_routes
+from quartet_orchestrator.api.tasks import TaskDesk, task_routes
+from quartet_orchestrator.runner import Runner
+from quartet_orchestrator.settings import OrchestratorSettings
+
+
+def create_app(bus: Bus, settings: OrchestratorSettings, runner: Runner, stop: asyncio.Event) -> FastAPI:
+    """The HTTP API of one orchestrator process; open streams end when `stop` is set."""
+    app = FastAPI(title="Quartet orchestrator", redoc_url=None)
+    problems.install(app)
+    desk = TaskDesk(bus, settings)
+    app.include_router(task_routes(desk, stop))
+    app.include_router(skill_routes(desk))
+
+    @app.get("/robots", tags=["robots"])
+    async def robots() -> Response:
+        rows = [
+            {"name": robot, "servers": sorted(servers), "task": runner.running.get(robot)}
+            for robot, servers in sorted(settings.servers.items())
+        ]
+        return JSONResponse({"robots": rows})
+
+    @app.get("/health", tags=["process"])
+    async def health() -> Response:
+        try:
+            await bus.check()
+            agents = {str(skill): await bus.skills(skill).alive() for skill in Skill}
+        except BusUnavailable as error:
+            return JSONResponse({"status": "unavailable", "problem": str(error)}, status_code=503)
+        return JSONResponse({"status": "ok", "replica": bus.replica, "agents": agents})
+
+    @app.get("/metrics", tags=["process"])
+    async def metrics() -> Response:
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+    return app

@@ -1,0 +1,164 @@
+"""Routes of tasks."""
+
+import asyncio
+import re
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from quartet_bus import Bus
+from quartet_bus.journal import START
+from quartet_contracts import (
+    TERMINAL,
+    Answer,
+    Cancellation,
+    DirectStep,
+    State,
+    Task,
+    TaskReport,
+    TaskStatus,
+    TaskSubmission,
+)
+from quartet_orchestrator.api.events import event_stream, past_events
+from quartet_orchestrator.api.problems import Problem
+from quartet_orchestrator.progress import TaskRecord
+from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_orchestrator.words import new_task_id
+
+POSITION = re.compile(r"\d+-\d+")
+
+
+class TaskDesk:
+    """What the routes do; one per process."""
+
+    def __init__(self, bus: Bus, settings: OrchestratorSettings) -> None:
+        self.bus = bus
+        self._settings = settings
+
+    async def accept(self, submission: TaskSubmission, step: DirectStep | None = None) -> Response:
+        """202 once the task is on its stream."""
+        now = time.time()
+        budget = submission.budget
+        if "wall_s" not in budget.model_fields_set:
+            budget = budget.model_copy(update={"wall_s": submission.timeout_s})
+        task = Task(
+            task_id=new_task_id(),
+            sentence=submission.sentence,
+            robot=self._robot(submission.robot),
+            created_at=now,
+            deadline=now + submission.timeout_s,
+            budget=budget,
+            step=step,
+        )
+        status = await self.bus.tasks.submit(task)
+        return _answer(status, 202, {"Location": f"/tasks/{task.task_id}"})
+
+    def _robot(self, wanted: str | None) -> str:
+        robots = sorted(self._settings.servers)
+        if wanted is None:
+            if len(robots) == 1:
+                return robots[0]
+            raise Problem(422, "Robot missing", f"robot: there are several robots, name one of: {', '.join(robots)}")
+        if wanted not in robots:
+            raise Problem(422, "Unknown robot", f"robot: there is no robot '{wanted}'; valid: {', '.join(robots)}")
+        return wanted
+
+    async def status(self, task_id: str) -> TaskStatus:
+        status = await self.bus.statuses.get(task_id)
+        if status is None:
+            raise Problem(
+                404, "No such task", f"there is no task '{task_id[:80]}' (any more); GET /tasks lists those there are"
+            )
+        return status
+
+    async def cancel(self, task_id: str, cancellation: Cancellation) -> TaskStatus:
+        """Ask for the end; a task that waits in the queue ends at once."""
+        status = await self.status(task_id)
+        if status.state in TERMINAL:
+            return status
+        await self.bus.tasks.cancel(task_id, cancellation.reason)
+        if status.state is State.QUEUED:
+            report = TaskReport(success=False, summary=f"{cancellation.reason}. It had not been begun.")
+            ended = status.model_copy(update={"state": State.CANCELED, "report": report, "updated_at": time.time()})
+            if await self.bus.statuses.put(ended, expected=State.QUEUED):
+                await TaskRecord(self.bus, status).tell_end(State.CANCELED, report)
+        return await self.status(task_id)
+
+    async def answer(self, task_id: str, answer: Answer) -> TaskStatus:
+        status = await self.status(task_id)
+        if status.state in TERMINAL:
+            raise Problem(409, "Task has ended", f"task '{task_id}' has ended as {status.state}; it asks nothing")
+        await self.bus.questions.answer(task_id, answer)
+        return await self.status(task_id)
+
+
+def _answer(status: TaskStatus, code: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(status.model_dump_json(), status_code=code, headers=headers, media_type="application/json")
+
+
+def task_routes(desk: TaskDesk, stop: asyncio.Event) -> APIRouter:
+    router = APIRouter(prefix="/tasks", tags=["tasks"])
+
+    @router.post("", status_code=202, response_model=TaskStatus)
+    async def submit(submission: TaskSubmission) -> Response:
+        return await desk.accept(submission)
+
+    @router.get("")
+    async def listing(state: State | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 50) -> Response:
+        statuses = await desk.bus.statuses.list(state, limit)
+        return JSONResponse({"tasks": [status.model_dump(mode="json") for status in statuses]})
+
+    @router.get("/{task_id}", response_model=TaskStatus)
+    async def show(task_id: str) -> Response:
+        return _answer(await desk.status(task_id))
+
+    @router.get("/{task_id}/events")
+    async def events(
+        task_id: str, follow: bool = True, last_event_id: Annotated[str | None, Header()] = None
+    ) -> Response:
+        await desk.status(task_id)
+        if last_event_id and not POSITION.fullmatch(last_event_id):
+            raise Problem(
+                422,
+                "Position not valid",
+                f"Last-Event-ID '{last_event_id[:80]}' is not an id of an event, such as 17-0",
+            )
+        after = last_event_id or START
+        stream = event_stream(desk.bus, task_id, after, stop) if follow else past_events(desk.bus, task_id, after)
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+    @router.post("/{task_id}/cancel", status_code=202, response_model=TaskStatus)
+    async def cancel(task_id: str, cancellation: Cancellation | None = None) -> Response:
+        return _answer(await desk.cancel(task_id, cancellation or Cancellation()), 202)
+
+    @router.post("/{task_id}/answer", response_model=TaskStatus)
+    async def answer(task_id: str, given: Answer) -> Response:
+        return _answer(await desk.answer(task_id, given))
+
+    @router.get("/{task_id}/images/{reference}")
+    async def image(task_id: str, reference: str) -> Response:
+        found = await desk.bus.images.get(task_id, reference)
+        if found is None:
+            raise Problem(404, "No such image", f"task '{task_id[:80]}' has no image '{reference[:80]}' (any more)")
+        data, media_type = found
+        return Response(data, media_type=media_type, headers={"Cache-Control": "max-age=86400, immutable"})
+
+    @router.get("/{task_id}/transcripts")
+    async def transcripts(task_id: str) -> Response:
+        await desk.status(task_id)
+        return JSONResponse({"transcripts": await desk.bus.transcripts.list(task_id)})
+
+    @router.get("/{task_id}/transcripts/{loop_id}")
+    async def transcript(task_id: str, loop_id: str) -> Response:
+        found = await desk.bus.transcripts.get(task_id, loop_id)
+        if found is None:
+            valid = ", ".join(await desk.bus.transcripts.list(task_id)) or "none"
+            raise Problem(
+                404, "No such transcript", f"task '{task_id[:80]}' has no transcript '{loop_id[:80]}'; it has: {valid}"
+            )
+        return JSONResponse(found)
+
+    return router

@@ -1,0 +1,59 @@
+"""The orchestrator's own look at the world: the perception server's `look`, and nothing else."""
+
+import secrets
+import time
+
+from quartet_agent_runtime import Progress, Toolbox, ToolOutcome
+from quartet_bus import Bus
+from quartet_contracts import Task
+from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.settings import OrchestratorSettings
+
+LOOK = "perception__look"
+
+
+class Eyes:
+    """Looks for one task. Never raises for what a server did."""
+
+    def __init__(self, task: Task, bus: Bus, signer: Signer, settings: OrchestratorSettings) -> None:
+        self._task = task
+        self._bus = bus
+        self._signer = signer
+        self._settings = settings
+        self._toolbox: Toolbox | None = None
+
+    async def look(self, camera: str, progress: Progress | None = None) -> ToolOutcome:
+        """JPEGs of `camera` (front, arm or both)."""
+        outcome = await self._call(camera, progress or _ignore)
+        if outcome.error_code == "FENCED":
+            await self.close()
+            outcome = await self._call(camera, progress or _ignore)
+        return outcome
+
+    async def close(self) -> None:
+        if self._toolbox is not None:
+            toolbox, self._toolbox = self._toolbox, None
+            await toolbox.__aexit__(None, None, None)
+
+    async def _call(self, camera: str, progress: Progress) -> ToolOutcome:
+        if self._toolbox is None:
+            self._toolbox = await self._open()
+        return await self._toolbox.call(LOOK, {"camera": camera}, progress, self._settings.look_timeout_s)
+
+    async def _open(self) -> Toolbox:
+        task = self._task
+        servers = self._settings.servers_of(task.robot)
+        grant = self._signer.sign(
+            agent="orchestrator",
+            robot=task.robot,
+            request_id=f"look-{secrets.token_hex(4)}",
+            fence=await self._bus.fences.current(task.robot),
+            tools=[LOOK],
+            deadline=max(task.deadline, time.time()) + self._settings.cancel_wait_s,
+        )
+        known = {name: url for name, url in servers.items() if name == "perception"}
+        return Toolbox(known, grant, [LOOK], self._settings.look_timeout_s)
+
+
+async def _ignore(_fraction: float | None, _message: str) -> None:
+    return None

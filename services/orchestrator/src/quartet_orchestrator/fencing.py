@@ -1,0 +1,76 @@
+"""Counts a robot's fence up and installs it at every server that moves the robot."""
+
+import asyncio
+import time
+from urllib.parse import urlsplit
+
+import httpx2
+
+from quartet_bus import Bus
+from quartet_contracts import MOTION_SERVERS
+from quartet_orchestrator.errors import FenceRefused
+from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.settings import OrchestratorSettings
+
+RETRY_S = 0.25
+
+
+class Fencer:
+    def __init__(self, bus: Bus, signer: Signer, settings: OrchestratorSettings) -> None:
+        self._bus = bus
+        self._signer = signer
+        self._settings = settings
+        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(3.0), trust_env=False)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def raise_fence(self, robot: str, request_id: str) -> int:
+        """A new fence that every motion server of `robot` has persisted. Raises FenceRefused."""
+        servers = self._settings.servers_of(robot)
+        missing = [name for name in MOTION_SERVERS if name not in servers]
+        if missing:
+            raise FenceRefused(
+                f"robot '{robot}' has no server {' and '.join(missing)}; QUARTET_SERVERS has: {', '.join(servers)}"
+            )
+        highest = 0
+        for _ in range(3):
+            fence = await self._bus.fences.next(robot, at_least=highest + 1)
+            token = self._signer.sign_fence(robot=robot, request_id=request_id, fence=fence)
+            answers = await asyncio.gather(*(self._install(name, servers[name], token) for name in MOTION_SERVERS))
+            # A server may know a higher fence than the store when the store lost its data.
+            highest = max(answers)
+            if highest <= fence:
+                return fence
+        raise FenceRefused(f"robot '{robot}' is being taken by somebody else: its servers know fence {highest}")
+
+    async def _install(self, name: str, url: str, token: str) -> int:
+        """The fence in force at one server afterwards."""
+        parts = urlsplit(url)
+        path = parts.path.removesuffix("/").removesuffix("/mcp")
+        endpoint = f"{parts.scheme}://{parts.netloc}{path}/control/fence"
+        end = time.monotonic() + self._settings.fence_timeout_s
+        while True:
+            try:
+                answer = await self._http.post(endpoint, headers={"Authorization": f"Bearer {token}"})
+            except httpx2.TransportError as error:
+                if time.monotonic() < end:
+                    await asyncio.sleep(RETRY_S)
+                    continue
+                raise FenceRefused(
+                    f"server '{name}' does not answer at {endpoint} ({type(error).__name__}: {error}); nothing may "
+                    "move without it. Start it or correct QUARTET_SERVERS"
+                ) from error
+            if answer.status_code in {200, 409}:
+                return _fence_of(answer, name, endpoint)
+            raise FenceRefused(
+                f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:300]}. "
+                "Do its public key and the orchestrator's private key belong together?"
+            )
+
+
+def _fence_of(answer: httpx2.Response, name: str, endpoint: str) -> int:
+    try:
+        return int(answer.json()["fence"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise FenceRefused(f"server '{name}' at {endpoint} answered without a fence: {answer.text[:300]}") from error

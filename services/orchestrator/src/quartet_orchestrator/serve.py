@@ -1,0 +1,130 @@
+"""Builds everything of one orchestrator process and runs it."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import socket
+from collections.abc import Generator
+from pathlib import Path
+
+import uvicorn
+
+from quartet_agent_runtime import GatewayClient, load_prompt, render_prompt
+from quartet_bus import Bus
+from quartet_orchestrator.api import create_app
+from quartet_orchestrator.context import Context
+from quartet_orchestrator.facts import orchestrator_facts
+from quartet_orchestrator.fencing import Fencer
+from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.names import Names
+from quartet_orchestrator.rules import MAX_CYCLES
+from quartet_orchestrator.runner import Runner
+from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_site import load_robot, load_site
+
+log = logging.getLogger(__name__)
+
+
+async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
+    """Serve until `stop`. Raises before it listens for anything that makes it useless."""
+    signer = Signer.from_settings(settings)
+    robot, site = load_robot(settings.robot_file), load_site(settings.site_file)
+    template = load_prompt(__package__ or "quartet_orchestrator")
+    key = settings.gateway_key.get_secret_value() if settings.gateway_key else None
+    model = GatewayClient(settings.gateway_url, "orchestrator", key)
+    listener = _listen(settings)
+    async with await Bus.connect(settings.redis_url) as bus, bus.replies() as replies:
+        fencer = Fencer(bus, signer, settings)
+        context = Context(
+            bus=bus,
+            replies=replies,
+            model=model,
+            signer=signer,
+            fencer=fencer,
+            settings=settings,
+            names=Names(site),
+            areas=len(site.areas),
+            system_prompt=render_prompt(template, orchestrator_facts(robot, site), max_cycles=MAX_CYCLES),
+        )
+        runner = Runner(context)
+        config = uvicorn.Config(
+            create_app(bus, settings, runner, stop),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=2,
+        )
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        running = asyncio.create_task(runner.serve(stop))
+        try:
+            await server.up(serving)
+            _say_ready(settings, listener)
+            await asyncio.wait({serving, running, asyncio.ensure_future(stop.wait())}, return_when="FIRST_COMPLETED")
+        finally:
+            stop.set()
+            await asyncio.wait({running}, timeout=settings.shutdown_s)
+            running.cancel()
+            server.should_exit = True
+            await asyncio.wait({serving, running})
+            await fencer.close()
+            await model.close()
+        for task in (serving, running):
+            if not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals to the process, which also has tasks to end."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    async def up(self, serving: "asyncio.Task[None]") -> None:
+        """Returns when requests are answered, or when that has failed."""
+        ready = asyncio.create_task(self.ready.wait())
+        await asyncio.wait({serving, ready}, return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
+
+
+def _listen(settings: OrchestratorSettings) -> socket.socket:
+    """A bound socket. Raises OSError naming the port that is taken."""
+    listener = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise OSError(
+            f"port {settings.port} of {settings.host} cannot be used: {error.strerror}; "
+            "stop who listens there or set QUARTET_PORT"
+        ) from error
+    listener.listen(128)
+    listener.setblocking(False)
+    return listener
+
+
+def _say_ready(settings: OrchestratorSettings, listener: socket.socket) -> None:
+    url = f"http://{settings.host}:{listener.getsockname()[1]}"
+    log.info("the orchestrator listens at %s for robots %s", url, ", ".join(settings.servers))
+    if settings.ready_file is not None:
+        _write_whole(settings.ready_file, json.dumps({"url": url}))
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

@@ -1,0 +1,324 @@
+"""An orchestrator over real HTTP and Redis, with a programmable model, fence endpoints and sub-agents around it."""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jwt
+import pytest
+import uvicorn
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from quartet_bus import Bus, BusOptions, SkillDelivery
+from quartet_contracts import ALGORITHM, FENCE_SCOPE, RESULTS, JournalEvent, Skill, State, TaskStatus, decode
+from quartet_orchestrator.serve import serve
+from quartet_orchestrator.settings import OrchestratorSettings
+
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
+
+
+@contextlib.asynccontextmanager
+async def http_server(app: Any, port: int = 0) -> AsyncIterator[str]:
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=port, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+    )
+    server.capture_signals = contextlib.nullcontext
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.005)
+        if task.done():
+            task.result()
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await task
+
+
+class Model:
+    """Answers OpenAI requests with the turns of a script, in order; the last turn repeats."""
+
+    def __init__(self) -> None:
+        self.turns: list[Any] = []
+        self.requests: list[dict[str, Any]] = []
+        self.app = Starlette(routes=[Route("/v1/chat/completions", self._complete, methods=["POST"])])
+
+    def say(self, *turns: Any) -> None:
+        """A turn is ("tool", {arguments}), a text, a function of the messages, or a Response."""
+        self.turns = list(turns)
+
+    def results(self, index: int = -1) -> list[dict[str, Any]]:
+        """Tool results that the model has read, as of its request `index`."""
+        return [json.loads(m["content"]) for m in self.requests[index]["messages"] if m["role"] == "tool"]
+
+    async def _complete(self, request: Request) -> Response:
+        body = await request.json()
+        self.requests.append(body)
+        turn = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
+        if callable(turn):
+            turn = turn(body["messages"])
+        if isinstance(turn, Awaitable):
+            turn = await turn
+        if isinstance(turn, Response):
+            return turn
+        message: dict[str, Any] = {"role": "assistant", "content": turn if isinstance(turn, str) else None}
+        if not isinstance(turn, str):
+            name, arguments = turn
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            call = {"id": f"c{len(self.requests)}", "type": "function", "function": {"name": name, "arguments": text}}
+            message["tool_calls"] = [call]
+        usage = {"prompt_tokens": 100, "completion_tokens": 10}
+        return JSONResponse(
+            {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage, "quartet": {"model": "test"}}
+        )
+
+
+class MotionServer:
+    """The control endpoint of a motion server: checks the grant, never lets the fence down."""
+
+    def __init__(self, key: Ed25519PrivateKey) -> None:
+        self._key = key.public_key()
+        self.fence = 0
+        self.installed: list[int] = []
+        self.app = Starlette(routes=[Route("/control/fence", self._install, methods=["POST"])])
+
+    async def _install(self, request: Request) -> Response:
+        token = request.headers["authorization"].removeprefix("Bearer ")
+        claims = jwt.decode(token, self._key, algorithms=[ALGORITHM], audience="robot:summit")
+        if FENCE_SCOPE not in claims["tools"]:
+            return JSONResponse({"detail": "scope"}, 403)
+        if claims["fence"] < self.fence:
+            return JSONResponse({"detail": "older", "fence": self.fence}, 409)
+        self.fence = claims["fence"]
+        self.installed.append(self.fence)
+        return JSONResponse({"fence": self.fence})
+
+
+OK = {"success": True, "error_code": "NONE", "reason": "done", "state": State.SUCCEEDED}
+
+
+def failing(code: str, state: State = State.FAILED, **fields: Any) -> dict[str, Any]:
+    return {"success": False, "error_code": code, "reason": f"it ended with {code}", "state": state, **fields}
+
+
+class Agents:
+    """Sub-agents that take from the real streams. `answers[skill]` are results in order, then OK for ever."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+        self.answers: dict[str, list[Any]] = defaultdict(list)
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.requests: list[Any] = []
+        self.started = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, *skills: Skill) -> None:
+        self._tasks += [asyncio.create_task(self._serve(skill)) for skill in (skills or tuple(Skill))]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+
+    async def _serve(self, skill: Skill) -> None:
+        queue = self.bus.skills(skill)
+        while True:
+            delivery = await queue.take()
+            assert delivery is not None
+            self.calls.append((str(skill), delivery.request.arguments.model_dump(mode="json")))
+            self.requests.append(delivery.request)
+            await queue.mark_started(delivery)
+            self.started.set()
+            answer = self.answers[skill].pop(0) if self.answers[skill] else OK
+            if callable(answer):
+                answer = await answer(self, delivery)
+            if answer is None:
+                continue
+            await queue.finish(delivery, self.result(delivery, answer))
+
+    def result(self, delivery: SkillDelivery, fields: dict[str, Any]) -> Any:
+        request = delivery.request
+        extra = {"held_object_height_m": 0.12} if request.skill is Skill.PICK and fields["success"] else {}
+        return RESULTS[request.skill].model_validate(
+            {"request_id": request.request_id, "task_id": request.task_id, "tool_calls_used": 3, **extra, **fields}
+        )
+
+    async def until_canceled(self, _: Any, delivery: SkillDelivery) -> dict[str, Any]:
+        """Moves until it is canceled, then stands still."""
+        await self.bus.skills(delivery.request.skill).canceled(delivery.request.request_id)
+        return failing("UNKNOWN", State.CANCELED, reason="canceled; the robot was brought to rest")
+
+
+class Client:
+    """A person at the HTTP API."""
+
+    def __init__(self, http: httpx2.AsyncClient) -> None:
+        self.http = http
+
+    async def submit(self, sentence: str = "put the red coke can on the sofa table", **fields: Any) -> str:
+        answer = await self.http.post("/tasks", json={"sentence": sentence, **fields})
+        assert answer.status_code == 202, answer.text
+        status = decode(TaskStatus, answer.content)
+        assert answer.headers["location"] == f"/tasks/{status.task.task_id}"
+        return status.task.task_id
+
+    async def status(self, task_id: str) -> TaskStatus:
+        return decode(TaskStatus, (await self.http.get(f"/tasks/{task_id}")).content)
+
+    async def until_state(self, task_id: str, *states: State, timeout_s: float = 15) -> TaskStatus:
+        end = time.monotonic() + timeout_s
+        while True:
+            status = await self.status(task_id)
+            if status.state in states:
+                return status
+            assert time.monotonic() < end, f"{status.state} is not {states}: {status.report}"
+            await asyncio.sleep(0.02)
+
+    async def events(self, task_id: str, after: str = "", **query: Any) -> list[JournalEvent]:
+        """Everything from the event stream until it ends."""
+        headers = {"Last-Event-ID": after} if after else {}
+        found: list[JournalEvent] = []
+        async with self.http.stream("GET", f"/tasks/{task_id}/events", headers=headers, params=query) as stream:
+            assert stream.status_code == 200
+            async for line in stream.aiter_lines():
+                if line.startswith("data: "):
+                    found.append(decode(JournalEvent, line.removeprefix("data: ")))
+        return found
+
+    async def run(self, sentence: str = "put the red coke can on the sofa table", **fields: Any) -> TaskStatus:
+        task_id = await self.submit(sentence, **fields)
+        await self.events(task_id)
+        return await self.status(task_id)
+
+
+@pytest.fixture
+def key() -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.generate()
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[Any]:
+    made = Model()
+    async with http_server(made.app) as url:
+        made.url = url
+        yield made
+
+
+@pytest.fixture
+async def motion(key: Ed25519PrivateKey) -> AsyncIterator[dict[str, Any]]:
+    servers = {"nav2": MotionServer(key), "moveit": MotionServer(key)}
+    async with http_server(servers["nav2"].app) as nav2, http_server(servers["moveit"].app) as moveit:
+        servers["nav2"].url, servers["moveit"].url = nav2, moveit
+        yield servers
+
+
+@pytest.fixture
+async def agents(redis_url: str) -> AsyncIterator[Agents]:
+    async with await Bus.connect(redis_url, BusOptions(lease_s=1.0, block_ms=200)) as bus:
+        made = Agents(bus)
+        yield made
+        await made.stop()
+
+
+@pytest.fixture
+def settings(
+    redis_url: str, model: Any, motion: dict[str, Any], key: Ed25519PrivateKey, tmp_path: Path
+) -> OrchestratorSettings:
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return OrchestratorSettings(
+        redis_url=redis_url,
+        gateway_url=model.url,
+        servers={"summit": {name: f"{server.url}/mcp" for name, server in motion.items()}},
+        robot_file=HOME / "robot.yaml",
+        site_file=HOME / "site.yaml",
+        ready_file=tmp_path / "ready.json",
+        grant_private_key=pem,
+        agent_absent_s=2.0,
+        cancel_wait_s=5.0,
+        fence_timeout_s=0.6,
+    )
+
+
+@pytest.fixture
+def start(settings: OrchestratorSettings) -> Callable[..., Any]:
+    """`async with start(**changes) as client`: an orchestrator that serves until the block ends."""
+
+    @contextlib.asynccontextmanager
+    async def run(**changes: Any) -> AsyncIterator[Client]:
+        used = settings.model_copy(update=changes)
+        stop = asyncio.Event()
+        used.ready_file.unlink(missing_ok=True)
+        serving = asyncio.create_task(serve(used, stop))
+        while not used.ready_file.exists():
+            await asyncio.sleep(0.01)
+            if serving.done():
+                serving.result()
+        url = json.loads(used.ready_file.read_text())["url"]
+        async with httpx2.AsyncClient(base_url=url, timeout=20) as http:
+            yield Client(http)
+        stop.set()
+        await serving
+
+    return run
+
+
+@pytest.fixture
+async def client(start: Callable[..., Any], agents: Agents) -> AsyncIterator[Client]:
+    """With sub-agents that succeed unless told otherwise."""
+    agents.start()
+    async with start() as made:
+        yield made
+
+
+def approach(name: str = "red coke can", area: str = "kitchen", next_action: str = "pick") -> tuple[str, Any]:
+    return "approach", {"target_area": area, "object_name": name, "next_action": next_action}
+
+
+def pick(name: str = "red coke can") -> tuple[str, Any]:
+    return "pick", {"object_name": name}
+
+
+def place(name: str = "red coke can", target: str = "wooden coffee table") -> tuple[str, Any]:
+    return "place", {"target_location": target, "object_name": name, "object_height_m": 0.12}
+
+
+def report(success: bool = True, *objects: Any, summary: str = "finished") -> tuple[str, Any]:
+    rows = [
+        {"object_name": o[0], "target": o[1], "completed": o[2], "error_code": "NONE" if o[2] else "UNKNOWN"}
+        for o in objects
+    ]
+    return "report_task_result", {"success": success, "summary": summary, "objects": rows}
+
+
+class Steps:
+    approach, pick, place, report = (
+        staticmethod(approach),
+        staticmethod(pick),
+        staticmethod(place),
+        staticmethod(report),
+    )
+    failing = staticmethod(failing)
+    look = ("look", {"camera": "both"})
+    drop = (
+        "approach",
+        {"target_area": "living room", "object_name": "wooden coffee table", "next_action": "surface_place"},
+    )
+    delivered = ("red coke can", "wooden coffee table", True)
+
+
+@pytest.fixture
+def do() -> type[Steps]:
+    """Turns of the model and answers of the agents."""
+    return Steps

@@ -1,0 +1,179 @@
+"""A sentence becomes calls of the sub-agents and ends in exactly one terminal state."""
+
+import asyncio
+
+import jwt
+import pytest
+
+from quartet_contracts import ALGORITHM, State, granted_tools
+
+
+def kinds(events):
+    return [event.event.kind for event in events]
+
+
+def results_of(events, skill=None):
+    return [e.event for e in events if e.event.kind == "skill_result" and skill in {None, e.event.skill}]
+
+
+async def test_the_main_job(client, model, agents, motion, key, do):
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.report(True, do.delivered, summary="It is there."))
+    task_id = await client.submit("pick up the red coke can and place it on the wooden coffee table")
+    events = await client.events(task_id)
+    status = await client.status(task_id)
+    assert (status.state, status.report.success) == (State.SUCCEEDED, True)
+    assert [skill for skill, _ in agents.calls] == ["approach", "pick", "approach", "place"]
+    assert kinds(events)[:2] == ["state", "state"]
+    assert kinds(events)[-2:] == ["report", "state"]
+    assert [e.event.state for e in events if e.event.kind == "state"] == ["INITIALIZING", "RUNNING", "SUCCEEDED"]
+    assert status.usage.prompt_tokens == 500
+    assert await client.http.get(f"/tasks/{task_id}/transcripts") is not None
+
+    fences = [r for r in agents.requests]
+    claims = [jwt.decode(r.grant, key.public_key(), algorithms=[ALGORITHM], audience="robot:summit") for r in fences]
+    assert [c["fence"] for c in claims] == [1, 2, 3, 4]
+    assert motion["nav2"].installed == motion["moveit"].installed == [1, 2, 3, 4]
+    assert [c["sub"] for c in claims] == ["approach", "pick", "approach", "place"]
+    assert claims[1]["tools"] == granted_tools("pick")
+    assert claims[1]["jti"] == agents.requests[1].request_id
+    assert claims[1]["exp"] >= agents.requests[1].deadline
+
+
+async def test_the_model_reads_results_and_facts_but_no_traces(client, model, agents, do):
+    agents.answers["approach"] = [do.failing("NAV_TARGET_NOT_VISIBLE")]
+    model.say(do.approach(), do.report(False, ("red coke can", "wooden coffee table", False)))
+    status = await client.run("bring the can <to> the table")
+    assert status.state is State.FAILED
+    system, user = model.requests[0]["messages"][:2]
+    assert '"wooden coffee table"' in system["content"]
+    assert "{{" not in system["content"]
+    assert user["content"] == "<sentence>bring the can ‹to› the table</sentence>"
+    assert model.results()[0] == {
+        "ok": False,
+        "success": False,
+        "error_code": "NAV_TARGET_NOT_VISIBLE",
+        "reason": "it ended with NAV_TARGET_NOT_VISIBLE",
+        "tool_calls_used": 3,
+        "checks": [],
+    }
+    names = [tool["function"]["name"] for tool in model.requests[0]["tools"]]
+    assert names == ["approach", "pick", "place", "look", "ask_person", "report_task_result"]
+
+
+async def test_two_tasks_for_one_robot_run_one_after_the_other(client, model, agents, do):
+    running = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def hold(_agents, _delivery):
+        running.set()
+        await go_on.wait()
+        return do.failing("NAV_DRIVE_FAILED")
+
+    agents.answers["approach"] = [hold]
+    model.say(do.approach(), do.report(False), do.approach(), do.report(False))
+    first = await client.submit()
+    second = await client.submit()
+    await asyncio.wait_for(running.wait(), 5)
+    assert (await client.status(second)).state is State.QUEUED
+    robots = (await client.http.get("/robots")).json()["robots"]
+    assert robots == [{"name": "summit", "servers": ["moveit", "nav2"], "task": first}]
+    go_on.set()
+    await client.until_state(first, State.FAILED)
+    await client.until_state(second, State.FAILED)
+    assert [r.task_id for r in agents.requests] == [first, second]
+
+
+async def test_a_direct_skill_needs_no_model(client, model, agents):
+    answer = await client.http.post("/skills/pick", json={"object_name": "red coke can"})
+    assert answer.status_code == 202
+    task_id = answer.json()["task"]["task_id"]
+    await client.events(task_id)
+    status = await client.status(task_id)
+    assert status.state is State.SUCCEEDED
+    assert agents.calls == [("pick", {"object_name": "red coke can"})]
+    assert model.requests == []
+    assert status.task.sentence == "pick: object_name red coke can"
+
+
+async def test_a_direct_skill_that_fails_says_why(client, agents, do):
+    agents.answers["place"] = [do.failing("PLACE_HOLDING_NOTHING")]
+    body = {"target_location": "floor", "object_name": "can", "object_height_m": 0.1}
+    task_id = (await client.http.post("/skills/place", json=body)).json()["task"]["task_id"]
+    await client.events(task_id)
+    status = await client.status(task_id)
+    assert status.state is State.FAILED
+    assert "PLACE_HOLDING_NOTHING" in status.report.summary
+
+
+@pytest.mark.parametrize(
+    ("turns", "reason"),
+    [
+        (["I would rather talk.", "Still talking."], "did not act"),
+        ([("fly_away", {}), ("fly_away", {}), ("fly_away", {}), ("fly_away", {})], "repeated"),
+        (
+            [("report_task_result", "{{{"), ("report_task_result", {"success": 1}), ("report_task_result", "[]")],
+            "report",
+        ),
+    ],
+)
+async def test_a_model_that_answers_nonsense_ends_the_task(client, model, turns, reason):
+    model.say(*turns)
+    status = await client.run()
+    assert status.state is State.FAILED
+    assert reason in status.report.summary
+    assert not status.report.success
+
+
+async def test_a_spent_budget_ends_the_task(client, model, do):
+    names = iter(range(1000))
+    model.say(lambda _: do.approach(f"thing {next(names)}"))
+    status = await client.run(budget={"turns": 3})
+    assert status.state is State.FAILED
+    assert "3 of 3 model turns" in status.report.summary
+
+
+async def test_a_gateway_that_is_down_ends_the_task_with_the_remedy(start, agents):
+    async with start(gateway_url="http://127.0.0.1:9") as client:
+        status = await client.run()
+    assert status.state is State.FAILED
+    assert "QUARTET_GATEWAY_URL" in status.report.summary
+
+
+async def test_a_missing_agent_ends_the_task_with_the_remedy(start, model, do):
+    model.say(do.approach())
+    async with start(agent_absent_s=0.5) as client:
+        status = await client.run()
+    assert status.state is State.FAILED
+    assert "no approach agent is running; start one" in status.report.summary
+
+
+async def test_a_motion_server_that_is_down_ends_the_task_and_nothing_is_asked(start, settings, agents, model, do):
+    agents.start()
+    model.say(do.approach())
+    servers = {"summit": {**settings.servers["summit"], "moveit": "http://127.0.0.1:9/mcp"}}
+    async with start(servers=servers) as client:
+        status = await client.run()
+    assert status.state is State.FAILED
+    assert "'moveit' does not answer at http://127.0.0.1:9/control/fence" in status.report.summary
+    assert agents.calls == []
+
+
+async def test_a_fence_that_fell_behind_catches_up(client, model, agents, motion, do):
+    motion["moveit"].fence = 41
+    model.say(do.approach(), do.report(True))
+    status = await client.run("go to the kitchen")
+    assert status.state is State.SUCCEEDED
+    assert motion["nav2"].fence == motion["moveit"].fence == 42
+
+
+async def test_a_task_that_waited_too_long_expires(client, model, agents, do):
+    agents.answers["approach"] = [agents.until_canceled]
+    model.say(do.approach())
+    first = await client.submit(timeout_s=2)
+    second = await client.submit(timeout_s=0.5)
+    status = await client.until_state(second, State.FAILED)
+    assert "before the robot was free" in status.report.summary
+    status = await client.until_state(first, State.FAILED)
+    assert "not done within its 2 s" in status.report.summary
+    assert "brought to rest" in status.report.summary
+    assert agents.calls == [("approach", agents.calls[0][1])]
