@@ -15,7 +15,7 @@ from quartet_simulation.worlds.world import Pose2
 STEP = 0.08
 HEADING_SLACK = 0.03
 """Straight drives must stay free for headings that are off by this much [rad]."""
-PICK_STANDOFF, SURFACE_STANDOFF, CONTAINER_STANDOFF = 0.80, 0.58, 0.70
+PICK_STANDOFF, SURFACE_STANDOFF, CONTAINER_STANDOFF = 0.80, 0.66, 0.70
 STOPS_SHORT = 0.06
 """The drive in may end this much nearer than the standoff [m]."""
 

@@ -33,7 +33,7 @@ def add_materials(spec: mujoco.MjSpec, *, textures: bool = True) -> None:
     _texture(spec, "beech", _grain(rng, BEECH, 0.06), 1.0)
     _texture(spec, "walnut", _grain(rng, WALNUT, 0.08), 1.0)
     _texture(spec, "tiles", _tiles((0.74, 0.75, 0.76), (0.62, 0.63, 0.64)), 2.0)
-    _texture(spec, "parquet", _planks(rng, (0.70, 0.66, 0.60)), 0.8)
+    _texture(spec, "parquet", _planks(rng, (0.70, 0.66, 0.60)), 1.6)
 
 
 def _texture(spec: mujoco.MjSpec, name: str, image: np.ndarray, repeat: float) -> None:

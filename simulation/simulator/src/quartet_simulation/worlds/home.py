@@ -32,7 +32,7 @@ WALLS = (
     ("wall kitchen east", (12.0, 0.05), (12.0, 4.15), ()),
     ("wall hallway east", (10.0, 4.25), (10.0, 10.15), ()),
     ("wall north", (-0.05, 10.2), (10.05, 10.2), ()),
-    ("wall hallway south", (-0.05, 4.2), (12.05, 4.2), ((3.05, 4.20), (5.45, 6.60))),
+    ("wall hallway south", (-0.05, 4.2), (12.05, 4.2), ((3.75, 4.88), (5.45, 6.60))),
     ("wall hallway north", (0.05, 6.2), (9.95, 6.2), ((2.75, 3.90), (7.35, 8.50))),
     ("wall living dining", (5.0, 0.05), (5.0, 4.15), ((1.30, 3.20),)),
     ("wall dining kitchen", (8.4, 0.05), (8.4, 4.15), ((1.50, 3.50),)),
@@ -40,12 +40,12 @@ WALLS = (
 )
 COFFEE_TABLE: Rect = (1.35, 1.55, 1.95, 2.75)
 TV_STAND: Rect = (2.20, 0.06, 3.60, 0.46)
-BOOKSHELF: Rect = (1.75, 3.82, 2.85, 4.14)
+BOOKSHELF: Rect = (2.35, 3.82, 3.45, 4.14)
 DINING_TABLE: Rect = (5.95, 0.55, 7.45, 1.45)
 COUNTER: Rect = (11.35, 0.10, 11.95, 3.30)
 SINK_COUNTER: Rect = (10.20, 0.06, 11.35, 0.66)
 CONSOLE: Rect = (4.20, 5.80, 5.30, 6.14)
-NIGHTSTAND: Rect = (0.06, 7.05, 0.51, 7.50)
+NIGHTSTAND: Rect = (0.06, 6.85, 0.51, 7.30)
 DRESSER: Rect = (3.70, 9.72, 4.90, 10.14)
 PARENTS_BED: Rect = (0.06, 7.62, 2.06, 9.32)
 DESK: Rect = (6.90, 9.55, 8.10, 10.14)
@@ -155,7 +155,7 @@ AREAS = (
     ),
     AreaInfo(
         "parents' bedroom",
-        (3.20, 7.15, 2.2),
+        (3.20, 7.05, 2.2),
         ((0, 6.2), (5, 6.2), (5, 10.2), (0, 10.2)),
         ("parents bedroom", "bedroom", "master bedroom", "parents' room"),
         ("double bed", "dresser", "wardrobe"),
@@ -195,10 +195,10 @@ SURFACES = (
         "living room",
         BOOKSHELF,
         0.80,
-        ((1.95, 3.90, 2.70, 3.97),),
+        ((2.50, 3.90, 3.30, 3.97),),
         ("white",),
         ("shelf", "bookcase", "book shelf"),
-        (2.60, 2.85, 1.5708),
+        (2.90, 2.75, 1.5708),
     ),
     SurfaceInfo(
         "dining table",
@@ -235,10 +235,10 @@ SURFACES = (
         "parents' bedroom",
         NIGHTSTAND,
         0.55,
-        ((0.34, 7.14, 0.43, 7.40),),
+        ((0.34, 6.94, 0.43, 7.20),),
         ("walnut",),
         ("bedside table", "night stand", "parents' nightstand"),
-        (1.95, 7.12, 3.1416),
+        (1.95, 7.05, 3.1416),
     ),
     SurfaceInfo(
         "dresser",
@@ -330,7 +330,7 @@ HOME = World(
     surfaces=SURFACES,
     containers=CONTAINERS,
     floor_zones={
-        "living": ("living room", (4.25, 3.20, 4.60, 3.60)),
+        "living": ("living room", (2.25, 0.95, 2.50, 1.20)),
         "dining": ("dining area", (7.60, 3.20, 7.95, 3.60)),
         "kitchen": ("kitchen", (10.30, 3.25, 10.90, 3.60)),
         "hallway": ("hallway", (6.40, 5.30, 6.80, 5.75)),
