@@ -17,7 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from quartet_perception import Catalogue, ColourShapeSegmenter, Found, Intrinsics, View, estimate, on_surface, plan_grasp
+from quartet_perception import (
+    Catalogue,
+    ColourShapeSegmenter,
+    Found,
+    Intrinsics,
+    View,
+    estimate,
+    on_surface,
+    plan_grasp,
+)
 from quartet_simulation.simulation import Simulation
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
@@ -102,7 +111,7 @@ class Stage:
             if gap > 0.02:
                 self._drive(self.sim.drive_on_heading(gap, 0.3))
         names = self._choose()
-        spots: list[Array] = []
+        spots = [self.in_base(n)[:2] for n in self.sim.truth()["objects"] if n not in names]
         for name in names:
             spot = self._spot(spots, surface.rect if surface else None)
             if spot is None:

@@ -1,16 +1,13 @@
 """`quartet grant`: a signed token for a client that is not one of the agents."""
 
-import time
-import uuid
 from pathlib import Path
 from typing import Annotated
 
-import jwt
 import typer
 
 from quartet_cli.errors import Refused
+from quartet_cli.grants import sign_grant
 from quartet_cli.settings import running_stack
-from quartet_contracts import ALGORITHM, GrantClaims, audience
 
 
 def register(app: typer.Typer) -> None:
@@ -44,17 +41,7 @@ def grant(
         pem = key_file.read_text()
     except OSError as error:
         raise Refused(f"--key {key_file} cannot be read: {error.strerror}") from error
-    now = int(time.time())
     try:
-        claims = GrantClaims(
-            sub=name,
-            aud=audience(robot or running["robot"]),
-            iat=now,
-            exp=now + seconds,
-            jti=f"cli-{uuid.uuid4().hex[:12]}",
-            fence=fence,
-            tools=sorted(set(tools)),
-        )
-        print(jwt.encode(claims.model_dump(), pem, algorithm=ALGORITHM))
+        print(sign_grant(pem, robot or running["robot"], tools, name=name, fence=fence, seconds=seconds))
     except ValueError as error:
         raise Refused(f"the grant cannot be signed: {error}") from error

@@ -41,6 +41,7 @@ class ManagedProcess:
         self.ready_after_s: float | None = None
         self.wanted_dead = False
         if spec.ready_file is not None:
+            spec.ready_file.parent.mkdir(parents=True, exist_ok=True)
             spec.ready_file.unlink(missing_ok=True)
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:

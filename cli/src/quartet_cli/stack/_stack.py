@@ -6,19 +6,21 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
 import psutil
 
 from quartet_cli._root import project_root
+from quartet_cli.grants import sign_grant
 from quartet_cli.stack._environment import public_environment
 from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._ports import require_free
 from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
 from quartet_cli.stack._specs import Addresses, choose_addresses, models, site_folder, specs
 from quartet_cli.stack.errors import ProcessDied, StackError, StartTimeout
-from quartet_cli.stack.options import StackOptions
+from quartet_cli.stack.options import SERVERS, StackOptions
 
 POLL_S = 0.02
 
@@ -85,6 +87,15 @@ class Stack:
     def url_of(self, name: str) -> str:
         """The HTTP address of a process, without a path."""
         return self._at.url(name)
+
+    def servers(self) -> dict[str, str]:
+        """MCP endpoint of each of the robot's servers."""
+        return {name: f"{self._at.url(name)}/mcp" for name in SERVERS}
+
+    def grant(self, tools: Iterable[str], *, name: str = "client", fence: int = 0) -> str:
+        """A token for a client of one's own, see grants.sign_grant."""
+        pem = ensure_keys(self.options.state_dir / "keys").private.read_text()
+        return sign_grant(pem, self.robot, tools, name=name, fence=fence)
 
     def start(self) -> None:
         """Start everything at once and wait until all of it serves; on an error nothing stays behind."""

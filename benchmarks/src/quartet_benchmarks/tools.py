@@ -1,0 +1,89 @@
+"""The tools suite: what a call costs on its way through the stack, the robot standing still."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from quartet_agent_runtime import Toolbox
+from quartet_benchmarks._result import BenchParameters, BenchResult, Rate, percentile
+from quartet_cli.stack import AGENTS, Stack, StackOptions
+from quartet_robot_link import BridgeLink
+
+CALLS, SHORT_CALLS, WARM_UP = 300, 60, 5
+TIMEOUT_S = 30.0
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "get_robot_pose": ("nav2__get_robot_pose", {}),
+    "get_grasp_state": ("moveit__get_grasp_state", {}),
+    "look": ("perception__look", {"camera": "front"}),
+    "detect_objects": ("perception__detect_objects", {"camera": "front"}),
+}
+CLOCK_SERVICE = "/rosapi/get_time"
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """The suite. `episodes` is the number of calls of each kind. Raises StackError."""
+    calls = parameters.episodes or (SHORT_CALLS if parameters.short else CALLS)
+    without = frozenset({"redis", "gateway", "scripted_model", "orchestrator", *AGENTS})
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
+        options = StackOptions(state_dir=Path(folder), seed=parameters.seed, without=without)
+        with Stack(options) as stack:
+            times = asyncio.run(_measure(stack, calls, parameters.say))
+    metrics: dict[str, float | Rate] = {f"{name}_ms_p50": percentile(values, 0.5) for name, values in times.items()}
+    rows = [
+        {
+            "call": name,
+            "n": len(values),
+            **{f"p{share}_ms": percentile(values, share / 100) for share in (50, 95, 99)},
+        }
+        for name, values in times.items()
+    ]
+    return BenchResult(
+        "tools",
+        {"calls": calls, "seed": parameters.seed},
+        metrics,
+        rows,
+        notes=[
+            "mcp: a call of a tool that the grant does not cover, refused before it reaches the robot (client, HTTP, "
+            "token check and back). rosbridge: one service call without MCP. The others are whole tool calls."
+        ],
+    )
+
+
+async def _measure(stack: Stack, calls: int, say: Callable[[str], None]) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {}
+    grant = stack.grant([tool for tool, _ in CASES.values()], name="bench")
+    async with Toolbox(stack.servers(), grant, (), TIMEOUT_S) as tools:
+        for name, (tool, arguments) in CASES.items():
+            times[name] = await _time(lambda tool=tool, arguments=arguments: _checked(tools, tool, arguments), calls)
+            say(f"{name}: {percentile(times[name], 0.5):.2f} ms")
+        times["mcp"] = await _time(lambda: tools.call("nav2__cancel_navigation", {}, _silent), calls)
+    link = await BridgeLink.open(stack.bridge_url, wait_s=5.0)
+    try:
+        times["rosbridge"] = await _time(lambda: link.call_service(CLOCK_SERVICE), calls)
+    finally:
+        await link.close()
+    return times
+
+
+async def _checked(tools: Toolbox, tool: str, arguments: dict[str, Any]) -> None:
+    outcome = await tools.call(tool, arguments, _silent)
+    if not outcome.ok:
+        raise RuntimeError(f"{tool}: {outcome.error_code} {outcome.message}")
+
+
+async def _time(call: Callable[[], Awaitable[Any]], count: int) -> list[float]:
+    """Wall time of each call [ms], after a warm-up."""
+    times: list[float] = []
+    for index in range(count + WARM_UP):
+        begun = time.perf_counter()
+        await call()
+        if index >= WARM_UP:
+            times.append((time.perf_counter() - begun) * 1e3)
+    return times
+
+
+async def _silent(*_: object) -> None:
+    """Progress that nobody looks at."""
