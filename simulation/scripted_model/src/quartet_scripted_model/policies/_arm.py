@@ -65,6 +65,16 @@ def transit(talk: Conversation, failed: str, note: str = "", **extra: Any) -> Do
         raise GiveUp(failed, f"{note}The arm did not reach its transit pose ({why(result)}).", **extra)
 
 
+def gripper(talk: Conversation, tool: str, say: str = "") -> Asking:
+    """Opens or closes the gripper, once more if that fails."""
+    result = yield Call(tool, talk.fit(tool), say)
+    final(result, tool)
+    if not result.ok:
+        result = yield Call(tool, talk.fit(tool))
+        final(result, tool)
+    return result
+
+
 def grasp_state(talk: Conversation) -> Asking:
     """The last get_grasp_state, asked again while the fingers still move or nothing is known."""
     result = Result({})

@@ -10,13 +10,14 @@ from quartet_scripted_model.policies._arm import (
     MOVE,
     STRAIGHT,
     grasp_state,
+    gripper,
     move,
     straight_or_planned,
     straight_to,
     to_pose,
     transit,
 )
-from quartet_scripted_model.policies._skill import GiveUp, ask, final, run, why
+from quartet_scripted_model.policies._skill import Doing, GiveUp, ask, final, run, why
 
 REPORT = "report_pick_result"
 SEGMENT = "perception__segment_objects"
@@ -35,7 +36,7 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     wanted = str(talk.request.get("object_name", ""))
     state = yield from grasp_state(talk)
     if state.get("state") == "HOLDING":
-        raise GiveUp("PICK_HOLDING_ALREADY", _held_reason(state))
+        yield from _holding_already(talk, wanted, state)
     if state.get("state") != "EMPTY":
         raise GiveUp("UNKNOWN", f"The gripper's state is not known ({why(state)}).")
     pose = yield from _grasp(talk, wanted)
@@ -58,7 +59,9 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
     """Closes the fingers on the object, at the second try at the latest, and gives back the grasp pose that led to it."""
     for last in (False, True):
         pose = yield from _grasp_pose(talk, wanted)
-        final((yield Call(OPEN, talk.fit(OPEN))), OPEN)
+        opened = yield from gripper(talk, OPEN)
+        if not opened.ok:
+            raise GiveUp("UNKNOWN", f"The gripper does not open ({why(opened)}).")
         yield from _motion(talk, move(talk, MOVE, to_pose(talk, pose.get("pre_grasp_pose")), "To the pre-grasp pose."))
         yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, pose.get("grasp_pose")), "Straight down."))
         final((yield Call(CLOSE, talk.fit(CLOSE))), CLOSE)
@@ -71,9 +74,16 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
     raise GiveUp("PICK_ATTACH_TIMEOUT", f"The fingers closed on nothing at '{wanted}', twice.")
 
 
-def _held_reason(state: Result) -> str:
+def _holding_already(talk: Conversation, wanted: str, state: Result) -> Doing:
+    """Gives up with what is in the gripper, as far as the wrist camera or the gripper's driver tells."""
+    seen = yield from ask(talk, SEGMENT, prompt=wanted, camera="arm", say="What is it that is held?")
+    in_hand = [o for o in seen.get("outputs") or [] if isinstance(o, dict) and o.get("in_gripper")]
+    if seen.ok and in_hand:
+        size = in_hand[0].get("size_m")
+        height = {"held_object_height_m": size[2]} if size and 0 <= size[2] <= 1 else {}
+        raise GiveUp("PICK_HOLDING_ALREADY", f"The gripper already holds the {wanted}.", **height)
     attached = state.get("attached_object")
-    return f"The gripper already holds {attached or 'something'}."
+    raise GiveUp("PICK_HOLDING_ALREADY", f"The gripper already holds {attached or 'something else'}.")
 
 
 def _grasp_pose(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:

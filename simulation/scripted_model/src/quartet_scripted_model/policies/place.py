@@ -10,6 +10,7 @@ from quartet_scripted_model.policies._arm import (
     MOVE,
     STRAIGHT,
     grasp_state,
+    gripper,
     move,
     straight_or_planned,
     straight_to,
@@ -53,10 +54,7 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     drop = yield from _drop_pose(talk, _known_target(talk, target))
     yield from _motion(talk, move(talk, MOVE, to_pose(talk, drop.get("pre_place_pose")), "Above the place."))
     yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, drop.get("place_pose")), "Down to the release."))
-    opened = yield Call(OPEN, talk.fit(OPEN), "Release.")
-    final(opened, OPEN)
-    if not opened.ok:
-        final((yield Call(OPEN, talk.fit(OPEN))), OPEN)
+    yield from gripper(talk, OPEN, "Release.")
     yield from straight_or_planned(talk, drop.get("pre_place_pose"), "Retract.")
     seen = yield from _sees(talk, held, "arm", "Look down at what was placed.")
     yield from transit(talk, "PLACE_PLAN_FAILED", f"'{held}' was released. ")

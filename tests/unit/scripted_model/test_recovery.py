@@ -1,0 +1,344 @@
+"""The recovery table of the four-agent system, row by row, as conversations of the orchestrator."""
+
+from collections import defaultdict
+
+import pytest
+
+SENTENCE = "bring the blue mug from the kitchen to the wooden coffee table"
+TWO = "bring the blue mug from the kitchen to the desk and the tennis ball from the hallway to the toy basket"
+
+
+class Agents:
+    """Sub-agents that succeed, unless told otherwise: `fail("pick", "PICK_SEG_MISSED", ...)` in order of the calls."""
+
+    def __init__(self):
+        self.queue = defaultdict(list)
+        self.answers = []
+
+    def fail(self, agent, *codes, reason="it did not work", **extra):
+        self.queue[agent] += [{"success": False, "error_code": c, "reason": reason, **extra} for c in codes]
+        return self
+
+    def succeed(self, agent, times=1):
+        self.queue[agent] += [None] * times
+        return self
+
+    def __call__(self, name, arguments):
+        if name == "ask_person":
+            if self.answers:
+                return {"ok": True, "answer": self.answers.pop(0)}
+            return {"ok": False, "error_code": "NO_ANSWER", "message": "nobody answered in time"}
+        queued = self.queue[name].pop(0) if self.queue[name] else None
+        if queued is not None:
+            return {"ok": False, **queued}
+        done = {"ok": True, "success": True, "error_code": "NONE", "reason": "done", "tool_calls_used": 7}
+        return {**done, "held_object_height_m": 0.12} if name == "pick" else done
+
+
+@pytest.fixture
+def agents():
+    return Agents()
+
+
+@pytest.fixture
+def carry(orchestrator, agents):
+    def run(sentence=SENTENCE):
+        talk = orchestrator(sentence)
+        report = talk.run(agents)
+        return [brief(c) for c in talk.calls[:-1]], report.arguments
+
+    return run
+
+
+def brief(call):
+    a = call.arguments
+    match call.name:
+        case "approach":
+            return f"approach {a['object_name']} @ {a['target_area']} [{a['next_action']}]"
+        case "pick":
+            return f"pick {a['object_name']}"
+        case "place":
+            return f"place {a['object_name']} -> {a['target_location']}"
+        case _:
+            return call.name
+
+
+TO_MUG = "approach blue mug @ kitchen [pick]"
+PICK = "pick blue mug"
+TO_TABLE = "approach wooden coffee table @ living room [surface_place]"
+PLACE = "place blue mug -> wooden coffee table"
+PLAIN = [TO_MUG, PICK, TO_TABLE, PLACE]
+
+
+def test_nothing_goes_wrong(carry):
+    calls, report = carry()
+    assert calls == PLAIN
+    assert report["success"] is True
+    assert report["objects"][0]["error_code"] == "NONE"
+
+
+def test_the_height_that_pick_reports_goes_to_place(orchestrator, agents):
+    talk = orchestrator(SENTENCE)
+    talk.run(agents)
+    assert talk.made("place")[0][1]["object_height_m"] == 0.12
+
+
+def test_a_plan_comes_first_with_one_row_for_each_object(orchestrator, agents):
+    talk = orchestrator(TWO)
+    talk.run(agents)
+    plan = talk.calls[0].say
+    rows = [line for line in plan.splitlines() if line.startswith("| ") and "object" not in line]
+    assert len(rows) == 2
+    assert "blue mug" in rows[0]
+    assert "kitchen" in rows[0]
+    assert "desk" in rows[0]
+    assert "tennis ball" in rows[1]
+    assert all(not c.say for c in talk.calls[1:])
+
+
+# approach
+
+
+def test_area_wrong_is_tried_with_another_area(carry, agents):
+    agents.succeed("approach").fail("approach", "NAV_AREA_WRONG")
+    calls, report = carry()
+    assert calls[2] == TO_TABLE
+    assert calls[3] == "approach wooden coffee table @ lounge [surface_place]"
+    assert report["success"] is True
+
+
+def test_area_wrong_is_not_tried_with_the_same_arguments(carry, agents):
+    agents.fail("approach", "NAV_AREA_WRONG")
+    calls, report = carry()
+    assert calls == [TO_MUG], "the kitchen has no other name, so there is nothing more specific to try"
+    assert report["objects"][0]["error_code"] == "NAV_AREA_WRONG"
+
+
+@pytest.mark.parametrize("code", ["NAV_TARGET_NOT_VISIBLE", "NAV_DRIVE_FAILED", "NAV_PLAN_FAILED"])
+def test_approach_once_more_with_the_same_arguments(carry, agents, code):
+    agents.fail("approach", code)
+    calls, report = carry()
+    assert calls == [TO_MUG, *PLAIN]
+    assert report["success"] is True
+
+
+@pytest.mark.parametrize("code", ["NAV_TARGET_NOT_VISIBLE", "NAV_DRIVE_FAILED", "NAV_PLAN_FAILED"])
+def test_approach_fails_twice_and_the_object_is_given_up(carry, agents, code):
+    agents.fail("approach", code, code)
+    calls, report = carry()
+    assert calls == [TO_MUG, TO_MUG]
+    assert report["success"] is False
+    assert report["objects"][0]["error_code"] == code
+
+
+def test_verify_override_is_tried_with_another_name(carry, agents):
+    agents.fail("approach", "NAV_VERIFY_OVERRIDE")
+    calls, report = carry()
+    assert calls[1] == "approach coffee mug @ kitchen [pick]"
+    assert report["success"] is True
+
+
+# pick
+
+
+@pytest.mark.parametrize("code", ["PICK_SEG_MISSED", "PICK_REACH_EXCEEDED", "PICK_ATTACH_TIMEOUT"])
+def test_pick_again_from_a_new_approach(carry, agents, code):
+    agents.fail("pick", code)
+    calls, report = carry()
+    assert calls == [TO_MUG, PICK, TO_MUG, PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
+@pytest.mark.parametrize(
+    "code", ["PICK_SEG_MISSED", "PICK_REACH_EXCEEDED", "PICK_ATTACH_TIMEOUT", "PICK_PLAN_FAILED", "UNKNOWN"]
+)
+def test_a_failed_pick_is_never_followed_by_a_drive_to_the_drop_place(carry, agents, code):
+    agents.fail("pick", *[code] * 10)
+    calls, report = carry()
+    assert TO_TABLE not in calls
+    assert calls.count(PICK) == 2
+    assert report["success"] is False
+    assert report["objects"][0]["error_code"] == code
+
+
+def test_pick_plan_failed_is_called_once_more(carry, agents):
+    agents.fail("pick", "PICK_PLAN_FAILED")
+    calls, _ = carry()
+    assert calls == [TO_MUG, PICK, PICK, TO_TABLE, PLACE]
+
+
+def test_a_wrong_object_goes_to_the_floor_and_the_right_one_is_approached(carry, agents):
+    agents.fail("pick", "PICK_WRONG_OBJECT", held_object_height_m=0.2)
+    calls, report = carry()
+    assert calls == [TO_MUG, PICK, "place held object -> floor", TO_MUG, PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
+def test_something_else_in_the_gripper_goes_to_the_floor_first(carry, agents):
+    agents.fail("pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds something else.")
+    calls, report = carry()
+    assert calls == [TO_MUG, PICK, "place held object -> floor", PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
+def test_the_wanted_object_in_the_gripper_is_placed(carry, agents):
+    agents.fail(
+        "pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds the blue mug.", held_object_height_m=0.1
+    )
+    calls, report = carry()
+    assert calls == PLAIN
+    assert report["success"] is True
+
+
+def test_a_gripper_that_cannot_be_freed_ends_the_object(carry, agents):
+    agents.fail("pick", "PICK_HOLDING_ALREADY").fail("place", "PLACE_PLAN_FAILED", "PLACE_PLAN_FAILED")
+    calls, report = carry()
+    assert TO_TABLE not in calls
+    assert report["objects"][0]["error_code"] == "PLACE_PLAN_FAILED"
+
+
+# place
+
+
+def test_place_seg_missed_approaches_again(carry, agents):
+    agents.fail("place", "PLACE_SEG_MISSED")
+    calls, report = carry()
+    assert calls == [*PLAIN, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
+def test_place_reach_exceeded_approaches_for_the_target(carry, agents):
+    agents.fail("place", "PLACE_REACH_EXCEEDED")
+    calls, _ = carry()
+    assert calls == [*PLAIN, TO_TABLE, PLACE]
+
+
+def test_place_plan_failed_is_called_once_more(carry, agents):
+    agents.fail("place", "PLACE_PLAN_FAILED")
+    calls, _ = carry()
+    assert calls == [*PLAIN, PLACE]
+
+
+@pytest.mark.parametrize("code", ["PLACE_SEG_MISSED", "PLACE_REACH_EXCEEDED", "PLACE_PLAN_FAILED"])
+def test_place_that_keeps_failing_is_given_up_and_the_object_still_held(carry, agents, code):
+    agents.fail("place", *[code] * 10)
+    calls, report = carry()
+    assert calls.count(PLACE) == 2
+    assert report["objects"][0]["error_code"] == code
+    assert "still held" in report["objects"][0]["reason"]
+
+
+def test_holding_nothing_fetches_the_object_again(carry, agents):
+    agents.fail("place", "PLACE_HOLDING_NOTHING")
+    calls, report = carry()
+    assert calls == [*PLAIN, *PLAIN]
+    assert report["success"] is True
+
+
+def test_a_drop_that_cannot_be_verified_is_looked_for_near_the_target(carry, agents):
+    agents.fail("place", "PLACE_DROP_VERIFY_FAILED")
+    calls, report = carry()
+    near = "approach blue mug @ living room [pick]"
+    assert calls == [*PLAIN, "look", near, PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
+def test_two_drops_in_a_row_that_cannot_be_verified(carry, agents):
+    agents.fail("place", *["PLACE_DROP_VERIFY_FAILED"] * 5)
+    calls, report = carry()
+    assert calls.count(PLACE) == 2
+    assert report["objects"][0]["error_code"] == "PLACE_DROP_VERIFY_FAILED"
+    assert report["success"] is False
+
+
+def test_out_of_scope_is_reported_with_the_object_held(carry, agents):
+    agents.fail("place", "PLACE_OUT_OF_SCOPE")
+    calls, report = carry()
+    assert calls == PLAIN
+    assert report["objects"][0]["error_code"] == "PLACE_OUT_OF_SCOPE"
+    assert "still held" in report["objects"][0]["reason"]
+
+
+# what is not known
+
+
+@pytest.mark.parametrize("agent", ["approach", "pick", "place"])
+def test_after_an_unknown_outcome_it_looks_before_it_tries_again(carry, agents, agent):
+    agents.fail(agent, "UNKNOWN", state="UNCERTAIN", observed="the arm is out")
+    calls, report = carry()
+    first = next(i for i, c in enumerate(calls) if c.startswith(agent))
+    assert calls[first + 1] == "look"
+    assert report["success"] is True
+
+
+@pytest.mark.parametrize("agent", ["approach", "pick", "place"])
+def test_a_stopped_robot_ends_the_task(carry, agents, agent):
+    agents.fail(agent, "UNKNOWN", reason="navigate_to_pose: STOPPED. A person pressed stop")
+    calls, report = carry(TWO)
+    assert calls[-1].startswith(agent)
+    assert report["success"] is False
+    assert [row["completed"] for row in report["objects"]] == [False, False]
+    assert "Not tried" in report["objects"][1]["reason"]
+
+
+# budgets
+
+
+def test_at_most_two_full_cycles(carry, agents):
+    agents.fail("place", "PLACE_HOLDING_NOTHING", "PLACE_DROP_VERIFY_FAILED", "PLACE_HOLDING_NOTHING")
+    calls, report = carry()
+    assert calls.count(PICK) == 2
+    assert report["success"] is False
+
+
+def test_the_other_object_is_carried_when_one_fails(carry, agents):
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", "NAV_TARGET_NOT_VISIBLE")
+    calls, report = carry(TWO)
+    assert calls[-1] == "place tennis ball -> toy basket"
+    assert [row["completed"] for row in report["objects"]] == [False, True]
+    assert report["success"] is False
+
+
+def test_two_objects_in_a_row_that_fail_at_the_same_stage_stop_the_task(carry, agents):
+    agents.fail("pick", *["PICK_PLAN_FAILED"] * 4)
+    _, report = carry(TWO + " and the sponge from the kitchen to the desk")
+    rows = report["objects"]
+    assert [r["error_code"] for r in rows] == ["PICK_PLAN_FAILED", "PICK_PLAN_FAILED", "UNKNOWN"]
+    assert "two objects in a row" in rows[2]["reason"]
+
+
+def test_two_objects_that_fail_at_different_stages_do_not_stop_the_task(carry, agents):
+    agents.fail("pick", *["PICK_PLAN_FAILED"] * 2).succeed("pick").fail("place", "PLACE_OUT_OF_SCOPE")
+    _, report = carry(TWO + " and the sponge from the kitchen to the desk")
+    assert [r["completed"] for r in report["objects"]] == [False, False, True]
+
+
+def test_no_conversation_is_longer_than_the_turns_that_there_are(orchestrator, agents):
+    for agent, code in (("approach", "UNKNOWN"), ("pick", "UNKNOWN"), ("place", "UNKNOWN")):
+        agents.fail(agent, *[code] * 60)
+    talk = orchestrator(TWO)
+    talk.run(agents, limit=50)
+
+
+# refusals of the orchestrator's own code
+
+
+def test_a_refused_call_is_not_repeated_and_the_code_before_it_is_reported(carry, agents):
+    agents.fail("pick", "PICK_SEG_MISSED")
+    agents.succeed("approach").queue["approach"].append(
+        {"success": False, "error_code": "REFUSED", "message": "'blue mug' is given up: call report_task_result"}
+    )
+    calls, report = carry()
+    assert calls == [TO_MUG, PICK, TO_MUG]
+    assert report["objects"][0]["error_code"] == "PICK_SEG_MISSED"
+
+
+def test_a_rejected_report_of_success_is_made_again_without_the_claim(orchestrator, agents):
+    talk = orchestrator(SENTENCE)
+    report = talk.run(agents)
+    assert report.arguments["success"] is True
+    talk.add(report, {"ok": False, "error_code": "INVALID_REPORT", "message": "blue mug was never placed"})
+    again = talk.next()
+    assert again.name == "report_task_result"
+    assert again.arguments["success"] is False
+    assert "never placed" in again.arguments["summary"]
