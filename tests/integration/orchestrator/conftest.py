@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from quartet_bus import Bus, BusOptions, SkillDelivery
 from quartet_contracts import ALGORITHM, FENCE_SCOPE, RESULTS, JournalEvent, Skill, State, TaskStatus, decode
@@ -209,19 +209,21 @@ def key() -> Ed25519PrivateKey:
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[Any]:
-    made = Model()
-    async with http_server(made.app) as url:
-        made.url = url
-        yield made
+def model() -> Model:
+    return Model()
 
 
 @pytest.fixture
-async def motion(key: Ed25519PrivateKey) -> AsyncIterator[dict[str, Any]]:
-    servers = {"nav2": MotionServer(key), "moveit": MotionServer(key)}
-    async with http_server(servers["nav2"].app) as nav2, http_server(servers["moveit"].app) as moveit:
-        servers["nav2"].url, servers["moveit"].url = nav2, moveit
-        yield servers
+def motion(key: Ed25519PrivateKey) -> dict[str, MotionServer]:
+    return {"nav2": MotionServer(key), "moveit": MotionServer(key)}
+
+
+@pytest.fixture
+async def around(model: Model, motion: dict[str, MotionServer]) -> AsyncIterator[str]:
+    """URL below which the model is at /model and each motion server at /<name>."""
+    mounts = [Mount("/model", model.app), *(Mount(f"/{name}", server.app) for name, server in motion.items())]
+    async with http_server(Starlette(routes=mounts)) as url:
+        yield url
 
 
 @pytest.fixture
@@ -234,13 +236,13 @@ async def agents(redis_url: str) -> AsyncIterator[Agents]:
 
 @pytest.fixture
 def settings(
-    redis_url: str, model: Any, motion: dict[str, Any], key: Ed25519PrivateKey, tmp_path: Path
+    redis_url: str, around: str, motion: dict[str, MotionServer], key: Ed25519PrivateKey, tmp_path: Path
 ) -> OrchestratorSettings:
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     return OrchestratorSettings(
         redis_url=redis_url,
-        gateway_url=model.url,
-        servers={"summit": {name: f"{server.url}/mcp" for name, server in motion.items()}},
+        gateway_url=f"{around}/model",
+        servers={"summit": {name: f"{around}/{name}/mcp" for name in motion}},
         robot_file=HOME / "robot.yaml",
         site_file=HOME / "site.yaml",
         ready_file=tmp_path / "ready.json",

@@ -27,10 +27,14 @@ async def test_the_main_job(client, model, agents, motion, key, do):
     assert kinds(events)[-2:] == ["report", "state"]
     assert [e.event.state for e in events if e.event.kind == "state"] == ["INITIALIZING", "RUNNING", "SUCCEEDED"]
     assert status.usage.prompt_tokens == 500
-    assert await client.http.get(f"/tasks/{task_id}/transcripts") is not None
+    transcripts = (await client.http.get(f"/tasks/{task_id}/transcripts")).json()
+    assert transcripts == {"transcripts": ["orchestrator"]}
+    transcript = (await client.http.get(f"/tasks/{task_id}/transcripts/orchestrator")).json()
+    assert transcript["ending"] == "reported"
 
-    fences = [r for r in agents.requests]
-    claims = [jwt.decode(r.grant, key.public_key(), algorithms=[ALGORITHM], audience="robot:summit") for r in fences]
+    claims = [
+        jwt.decode(r.grant, key.public_key(), algorithms=[ALGORITHM], audience="robot:summit") for r in agents.requests
+    ]
     assert [c["fence"] for c in claims] == [1, 2, 3, 4]
     assert motion["nav2"].installed == motion["moveit"].installed == [1, 2, 3, 4]
     assert [c["sub"] for c in claims] == ["approach", "pick", "approach", "place"]

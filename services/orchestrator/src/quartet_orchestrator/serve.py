@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import json
 import logging
 import os
@@ -31,49 +32,69 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
     """Serve until `stop`. Raises before it listens for anything that makes it useless."""
     signer = Signer.from_settings(settings)
     robot, site = load_robot(settings.robot_file), load_site(settings.site_file)
-    template = load_prompt(__package__ or "quartet_orchestrator")
+    prompt = render_prompt(load_prompt("quartet_orchestrator"), orchestrator_facts(robot, site), max_cycles=MAX_CYCLES)
     key = settings.gateway_key.get_secret_value() if settings.gateway_key else None
-    model = GatewayClient(settings.gateway_url, "orchestrator", key)
-    listener = _listen(settings)
-    async with await Bus.connect(settings.redis_url) as bus, bus.replies() as replies:
+    async with contextlib.AsyncExitStack() as stack:
+        bus = await stack.enter_async_context(await Bus.connect(settings.redis_url))
+        listener = stack.enter_context(contextlib.closing(_listen(settings)))
+        replies = await stack.enter_async_context(bus.replies())
         fencer = Fencer(bus, signer, settings)
-        context = Context(
-            bus=bus,
-            replies=replies,
-            model=model,
-            signer=signer,
-            fencer=fencer,
-            settings=settings,
-            names=Names(site),
-            areas=len(site.areas),
-            system_prompt=render_prompt(template, orchestrator_facts(robot, site), max_cycles=MAX_CYCLES),
+        stack.push_async_callback(fencer.close)
+        model = GatewayClient(settings.gateway_url, "orchestrator", key)
+        stack.push_async_callback(model.close)
+        runner = Runner(
+            Context(
+                bus=bus,
+                replies=replies,
+                model=model,
+                signer=signer,
+                fencer=fencer,
+                settings=settings,
+                names=Names(site),
+                areas=len(site.areas),
+                system_prompt=prompt,
+            )
         )
-        runner = Runner(context)
-        config = uvicorn.Config(
-            create_app(bus, settings, runner, stop),
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            timeout_graceful_shutdown=2,
+        server = _Server(
+            uvicorn.Config(
+                create_app(bus, settings, runner, stop),
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=2,
+            )
         )
-        server = _Server(config)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        running = asyncio.create_task(runner.serve(stop))
-        try:
-            await server.up(serving)
-            _say_ready(settings, listener)
-            await asyncio.wait({serving, running, asyncio.ensure_future(stop.wait())}, return_when="FIRST_COMPLETED")
-        finally:
-            stop.set()
-            await asyncio.wait({running}, timeout=settings.shutdown_s)
-            running.cancel()
-            server.should_exit = True
-            await asyncio.wait({serving, running})
-            await fencer.close()
-            await model.close()
-        for task in (serving, running):
-            if not task.cancelled() and (error := task.exception()) is not None:
-                raise error
+        await _run(server, runner, listener, settings, stop)
+
+
+async def _run(
+    server: "_Server", runner: Runner, listener: socket.socket, settings: OrchestratorSettings, stop: asyncio.Event
+) -> None:
+    """Both until `stop` or until one of them fails; then end the tasks, then the answers."""
+    serving = asyncio.create_task(server.serve(sockets=[listener]), name="http")
+    running = asyncio.create_task(runner.serve(stop), name="runner")
+    stopping = asyncio.create_task(stop.wait())
+    preloading: asyncio.Task[None] | None = None
+    try:
+        await server.up(serving)
+        _say_ready(settings, listener)
+        preloading = asyncio.create_task(asyncio.to_thread(_preload))
+        await asyncio.wait({serving, running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stop.set()
+        await asyncio.wait({running}, timeout=settings.shutdown_s)
+        running.cancel()
+        server.should_exit = True
+        await asyncio.wait({task for task in (serving, running, stopping, preloading) if task is not None})
+    for task in (serving, running):
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+
+
+def _preload() -> None:
+    """Import what the first task needs while the process waits for it."""
+    for name in ("jsonschema", "mcp.client.session", "mcp.client.streamable_http"):
+        importlib.import_module(name)
 
 
 class _Server(uvicorn.Server):
