@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from quartet_agent_runtime import AgentDefinition, AgentSettings, GatewayClient
+from quartet_agent_runtime import AgentDefinition, AgentSettings, GatewayClient, Toolbox, ToolOutcome
 from quartet_agent_runtime.skill_run import Outside, SkillRun
 from quartet_contracts import (
     ALGORITHM,
@@ -56,9 +57,14 @@ class Memory:
     events: list[JournalEvent] = field(default_factory=list)
     pictures: dict[str, bytes] = field(default_factory=dict)
     transcripts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    hooks: list[tuple[str, str, Callable[[], object]]] = field(default_factory=list)
+    """Kind of event, tool, and what happens in the world at that moment."""
 
     async def append(self, event: JournalEvent) -> None:
         self.events.append(event)
+        for kind, tool, happens in self.hooks:
+            if event.event.kind == kind and event.event.tool == tool:
+                await asyncio.to_thread(happens)
 
     async def put(self, task_id: str, data: bytes, media_type: str) -> str:
         self.pictures[f"image-{len(self.pictures)}"] = data
@@ -155,6 +161,40 @@ class Stage:
         """A new episode and an empty journal."""
         self.memory = Memory()
         self.post("/reset", seed=seed, scenario=scenario)
+
+    def when(self, tool: str, happens: Callable[[], object], *, after: bool = False) -> None:
+        """Somebody does something in the world each time just before (or after) `tool` runs."""
+        self.memory.hooks.append(("tool_result" if after else "tool_call", tool, happens))
+
+    def hide(self, name: str) -> None:
+        """Take an object to where the robot never looks."""
+        self.post("/place", object=name, x=0.0, y=-30.0, z=0.0)
+
+    def put_before(self, name: str, x: float, y: float, z: float) -> None:
+        """Put an object down at a point before the robot (base frame), on something of height z."""
+        rx, ry, yaw = self.truth()["robot"]["pose"]
+        c, s = math.cos(yaw), math.sin(yaw)
+        self.post("/place", object=name, x=rx + c * x - s * y, y=ry + s * x + c * y, z=z, yaw=yaw)
+
+    def distance(self, name: str) -> float:
+        """From the base to an object on the floor plane, by ground truth [m]."""
+        truth = self.truth()
+        return math.dist(truth["robot"]["pose"][:2], truth["objects"][name]["position"][:2])
+
+    async def drive(self, x: float, y: float, yaw: float) -> None:
+        """Bring the robot to a pose as set-up of a test."""
+        outcome = await self.call("nav2__navigate_to_pose", x=x, y=y, yaw=yaw)
+        assert outcome.ok, outcome
+
+    async def call(self, tool: str, **arguments: Any) -> ToolOutcome:
+        """One tool call outside of any agent."""
+        async with self.toolbox() as toolbox:
+            return await toolbox.call(tool, arguments, _ignore)
+
+    def toolbox(self) -> Toolbox:
+        skills = sorted({tool for skill in Skill for tool in granted_tools(skill)})
+        servers = {name: f"{url}/mcp" for name, url in self.urls.items()}
+        return Toolbox(servers, self.grant(Skill.PICK, f"s{time.monotonic_ns()}", skills), [], 60.0)
 
     def grant(self, skill: Skill, request_id: str, tools: list[str] | None = None) -> str:
         self._fence += 1
@@ -258,6 +298,10 @@ def studio(studio_stage: Stage) -> Stage:
     studio_stage.reset()
     studio_stage.post("/faults", kinds=[])
     return studio_stage
+
+
+async def _ignore(_fraction: float | None, _message: str) -> None:
+    return None
 
 
 async def eventually(condition: Callable[[], bool], limit_s: float = 10.0) -> None:

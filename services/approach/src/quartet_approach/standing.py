@@ -60,7 +60,7 @@ async def stand_before(check: Verification, target: Target, sight: Sight) -> Sta
         if moved is None:
             note = note or "no free pose in front of the target could be reached"
             break
-        sight = moved
+        sight, note = moved, ""
     last = await _look_again(check, target, sight)
     if last is None:
         return Standing(False, None, "the last look does not show the target")

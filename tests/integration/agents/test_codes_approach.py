@@ -1,0 +1,71 @@
+"""Every code of the approach agent, each provoked by the world."""
+
+from quartet_contracts import CheckResult, State
+
+
+async def test_none_from_the_entry_pose_to_the_standoff(studio):
+    """The can stands on the counter; after the drive-in it is one standoff away by ground truth."""
+    result = await studio.approach("studio", "red coke can", "pick")
+    assert result.error_code == "NONE", studio.memory.story()
+    assert result.state is State.SUCCEEDED
+    assert [check.result for check in result.checks] == [CheckResult.PASS, CheckResult.PASS]
+    standoff = studio.robot.approach.standoff_m.pick
+    assert abs(studio.distance("red coke can") - standoff) < 0.15
+
+
+async def test_nav_plan_failed_when_the_arm_cannot_be_tucked(studio):
+    """With the arm up, the robot stands so near to the counter that the tucked hand would be inside of it."""
+    await studio.drive(0.80, 0.0, 0.0)
+    up = {"position": [0.45, 0.0, 1.35], "orientation": [0.7071, 0.7071, 0.0, 0.0], "frame_id": "base_footprint"}
+    arm = studio.robot.arm.group
+    raised = await studio.call("moveit__plan_and_execute", group=arm, target_type="pose", target=up)
+    nearer = await studio.call("nav2__drive_on_heading", distance=0.3)
+    assert raised.ok, raised
+    assert nearer.ok, nearer
+    result = await studio.approach("studio", "red coke can", "pick")
+    assert result.error_code == "NAV_PLAN_FAILED", studio.memory.story()
+    assert "nav2__navigate_to_pose" not in studio.memory.tools()
+
+
+async def test_nav_drive_failed_when_the_way_is_blocked(studio):
+    """Things stand where the robot has to go, so that no pose there is free."""
+    pose = studio.site.areas[0].entry
+    for name, dx, dy in (("green tea box", 0.30, 0.0), ("purple toy block", 0.0, 0.0), ("red cup", -0.1, 0.25)):
+        studio.post("/place", object=name, x=pose.x + dx, y=pose.y + dy, z=0.0)
+    result = await studio.approach("studio", "red coke can", "pick")
+    assert result.error_code == "NAV_DRIVE_FAILED", studio.memory.story()
+
+
+async def test_nav_area_wrong_for_a_place_of_another_area(studio):
+    result = await studio.approach("garage", "red coke can", "pick")
+    assert result.error_code == "NAV_AREA_WRONG", studio.memory.story()
+    assert "studio" in result.reason
+    assert studio.memory.tools().count("nav2__navigate_to_pose") == 0
+
+
+async def test_nav_target_not_visible_after_the_spin_search(studio):
+    studio.reset("absent:red coke can")
+    result = await studio.approach("studio", "red coke can", "pick")
+    assert result.error_code == "NAV_TARGET_NOT_VISIBLE", studio.memory.story()
+    assert studio.memory.tools().count("nav2__spin_robot") == 5
+
+
+async def test_nav_verify_override_when_the_target_is_taken_away(studio):
+    """The model has seen the can and claims success; somebody takes it before the robot is there."""
+    studio.when("perception__detect_objects", lambda: studio.hide("red coke can"), after=True)
+    result = await studio.approach("studio", "red coke can", "pick")
+    assert result.error_code == "NAV_VERIFY_OVERRIDE", studio.memory.story()
+
+
+async def test_spin_search_finds_what_is_behind_the_robot(studio):
+    """The block lies on the floor, out of view from the entry pose."""
+    result = await studio.approach("studio", "purple toy block", "pick")
+    assert result.error_code == "NONE", studio.memory.story()
+    assert "nav2__spin_robot" in studio.memory.tools()
+    assert abs(studio.distance("purple toy block") - studio.robot.approach.standoff_m.pick) < 0.15
+
+
+async def test_a_floor_place_needs_no_target(studio):
+    result = await studio.approach("studio", "floor", "floor_place")
+    assert result.error_code == "NONE", studio.memory.story()
+    assert result.checks[1].result is CheckResult.SKIP

@@ -1,0 +1,63 @@
+"""Every code of the pick agent, each provoked by the world."""
+
+
+async def test_none_and_the_height_of_the_object(studio):
+    await studio.approach("studio", "red coke can", "pick")
+    result = await studio.pick("red coke can")
+    assert result.error_code == "NONE", studio.memory.story()
+    assert studio.truth()["held"] == "red coke can"
+    assert abs(result.held_object_height_m - 0.122) < 0.02
+
+
+async def test_pick_seg_missed(studio):
+    studio.reset("absent:red coke can")
+    result = await studio.pick("red coke can")
+    assert result.error_code == "PICK_SEG_MISSED", studio.memory.story()
+    assert "moveit__plan_and_execute" not in studio.memory.tools()
+
+
+async def test_pick_reach_exceeded(studio):
+    """From the entry pose the counter is nearly two metres away."""
+    result = await studio.pick("red coke can")
+    assert result.error_code == "PICK_REACH_EXCEEDED", studio.memory.story()
+
+
+async def test_pick_plan_failed_under_a_table(studio):
+    """The can stands on the floor under the table top: nothing gets to it from above."""
+    await studio.approach("studio", "wooden table", "surface_place")
+    studio.put_before("red coke can", 0.72, 0.0, 0.0)
+    result = await studio.pick("red coke can")
+    assert result.error_code == "PICK_PLAN_FAILED", studio.memory.story()
+    assert studio.truth()["held"] is None
+
+
+async def test_pick_attach_timeout_when_the_fingers_close_on_nothing(studio):
+    """Each time the hand is about to close, somebody has moved the can."""
+    await studio.approach("studio", "red coke can", "pick")
+    home = studio.truth()["objects"]["red coke can"]["position"]
+    studio.when("moveit__close_gripper", lambda: studio.hide("red coke can"))
+    studio.when("moveit__open_gripper", lambda: studio.post("/place", object="red coke can", x=home[0], y=home[1], z=0.9))
+    result = await studio.pick("red coke can")
+    assert result.error_code == "PICK_ATTACH_TIMEOUT", studio.memory.story()
+    assert studio.memory.tools().count("moveit__close_gripper") == 2
+
+
+async def test_pick_holding_already(studio):
+    studio.reset("in_gripper:red cup")
+    result = await studio.pick("red coke can")
+    assert result.error_code == "PICK_HOLDING_ALREADY", studio.memory.story()
+
+
+async def test_pick_wrong_object_when_the_things_are_swapped(studio):
+    """Where the can stood there is a cup of the same colour when the hand comes down; the model does not notice."""
+    await studio.approach("studio", "red coke can", "pick")
+    at = studio.truth()["objects"]["red coke can"]["position"]
+
+    def swap() -> None:
+        studio.hide("red coke can")
+        studio.post("/place", object="red cup", x=at[0], y=at[1], z=0.9)
+
+    studio.when("moveit__close_gripper", swap)
+    result = await studio.pick("red coke can")
+    assert result.error_code == "PICK_WRONG_OBJECT", studio.memory.story()
+    assert studio.truth()["held"] == "red cup"

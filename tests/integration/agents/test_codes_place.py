@@ -1,0 +1,74 @@
+"""Every code of the place agent, each provoked by the world."""
+
+
+async def test_none_on_a_table(studio):
+    studio.reset("in_gripper:red coke can")
+    await studio.approach("studio", "wooden table", "surface_place")
+    result = await studio.place("wooden table", "red coke can")
+    assert result.error_code == "NONE", studio.memory.story()
+    x, y, z = studio.truth()["objects"]["red coke can"]["position"]
+    assert abs(x) < 0.55
+    assert 1.30 < y < 1.85
+    assert 0.50 < z < 0.60
+
+
+async def test_none_into_a_bin(studio):
+    studio.reset("in_gripper:red coke can")
+    await studio.approach("studio", "bin", "container_place")
+    result = await studio.place("bin", "red coke can")
+    assert result.error_code == "NONE", studio.memory.story()
+    x, y, z = studio.truth()["objects"]["red coke can"]["position"]
+    assert abs(x + 1.75) < 0.17
+    assert abs(y - 1.55) < 0.17
+
+
+async def test_none_on_the_floor(studio):
+    studio.reset("in_gripper:red coke can")
+    result = await studio.place("floor", "red coke can")
+    assert result.error_code == "NONE", studio.memory.story()
+    assert studio.truth()["objects"]["red coke can"]["position"][2] < 0.10
+
+
+async def test_place_holding_nothing(studio):
+    result = await studio.place("wooden table", "red coke can")
+    assert result.error_code == "PLACE_HOLDING_NOTHING", studio.memory.story()
+
+
+async def test_place_out_of_scope(studio):
+    studio.reset("in_gripper:red coke can")
+    result = await studio.place("ceiling lamp", "red coke can")
+    assert result.error_code == "PLACE_OUT_OF_SCOPE", studio.memory.story()
+    assert studio.truth()["held"] == "red coke can"
+
+
+async def test_place_seg_missed(studio):
+    """The robot looks at the counter; the table is behind its left shoulder."""
+    studio.reset("in_gripper:red coke can")
+    result = await studio.place("wooden table", "red coke can")
+    assert result.error_code == "PLACE_SEG_MISSED", studio.memory.story()
+    assert studio.truth()["held"] == "red coke can"
+
+
+async def test_place_reach_exceeded(studio):
+    """The counter is in view, more than a metre away."""
+    studio.reset("in_gripper:red coke can")
+    result = await studio.place("counter", "red coke can")
+    assert result.error_code == "PLACE_REACH_EXCEEDED", studio.memory.story()
+    assert studio.truth()["held"] == "red coke can"
+
+
+async def test_place_plan_failed_where_furniture_stands(studio):
+    """The floor before the robot is taken by the counter."""
+    studio.reset("in_gripper:red coke can")
+    await studio.approach("studio", "counter", "surface_place")
+    result = await studio.place("floor", "red coke can")
+    assert result.error_code == "PLACE_PLAN_FAILED", studio.memory.story()
+    assert studio.truth()["held"] == "red coke can"
+
+
+async def test_place_drop_verify_failed_when_the_object_rolls_away(studio):
+    studio.reset("in_gripper:red coke can")
+    await studio.approach("studio", "wooden table", "surface_place")
+    studio.when("moveit__open_gripper", lambda: studio.hide("red coke can"), after=True)
+    result = await studio.place("wooden table", "red coke can")
+    assert result.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
