@@ -1,0 +1,89 @@
+"""The simulation's thread by itself: the latch, errors of commands, ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from quartet_simulation.errors import InvalidCommand, UnknownName
+from quartet_simulation.ros.running import Stopped
+from quartet_simulation.ros.world import World
+from quartet_simulation.simulation import Simulation
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    world = World(lambda: Simulation("studio", 0))
+    await world.start()
+    yield world
+    await world.close()
+
+
+async def test_nothing_starts_behind_a_stop(world: World) -> None:
+    """Also what was accepted before the stop, such as the motion of a plan that took its time."""
+    halted, still = world.halt()
+    late = world.run_goal(lambda sim: sim.spin(1.0))
+    world.command_velocity(0.5, 0.0, 0.0)
+    await halted
+    assert await still is True
+    with pytest.raises(Stopped, match="/robot_guard/reset"):
+        await late.done
+    before = world.time
+    await world.call(lambda sim: None)
+    assert world.time == before
+    await world.release()
+    goal = await world.run_goal(lambda sim: sim.spin(0.1)).done
+    assert goal.status == "SUCCEEDED"
+
+
+async def test_a_stop_overtakes_what_waits(world: World) -> None:
+    order: list[str] = []
+    world.call(lambda sim: order.append("first"))
+    reads = [world.call(lambda sim, n=n: order.append(f"read {n}")) for n in range(50)]
+    halted, _ = world.halt()
+    await asyncio.gather(*reads, halted)
+    urgent = world.call(lambda sim: order.append("urgent"), urgent=True)
+    await urgent
+    assert order[-1] == "urgent"
+    waiting, before = world.wait(1_000_000.0), world.time
+    while world.time < before + 1.0:
+        await world.call(lambda sim: None)
+    halted, _ = world.halt()
+    await halted
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+async def test_errors_reach_who_asked_and_the_thread_goes_on(world: World) -> None:
+    def fail(sim: Simulation) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await world.call(fail)
+    with pytest.raises(InvalidCommand):
+        await world.run_goal(lambda sim: sim.execute_trajectory(["knee"], [(0.0, [1.0])])).done
+    assert (await world.run_goal(lambda sim: sim.spin(0.1)).done).status == "SUCCEEDED"
+
+
+async def test_a_goal_cancelled_before_it_starts_ends_canceled(world: World) -> None:
+    running = world.run_goal(lambda sim: sim.spin(100.0))
+    running.cancel()
+    assert (await running.done).status == "CANCELED"
+
+
+async def test_an_unknown_world_is_told_to_who_starts_it() -> None:
+    world = World(lambda: Simulation("castle", 0))
+    with pytest.raises(UnknownName, match="castle"):
+        await world.start()
+
+
+async def test_it_ends_in_the_middle_of_a_motion() -> None:
+    world = World(lambda: Simulation("studio", 0))
+    await world.start()
+    running = world.run_goal(lambda sim: sim.spin(10_000.0))
+    while world.time == 0.0:
+        await world.call(lambda sim: None)
+    await world.close()
+    assert not running.done.done()
