@@ -108,6 +108,19 @@ PHRASES: dict[str, str] = {
     "at once": "",
     "right now": "",
     "on the way": "",
+    "what you are holding": "it",
+    "what you hold": "it",
+    "what you are carrying": "it",
+    "what you have": "it",
+    "what is in your gripper": "it",
+    "what is in your hand": "it",
+    "whatever you are holding": "it",
+    "whatever you hold": "it",
+    "thing you are holding": "thing",
+    "object you are holding": "object",
+    "held object": "object",
+    "in your hand": "",
+    "in its gripper": "",
     "in your gripper": "",
     "in the gripper": "",
     "with your gripper": "",
@@ -133,7 +146,9 @@ PREPOSITIONS = SOURCE | DESTINATION | PLACE_AT | NEAR | IGNORED_GROUP | {"of"}
 
 STOPS = frozenset({".", ";", "then", "afterwards", "afterward", "finally", "lastly", "subsequently", "next", "now"})
 JOINS = frozenset({"and", ",", "&", "plus", "or", "also"})
-PRONOUNS = frozenset({"it", "them", "those", "these", "both", "each", "everything", "ones", "one", "thing"})
+PRONOUNS = frozenset(
+    {"it", "them", "those", "these", "both", "each", "everything", "ones", "one", "thing", "object", "item"}
+)
 PERSONS = frozenset(
     {"me", "us", "him", "her", "mom", "mum", "dad", "grandma", "grandpa", "myself", "someone", "somebody"}
 )
@@ -161,6 +176,15 @@ GENERIC = frozenset(
     delicious tasty kids childs toy other""".split()
 )
 """Adjectives that may be said of a thing without being part of its name."""
+
+ROOMS_AND_THINGS = frozenset(
+    """garage garden bathroom balcony basement attic office toilet pantry cellar terrace patio closet studio porch
+    yard shed library stairs stove sink laptop phone tablet glass plate fork knife spoon chair lamp window door wall
+    bed couch carpet mirror piano guitar camera pencil paper towel shirt shoes socks jacket onion potato tomato lemon
+    peach grape mango carrot bread butter cheese water juice coffee sugar honey pepper cookie candle battery charger
+    wallet money bottle flower plant vase clock fridge oven stool bench drawer cabinet closet""".split()
+)
+"""Words that are what they are, however near the spelling of one of the site's names is."""
 
 COLOURS = frozenset(
     """red green blue yellow orange purple violet pink brown black white grey gray silver gold golden beige cyan

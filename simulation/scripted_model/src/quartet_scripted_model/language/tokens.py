@@ -13,7 +13,7 @@ _MODAL_AFTER = frozenset({"the", "a", "an", "this", "that", "my"})
 def tokens(sentence: str) -> list[str]:
     """Lower-case words without apostrophes; "." ends a sentence, "," joins; fixed expressions are one word."""
     text = sentence.lower().replace("’", "'").replace("_", " ").replace("-", " ").replace("/", " , ")
-    text = _IS.sub(r"\1 is", text)
+    text = _IS.sub(r"\1 is", text).replace("you're", "you are").replace("youre", "you are")
     found = _WORD.findall(text.replace("- >", "->"))
     return _modals(_verbs_of_waste(_phrases([_plain(t) for t in found])))
 

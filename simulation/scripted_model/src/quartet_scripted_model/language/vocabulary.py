@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from quartet_scripted_model.language.lexicon import COLOURS, FILLERS, GENERIC, SYNONYMS
+from quartet_scripted_model.language.lexicon import (
+    COLOURS,
+    FILLERS,
+    GENERIC,
+    PREPOSITIONS,
+    ROOMS_AND_THINGS,
+    SYNONYMS,
+    VERBS,
+)
 from quartet_scripted_model.language.tokens import plain_words, singular
 
 
@@ -40,6 +48,9 @@ class Spotted:
 
 
 Token = str | Spotted
+_KNOWN_WORDS = frozenset(VERBS) | PREPOSITIONS | FILLERS | GENERIC | COLOURS | ROOMS_AND_THINGS
+"""Words that are no misspelled name."""
+
 FLOOR = Thing(Kind.FLOOR, "floor")
 
 
@@ -104,7 +115,7 @@ class Vocabulary:
         return out
 
     def _corrected(self, word: str) -> str:
-        if len(word) < 4 or word in self.words or singular(word) in self.words or word in _known_words():
+        if len(word) < 4 or word in self.words or singular(word) in self.words or word in _KNOWN_WORDS:
             return word
         close = difflib.get_close_matches(word, [w for w in self.words if len(w) > 3], n=1, cutoff=0.84)
         return close[0] if close else word
@@ -149,15 +160,16 @@ class Vocabulary:
         content = [w for w in words if w in known]
         if not content or words[-1] not in known:
             return 0.0
-        best = 0.0
+        best, first = 0.0, self.aliases[thing][0]
         for name in [*self.aliases[thing], *(p.words for p in spotted)]:
             alias = [singular(w) for w in name]
             hits = [w for w in content if w in alias]
             if not hits:
                 continue
             head = 1.0 if words[-1] == alias[-1] else 0.4
+            own = name in self.aliases[thing]
             # A synonym does not count as the thing's own name: "cup" for a mug stands beside every other cup.
-            whole = 0.5 * len(hits) / len(alias) if name in self.aliases[thing] else 0.0
+            whole = 0.0 if not own else 0.5 if len(hits) == len(alias) else 0.25 if name == first else 0.2
             best = max(best, 2 * len(hits) / len(words) + whole + head)
         return round(best, 3)
 
@@ -184,9 +196,3 @@ def _synonyms(name: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
             for i in range(len(name) - n + 1):
                 if name[i : i + n] == member:
                     yield from (name[:i] + other + name[i + n :] for other in members if other != member)
-
-
-def _known_words() -> frozenset[str]:
-    from quartet_scripted_model.language.lexicon import PREPOSITIONS, VERBS
-
-    return frozenset(VERBS) | PREPOSITIONS | FILLERS | GENERIC | COLOURS

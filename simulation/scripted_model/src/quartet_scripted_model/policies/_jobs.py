@@ -1,6 +1,5 @@
 """What is asked for, made definite with the names of the facts; a person is asked where a sentence leaves it open."""
 
-import re
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
@@ -229,17 +228,16 @@ def _question(talk: Conversation, question: str) -> Generator[Turn, Result, str]
 
 def _among(vocabulary: Vocabulary, answer: str, options: tuple[Thing, ...]) -> Thing | None:
     """The one of `options` that the answer names, by name or by its number in the question."""
-    said = [w for w in plain_words(answer) if w not in FILLERS]
+    words = set(plain_words(answer))
     ordinal = {"first": 0, "1": 0, "second": 1, "2": 1, "third": 2, "3": 2, "last": len(options) - 1}
-    if not said and answer:
-        said = list(plain_words(answer))
-    if said and re.fullmatch("first|second|third|last|[123]", said[0]) and ordinal[said[0]] < len(options):
-        return options[ordinal[said[0]]]
-    words = set(said)
+    chosen = [ordinal[w] for w in words if ordinal.get(w, len(options)) < len(options)]
+    if len(chosen) == 1:
+        return options[chosen[0]]
+    words -= FILLERS
     scored = [(max(len(words & set(a)) for a in vocabulary.aliases[t]), t) for t in options]
     best = max((s for s, _ in scored), default=0)
-    chosen = [t for s, t in scored if s == best]
-    return chosen[0] if best and len(chosen) == 1 else None
+    fitting = [t for s, t in scored if s == best]
+    return fitting[0] if best and len(fitting) == 1 else None
 
 
 def _either(names: list[str]) -> str:
