@@ -54,6 +54,16 @@ def _point(values: Any) -> str:
     return "(" + ", ".join(f"{float(v):.2f}" for v in values) + ")"
 
 
+def _camera(arguments: Arguments, default: str) -> str:
+    camera = arguments.get("camera") or default
+    return "both cameras" if camera == "both" else f"the {camera} camera"
+
+
+def _sought(arguments: Arguments) -> str:
+    names = arguments.get("names")
+    return "for " + ", ".join(f"'{name}'" for name in names) if names else "what is there"
+
+
 def _degrees(value: Any) -> str:
     return f"{abs(math.degrees(float(value))):.0f}° to the {'left' if float(value) >= 0 else 'right'}"
 
@@ -92,12 +102,10 @@ _WORDS: dict[str, Callable[[Arguments], str]] = {
     "open_gripper": lambda a: "opens the gripper",
     "close_gripper": lambda a: "closes the gripper",
     "get_grasp_state": lambda a: "feels whether it holds something",
-    "segment_objects": lambda a: f"searches for '{a['prompt']}' with the {a.get('camera', 'arm')} camera",
-    "detect_objects": lambda a: f"looks what is there with the {a.get('camera', 'front')} camera",
+    "segment_objects": lambda a: f"searches for '{a['prompt']}' with {_camera(a, 'arm')}",
+    "detect_objects": lambda a: f"looks {_sought(a)} with {_camera(a, 'front')}",
     "get_topdown_grasp_pose": lambda a: f"works out how to grasp '{a['object_name']}'",
     "get_topdown_placing_pose": lambda a: f"works out where to put it down at '{a['object_name']}'",
-    "look": lambda a: (
-        "looks with both cameras" if a.get("camera") == "both" else f"looks with the {a.get('camera', 'front')} camera"
-    ),
+    "look": lambda a: f"looks around with {_camera(a, 'front')}",
     "ask_person": lambda a: "asks a person",
 }

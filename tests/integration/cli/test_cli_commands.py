@@ -78,7 +78,7 @@ def test_a_run_leaves_its_folder(orchestrator: Any, quartet: Start, tmp_path: Pa
     assert (metrics["prompt_tokens"], metrics["completion_tokens"]) == (70, 5)
     assert json.loads((folder / "transcripts" / "orchestrator.json").read_text()) == {"messages": []}
     assert "The can is held." in (folder / "report.md").read_text()
-    assert {path.name for path in (folder / "images").iterdir()} >= {"front.jpg", "arm.jpg", "overhead_end.jpg"}
+    assert {path.name for path in (folder / "images").iterdir()} >= {"front.jpg", "arm.jpg", "overhead_step1.jpg"}
     with Image.open(folder / "contact_sheet.png") as sheet:
         colours = {colour for _, colour in sheet.convert("RGB").getcolors(1_000_000)}
         assert sheet.width > 900

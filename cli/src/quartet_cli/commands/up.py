@@ -36,7 +36,9 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
         console.print("model: " + ", ".join(f"{name}={value}" for name, value in stack.models.items()))
     else:
         console.print(
-            "model: the scripted one (a fixed policy, not an LLM; README says how to use a real one)", style="dim"
+            "model: the scripted one (a fixed policy, not an LLM; README says how to use a real one)",
+            style="dim",
+            soft_wrap=True,
         )
     return stack
 

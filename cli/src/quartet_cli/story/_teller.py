@@ -79,7 +79,7 @@ class StoryTeller:
 
     def begin(self, status: TaskStatus) -> None:
         self._started_at = status.task.created_at
-        self._console.print(
+        self._put(
             Text.assemble(
                 ("Task ", "bold"),
                 (status.task.task_id, "bold cyan"),
@@ -90,7 +90,7 @@ class StoryTeller:
 
     def say(self, text: str) -> None:
         self._still()
-        self._console.print(Text(text, style="yellow"))
+        self._put(Text(text, style="yellow"))
 
     def end(self, status: TaskStatus) -> None:
         self._still()
@@ -102,16 +102,14 @@ class StoryTeller:
             State.CANCELED: "Canceled",
             State.REJECTED: "Rejected",
         }.get(status.state, status.state.value)
-        self._console.print(
-            Text.assemble((f"{words} ", "bold green" if done else "bold red"), f"after {seconds:.1f} s")
-        )
+        self._put(Text.assemble((f"{words} ", "bold green" if done else "bold red"), f"after {seconds:.1f} s"))
         if status.report is not None:
-            self._console.print(Text(f"  {status.report.summary}"))
+            self._put(Text(f"  {status.report.summary}"))
             for one in status.report.objects:
                 mark, style = ("✓", "green") if one.completed else ("✗", "red")
                 target = f" → {one.target}" if one.target else ""
                 why = "" if one.completed else f"  {one.error_code} {one.reason}"
-                self._console.print(Text.assemble(("  " + mark, style), f" {one.object_name}{target}{why}"))
+                self._put(Text.assemble(("  " + mark, style), f" {one.object_name}{target}{why}"))
 
     def tell(self, event: JournalEvent) -> None:
         actor, what = event.actor, event.event

@@ -62,6 +62,9 @@ class TaskRun:
             await asyncio.wait({work, *watchers}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 state, report = _outcome(work, self._ledger)
+                # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
+                with contextlib.suppress(Exception):
+                    await self._caller.close()
                 await self._record.end(state, report)
             elif lost.done():
                 log.error("task %s was taken over by another replica", self._task.task_id)
