@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -27,6 +28,7 @@ _RANGES = {
     for name, bits in _BITS.items()
 }
 _ZERO: dict[str, Any] = {"bool": False, "string": "", "float32": 0.0, "float64": 0.0}
+_FLOAT32_MAX = 3.402823466e38
 _TIMES = ("builtin_interfaces/Time", "builtin_interfaces/Duration")
 
 
@@ -154,6 +156,8 @@ def _binary(value: Any, field: Field, root: str, path: tuple[str, ...]) -> bytes
 def _primitive(value: Any, base: str, root: str, path: tuple[str, ...]) -> Any:
     if base in ("float32", "float64"):
         if isinstance(value, int | float):
+            if base == "float32" and math.isfinite(value) and abs(value) > _FLOAT32_MAX:
+                raise FieldError(f"{root} message requires a float32 for field {'.'.join(path)}, but got {value}")
             return float(value)
     elif base == "bool":
         if isinstance(value, bool):
