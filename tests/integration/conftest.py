@@ -1,5 +1,6 @@
 """The servers over a real simulation process; its scoring interface sets scenes up and judges."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fastmcp import Client
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 
 from quartet_contracts import GrantClaims, audience
 from quartet_robot_link import Robot
@@ -23,6 +26,20 @@ from quartet_tool_server import ToolServer
 
 STUDIO = Path(__file__).parents[2] / "deploy" / "sites" / "studio"
 FAR_FUTURE = 4_000_000_000
+
+
+async def wait_until(condition: Callable[[], Any], timeout_s: float = 10.0) -> None:
+    """Wait for a condition of another process or thread."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {timeout_s:g} s"
+        await asyncio.sleep(0.005)  # noqa: ASYNC110: nobody here can signal it
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[..., Awaitable[None]]:
+    """`await until(lambda: ...)`."""
+    return wait_until
 
 
 @dataclass
@@ -206,6 +223,77 @@ class Keys:
         return jwt.encode(content, self.private, algorithm="EdDSA")
 
 
+@pytest.fixture(scope="session")
+def make_keys() -> type[Keys]:
+    """`make_keys()`: a new key pair."""
+    return Keys
+
+
+class Peer:
+    """A scripted rosbridge: for faults of the protocol that the simulated robot does not show.
+
+    `answer(operation)` returns frames to send back, or None for silence.
+    """
+
+    def __init__(self) -> None:
+        self.received: list[dict[str, Any]] = []
+        self.connections: list[ServerConnection] = []
+        self.answer: Callable[[dict[str, Any]], list[Any] | None] = answer_service
+        self.url = ""
+        self._server: Server | None = None
+        self._port = 0
+        self.news = asyncio.Event()
+
+    async def start(self) -> None:
+        self._server = await serve(self._serve, "127.0.0.1", self._port, compression=None)
+        self._port = self._server.sockets[0].getsockname()[1]
+        self.url = f"ws://127.0.0.1:{self._port}"
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            for connection in self.connections:
+                connection.transport.abort()
+            await self._server.wait_closed()
+            self._server = None
+
+    async def send(self, frame: Any) -> None:
+        await self.connections[-1].send(frame if isinstance(frame, str | bytes) else json.dumps(frame))
+
+    async def wait_for(self, **fields: Any) -> dict[str, Any]:
+        """The first operation received so far, or to come, that has these fields."""
+        async with asyncio.timeout(5):
+            while True:
+                self.news.clear()
+                for operation in self.received:
+                    if all(operation.get(name) == value for name, value in fields.items()):
+                        return operation
+                await self.news.wait()
+
+    async def _serve(self, connection: ServerConnection) -> None:
+        self.connections.append(connection)
+        try:
+            async for frame in connection:
+                operation = json.loads(frame)
+                self.received.append(operation)
+                self.news.set()
+                for reply in self.answer(operation) or []:
+                    await connection.send(reply if isinstance(reply, str | bytes) else json.dumps(reply))
+        except ConnectionClosed:
+            pass
+
+
+def answer_service(operation: dict[str, Any]) -> list[Any] | None:
+    """Every service exists and answers with nothing."""
+    if operation["op"] == "call_service":
+        reply = {"op": "service_response", "service": operation["service"], "values": {}, "result": True}
+        return [reply | {"id": operation["id"]}]
+    return None
+
+
 @pytest.fixture
-def keys() -> Keys:
-    return Keys()
+async def peer() -> AsyncIterator[Peer]:
+    peer = Peer()
+    await peer.start()
+    yield peer
+    await peer.stop()

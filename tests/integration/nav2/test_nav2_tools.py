@@ -10,15 +10,18 @@ from quartet_robot_link import Robot, TransformUnavailable
 
 
 @pytest.fixture
+def moving(until):
+    """Waits until the robot has left its start."""
+
+    async def wait(sim, start: list[float]) -> None:
+        await until(lambda: math.dist(place(sim), start) > 0.03, 15)
+
+    return wait
+
+
+@pytest.fixture
 async def nav2(open_server):
     return await open_server(quartet_nav2)
-
-
-async def moving(sim, start: list[float], by: float = 0.03) -> None:
-    """Wait until the robot has left its start."""
-    async with asyncio.timeout(10):
-        while math.dist(sim.truth()["robot"]["pose"], start) < by:
-            await asyncio.sleep(0.005)
 
 
 def place(sim) -> list[float]:
@@ -155,7 +158,7 @@ async def test_cancel_with_nothing_running(nav2):
     assert result["standstill"] is True
 
 
-async def test_cancel_does_not_wait_behind_the_motion_and_stops_it(nav2, realtime):
+async def test_cancel_does_not_wait_behind_the_motion_and_stops_it(nav2, realtime, moving):
     start = place(realtime)
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
     await moving(realtime, start)
@@ -173,21 +176,19 @@ async def test_cancel_does_not_wait_behind_the_motion_and_stops_it(nav2, realtim
     assert math.dist(place(realtime), stopped) < 0.005
 
 
-async def test_a_client_that_gives_up_stops_the_motion(nav2, realtime):
+async def test_a_client_that_gives_up_stops_the_motion(nav2, realtime, moving, until):
     start = place(realtime)
     call = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
     await moving(realtime, start)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    async with asyncio.timeout(5):
-        while nav2.server.motions.running:
-            await asyncio.sleep(0.01)
+    await until(lambda: not nav2.server.motions.running)
     assert await nav2.server.robot.wait_standstill()
     assert math.dist(place(realtime)[:2], start[:2]) < 0.5
 
 
-async def test_a_second_motion_is_refused_while_one_runs(nav2, realtime):
+async def test_a_second_motion_is_refused_while_one_runs(nav2, realtime, moving):
     start = place(realtime)
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
     await moving(realtime, start)
@@ -203,7 +204,7 @@ async def test_progress_is_reported_while_the_robot_drives(nav2, realtime):
     assert "of 0.40 m" in nav2.progress[-1][2]
 
 
-async def test_a_motion_canceled_by_somebody_else_says_so(nav2, realtime):
+async def test_a_motion_canceled_by_somebody_else_says_so(nav2, realtime, moving):
     start = place(realtime)
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
     await moving(realtime, start)
@@ -213,7 +214,7 @@ async def test_a_motion_canceled_by_somebody_else_says_so(nav2, realtime):
     assert "somebody else" in result["message"]
 
 
-async def test_guard_stop_ends_the_motion_and_refuses_the_next(nav2, realtime):
+async def test_guard_stop_ends_the_motion_and_refuses_the_next(nav2, realtime, moving):
     start = place(realtime)
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
     await moving(realtime, start)

@@ -49,6 +49,7 @@ class Motion:
         self._link, self._clock = link, clock
         self._goal = (action, action_type, args, on_feedback)
         self._limit_s, self._stall_s, self._cancel_wait_s = limit_s, stall_s, cancel_wait_s
+        self._took_s, self._read_at = 0.0, clock.now()
         self._reason: str | None = None
         self._cancel = asyncio.Event()
         self._task = asyncio.create_task(self._supervise(), name=f"motion {action}")
@@ -78,12 +79,12 @@ class Motion:
 
     async def _supervise(self) -> MotionOutcome:
         action, action_type, args, on_feedback = self._goal
-        started = self._clock.now()
+        self._read_at = self._clock.now()
         goal = await self._link.send_goal(action, action_type, args, on_feedback=on_feedback)
         result = asyncio.ensure_future(goal.result())
         try:
             while not result.done() and not self._cancel.is_set():
-                self._check_time(started)
+                self._check_time()
                 await _first(result, self._cancel, _POLL_S)
         except CallTimeout as late:
             ended = await self._end(goal, result)
@@ -96,13 +97,18 @@ class Motion:
             )
         final: GoalResult = await result
         reason = self._reason if final.status is GoalStatus.CANCELED else None
-        return MotionOutcome(final.status, final.values, max(0.0, self._clock.now() - started), reason)
+        self._tick()
+        return MotionOutcome(final.status, final.values, self._took_s, reason)
 
-    def _check_time(self, started: float) -> None:
-        took = self._clock.now() - started
-        if took < 0:
-            return  # a simulation was reset
-        if took > self._limit_s:
+    def _tick(self) -> None:
+        """Adds up ROS time. It jumps back when a simulation is reset or when the first /clock replaces wall time."""
+        now = self._clock.now()
+        self._took_s += max(0.0, now - self._read_at)
+        self._read_at = now
+
+    def _check_time(self) -> None:
+        self._tick()
+        if self._took_s > self._limit_s:
             raise CallTimeout(f"{self.action} did not finish within {self._limit_s:g} s of the robot's time")
         if self._clock.stalled_s > self._stall_s:
             raise CallTimeout(f"{self.action}: the robot's clock has not advanced for {self._stall_s:g} s")

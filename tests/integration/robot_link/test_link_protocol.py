@@ -1,0 +1,284 @@
+"""Faults of rosbridge, played by a scripted peer: deadlines, lost connections, fragments, encodings."""
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import AsyncIterator
+
+import cbor2
+import pytest
+
+from quartet_robot_link import (
+    SENSOR,
+    ActionUnavailable,
+    BridgeLink,
+    BridgeUnavailable,
+    CallTimeout,
+    GoalRejected,
+    GoalStatus,
+    RosError,
+    ServiceUnavailable,
+)
+
+QUICK = {"call_timeout_s": 0.5, "connect_wait_s": 0.3, "probe_every_s": 60.0, "backoff_s": (0.02, 0.05)}
+
+
+@pytest.fixture
+async def link(peer) -> AsyncIterator[BridgeLink]:
+    link = await BridgeLink.open(peer.url, wait_s=5, **QUICK)
+    assert link.connected
+    yield link
+    await link.close()
+
+
+def service_failure(text):
+    def answer(operation):
+        if operation["op"] == "call_service":
+            reply = {"op": "service_response", "service": operation["service"], "values": text, "result": False}
+            return [reply | {"id": operation["id"]}]
+        return None
+
+    return answer
+
+
+async def test_service_call(link, peer):
+    assert await link.call_service("/clear", {"all": True}) == {}
+    call = await peer.wait_for(op="call_service", service="/clear")
+    assert call["args"] == {"all": True}
+    assert call["timeout"] > 0.5, "ours ends before the bridge's"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("Service /clear does not exist", ServiceUnavailable),
+        ("Timeout exceeded while waiting for service response", CallTimeout),
+        ("Message type std_srvs/Trigger_Request does not have a field bad", RosError),
+    ],
+)
+async def test_service_failures_keep_the_robots_words(link, peer, text, error):
+    peer.answer = service_failure(text)
+    with pytest.raises(error, match=text[:30]):
+        await link.call_service("/clear")
+
+
+async def test_silence_ends_at_our_own_deadline(link, peer):
+    peer.answer = lambda operation: None
+    began = time.monotonic()
+    with pytest.raises(CallTimeout, match=r"/clear did not answer within 0\.2 s"):
+        await link.call_service("/clear", timeout_s=0.2)
+    assert time.monotonic() - began < 0.4
+
+
+async def test_a_late_answer_is_not_taken_for_the_next_call(link, peer):
+    peer.answer = lambda operation: None
+    with pytest.raises(CallTimeout):
+        await link.call_service("/first", timeout_s=0.05)
+    late = await peer.wait_for(service="/first")
+    second = asyncio.create_task(link.call_service("/second", timeout_s=2))
+    call = await peer.wait_for(service="/second")
+    await peer.send({"op": "service_response", "id": late["id"], "values": {"from": "first"}, "result": True})
+    await peer.send({"op": "service_response", "id": call["id"], "values": {"from": "second"}, "result": True})
+    assert await second == {"from": "second"}
+
+
+async def test_pending_calls_and_goals_fail_at_once_when_the_connection_is_lost(link, peer):
+    peer.answer = lambda operation: None
+    call = asyncio.create_task(link.call_service("/slow", timeout_s=30))
+    goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+    await peer.wait_for(op="send_action_goal")
+    await peer.wait_for(service="/slow")
+    began = time.monotonic()
+    await peer.stop()
+    with pytest.raises(BridgeUnavailable, match="lost"):
+        await call
+    with pytest.raises(BridgeUnavailable, match="/spin"):
+        await goal.result()
+    assert time.monotonic() - began < 1
+
+
+async def test_after_a_reconnect_only_subscriptions_are_made_again(link, peer):
+    peer.answer = lambda operation: None
+    link.subscribe("/odom", "nav_msgs/msg/Odometry", qos=SENSOR)
+    await link.publish("/cmd_vel", "geometry_msgs/msg/Twist", {"linear": {"x": 1.0}})
+    call = asyncio.create_task(link.call_service("/slow", timeout_s=30))
+    await peer.wait_for(service="/slow")
+    await peer.wait_for(op="publish")
+    await peer.stop()
+    with pytest.raises(BridgeUnavailable):
+        await call
+    with pytest.raises(BridgeUnavailable, match="no connection"):
+        await link.publish("/cmd_vel", "geometry_msgs/msg/Twist", {"linear": {"x": 1.0}})
+    with pytest.raises(BridgeUnavailable, match="no connection"):
+        await link.call_service("/while_down")
+    peer.received.clear()
+    await peer.start()
+    assert await link.wait_connected(5)
+    again = await peer.wait_for(op="subscribe", topic="/odom")
+    assert again["qos"]["reliability"] == "best_effort"
+    await asyncio.sleep(0.1)
+    assert [operation["op"] for operation in peer.received] == ["subscribe"]
+    assert link.reconnects == 1
+
+
+async def test_a_goal_that_lost_its_connection_is_canceled_before_anything_else(link, peer):
+    goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+    await peer.wait_for(op="send_action_goal")
+    await peer.stop()
+    with pytest.raises(BridgeUnavailable):
+        await goal.result()
+    peer.received.clear()
+    await peer.start()
+    assert await link.wait_connected(5)
+    assert [operation["service"] for operation in peer.received] == ["/spin/_action/cancel_goal"]
+    assert peer.received[0]["args"] == {}
+
+
+async def test_a_bridge_that_never_answers_is_given_up(peer, until):
+    peer.answer = lambda operation: None
+    link = await BridgeLink.open(peer.url, wait_s=5, **QUICK | {"probe_every_s": 0.1})
+    try:
+        assert not await link.probe(timeout_s=0.1)
+        await until(lambda: len(peer.connections) >= 2)
+        assert link.reconnects >= 1
+    finally:
+        await link.close()
+
+
+async def test_any_answer_proves_that_the_robot_lives(link, peer):
+    peer.answer = service_failure("Service /rosapi/get_time does not exist")
+    assert await link.probe()
+    await peer.stop()
+    assert not await link.probe()
+
+
+def action_end(**fields):
+    def answer(operation):
+        if operation["op"] == "send_action_goal":
+            return [{"op": "action_result", "action": operation["action"], "id": operation["id"], **fields}]
+        return None
+
+    return answer
+
+
+@pytest.mark.parametrize(("status", "name"), [(4, "SUCCEEDED"), (5, "CANCELED"), (6, "ABORTED")])
+async def test_end_states_of_a_goal(link, peer, status, name):
+    peer.answer = action_end(status=status, values={"error_code": 7}, result=True)
+    goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+    result = await goal.result()
+    assert result.status is GoalStatus[name]
+    assert result.values == {"error_code": 7}
+
+
+async def test_feedback_reaches_its_goal_only(link, peer):
+    seen = []
+    goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {}, on_feedback=seen.append)
+    sent = await peer.wait_for(op="send_action_goal")
+    assert sent["feedback"] is True
+    await peer.send({"op": "action_feedback", "action": "/spin", "id": "of somebody else", "values": {"a": 0}})
+    await peer.send({"op": "action_feedback", "action": "/spin", "id": sent["id"], "values": {"a": 1}})
+    await peer.send({"op": "action_result", "id": sent["id"], "status": 4, "result": True, "values": {}})
+    await goal.result()
+    assert seen == [{"a": 1}]
+    assert goal.feedback == {"a": 1}
+
+
+async def test_rejected_goal(link, peer):
+    peer.answer = action_end(status=0, values="Action goal was rejected", result=False)
+    goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+    with pytest.raises(GoalRejected, match="/spin"):
+        await goal.result()
+    assert len([op for op in peer.received if op["op"] == "send_action_goal"]) == 1
+
+
+async def test_an_action_server_that_is_not_seen_is_asked_once_more(link, peer):
+    peer.answer = action_end(status=0, values="No action server available", result=False)
+    goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+    with pytest.raises(ActionUnavailable, match="No action server available"):
+        await goal.result()
+    assert len([op for op in peer.received if op["op"] == "send_action_goal"]) == 2
+
+
+async def test_cancel_goes_through_the_acknowledged_service(link, peer):
+    peer.answer = lambda operation: (
+        [{"op": "service_response", "id": operation["id"], "result": True, "values": {"goals_canceling": [{}, {}]}}]
+        if operation["op"] == "call_service"
+        else None
+    )
+    goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+    assert await goal.cancel() == 2
+    assert (await peer.wait_for(op="call_service"))["service"] == "/spin/_action/cancel_goal"
+
+
+async def test_messages_in_every_encoding_reach_the_reader(link, peer):
+    subscription = link.subscribe("/t", "x/msg/T", compression="cbor")
+    await peer.wait_for(op="subscribe", topic="/t", compression="cbor")
+    await peer.send({"op": "publish", "topic": "/t", "msg": {"n": 1}})
+    await peer.send(cbor2.dumps({"op": "publish", "topic": "/t", "msg": {"n": 2, "data": b"\x00\xff"}}))
+    whole = json.dumps({"op": "publish", "topic": "/t", "msg": {"n": 3, "text": "x" * 100}})
+    parts = [whole[i : i + 40] for i in range(0, len(whole), 40)]
+    for number in reversed(range(len(parts))):
+        await peer.send({"op": "fragment", "id": "7", "data": parts[number], "num": number, "total": len(parts)})
+    await peer.send({"op": "png", "data": png_of({"op": "publish", "topic": "/t", "msg": {"n": 4}})})
+    got = [await subscription.next(2) for _ in range(4)]
+    assert [message["n"] for message in got] == [1, 2, 3, 4]
+    assert got[1]["data"] == b"\x00\xff"
+    assert link.latest("/t") == {"n": 4}
+
+
+def png_of(operation) -> str:
+    """As rosbridge packs it: the JSON text as the pixels of an image."""
+    import io
+
+    from PIL import Image
+
+    text = json.dumps(operation).encode()
+    text += b"\n" * (-len(text) % 3)
+    out = io.BytesIO()
+    Image.frombytes("RGB", (len(text) // 3, 1), text).save(out, "png")
+    return base64.b64encode(out.getvalue()).decode()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    ["not json", "[1, 2]", b"\xff\xff", '{"op": "fragment", "id": "1"}',
+     '{"op": "fragment", "id": "1", "data": "", "num": 5, "total": 2}',
+     '{"op": "png", "data": "!"}', '{"op": "dance"}', '{"op": "publish", "topic": "/t", "msg": 3}',
+     '{"op": "service_response", "id": "unknown", "values": {}}', '{"op": "action_result"}'],
+)  # fmt: skip
+async def test_nonsense_is_ignored_and_the_link_goes_on(link, peer, frame):
+    await peer.send(frame)
+    assert await link.call_service("/alive") == {}
+    assert link.connected
+
+
+async def test_a_faulty_reader_does_not_stop_the_others(link, peer, caplog):
+    def broken(message):
+        raise ValueError("reader is broken")
+
+    link.subscribe("/t", "x/msg/T", on_message=broken)
+    good = link.subscribe("/t", "x/msg/T")
+    await peer.send({"op": "publish", "topic": "/t", "msg": {"n": 1}})
+    assert await good.next(2) == {"n": 1}
+    assert "reader is broken" in caplog.text
+
+
+async def test_closing_a_subscription_unsubscribes_once(link, peer):
+    async with link.subscribe("/t", "x/msg/T") as subscription:
+        sent = await peer.wait_for(op="subscribe")
+        with pytest.raises(CallTimeout, match="no message on /t"):
+            await subscription.next(0.05)
+    subscription.close()
+    assert (await peer.wait_for(op="unsubscribe"))["id"] == sent["id"]
+    await link.call_service("/alive")
+    assert len([op for op in peer.received if op["op"] == "unsubscribe"]) == 1
+
+
+async def test_no_bridge_at_all_names_address_and_remedy():
+    link = await BridgeLink.open("ws://127.0.0.1:9", **QUICK)
+    try:
+        with pytest.raises(BridgeUnavailable, match=r"ws://127\.0\.0\.1:9.*check that rosbridge runs"):
+            await link.call_service("/clear")
+    finally:
+        await link.close()
