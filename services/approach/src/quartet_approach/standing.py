@@ -52,10 +52,10 @@ async def stand_before(check: Verification, target: Target, sight: Sight) -> Sta
             note = "" if drive.ok else f"drive-in: {drive.error_code} {drive.nav2_error}: {drive.message}"
             if drive.ok or (drive.distance_after_m or math.inf) <= limit:
                 again = await _look_again(check, target, sight)
-                if again is None:
-                    return Standing(False, None, "the target was lost from view after the drive-in")
-                sight = again
-                continue
+                if again is not None:
+                    sight = again
+                    continue
+                note = "the target was lost from view after the drive-in"
         moved = await _from_another_side(check, target, sight)
         if moved is None:
             note = note or "no free pose in front of the target could be reached"

@@ -79,15 +79,17 @@ def _known_target(talk: Conversation, target: str) -> str:
 def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Result]:
     """A placing pose that can be reached."""
     missed: list[str] = []
+    known: dict[str, Any] = {"held_object": str(talk.request.get("object_name", ""))}
     for camera in () if target == "floor" else CAMERAS:
         seen = yield from ask(talk, SEGMENT, prompt=target, camera=camera)
         if seen.ok and seen.get("status") != "NO_OBJECTS_FOUND":
+            known["camera"] = camera
             break
         missed.append(f"{camera} camera: {why(seen)}")
     if len(missed) == len(CAMERAS):
         raise GiveUp("PLACE_SEG_MISSED", f"'{target}' was not found. {'; '.join(missed)}")
     height = talk.request.get("object_height_m")
-    pose = yield from ask(talk, POSE, object_name=target, object_height_m=height)
+    pose = yield from ask(talk, POSE, object_name=target, object_height_m=height, **known)
     if pose.code in POSE_CODES or not pose.get("place_pose") or not pose.get("pre_place_pose"):
         code = POSE_CODES.get(pose.code, "PLACE_SEG_MISSED")
         raise GiveUp(code, f"There is no drop pose at '{target}' ({why(pose)}); the object is still held.")

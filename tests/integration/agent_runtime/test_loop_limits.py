@@ -1,0 +1,365 @@
+"""The loop against a model over real HTTP: every limit, and everything that a model can do wrong."""
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from quartet_agent_runtime import Cause, Image, LocalTool, LocalTools, ToolOutcome, ToolSpec, failure, task_report
+from quartet_contracts import Budget
+
+SCHEMA = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+
+
+def local(memory, handler=None, name="arm__move", schema=SCHEMA):
+    """One tool in this process; without a handler it answers what it was given and notes that it ran."""
+
+    async def echo(arguments, progress):
+        memory.order.append("ran")
+        return ToolOutcome({"ok": True, "error_code": "NONE", "message": "", **arguments})
+
+    return LocalTools([LocalTool(ToolSpec(name, "Moves.", schema), handler or echo)])
+
+
+async def test_a_report_ends_the_loop(model, memory, make_loop, talk):
+    model.script = [talk.calls(("arm__move", {"x": 1}), text="I move."), talk.report(held_object_height_m=0.12)]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.REPORTED
+    assert ending.report.held_object_height_m == 0.12
+    assert (ending.usage.turns, ending.usage.tool_calls) == (2, 1)
+    assert (ending.usage.prompt_tokens, ending.usage.completion_tokens) == (200, 20)
+    assert ending.usage.cost_usd == pytest.approx(0.02)
+    offered = [tool["function"]["name"] for tool in model.requests[0]["tools"]]
+    assert offered == ["arm__move", "report_pick_result"]
+    assert model.requests[0]["model"] == "pick"
+    assert model.headers[0]["x-quartet-task"] == "t1"
+    assert model.headers[0]["x-quartet-request"] == "r1"
+    assert model.headers[0]["authorization"] == "Bearer secret-key"
+
+
+async def test_events_are_written_before_their_effect(model, memory, make_loop, talk):
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.report()]
+    await make_loop(local(memory)).run("system", "user")
+    assert memory.order == ["model_turn", "tool_call", "ran", "tool_result", "model_turn"]
+    assert memory.events[1].request_id == "r1"
+    assert memory.events[1].event.arguments == {"x": 1}
+
+
+async def test_a_journal_that_fails_stops_the_effect(model, memory, make_loop, talk):
+    async def lost(event):
+        raise ConnectionError("store is gone")
+
+    memory.append = lost
+    model.script = [talk.calls(("arm__move", {"x": 1}))]
+    with pytest.raises(ConnectionError, match="store is gone"):
+        await make_loop(local(memory)).run("system", "user")
+    assert "ran" not in memory.order
+
+
+async def test_the_transcript_is_saved_after_every_step(model, memory, make_loop, talk):
+    seen = []
+
+    def look(_body):
+        seen.append(len(memory.transcripts["r1"]["messages"]))
+        return talk.report()
+
+    model.script = [talk.calls(("arm__move", {"x": 1})), look]
+    await make_loop(local(memory)).run("system prompt", "user")
+    assert seen == [4]
+    kept = memory.transcripts["r1"]
+    assert [m["role"] for m in kept["messages"]] == ["system", "user", "assistant", "tool", "assistant"]
+    assert kept["ending"] == "reported"
+    assert kept["usage"]["turns"] == 2
+
+
+async def test_malformed_json_goes_back_to_the_model(model, memory, make_loop, talk):
+    model.script = [talk.calls(("arm__move", '{"x": 1')), lambda _: talk.report(reason=model.result()["message"])]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert "not JSON" in ending.report.reason
+    assert "char 7" in ending.report.reason
+    assert "ran" not in memory.order
+    # Providers refuse a history with arguments that are no JSON.
+    echoed = model.last()[2]["tool_calls"][0]["function"]["arguments"]
+    assert json.loads(echoed) == {"malformed": '{"x": 1'}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [({}, "'x' is a required property"), ({"x": "far"}, "x: 'far' is not of type 'number'"), ({"x": 1, "y": 2}, "'y'")],
+)
+async def test_arguments_that_do_not_fit_go_back_with_the_schema_error(
+    model, memory, make_loop, talk, arguments, said
+):
+    model.script = [talk.calls(("arm__move", arguments)), talk.report()]
+    await make_loop(local(memory)).run("system", "user")
+    result = model.result()
+    assert result["error_code"] == "INVALID_ARGUMENTS"
+    assert said in result["message"]
+    assert "ran" not in memory.order
+
+
+async def test_an_unknown_tool_is_answered_with_the_valid_ones(model, memory, make_loop, talk):
+    model.script = [talk.calls(("arm__fly", {})), talk.report()]
+    await make_loop(local(memory)).run("system", "user")
+    assert model.result()["error_code"] == "UNKNOWN_TOOL"
+    assert "arm__move, report_pick_result" in model.result()["message"]
+
+
+async def test_text_gets_one_reminder_and_then_ends(model, memory, make_loop, talk):
+    model.script = [talk.says("Sure, I will do that."), talk.says("As I said.")]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.NO_TOOL_CALL
+    assert ending.report is None
+    assert "As I said." in ending.reason
+    assert "report_pick_result" in model.last()[-1]["content"]
+    assert len(model.requests) == 2
+
+
+async def test_a_refusal_ends_at_once(model, memory, make_loop, talk):
+    model.script = [talk.says(None, refusal="I cannot operate machinery.")]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.REFUSED
+    assert "I cannot operate machinery." in ending.reason
+
+
+async def test_the_third_equal_result_is_told_and_the_fourth_ends(model, memory, make_loop, talk):
+    model.script = [talk.calls(("arm__move", {"x": 1}))]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.REPETITION
+    assert "arm__move" in ending.reason
+    assert memory.order.count("ran") == 3
+    assert model.result()["error_code"] == "REPEATED_CALL"
+    assert len(model.requests) == 4
+
+
+async def test_polling_is_no_repetition_while_something_new_happens(model, memory, make_loop, talk):
+    turns = [talk.calls(("arm__move", {"x": x})) for pair in range(8) for x in (0, 10 + pair)]
+    model.script = [*turns, talk.report()]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.REPORTED
+    assert memory.order.count("ran") == 16
+
+
+async def test_measurement_noise_does_not_hide_a_repetition(model, memory, make_loop, talk):
+    count = iter(range(100))
+
+    async def noisy(arguments, progress):
+        return ToolOutcome({"ok": True, "error_code": "NONE", "x": 1.2 + next(count) * 1e-5, "duration_s": next(count)})
+
+    model.script = [talk.calls(("arm__move", {"x": 1}))]
+    ending = await make_loop(local(memory, noisy)).run("system", "user")
+    assert ending.cause is Cause.REPETITION
+
+
+async def test_a_report_beside_other_calls_is_not_taken(model, memory, make_loop, talk):
+    good = {"success": True, "error_code": "NONE", "reason": "r"}
+    model.script = [talk.calls(("arm__move", {"x": 1}), ("report_pick_result", good)), talk.report()]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.REPORTED
+    assert ending.usage.turns == 2
+    assert model.result()["error_code"] == "REPORT_NOT_ALONE"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"success": True, "error_code": "PICK_SEG_MISSED", "reason": "r"}, "success is true exactly at NONE"),
+        ({"success": False, "error_code": "BROKEN", "reason": "r"}, "BROKEN"),
+        ({"success": True, "error_code": "NONE"}, "reason"),
+        ({"success": True, "error_code": "NONE", "reason": "r", "mood": "good"}, "mood"),
+        ({"success": True, "error_code": "NONE", "reason": "r", "held_object_height_m": 9}, "held_object_height_m"),
+    ],
+)
+async def test_malformed_reports_go_back_and_then_end(model, memory, make_loop, talk, fields, said):
+    model.script = [talk.calls(("report_pick_result", fields))]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.BAD_REPORT
+    assert said in ending.reason
+    assert len(model.requests) == 3
+
+
+async def test_the_turn_budget(model, memory, make_loop, talk):
+    count = iter(range(100))
+    model.script = [lambda _: talk.calls(("arm__move", {"x": next(count)}))]
+    ending = await make_loop(local(memory), budget=Budget(turns=5)).run("system", "user")
+    assert ending.cause is Cause.BUDGET
+    assert "5 of 5 model turns" in ending.reason
+    assert len(model.requests) == 5
+
+
+async def test_the_tool_call_budget_is_told_before_it_ends_the_loop(model, memory, make_loop, talk):
+    count = iter(range(100))
+    model.script = [lambda _: talk.calls(("arm__move", {"x": next(count)}))]
+    ending = await make_loop(local(memory), budget=Budget(tool_calls=3)).run("system", "user")
+    assert ending.cause is Cause.BUDGET
+    assert memory.order.count("ran") == 3
+    assert model.result()["error_code"] == "BUDGET_SPENT"
+    assert len(model.requests) == 5
+
+
+async def test_a_model_may_still_report_when_the_tool_calls_are_spent(model, memory, make_loop, talk):
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.calls(("arm__move", {"x": 2})), talk.report()]
+    ending = await make_loop(local(memory), budget=Budget(tool_calls=1)).run("system", "user")
+    assert ending.cause is Cause.REPORTED
+
+
+async def test_the_token_budget(model, memory, make_loop, talk):
+    count = iter(range(100))
+    model.script = [lambda _: talk.calls(("arm__move", {"x": next(count)}))]
+    ending = await make_loop(local(memory), budget=Budget(tokens=300)).run("system", "user")
+    assert ending.cause is Cause.BUDGET
+    assert "330 of 300 tokens" in ending.reason
+
+
+async def test_the_cost_budget(model, memory, make_loop, talk):
+    count = iter(range(100))
+    model.script = [lambda _: talk.calls(("arm__move", {"x": next(count)}))]
+    ending = await make_loop(local(memory), budget=Budget(cost_usd=0.02)).run("system", "user")
+    assert ending.cause is Cause.BUDGET
+    assert "USD" in ending.reason
+    assert len(model.requests) == 2
+
+
+async def test_the_wall_time_budget_cuts_a_running_call_off(model, memory, make_loop, talk):
+    async def endless(arguments, progress):
+        await asyncio.Event().wait()
+
+    model.script = [talk.calls(("arm__move", {"x": 1}))]
+    ending = await make_loop(local(memory, endless), budget=Budget(wall_s=0.3)).run("system", "user")
+    assert ending.cause is Cause.TIME
+    assert ending.uncertain
+    assert "0 s of wall time" in ending.reason or "wall time" in ending.reason
+
+
+async def test_the_deadline_of_the_request(model, memory, make_loop, talk):
+    async def silent(_body):
+        await asyncio.sleep(5)
+        return talk.report()
+
+    model.script = [silent]
+    began = time.monotonic()
+    ending = await make_loop(local(memory), deadline=time.time() + 0.3).run("system", "user")
+    assert ending.report is None
+    assert time.monotonic() - began < 2
+    assert not ending.uncertain
+
+
+async def test_cancellation_reaches_the_tool_and_gets_out(model, memory, make_loop, talk):
+    running, canceled = asyncio.Event(), asyncio.Event()
+
+    async def endless(arguments, progress):
+        running.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            canceled.set()
+            raise
+
+    model.script = [talk.calls(("arm__move", {"x": 1}))]
+    loop = make_loop(local(memory, endless))
+    task = asyncio.create_task(loop.run("system", "user"))
+    await running.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert canceled.is_set()
+    assert loop.uncertain
+
+
+async def test_progress_is_journaled(model, memory, make_loop, talk):
+    async def moves(arguments, progress):
+        await progress(0.5, "half way")
+        return ToolOutcome({"ok": True})
+
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.report()]
+    await make_loop(local(memory, moves)).run("system", "user")
+    step = next(event.event for event in memory.events if event.event.kind == "tool_progress")
+    assert (step.fraction, step.message) == (0.5, "half way")
+
+
+async def test_long_results_are_cut_with_a_mark(model, memory, make_loop, talk):
+    async def talks(arguments, progress):
+        return ToolOutcome({"ok": True, "text": "y" * 50_000})
+
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.report()]
+    await make_loop(local(memory, talks)).run("system", "user")
+    content = model.last()[-1]["content"]
+    assert len(content) < 13_000
+    assert "[cut: 38" in content
+    assert memory.events[2].event.text.endswith("characters left out]")
+
+
+@pytest.mark.parametrize("takes_images", [True, False])
+async def test_images_go_to_models_that_take_them(model, memory, make_loop, talk, takes_images):
+    async def looks(arguments, progress):
+        return ToolOutcome({"ok": True, "error_code": "NONE"}, [Image(b"jpeg", "image/jpeg")])
+
+    model.takes_images = takes_images
+    model.script = [talk.calls(("arm__move", {"x": x})) for x in range(6)] + [talk.report()]
+    await make_loop(local(memory, looks)).run("system", "user")
+    shown = [m for m in model.last() if isinstance(m["content"], list)]
+    assert len(shown) == (4 if takes_images else 0)
+    if takes_images:
+        assert shown[0]["content"][1]["image_url"]["url"] == "data:image/jpeg;base64,anBlZw=="
+        assert any("older images left out" in str(m["content"]) for m in model.last())
+    assert len(memory.pictures) == 6
+    kept = json.dumps(memory.transcripts["r1"])
+    assert "image-5" in kept
+    assert "base64" not in kept
+    assert memory.events[2].event.images == ["image-0"]
+
+
+async def test_the_gateways_error_is_what_the_person_reads(model, memory, make_loop, talk):
+    body = {"error": {"message": "no key for anthropic: set ANTHROPIC_API_KEY", "type": "auth", "code": "401"}}
+    model.script = [{"status": 401, "body": body}]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.MODEL_UNAVAILABLE
+    assert "set ANTHROPIC_API_KEY" in ending.reason
+
+
+async def test_one_broken_connection_is_retried_and_a_second_is_not(model, memory, make_loop, talk):
+    model.script = [{"drop": True}, talk.report()]
+    assert (await make_loop(local(memory)).run("system", "user")).cause is Cause.REPORTED
+    model.requests.clear()
+    model.script = [{"drop": True}]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.MODEL_UNAVAILABLE
+    assert "QUARTET_GATEWAY_URL" in ending.reason
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("body", ["<html>", {"choices": []}, {"choices": [{"message": None}]}, []])
+async def test_an_answer_that_is_no_completion(model, memory, make_loop, talk, body):
+    model.script = [{"body": body or "[]"}]
+    ending = await make_loop(local(memory)).run("system", "user")
+    assert ending.cause is Cause.MODEL_UNAVAILABLE
+    assert "not a chat completion" in ending.reason
+
+
+async def test_a_slow_model_runs_into_its_own_time_out(model, memory, make_loop, talk):
+    async def silent(_body):
+        await asyncio.sleep(3)
+        return talk.report()
+
+    model.script = [silent]
+    ending = await make_loop(local(memory), model_timeout_s=0.2).run("system", "user")
+    assert ending.cause is Cause.MODEL_UNAVAILABLE
+    assert "QUARTET_MODEL_TIMEOUT_S" in ending.reason
+
+
+async def test_the_same_loop_serves_the_orchestrator(model, memory, make_loop, talk):
+    async def skill(arguments, progress):
+        return failure("PICK_SEG_MISSED", "not seen")
+
+    done = {"success": False, "summary": "not found", "objects": [{"object_name": "can", "completed": False}]}
+    wrong = {**done, "success": True}
+    model.script = [
+        talk.calls(("pick", {"object_name": "can"})),
+        talk.calls(("report_task_result", wrong)),
+        talk.calls(("report_task_result", done)),
+    ]
+    schema = {"type": "object", "properties": {"object_name": {"type": "string"}}, "required": ["object_name"]}
+    ending = await make_loop(local(memory, skill, "pick", schema), ends_with=task_report()).run("system", "user")
+    assert ending.report.summary == "not found"
+    assert "these objects are not completed: can" in model.result()["message"]
