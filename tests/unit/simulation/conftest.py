@@ -4,17 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from quartet_simulation.arm.kinematics import MOUNT
+
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.worlds.describe import extent
 from quartet_simulation.worlds.objects import CATALOGUE
 
-SURFACE_STANDOFF, PICK_STANDOFF = 0.66, 0.80
 
-
-def down(x: float, y: float, z: float, yaw: float) -> np.ndarray:
+def _down(x: float, y: float, z: float, yaw: float) -> np.ndarray:
     """arm_tool0 pointing down at (x, y, z) with its x axis, along which the fingers close, at `yaw`."""
     pose = np.eye(4)
     c, s = math.cos(yaw), math.sin(yaw)
@@ -25,6 +23,8 @@ def down(x: float, y: float, z: float, yaw: float) -> np.ndarray:
 
 class Hands:
     """Runs goals of a Simulation to their end."""
+
+    down = staticmethod(_down)
 
     def __init__(self, sim: Simulation) -> None:
         self.sim = sim
@@ -81,7 +81,7 @@ class Hands:
     def pick(self, name: str):
         """Top grasp of an object that is within reach; ends in the transit pose."""
         thing, kind = self.sim.truth()["objects"][name], CATALOGUE[name]
-        bx, by, base_yaw = self.sim.truth()["robot"]["pose"]
+        _, _, base_yaw = self.sim.truth()["robot"]["pose"]
         x, y = self.in_base(*thing["position"][:2])
         qx, qy, qz, qw = thing["quaternion"]
         yaw = math.atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz)) - base_yaw
@@ -92,10 +92,10 @@ class Hands:
         tip = max(top - min(0.06, 0.6 * height), thing["bottom_z"] + 0.012)
         z = tip + dim.FINGER_OFFSET
         assert self.grip(0.0).status == "SUCCEEDED"
-        for goal in (self.move(down(x, y, z + 0.2, yaw)), self.straight(down(x, y, z, yaw))):
+        for goal in (self.move(_down(x, y, z + 0.2, yaw)), self.straight(_down(x, y, z, yaw))):
             assert goal.status == "SUCCEEDED", goal.error_text
         closing = self.grip(0.7)
-        lift = self.straight(down(x, y, z + 0.2, yaw))
+        lift = self.straight(_down(x, y, z + 0.2, yaw))
         back = self.transit()
         return closing, lift, back
 
@@ -103,12 +103,12 @@ class Hands:
         """Put what is held down at (x, y) of the map with the fingertips at z above the floor."""
         bx, by = self.in_base(x, y)
         for goal in (
-            self.move(down(bx, by, z + dim.FINGER_OFFSET + 0.15, 0.0)),
-            self.straight(down(bx, by, z + dim.FINGER_OFFSET, 0.0)),
+            self.move(_down(bx, by, z + dim.FINGER_OFFSET + 0.15, 0.0)),
+            self.straight(_down(bx, by, z + dim.FINGER_OFFSET, 0.0)),
         ):
             assert goal.status == "SUCCEEDED", goal.error_text
         self.grip(0.0)
-        self.straight(down(bx, by, z + dim.FINGER_OFFSET + 0.15, 0.0))
+        self.straight(_down(bx, by, z + dim.FINGER_OFFSET + 0.15, 0.0))
         return self.transit()
 
 
@@ -126,4 +126,7 @@ def studio() -> Simulation:
     sim.close()
 
 
-assert MOUNT.shape == (4, 4)
+@pytest.fixture(scope="session")
+def hands():
+    """Hands(sim): drives, picks and places by ground truth."""
+    return Hands

@@ -31,7 +31,7 @@ def drive_in_is_free(checks: CollisionWorld, entry: Pose2, target: tuple[float, 
     if length <= 0:
         length = 0.0
     for slack in (0.0, HEADING_SLACK, -HEADING_SLACK):
-        count = max(1, int(math.ceil(length / STEP)))
+        count = max(1, math.ceil(length / STEP))
         for i in range(count, -1, -1):
             checks.set_base(
                 x + i / count * length * math.cos(bearing + slack),

@@ -271,6 +271,14 @@ class Simulation:
         """Put an object at (x, y) in map, standing on height z. Raises UnknownName."""
         self._episode.put(name, x, y, z, yaw)
 
+    def put_robot(self, x: float, y: float, yaw: float) -> None:
+        """Set the base down at a pose of map; localisation knows. For scenario set-up."""
+        self.halt()
+        self._physics.set_base_pose(x, y, yaw)
+        self._physics.forward()
+        self._localisation = Localisation(self.seed, self._physics.base_pose())
+        self._base.reset()
+
     def put_in_gripper(self, name: str) -> None:
         """Close the gripper around an object. Raises UnknownName."""
         self._episode.put_in_gripper(name)

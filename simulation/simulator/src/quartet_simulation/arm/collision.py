@@ -53,6 +53,8 @@ class CollisionWorld:
         self.model = copy.copy(model)
         self.data = mujoco.MjData(self.model)
         self.mode = mode
+        self.slack = 0.0
+        """Contacts that are no deeper than this do not count [m]."""
         self.arm_qpos = np.array([model.joint(n).qposadr[0] for n in dim.ARM_JOINTS])
         self._base_qpos = [model.joint(n).qposadr[0] for n in ("base_x", "base_y", "base_yaw")]
         self.tool = model.body("arm_tool0").id
@@ -129,7 +131,7 @@ class CollisionWorld:
         self.data.qpos[self.arm_qpos] = q
 
     def colliding(self) -> bool:
-        """Does the robot, or what it holds, touch something in the present state?"""
+        """Does the robot, or what it holds, touch something in the present state by more than `slack`?"""
         return bool(self.contacts(first=True))
 
     def contacts(self, first: bool = False) -> list[tuple[str, str]]:
@@ -146,6 +148,8 @@ class CollisionWorld:
         for contact in data.contact[: data.ncon] if data.ncon else ():
             a, b = contact.geom1, contact.geom2
             if HELD in (model.geom_contype[a], model.geom_contype[b]) and contact.dist > -HELD_SLACK:
+                continue
+            if self.slack and contact.dist > -self.slack:
                 continue
             found.append((self._label(a), self._label(b)))
             if first:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from ompl import base as ob
@@ -24,10 +25,9 @@ PLANNERS = {
     "BKPIECE": "BKPIECE1",
     "LBKPIECE": "LBKPIECE1",
     "BITstar": "BITstar",
-    "FMT": "FMT",
 }
 DEFAULT_PLANNER = "RRTConnect"
-STEP = 0.04
+STEP = 0.02
 """Largest joint step between two collision checks of a motion [rad]."""
 ROOM = 1.3
 """The search may leave the box around start and goal by this much in every joint [rad]."""
@@ -52,7 +52,7 @@ def straight(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 def motion_is_free(path: np.ndarray, free: Callable[[np.ndarray], bool]) -> bool:
     """Is every point on the straight lines between the points of `path` free?"""
-    for a, b in zip(path[:-1], path[1:], strict=True):
+    for a, b in pairwise(path):
         points = straight(a, b)
         # The middle first: a blocked motion is found sooner.
         order = np.argsort(np.abs(np.arange(len(points)) - len(points) // 2))
@@ -81,7 +81,7 @@ def plan(
     setup = og.SimpleSetup(space)
     setup.setStateValidityChecker(lambda state: free(np.array([state[i] for i in range(6)])))
     information = setup.getSpaceInformation()
-    information.setStateValidityCheckingResolution(STEP / space.getMaximumExtent() * 2)
+    information.setStateValidityCheckingResolution(STEP / space.getMaximumExtent() * 4)
     setup.setPlanner(getattr(og, planner_name(planner_id))(information))
     first, last = space.allocState(), space.allocState()
     for i in range(6):
@@ -100,7 +100,7 @@ def plan(
 def shorten(path: np.ndarray, free: Callable[[np.ndarray], bool], rounds: int = 60) -> np.ndarray:
     """Random shortcuts, seeded by the path itself so that the same path gives the same result."""
     rng = np.random.default_rng(abs(int(path.sum() * 1e6)) % 2**32)
-    dense = np.vstack([straight(a, b)[:-1] for a, b in zip(path[:-1], path[1:], strict=True)] + [path[-1:]])
+    dense = np.vstack([straight(a, b)[:-1] for a, b in pairwise(path)] + [path[-1:]])
     for _ in range(rounds):
         if len(dense) < 4:
             break
@@ -111,7 +111,7 @@ def shorten(path: np.ndarray, free: Callable[[np.ndarray], bool], rounds: int = 
     return round_corners(dense, free)
 
 
-def round_corners(dense: np.ndarray, free: Callable[[np.ndarray], bool], window: int = 4) -> np.ndarray:
+def round_corners(dense: np.ndarray, free: Callable[[np.ndarray], bool], window: int = 8) -> np.ndarray:
     """Average neighbours, so that the arm does not jerk at corners; left as it is where that would touch."""
     if len(dense) < 2 * window + 2:
         return dense

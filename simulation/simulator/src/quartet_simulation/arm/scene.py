@@ -19,6 +19,9 @@ JUMP = 0.40
 """A Cartesian path ends where a joint would have to move more than this in one step [rad]."""
 MAX_TURN = 0.10
 """Largest rotation between two points of a Cartesian path [rad]."""
+GRAZE = 0.003
+"""A state counts as in collision from this depth on [m]: joints end a little beside their goals, and between two
+checked points of a path an arm may come that much nearer. Planning itself looks for no contact at all."""
 GOALS_TRIED = 4
 LINKS = ("arm_base", *dim.ARM_LINKS, "arm_tool0", "gripper_tip")
 WEIGHTS = np.array([1.5, 1.5, 1.2, 0.6, 0.6, 0.4])
@@ -86,8 +89,12 @@ class Scene:
 
     # --- collisions -------------------------------------------------------------------------------
     def in_collision(self, q: np.ndarray | list[float]) -> bool:
+        """Would the arm, or what it holds, touch something at joints `q` by more than GRAZE?"""
+        self._world.slack = GRAZE
         self._world.set_arm(np.asarray(q, dtype=float))
-        return self._world.colliding()
+        result = self._world.colliding()
+        self._world.slack = 0.0
+        return result
 
     def contacts(self, q: np.ndarray | list[float]) -> list[tuple[str, str]]:
         """Names of what would touch what at joints `q`: for messages of people who debug a plan."""
@@ -136,7 +143,7 @@ class Scene:
             x, y, z = np.asarray(pose)[:3, 3]
             text = f"no IK solution for arm_tool0 at ({x:.3f}, {y:.3f}, {z:.3f}) in base_footprint"
             return Plan(MoveItCode.NO_IK_SOLUTION, text, None, time.monotonic() - began)
-        if not self._free(origin):
+        if self.in_collision(origin):
             return Plan(MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start"), None, 0.0)
         free = [q for q in solutions if self._free(q)]
         if not free:
@@ -151,7 +158,7 @@ class Scene:
         for name, value, a, b in zip(dim.ARM_JOINTS, goal, low, high, strict=True):
             if not a <= value <= b:
                 return MoveItCode.INVALID_GOAL_CONSTRAINTS, f"{name} {value:.3f} is outside [{a:.3f}, {b:.3f}]"
-        if not self._free(origin):
+        if self.in_collision(origin):
             return MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start")
         if not self._free(goal):
             return MoveItCode.GOAL_IN_COLLISION, self._collision_text("goal")
@@ -162,6 +169,16 @@ class Scene:
         return f"the {what} state is in collision with {kinds[self._world.kind_of_contact()]}"
 
     def _plan_to(
+        self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, scale: float, began: float
+    ) -> Plan:
+        # A start that grazes something must still be left: then the whole motion is judged as states are.
+        self._world.slack = 0.0 if self._free(origin) else GRAZE
+        try:
+            return self._search(goals, origin, planner_id, timeout, scale, began)
+        finally:
+            self._world.slack = 0.0
+
+    def _search(
         self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, scale: float, began: float
     ) -> Plan:
         for goal in goals:
@@ -197,7 +214,7 @@ class Scene:
         for pose in poses[1:]:
             found = self.ik_all(pose, path[-1])
             step = next((q for q in found if np.abs(q - path[-1]).max() < JUMP), None)
-            if step is None or (avoid_collisions and not self._free(step)):
+            if step is None or (avoid_collisions and self.in_collision(step)):
                 break
             path.append(step)
         fraction = (len(path) - 1) / max(1, len(poses) - 1)

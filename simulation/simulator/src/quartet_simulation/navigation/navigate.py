@@ -43,6 +43,12 @@ class Navigate:
             self._progress = (now, pose)
         assert self._path is not None
         self._advance(pose)
+        if driver.costmap.version != self._seen:
+            self._seen = driver.costmap.version
+            if not self._still_free(driver):
+                # Something has come into the way: plan around it at once.
+                self._path = None
+                return 0.0, 0.0, 0.0
         gap = math.hypot(self._target[0] - pose[0], self._target[1] - pose[1])
         turn = wrap(self._target[2] - pose[2])
         remaining = self._remaining(pose)
@@ -81,7 +87,7 @@ class Navigate:
         path = driver.planner.plan(pose[:2], (x, y))
         if path is None:
             return NavCode.NO_VALID_PATH, f"no path to ({x:.2f}, {y:.2f})"
-        self._path, self._index = path, 0
+        self._path, self._index, self._seen = path, 0, driver.costmap.version
         return NavCode.NONE, ""
 
     def _advance(self, pose: Pose) -> None:
@@ -89,6 +95,12 @@ class Navigate:
         assert self._path is not None
         window = self._path[self._index : self._index + 20]
         self._index += int(np.hypot(window[:, 0] - pose[0], window[:, 1] - pose[1]).argmin())
+
+    def _still_free(self, driver: BaseDriver) -> bool:
+        """Is the rest of the path, but for its very start and end, still clear of obstacles?"""
+        assert self._path is not None
+        rest = self._path[self._index + 8 : -6]
+        return all(driver.planner.is_free(x, y) for x, y in rest)
 
     def _remaining(self, pose: Pose) -> float:
         assert self._path is not None

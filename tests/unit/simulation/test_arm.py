@@ -1,0 +1,270 @@
+"""The arm: kinematics, planning around things, and honest failures with MoveIt's own codes."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+
+from quartet_simulation.arm import kinematics
+from quartet_simulation.arm.planning import PLANNERS
+from quartet_simulation.codes import MoveItCode
+from quartet_simulation.errors import InvalidCommand, UnknownName
+from quartet_simulation.robot import dimensions as dim
+
+
+@pytest.fixture
+def open_floor(studio):
+    """The studio with the robot in the middle and nothing within reach."""
+    studio.reset("studio", 0)
+    studio.put_robot(-0.5, -0.4, 0.2)
+    return studio
+
+
+def points_of(trajectory):
+    return list(zip(trajectory.times.tolist(), trajectory.positions.tolist(), strict=True))
+
+
+def test_closed_form_agrees_with_the_physical_model(open_floor):
+    base = np.eye(4)
+    x, y, yaw = open_floor.truth()["robot"]["pose"]
+    base[:2, :2] = [[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]]
+    base[:2, 3] = x, y
+    physics = open_floor._physics
+    for q in np.random.default_rng(0).uniform(-2, 2, (20, 6)):
+        physics.set_arm(q)
+        physics.forward()
+        assert np.abs(base @ kinematics.forward(q) - physics.tool_pose()).max() < 1e-6
+    physics.set_arm(dim.LOOK_FORWARD)
+
+
+def test_inverse_finds_every_reachable_pose():
+    for q in np.random.default_rng(1).uniform(-math.pi, math.pi, (300, 6)):
+        solutions = kinematics.inverse(kinematics.forward(q))
+        assert len(solutions) >= 1
+        nearest = min(float(np.abs(np.arctan2(np.sin(s - q), np.cos(s - q))).max()) for s in solutions)
+        assert nearest < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("what", "distances", "tip_z"),
+    [
+        ("pick from the floor", (0.74, 0.80, 0.86, 0.95), (0.02, 0.22)),
+        ("pick from a counter", (0.74, 0.80, 0.86, 0.88), (0.93, 1.15)),
+        ("pick from a table", (0.74, 0.80, 0.86, 0.95), (0.47, 0.95)),
+        ("put on a low table", (0.70, 0.81, 0.90), (0.56, 0.76)),
+        ("put on a high table", (0.70, 0.81, 0.90), (0.86, 1.06)),
+        ("drop into a bin", (0.64, 0.70, 0.76), (0.70, 0.90)),
+        ("put on the floor", (0.60, 0.62, 0.65), (0.08, 0.25)),
+    ],
+)
+def test_top_down_poses_of_the_standoffs_are_reachable_at_any_yaw(open_floor, hands, what, distances, tip_z):
+    scene = open_floor.snapshot()
+    for distance in distances:
+        for z in tip_z:
+            for yaw in np.linspace(0, math.pi, 6, endpoint=False):
+                pose = hands.down(distance, 0.0, z + dim.FINGER_OFFSET, float(yaw))
+                assert scene.ik(pose) is not None, (what, distance, z, yaw)
+
+
+def test_out_of_reach_is_no_ik_solution(open_floor, hands):
+    plan = open_floor.snapshot().plan_pose(hands.down(1.4, 0.0, 0.3, 0.0))
+    assert (plan.code, plan.trajectory) == (MoveItCode.NO_IK_SOLUTION, None)
+    assert "no IK solution for arm_tool0 at (1.400" in plan.text
+
+
+def test_a_goal_inside_furniture_is_goal_in_collision(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(0.7, 0.0, 0.0)
+    plan = studio.snapshot().plan_pose(hands.down(1.05, 0.0, 0.80, 0.0))
+    assert plan.code is MoveItCode.GOAL_IN_COLLISION
+    assert "surroundings" in plan.text
+
+
+def test_a_joint_goal_outside_its_limits_is_refused(open_floor):
+    plan = open_floor.snapshot().plan_joints([0, -1, 4.0, 0, 0, 0])
+    assert plan.code is MoveItCode.INVALID_GOAL_CONSTRAINTS
+    assert "arm_elbow_joint 4.000" in plan.text
+
+
+def test_planning_goes_around_what_bars_the_straight_motion(studio, hands):
+    """From one side of a thing on the counter to the other, low: the straight motion would sweep it away."""
+    studio.reset("studio", 0)
+    studio.put_robot(0.85, 0.0, 0.0)
+    studio.place_object("red coke can", 1.62, 0.0, 0.90)
+    scene = studio.snapshot()
+    left = scene.ik(hands.down(0.78, 0.22, 1.05, 0.0))
+    right = scene.ik(hands.down(0.78, -0.22, 1.05, 0.0), left)
+    assert left is not None
+    assert right is not None
+    middle = (left + right) / 2
+    assert scene.in_collision(middle)
+    plan = scene.plan_joints(right, start=left)
+    assert plan.code is MoveItCode.SUCCESS, plan.text
+    assert all(not scene.in_collision(q) for q in plan.trajectory.positions)
+    assert np.abs(plan.trajectory.positions[-1] - right).max() < 1e-3
+
+
+@pytest.mark.parametrize("planner", sorted(PLANNERS))
+def test_every_planner_name_plans(studio, hands, planner):
+    studio.reset("studio", 0)
+    studio.put_robot(0.85, 0.0, 0.0)
+    studio.place_object("red coke can", 1.62, 0.0, 0.90)
+    scene = studio.snapshot()
+    left = scene.ik(hands.down(0.78, 0.22, 1.05, 0.0))
+    right = scene.ik(hands.down(0.78, -0.22, 1.05, 0.0), left)
+    plan = scene.plan_joints(right, planner, 10.0, start=left)
+    assert plan.code is MoveItCode.SUCCESS, plan.text
+
+
+def test_an_unknown_planner_is_named_with_the_valid_ones(open_floor):
+    with pytest.raises(UnknownName, match="unknown planner 'Magic'; valid: BITstar"):
+        open_floor.snapshot().plan_joints(dim.LOOK_FORWARD, "Magic")
+
+
+def test_things_bar_the_arm_until_the_octomap_is_cleared_and_come_back(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(0.85, 0.0, 0.0)
+    studio.place_object("red coke can", 1.62, 0.05, 0.90)
+    # The palm, not the fingers, would be where the can is.
+    pose = hands.down(0.77, 0.05, 1.05, 0.0)
+    assert studio.snapshot().plan_pose(pose).code is MoveItCode.GOAL_IN_COLLISION
+    studio.clear_octomap()
+    assert studio.snapshot().plan_pose(pose).code is MoveItCode.SUCCESS
+    studio.step(6.0)
+    assert studio.snapshot().plan_pose(pose).code is MoveItCode.GOAL_IN_COLLISION
+
+
+def test_what_is_held_counts_as_part_of_the_arm(studio, hands):
+    studio.reset("studio", 0, "in_gripper:red coke can")
+    scene = studio.snapshot()
+    assert scene.held
+    # With the can in the hand its bottom, not the finger tip, decides how low the hand may go.
+    low = hands.down(0.75, 0.0, dim.FINGER_OFFSET + 0.015, 0.0)
+    assert scene.plan_pose(low).code is MoveItCode.GOAL_IN_COLLISION
+    studio.reset("studio", 0)
+    assert studio.snapshot().plan_pose(low).code is MoveItCode.SUCCESS
+
+
+def test_a_straight_path_ends_where_it_must(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(0.7, 0.3, 0.0)
+    scene = studio.snapshot()
+    above = scene.ik(hands.down(0.95, 0.0, 1.20, 0.0))
+    whole, fraction = scene.cartesian([hands.down(0.95, 0.0, 1.08, 0.0)], start=above)
+    assert fraction == 1.0
+    ends = kinematics.forward(whole.positions[-1])[:3, 3]
+    assert ends == pytest.approx([0.95, 0.0, 1.08], abs=1e-4)
+    for q in whole.positions:
+        assert kinematics.forward(q)[:2, 3] == pytest.approx([0.95, 0.0], abs=0.002)
+    into, fraction = scene.cartesian([hands.down(0.95, 0.0, 0.70, 0.0)], start=above)
+    assert 0.1 < fraction < 0.6
+    assert kinematics.forward(into.positions[-1])[2, 3] > 0.90
+
+
+def test_trajectories_respect_speed_limits_and_start_and_end_at_rest(open_floor, hands):
+    for scale in (1.0, 0.3):
+        plan = open_floor.snapshot().plan_pose(hands.down(0.8, 0.2, 0.4, 0.5), scale=scale)
+        trajectory = plan.trajectory
+        assert (np.abs(trajectory.velocities) <= np.array(dim.JOINT_SPEED) * scale * 1.05).all()
+        assert np.abs(trajectory.velocities[[0, -1]]).max() == 0
+        assert trajectory.times[0] == 0
+
+
+def test_execution_follows_closely_and_arrives(open_floor, hands):
+    plan = open_floor.snapshot().plan_pose(hands.down(0.8, 0.2, 0.4, 0.5))
+    goal = open_floor.execute_trajectory(list(plan.trajectory.joint_names), points_of(plan.trajectory))
+    worst = 0.0
+    while not goal.done:
+        open_floor.step(0.02)
+        worst = max(worst, float(np.abs(goal.feedback["error"]).max()))
+    assert (goal.status, goal.error_code) == ("SUCCEEDED", MoveItCode.SUCCESS)
+    assert worst < 0.05
+    assert np.abs(open_floor._physics.arm_positions() - plan.trajectory.positions[-1]).max() < 0.01
+
+
+def test_a_blocked_arm_is_control_failed_and_holds(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(0.7, 0.3, 0.0)
+    scene = studio.snapshot()
+    above = scene.ik(hands.down(0.95, 0.0, 1.20, 0.0))
+    hand = hands(studio)
+    hand.execute(scene.plan_joints(above).trajectory)
+    into, _ = studio.snapshot().cartesian([hands.down(0.95, 0.0, 0.75, 0.0)], avoid_collisions=False)
+    goal = hand.execute(into)
+    assert (goal.status, goal.error_code) == ("ABORTED", MoveItCode.CONTROL_FAILED)
+    assert "something blocks it" in goal.error_text
+    studio.step(1.0)
+    assert studio.at_standstill
+    assert studio.truth()["robot"]["tool"][2] > 0.95
+
+
+def test_a_trajectory_that_starts_elsewhere_is_an_invalid_plan(open_floor, hands):
+    plan = open_floor.snapshot().plan_pose(hands.down(0.8, 0.2, 0.4, 0.5))
+    points = points_of(plan.trajectory)
+    points[0][1][0] += 0.5
+    goal = hands(open_floor).run(open_floor.execute_trajectory(list(dim.ARM_JOINTS), points))
+    assert (goal.status, goal.error_code) == ("ABORTED", MoveItCode.INVALID_MOTION_PLAN)
+
+
+@pytest.mark.parametrize(
+    ("names", "points", "message"),
+    [
+        (["elbow"], [(0.0, [0.0])], "must be the arm's"),
+        (list(dim.ARM_JOINTS), [], "at least one point"),
+        (list(dim.ARM_JOINTS), [(0.0, [0.0] * 5)], "needs 6 positions"),
+        (list(dim.ARM_JOINTS), [(1.0, [0.0] * 6), (0.5, [0.0] * 6)], "must grow"),
+        (list(dim.ARM_JOINTS), [(0.0, [float("inf")] * 6)], "finite"),
+    ],
+)
+def test_malformed_trajectories_are_refused(open_floor, names, points, message):
+    with pytest.raises(InvalidCommand, match=message):
+        open_floor.execute_trajectory(names, points)
+
+
+def test_start_in_collision_is_said(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(0.85, 0.0, 0.0)
+    scene = studio.snapshot()
+    inside = kinematics.nearest_turns(
+        kinematics.inverse(hands.down(0.9, 0.0, 0.85, 0.0))[0], np.array(dim.LOOK_FORWARD)
+    )
+    plan = scene.plan_joints(dim.LOOK_FORWARD, start=inside)
+    assert plan.code is MoveItCode.START_STATE_IN_COLLISION
+
+
+def test_cancel_slows_the_arm_down_and_halt_stops_it(open_floor, hands):
+    plan = open_floor.snapshot().plan_pose(hands.down(0.8, 0.2, 0.4, 0.5), scale=0.5)
+    goal = open_floor.execute_trajectory(list(dim.ARM_JOINTS), points_of(plan.trajectory))
+    open_floor.step(0.8)
+    goal.cancel()
+    began = open_floor.time
+    hands(open_floor).run(goal)
+    assert (goal.status, goal.error_code) == ("CANCELED", MoveItCode.PREEMPTED)
+    assert open_floor.time - began < 0.6
+    back = open_floor.snapshot().plan_joints(dim.LOOK_FORWARD, scale=0.5)
+    goal = open_floor.execute_trajectory(list(dim.ARM_JOINTS), points_of(back.trajectory))
+    open_floor.step(0.5)
+    open_floor.halt()
+    assert goal.status == "CANCELED"
+    open_floor.step(0.3)
+    assert open_floor.at_standstill
+
+
+def test_planning_in_a_thread_does_not_hold_up_the_world(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(0.85, 0.0, 0.0)
+    studio.place_object("red coke can", 1.62, 0.0, 0.90)
+    scene, results = studio.snapshot(), []
+    left = scene.ik(hands.down(0.78, 0.22, 1.05, 0.0))
+    right = scene.ik(hands.down(0.78, -0.22, 1.05, 0.0), left)
+    # RRTstar is stopped by nothing but its result or the time: the world must go on meanwhile.
+    worker = threading.Thread(target=lambda: results.append(scene.plan_joints(right, "RRTstar", 5.0, start=left)))
+    worker.start()
+    steps = 0
+    while worker.is_alive():
+        studio.step(0.02)
+        steps += 1
+    worker.join()
+    assert steps > 0
+    assert results[0].code in (MoveItCode.SUCCESS, MoveItCode.TIMED_OUT)

@@ -1,0 +1,201 @@
+"""Driving: to every area, around obstacles, and every failure with Nav2's own code."""
+
+import math
+
+import pytest
+
+from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode
+from quartet_simulation.errors import InvalidCommand
+
+
+def error_of(sim, x, y, yaw):
+    bx, by, byaw = sim.truth()["robot"]["pose"]
+    return math.hypot(bx - x, by - y), abs(math.atan2(math.sin(byaw - yaw), math.cos(byaw - yaw)))
+
+
+def test_every_area_is_reached_with_the_pose_asked_for(home, hands):
+    home.reset("home", 2)
+    hand = hands(home)
+    for area in [*home.world.areas, home.world.areas[2], home.world.areas[0]]:
+        goal = hand.drive_to(*area.entry)
+        assert (goal.status, goal.error_code) == ("SUCCEEDED", NavCode.NONE), (area.name, goal.error_text)
+        distance, turn = error_of(home, *area.entry)
+        assert distance < 0.07, area.name
+        assert turn < math.radians(3), area.name
+        assert home.truth()["robot_in_collision"] == []
+        assert goal.feedback["distance_remaining"] < 0.1
+    speed = 0.0
+    goal = home.navigate_to_pose(*home.world.area("kitchen").entry)
+    while not goal.done:
+        home.step(0.1)
+        vx, vy, _ = home.odometry()["twist"]
+        speed = max(speed, math.hypot(vx, vy))
+    assert 0.5 <= speed <= 0.8
+
+
+@pytest.mark.parametrize(
+    ("pose", "code"),
+    [
+        ((0.4, 2.0, 0.0), NavCode.GOAL_OCCUPIED),
+        ((11.0, 2.0, 0.0), NavCode.GOAL_OCCUPIED),
+        ((-4.0, 2.0, 0.0), NavCode.GOAL_OUTSIDE_MAP),
+        ((float("nan"), 2.0, 0.0), NavCode.GOAL_OUTSIDE_MAP),
+        ((11.2, 7.0, 0.0), NavCode.NO_VALID_PATH),
+    ],
+)
+def test_a_goal_that_cannot_be_reached_is_answered_at_once_with_its_code(home, hands, pose, code):
+    home.reset("home", 0)
+    before = home.truth()["robot"]["pose"]
+    goal = hands(home).drive_to(*pose)
+    assert (goal.status, goal.error_code) == ("ABORTED", code), goal.error_text
+    assert home.time < 0.3
+    assert home.truth()["robot"]["pose"] == pytest.approx(before, abs=0.01)
+
+
+def test_spin_drive_and_backup_move_as_told(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(-0.6, -0.4, 0.3)
+    hand = hands(studio)
+    assert hand.run(studio.spin(-1.2)).error_code == SpinCode.NONE
+    assert error_of(studio, -0.6, -0.4, -0.9)[1] < 0.03
+    goal = hand.run(studio.drive_on_heading(0.3, 0.3))
+    assert (goal.status, goal.error_code) == ("SUCCEEDED", DriveCode.NONE)
+    x, y = -0.6 + 0.3 * math.cos(-0.9), -0.4 + 0.3 * math.sin(-0.9)
+    assert error_of(studio, x, y, -0.9)[0] < 0.02
+    goal = hand.run(studio.backup(0.3, 0.2))
+    assert (goal.status, goal.error_code) == ("SUCCEEDED", BackUpCode.NONE)
+    assert error_of(studio, -0.6, -0.4, -0.9)[0] < 0.03
+    assert goal.feedback["distance_traveled"] == pytest.approx(0.3, abs=0.02)
+
+
+def test_driving_into_the_counter_stops_before_it(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(0.4, 0.0, 0.0)
+    goal = hands(studio).run(studio.drive_on_heading(1.5, 0.5))
+    assert (goal.status, goal.error_code) == ("ABORTED", DriveCode.COLLISION_AHEAD)
+    assert "collision ahead" in goal.error_text
+    studio.step(1.0)
+    assert studio.truth()["robot_in_collision"] == []
+    assert studio.at_standstill
+
+
+def test_backing_into_the_wall_stops_before_it(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(-1.3, 0.0, 0.0)
+    goal = hands(studio).run(studio.backup(1.5, 0.4))
+    assert (goal.status, goal.error_code) == ("ABORTED", BackUpCode.COLLISION_AHEAD)
+    studio.step(1.0)
+    assert studio.truth()["robot_in_collision"] == []
+
+
+def test_turning_beside_a_wall_stops_before_it(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(-1.76, 0.0, math.pi / 2)
+    goal = hands(studio).run(studio.spin(1.6))
+    assert (goal.status, goal.error_code) == ("ABORTED", SpinCode.COLLISION_AHEAD)
+    assert studio.truth()["robot_in_collision"] == []
+
+
+def test_a_thing_on_the_floor_stops_a_straight_drive(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(-0.8, 0.0, 0.0)
+    studio.place_object("red coke can", 0.4, 0.0, 0.0)
+    goal = hands(studio).run(studio.drive_on_heading(1.5, 0.5))
+    assert goal.error_code == DriveCode.COLLISION_AHEAD
+    assert studio.truth()["objects"]["red coke can"]["position"][0] == pytest.approx(0.4, abs=0.01)
+
+
+def test_time_allowances_end_a_behaviour(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(-0.8, -0.2, 0.0)
+    hand = hands(studio)
+    assert hand.run(studio.spin(3.0, time_allowance=0.5)).error_code == SpinCode.TIMEOUT
+    assert hand.run(studio.drive_on_heading(0.8, 0.2, time_allowance=0.5)).error_code == DriveCode.TIMEOUT
+    assert hand.run(studio.backup(0.8, 0.2, time_allowance=0.5)).error_code == BackUpCode.TIMEOUT
+
+
+def test_a_drive_without_speed_is_invalid_input(studio, hands):
+    studio.reset("studio", 0)
+    assert hands(studio).run(studio.drive_on_heading(0.5, 0.0)).error_code == DriveCode.INVALID_INPUT
+    with pytest.raises(InvalidCommand, match="target_yaw nan"):
+        studio.spin(float("nan"))
+
+
+def test_a_path_leads_around_what_stands_in_the_way(home, hands):
+    home.reset("home", 0)
+    home.put_robot(2.6, 5.2, 0.0)
+    hand = hands(home)
+    goal = home.navigate_to_pose(8.6, 5.2, 0.0)
+    home.step(2.0)
+    home.place_object("red coke can", 6.0, 5.2, 0.0)
+    hand.run(goal)
+    assert goal.status == "SUCCEEDED", goal.error_text
+    x, y, _ = home.truth()["objects"]["red coke can"]["position"]
+    assert (x, y) == pytest.approx((6.0, 5.2), abs=0.01)
+
+
+def test_a_barred_door_is_no_valid_path(home, hands):
+    home.reset("home", 0)
+    for i, name in enumerate(("yellow cup", "blue mug", "yellow soup can", "red cup", "blue soda can")):
+        home.place_object(name, 2.85 + 0.24 * i, 6.2, 0.0)
+    home.put_robot(3.3, 5.0, 1.57)
+    goal = hands(home).drive_to(*home.world.area("parents' bedroom").entry)
+    assert (goal.status, goal.error_code) == ("ABORTED", NavCode.NO_VALID_PATH)
+
+
+def test_cancel_brakes_and_then_says_canceled(home, hands):
+    home.reset("home", 0)
+    goal = home.navigate_to_pose(*home.world.area("kitchen").entry)
+    home.step(4.0)
+    assert not home.at_standstill
+    goal.cancel()
+    before, began = home.truth()["robot"]["pose"], home.time
+    hands(home).run(goal)
+    assert goal.status == "CANCELED"
+    assert home.time - began < 1.0
+    assert error_of(home, *before)[0] < 0.35
+    home.step(1.0)
+    assert home.at_standstill
+
+
+def test_a_new_goal_preempts_the_old_one(home, hands):
+    home.reset("home", 0)
+    old = home.navigate_to_pose(*home.world.area("kitchen").entry)
+    home.step(1.0)
+    new = home.spin(0.5)
+    assert old.status == "ABORTED"
+    assert "preempted" in old.error_text
+    assert hands(home).run(new).status == "SUCCEEDED"
+
+
+def test_halt_stops_everything_at_once(home):
+    home.reset("home", 0)
+    goal = home.navigate_to_pose(*home.world.area("kitchen").entry)
+    home.step(4.0)
+    home.halt()
+    assert goal.status == "CANCELED"
+    home.step(0.3)
+    assert home.at_standstill
+    assert not home.busy
+
+
+def test_velocity_commands_go_stale(studio):
+    studio.reset("studio", 0)
+    studio.put_robot(-0.8, -0.2, 0.0)
+    studio.command_velocity(0.2, 0.0, 0.0)
+    studio.step(0.4)
+    assert studio.odometry()["twist"][0] == pytest.approx(0.2, abs=0.03)
+    studio.step(0.6)
+    assert studio.at_standstill
+
+
+def test_localisation_errs_by_centimetres_and_under_one_degree(home, hands):
+    home.reset("home", 3)
+    hand, worst = hands(home), (0.0, 0.0)
+    for name in ("kitchen", "hallway"):
+        hand.drive_to(*home.world.area(name).entry)
+        distance, turn = error_of(home, *home.estimated_pose())
+        worst = max(worst[0], distance), max(worst[1], turn)
+        assert home.estimated_pose() == home.estimated_pose()
+    assert 0.0 < worst[0] < 0.03
+    assert 0.0 < worst[1] < math.radians(1)
