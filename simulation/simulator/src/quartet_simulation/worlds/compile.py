@@ -34,6 +34,7 @@ def make_spec(world: World, *, textures: bool = True) -> mujoco.MjSpec:
     visual.global_.offwidth, visual.global_.offheight = 1280, 960
     visual.quality.offsamples = 0
     visual.quality.shadowsize = 2048
+    visual.map.shadowclip, visual.map.shadowscale = 4.0, 0.9
     visual.map.znear, visual.map.zfar = 0.01, 30.0
     visual.headlight.ambient, visual.headlight.diffuse = [0.38] * 3, [0.30] * 3
     visual.headlight.specular = [0.0] * 3
