@@ -64,7 +64,7 @@ async def test_unknown_action_is_answered_after_a_second(robot: Any) -> None:
     await robot.goal("g", "/fly", SPIN_TYPE, {})
     result = await robot.result("g")
     assert (result["values"], result["status"], result["result"]) == ("No action server available", 0, False)
-    assert 0.9 < asyncio.get_running_loop().time() - started < 2.0
+    assert 0.9 < asyncio.get_running_loop().time() - started < 5.0
 
 
 async def test_bad_goal_field(robot: Any) -> None:
@@ -118,6 +118,14 @@ async def test_cancel_service_by_id(robot: Any) -> None:
     assert unknown["values"] == {"return_code": 2, "goals_canceling": []}
     await robot.call(f"{WAIT}/_action/cancel_goal")
     assert (await robot.result("g"))["status"] == 5
+
+
+async def test_cancel_right_behind_the_goal(robot: Any) -> None:
+    for action, type_name, args in ((WAIT, WAIT_TYPE, LONG_WAIT), (SPIN, SPIN_TYPE, LONG_SPIN)):
+        await robot.goal("g", action, type_name, args)
+        answer = await robot.call(f"{action}/_action/cancel_goal")
+        assert len(answer["values"]["goals_canceling"]) == 1
+        assert (await robot.result("g"))["status"] == 5
 
 
 async def test_a_moving_robot_comes_to_rest_when_cancelled(sim: Any, robot: Any) -> None:

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BAD_USAGE
 
 
-def _arguments(argv: Sequence[str] | None) -> dict[str, object]:
+def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(prog="python -m quartet_simulation", description=__doc__)
     parser.add_argument("--world", help="home or studio")
     parser.add_argument("--seed", type=int, help="placements and noise")

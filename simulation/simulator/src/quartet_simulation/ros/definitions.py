@@ -113,7 +113,7 @@ def _parse(package: str, text: str) -> dict[str, tuple[str, tuple[Definition, ..
 def load() -> dict[str, tuple[str, tuple[Definition, ...]]]:
     """All interfaces by full name (`std_srvs/srv/Trigger`): kind and definitions of its parts."""
     types: dict[str, tuple[str, tuple[Definition, ...]]] = {}
-    for file in sorted((resources.files(__package__) / "definitions").iterdir(), key=lambda f: f.name):
+    for file in sorted((resources.files("quartet_simulation.ros") / "definitions").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".txt"):
             types |= _parse(file.name[:-4], file.read_text())
     return types

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode
 from quartet_simulation.goal import Goal
-from quartet_simulation.ros import frames
+from quartet_simulation.ros import frames, running
 from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
 from quartet_simulation.ros.goals import failed, run_in_world
 from quartet_simulation.ros.graph import Graph
@@ -147,7 +147,9 @@ class Navigation:
         duration = seconds(handle.request["time"])
         began = self._world.time
         done = self._world.wait(duration)
-        handle.on_cancel = done.cancel
+        handle.on_cancel = lambda: running.cancel(done)
+        if handle.cancel_asked.is_set():
+            done.cancel()
         while not done.done():
             await asyncio.wait({done}, timeout=0.1)
             if handle.on_feedback is not None and not done.done():

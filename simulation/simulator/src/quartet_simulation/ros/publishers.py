@@ -157,4 +157,8 @@ class Publishers:
 
     def _send(self, batch: list[tuple[str, Message]]) -> None:
         if batch:
-            self._post(lambda: [self._graph.publish(topic, message) for topic, message in batch] and None)
+            self._post(lambda: self._publish(batch))
+
+    def _publish(self, batch: list[tuple[str, Message]]) -> None:
+        for topic, message in batch:
+            self._graph.publish(topic, message)
