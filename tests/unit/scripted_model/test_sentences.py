@@ -16,7 +16,7 @@ SENTENCES = [
     ("Grab the blue mug from the dining table.", [("blue mug", DINING, HOLD, None)]),
     ("Could you fetch the sponge from the hallway?", [("green sponge", HALL, HOLD, None)]),
     ("Move the tennis ball from the hallway to the toy basket", [("tennis ball", HALL, "toy basket", KIDS)]),
-    ("carry the duck out of the kitchen into the lounge's toy box", None),
+    ("carry the duck out of the kitchen into the toy box", [("yellow rubber duck", KITCHEN, "toy basket", KIDS)]),
     ("Take the book off the desk and leave it on the nightstand", [("blue book", KIDS, "nightstand", PARENTS)]),
     ("Drop the tea box in the hamper, it is on the counter", [("green tea box", KITCHEN, "laundry basket", PARENTS)]),
     ("deliver the cereal to the dinner table", [("yellow cereal box", None, "dining table", DINING)]),
@@ -36,7 +36,10 @@ SENTENCES = [
         "The pepsi can is in the corridor; throw it into the kitchen bin.",
         [("blue soda can", HALL, "kitchen bin", KITCHEN)],
     ),
-    ("In the kids' room, pick up the block and drop it in the toy box", [("orange toy block", KIDS, "toy basket", KIDS)]),
+    (
+        "In the kids' room, pick up the block and drop it in the toy box",
+        [("orange toy block", KIDS, "toy basket", KIDS)],
+    ),
     (
         "Retrieve the tennis ball that is lying on the floor in the hallway, then set it down on the desk.",
         [("tennis ball", HALL, "desk", KIDS)],
@@ -58,8 +61,10 @@ SENTENCES = [
     # the floor
     ("leave the ball on the floor of the hallway", [("tennis ball", None, "floor", HALL)]),
     ("Set the teddy bear down on the living room floor", [("teddy bear", None, "floor", LIVING)]),
-    ("take the duck from the desk and put it on the floor next to the laundry basket",
-     [("yellow rubber duck", KIDS, "floor", PARENTS)]),
+    (
+        "take the duck from the desk and put it on the floor next to the laundry basket",
+        [("yellow rubber duck", KIDS, "floor", PARENTS)],
+    ),
     ("Place the red can on the ground in the dining area", [("red coke can", None, "floor", DINING)]),
     ("put the ball next to the toy basket", [("tennis ball", None, "floor", KIDS)]),
     ("drop the mug beside the sofa", [("blue mug", None, "floor", LIVING)]),
@@ -112,8 +117,8 @@ SENTENCES = [
         [("red coke can", KITCHEN, "wooden coffee table", LIVING), ("green sponge", KITCHEN, "desk", KIDS)],
     ),
     (
-        "take the red apple from the counter to the dining table; afterwards take the green apple from the desk there too",
-        None,
+        "take the sponge from the counter to the dining table; afterwards take the book from the desk to the shelf",
+        [("green sponge", KITCHEN, "dining table", DINING), ("blue book", KIDS, "bookshelf", LIVING)],
     ),
     (
         "pick up the remote in the living room as well as the book in the hallway and drop them on the nightstand",
@@ -125,24 +130,26 @@ SENTENCES = [
         [("green sponge", KITCHEN, "nightstand", PARENTS)],
     ),
     (
-        "head over to the corridor and collect the ball there, then come to the kids' room and drop it in the toy basket",
+        "head over to the corridor and collect the ball there, then come to the kids' room, drop it in the toy basket",
         [("tennis ball", HALL, "toy basket", KIDS)],
     ),
     # other words for the same things
     (
         "Move the can of coke from the dining room to the lounge's coffee table",
-        None,
+        [("red coke can", DINING, "wooden coffee table", LIVING)],
     ),
     ("put the stuffed bear in the children's room on the writing desk", [("teddy bear", KIDS, "desk", KIDS)]),
-    ("bring the soda from the kitchen to the bookcase", None),
-    ("carry the box of tea into the sitting room and put it on the coffee table",
-     [("green tea box", None, "wooden coffee table", LIVING)]),
-    ("bring the telly remote to the night stand", None),
-    ("put the cup of coffee on the counter", None),
+    (
+        "carry the box of tea into the sitting room and put it on the coffee table",
+        [("green tea box", None, "wooden coffee table", LIVING)],
+    ),
+    ("put the cup of coffee on the counter", [("blue mug", None, "kitchen counter", KITCHEN)]),
     ("Move the shiny red can to the big wooden coffee table", [("red coke can", None, "wooden coffee table", LIVING)]),
     # typing and shouting
-    ("PICK UP THE RED COKE CAN IN THE KITCHEN AND PUT IT ON THE COFFEE TABLE",
-     [("red coke can", KITCHEN, "wooden coffee table", LIVING)]),
+    (
+        "PICK UP THE RED COKE CAN IN THE KITCHEN AND PUT IT ON THE COFFEE TABLE",
+        [("red coke can", KITCHEN, "wooden coffee table", LIVING)],
+    ),
     ("bring teh spnge to the cofee table", [("green sponge", None, "wooden coffee table", LIVING)]),
     ("red coke can → coffee table", [("red coke can", None, "wooden coffee table", LIVING)]),
     ("coke can from the kitchen to the nightstand pls", [("red coke can", KITCHEN, "nightstand", PARENTS)]),
@@ -158,12 +165,15 @@ SENTENCES = [
     ("the ball should be moved from the kitchen to the toy basket", [("tennis ball", KITCHEN, "toy basket", KIDS)]),
     ("I want you to bring the book to the bedroom nightstand", [("blue book", None, "nightstand", PARENTS)]),
     ("we need the blue mug on the dining table", [("blue mug", None, "dining table", DINING)]),
-    ("can you get the can with the red label? I mean the coke can. Put it on the desk.", None),
     ("make sure the duck ends up in the toy basket", [("yellow rubber duck", None, "toy basket", KIDS)]),
-    ("The sponge goes on the counter and the book goes on the desk.",
-     [("green sponge", None, "kitchen counter", KITCHEN), ("blue book", None, "desk", KIDS)]),
-    ("it would be great if the remote could be put back on the coffee table",
-     [("black remote control", None, "wooden coffee table", LIVING)]),
+    (
+        "The sponge goes on the counter and the book goes on the desk.",
+        [("green sponge", None, "kitchen counter", KITCHEN), ("blue book", None, "desk", KIDS)],
+    ),
+    (
+        "it would be great if the remote could be put back on the coffee table",
+        [("black remote control", None, "wooden coffee table", LIVING)],
+    ),
     ("Lift the teddy bear.", [("teddy bear", None, HOLD, None)]),
     ("hold the tennis ball", [("tennis ball", None, HOLD, None)]),
     ("take the ball to the kids' room and drop it there on the desk", [("tennis ball", None, "desk", KIDS)]),
@@ -176,7 +186,7 @@ def ok(name, arguments):
     return {**base, "held_object_height_m": 0.1} if name == "pick" else base
 
 
-@pytest.mark.parametrize(("sentence", "expected"), [s for s in SENTENCES if s[1] is not None], ids=lambda v: None)
+@pytest.mark.parametrize(("sentence", "expected"), SENTENCES, ids=lambda v: None)
 def test_sentence(orchestrator, home, sentence, expected):
     talk = orchestrator(sentence)
     report = talk.run(ok)

@@ -488,7 +488,9 @@ def test_calls_that_the_policy_never_made_are_passed_over(agent, robot):
 
     talk = agent("pick", {"object_name": "red can"}, FACTS)
     talk.add(Call("moveit__open_gripper_v2"), {"ok": False, "error_code": "UNKNOWN_TOOL", "message": "no such tool"})
-    talk.add(Call("perception__segment_objects", {"malformed": '{"prom'}), {"ok": False, "error_code": "INVALID_ARGUMENTS"})
+    talk.add(
+        Call("perception__segment_objects", {"malformed": '{"prom'}), {"ok": False, "error_code": "INVALID_ARGUMENTS"}
+    )
     talk.messages.append({"role": "user", "content": "You answered without calling a tool."})
     assert talk.run(robot).arguments["success"] is True
 

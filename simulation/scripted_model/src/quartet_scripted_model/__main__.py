@@ -6,7 +6,9 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from pydantic import ValidationError
@@ -43,18 +45,28 @@ def main() -> int:
     return 0
 
 
-async def _serve(app: object, sock: socket.socket, settings: Settings) -> None:
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2))  # type: ignore[arg-type]
-    serving = asyncio.create_task(server.serve(sockets=[sock]))
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.005)
-    if server.started:
-        host, port = sock.getsockname()[:2]
-        url = f"http://{host}:{port}"
-        logger.info("scripted model (a reference policy, not an LLM) at %s", url)
-        if settings.ready_file:
-            write_ready(settings.ready_file, url)
-    await serving
+async def _serve(app: Any, sock: socket.socket, settings: Settings) -> None:
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+    await _Server(config, on_start=lambda: _ready(sock, settings)).serve(sockets=[sock])
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_start = on_start
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._on_start()
+
+
+def _ready(sock: socket.socket, settings: Settings) -> None:
+    host, port = sock.getsockname()[:2]
+    url = f"http://{host}:{port}"
+    logger.info("scripted model (a reference policy, not an LLM) at %s", url)
+    if settings.ready_file:
+        write_ready(settings.ready_file, url)
 
 
 def write_ready(path: Path, url: str) -> None:

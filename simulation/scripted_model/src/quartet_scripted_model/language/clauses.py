@@ -80,7 +80,7 @@ def _of(words: list[Token]) -> list[Token]:
 
 
 def _noun(token: Token) -> bool:
-    return isinstance(token, Spotted) or not (token in FILLERS | PREPOSITIONS | JOINS | STOPS | PRONOUNS)
+    return isinstance(token, Spotted) or token not in FILLERS | PREPOSITIONS | JOINS | STOPS | PRONOUNS
 
 
 def _where(token: Token) -> bool:

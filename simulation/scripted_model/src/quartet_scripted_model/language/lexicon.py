@@ -20,6 +20,10 @@ class Verb(StrEnum):
     """Says where something ought to be."""
 
 
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 def _forms(kind: Verb, *lemmas: str) -> dict[str, Verb]:
     """Base form, third person, gerund and past of regular verbs; doubled consonants included."""
     forms: dict[str, Verb] = {}
@@ -34,22 +38,22 @@ def _forms(kind: Verb, *lemmas: str) -> dict[str, Verb]:
 VERBS: dict[str, Verb] = {
     **_forms(
         Verb.FETCH,
-        *("pick grab get fetch collect lift retrieve grasp seize snatch gather remove hold find locate obtain").split(),
+        *_words("pick grab get fetch collect lift retrieve grasp seize snatch gather remove hold find locate obtain"),
     ),
     **dict.fromkeys(["got", "held", "found", "pickup", "holding"], Verb.FETCH),
     **_forms(
         Verb.CARRY,
-        *"bring carry move transfer deliver transport relocate shift haul return send take convey hand pass".split(),
+        *_words("bring carry move transfer deliver transport relocate shift haul return send take convey hand pass"),
     ),
     **dict.fromkeys(["brought", "carried", "carries", "took", "taken", "sent"], Verb.CARRY),
     **_forms(
         Verb.PUT,
-        *"put place drop leave set lay deposit toss throw dump stick position store stow stash release chuck".split(),
-        *"rest load insert add park slide tuck pop plop".split(),
+        *_words("put place drop leave set lay deposit toss throw dump stick position store stow stash release chuck"),
+        *_words("rest load insert add park slide tuck pop plop"),
     ),
     **dict.fromkeys(["laid", "left", "thrown", "threw", "stuck"], Verb.PUT),
-    **_forms(Verb.TRASH, *"discard trash bin dispose scrap recycle".split()),
-    **_forms(Verb.GO, *"go drive navigate head walk travel proceed come roll".split()),
+    **_forms(Verb.TRASH, *_words("discard trash bin dispose scrap recycle")),
+    **_forms(Verb.GO, *_words("go drive navigate head walk travel proceed come roll")),
     **dict.fromkeys(["is", "are", "lies", "sits", "stands", "theres", "was"], Verb.STATE),
     **dict.fromkeys(["want", "wants", "need", "needs", "like", "belongs", "belong", "goes", "should"], Verb.WANT),
 }
@@ -158,37 +162,45 @@ MODAL_SUBJECTS = frozenset({"you", "u", "we", "i", "someone", "somebody", "robot
 PLURAL = frozenset({"both", "all", "two", "three", "four", "every", "each"})
 
 FILLERS = frozenset(
-    """please kindly hey hi hello ok okay robot quartet dear just quickly carefully gently slowly immediately again
+    _words(
+        """please kindly hey hi hello ok okay robot quartet dear just quickly carefully gently slowly immediately again
     be been being to-be i you we u your youll id ill lets let would could will shall may might must have has had
     me-too so that which who there currently located standing lying sitting placed-on first firstly second secondly
     third now soon away up out back over through go-ahead and-or very really still thanks thank cheers mate buddy
     wondering if mind able help need-to supposed might-as see seen find-there for-me once when while as well too
     another other same nearest closest right left-hand certain particular put-away safely straight directly all
     its his their the a an my our this some any do does did teh da pls plz great awesome glad happy grateful
-    appreciate love kind hurry asap urgent sir""".split()
+    appreciate love kind hurry asap urgent sir"""
+    )
 )
 """Words that carry nothing here."""
 
 GENERIC = frozenset(
-    """big small large little tiny huge tall short old new shiny nice lovely fresh empty full metal metallic
+    _words(
+        """big small large little tiny huge tall short old new shiny nice lovely fresh empty full metal metallic
     aluminium aluminum tin plastic glass paper cardboard ceramic steel cute dirty clean wooden wood round square
     long low high lonely single good favourite favorite solid soft hard whole half cold warm hot ripe juicy
-    delicious tasty kids childs toy other""".split()
+    delicious tasty kids childs toy other"""
+    )
 )
 """Adjectives that may be said of a thing without being part of its name."""
 
 ROOMS_AND_THINGS = frozenset(
-    """garage garden bathroom balcony basement attic office toilet pantry cellar terrace patio closet studio porch
+    _words(
+        """garage garden bathroom balcony basement attic office toilet pantry cellar terrace patio closet studio porch
     yard shed library stairs stove sink laptop phone tablet glass plate fork knife spoon chair lamp window door wall
     bed couch carpet mirror piano guitar camera pencil paper towel shirt shoes socks jacket onion potato tomato lemon
     peach grape mango carrot bread butter cheese water juice coffee sugar honey pepper cookie candle battery charger
-    wallet money bottle flower plant vase clock fridge oven stool bench drawer cabinet closet""".split()
+    wallet money bottle flower plant vase clock fridge oven stool bench drawer cabinet closet"""
+    )
 )
 """Words that are what they are, however near the spelling of one of the site's names is."""
 
 COLOURS = frozenset(
-    """red green blue yellow orange purple violet pink brown black white grey gray silver gold golden beige cyan
-    turquoise magenta teal maroon navy cream tan""".split()
+    _words(
+        """red green blue yellow orange purple violet pink brown black white grey gray silver gold golden beige cyan
+    turquoise magenta teal maroon navy cream tan"""
+    )
 )
 
 SYNONYMS: tuple[tuple[str, ...], ...] = (

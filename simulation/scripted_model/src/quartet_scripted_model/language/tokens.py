@@ -93,7 +93,7 @@ def _modals(words: list[str]) -> list[str]:
             "okay",
             "if",
         }
-        if word in MODALS and (following in MODAL_SUBJECTS or following == "the" and word != "can") and question:
+        if word in MODALS and (following in MODAL_SUBJECTS or (following == "the" and word != "can")) and question:
             continue
         if word in {"can", "could"} and before in {"you", "we"}:
             continue

@@ -233,7 +233,7 @@ class _Understanding:
         things = self.vocabulary.matches(plural, [Kind.OBJECT])
         if len(plural) < len(phrase) and len(things) > 1:
             return [Ref(t.name, (t,)) for t in things]
-        if not plural or phrase_words(plural) in (["things"], ["stuff"], ["items"], ["toys"]) and not things:
+        if not plural or (phrase_words(plural) in (["things"], ["stuff"], ["items"], ["toys"]) and not things):
             self.request.vague = said
             return []
         return [Ref(said, tuple(things))]
@@ -303,7 +303,10 @@ class _Understanding:
             elif group.prep in DESTINATION:
                 target, last, to_seen = self._merge(spot, target), "target", True
             elif group.prep in PLACE_AT and last in {"source", "target"} and self._adds(spot, source, target, last):
-                if last == "source":
+                if last == "source" and spot.place and self._aims(clause) and group is clause.groups[-1]:
+                    # "put it from the kitchen on the counter": where it is to go must be said somewhere.
+                    pending.append((group, spot))
+                elif last == "source":
                     source = self._refine(source, spot)
                 else:
                     target = self._refine(target, spot)
@@ -326,17 +329,17 @@ class _Understanding:
         to_seen: bool,
     ) -> tuple[Spot | None, Spot | None]:
         """Gives the groups that may be either ("in", "on", "next to") their role."""
-        aims = clause.verb in {Verb.PUT, Verb.CARRY, Verb.WANT, Verb.GO} or clause.wanted
+        aims = self._aims(clause)
         if clause.verb is Verb.TRASH or (clause.verb is Verb.PUT and "away" in clause.particles):
             aims = bool(pending and pending[-1][1].place)
         if aims and not to_seen and target is None and pending:
             target = pending.pop()[1]
         for group, spot in pending:
-            if group.prep in NEAR:
-                source = source or (Spot(area=spot.area) if spot.area else None)
-            else:
-                source = source or spot
+            source = source or (spot if group.prep not in NEAR else Spot(area=spot.area) if spot.area else None)
         return source, target
+
+    def _aims(self, clause: Clause) -> bool:
+        return clause.verb in {Verb.PUT, Verb.CARRY, Verb.WANT, Verb.GO} or clause.wanted
 
     def _adds(self, spot: Spot, source: Spot | None, target: Spot | None, last: str) -> bool:
         return _modifies(spot, source if last == "source" else target)

@@ -56,7 +56,7 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
 
 
 def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
-    """Closes the fingers on the object, at the second try at the latest, and gives back the grasp pose that led to it."""
+    """Closes the fingers on the object, at the second try at the latest; the grasp pose that led to it."""
     for last in (False, True):
         pose = yield from _grasp_pose(talk, wanted)
         opened = yield from gripper(talk, OPEN)

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from typing import Any
 
 from quartet_scripted_model._conversation import Conversation
-from quartet_scripted_model._turn import Call, Policy, Result, Turn
+from quartet_scripted_model._turn import Policy, Result, Turn
 from quartet_scripted_model.language.names import is_floor, named
 from quartet_scripted_model.policies._arm import (
     MOVE,
@@ -17,7 +17,7 @@ from quartet_scripted_model.policies._arm import (
     to_pose,
     transit,
 )
-from quartet_scripted_model.policies._skill import GiveUp, ask, final, run, why
+from quartet_scripted_model.policies._skill import GiveUp, ask, run, why
 
 REPORT = "report_place_result"
 SEGMENT = "perception__segment_objects"

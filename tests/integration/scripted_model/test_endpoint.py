@@ -1,0 +1,261 @@
+"""The scripted model over HTTP: OpenAI's format, misbehaviour on demand, its size and speed as a process."""
+
+import collections
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+from quartet_scripted_model import Settings, create_app
+from quartet_scripted_model.misbehaviour import Kind, pick_kind
+
+FACTS = {
+    "robot": "summit",
+    "areas": [{"name": "kitchen", "aliases": [], "landmarks": []}],
+    "surfaces": [{"name": "counter", "aliases": [], "area": "kitchen"}],
+    "containers": [],
+    "objects": [{"name": "red can", "aliases": []}],
+}
+
+
+def tool(name, *properties):
+    schema = {"type": "object", "properties": {p: {} for p in properties}}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+def request_body(sentence="put the red can on the counter", salt="") -> dict[str, Any]:
+    return {
+        "model": "orchestrator",
+        "messages": [
+            {"role": "system", "content": f"{salt}\n## Facts\n\n```json\n{json.dumps(FACTS)}\n```"},
+            {"role": "user", "content": f"<sentence>{sentence}</sentence>"},
+        ],
+        "tools": [
+            tool("approach", "target_area", "object_name", "next_action"),
+            tool("pick", "object_name"),
+            tool("place", "target_location", "object_name", "object_height_m"),
+            tool("report_task_result", "success", "summary", "objects"),
+        ],
+    }
+
+
+def client(**misbehave) -> httpx.AsyncClient:
+    settings = Settings(misbehave=misbehave, misbehave_slow_s=0.2)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(create_app(settings)), base_url="http://model")
+
+
+async def ask(http, body):
+    response = await http.post("/v1/chat/completions", json=body)
+    return response.status_code, response.json()
+
+
+async def test_a_completion_in_openai_format():
+    async with client() as http:
+        status, body = await ask(http, request_body())
+    assert status == 200
+    assert body["object"] == "chat.completion"
+    choice = body["choices"][0]
+    assert choice["finish_reason"] == "tool_calls"
+    call = choice["message"]["tool_calls"][0]
+    assert call["type"] == "function"
+    assert call["function"]["name"] == "approach"
+    assert json.loads(call["function"]["arguments"])["object_name"] == "red can"
+    usage = body["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
+    assert usage["prompt_tokens"] > 100
+
+
+async def test_pictures_count_as_tokens():
+    body = request_body()
+    async with client() as http:
+        _, plain = await ask(http, body)
+        picture = {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAAA"}}
+        body["messages"].append({"role": "user", "content": [{"type": "text", "text": "see"}, picture]})
+        _, seen = await ask(http, body)
+    assert seen["usage"]["prompt_tokens"] - plain["usage"]["prompt_tokens"] > 700
+
+
+async def test_models_and_health():
+    async with client() as http:
+        assert (await http.get("/v1/models")).json()["data"][0]["id"] == "scripted"
+        assert (await http.get("/health")).json()["status"] == "ok"
+
+
+async def test_without_an_agents_tools_it_says_what_it_is():
+    async with client() as http:
+        _, body = await ask(http, {"messages": [{"role": "user", "content": "hi"}]})
+    message = body["choices"][0]["message"]
+    assert "not an LLM" in message["content"]
+    assert body["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"{", "not JSON"),
+        (b"[]", "JSON object"),
+        (b"{}", "messages"),
+        (b'{"messages": []}', "messages"),
+        (b'{"messages": ["x"]}', "messages"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "stream": true}', "stream"),
+    ],
+)
+async def test_a_request_that_makes_no_sense(raw, says):
+    async with client() as http:
+        response = await http.post("/v1/chat/completions", content=raw)
+    assert response.status_code == 400
+    assert says in response.json()["error"]["message"]
+
+
+# Misbehaviour
+
+
+async def test_malformed_json():
+    async with client(malformed_json=1) as http:
+        _, body = await ask(http, request_body())
+    arguments = body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(arguments)
+
+
+async def test_unknown_tool():
+    body = request_body()
+    async with client(unknown_tool=1) as http:
+        _, answer = await ask(http, body)
+    name = answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"]
+    assert name not in {t["function"]["name"] for t in body["tools"]}
+
+
+async def test_hallucinated_object():
+    async with client(hallucinated_object=1) as http:
+        _, body = await ask(http, request_body())
+    arguments = json.loads(body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"])
+    assert arguments["object_name"] not in json.dumps(FACTS)
+
+
+async def test_refusal_and_empty_answer():
+    async with client(refusal=1) as http:
+        _, body = await ask(http, request_body())
+    assert "can't help" in body["choices"][0]["message"]["content"]
+    async with client(empty=1) as http:
+        _, body = await ask(http, request_body())
+    assert body["choices"][0]["message"] == {"role": "assistant", "content": None}
+
+
+async def test_endless_repetition():
+    body = request_body()
+    call = {"name": "approach", "arguments": '{"target_area": "kitchen"}'}
+    body["messages"] += [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function", "function": call}]},
+        {"role": "tool", "tool_call_id": "1", "content": '{"ok": false, "error_code": "INVALID_ARGUMENTS"}'},
+    ]
+    async with client(repetition=1) as http:
+        _, answer = await ask(http, body)
+    function = answer["choices"][0]["message"]["tool_calls"][0]["function"]
+    assert (function["name"], json.loads(function["arguments"])) == ("approach", {"target_area": "kitchen"})
+
+
+async def test_rate_limit():
+    async with client(rate_limit=1) as http:
+        status, body = await ask(http, request_body())
+    assert status == 429
+    assert body["error"]["code"] == "rate_limit_exceeded"
+
+
+async def test_slow():
+    async with client(slow=1) as http:
+        began = time.monotonic()
+        status, _ = await ask(http, request_body())
+    assert status == 200
+    assert time.monotonic() - began >= 0.2
+
+
+def test_rates_are_kept_and_a_seed_repeats_them():
+    rates = {Kind.REFUSAL: 0.2, Kind.EMPTY: 0.1}
+    bodies = [request_body(salt=str(i)) for i in range(2000)]
+    first = [pick_kind(rates, 7, b) for b in bodies]
+    assert first == [pick_kind(rates, 7, b) for b in bodies]
+    assert first != [pick_kind(rates, 8, b) for b in bodies]
+    counts = collections.Counter(first)
+    assert counts[Kind.REFUSAL] / 2000 == pytest.approx(0.2, abs=0.03)
+    assert counts[Kind.EMPTY] / 2000 == pytest.approx(0.1, abs=0.02)
+    assert set(counts) == {None, Kind.REFUSAL, Kind.EMPTY}
+
+
+@pytest.mark.parametrize("misbehave", [{"refusal": 1.2}, {"empty": -0.1}, {"empty": 0.6, "slow": 0.6}])
+def test_rates_that_make_no_sense(misbehave):
+    with pytest.raises(ValueError, match="QUARTET_MISBEHAVE"):
+        create_app(Settings(misbehave=misbehave))
+
+
+# The process
+
+
+@pytest.fixture
+def start(tmp_path):
+    running: list[subprocess.Popen[str]] = []
+
+    def run(**env):
+        ready = tmp_path / f"ready{len(running)}.json"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "quartet_scripted_model"],
+            env={**os.environ, "QUARTET_READY_FILE": str(ready), **env},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        while not ready.exists() and process.poll() is None:
+            time.sleep(0.01)
+        return process, json.loads(ready.read_text())["url"] if ready.exists() else None
+
+    yield run
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_the_process_is_small_and_quick(start):
+    process, url = start()
+    with httpx.Client() as http:
+        http.post(f"{url}/v1/chat/completions", json=request_body())
+        times = []
+        for i in range(30):
+            body = request_body(salt=f"{i}")
+            began = time.perf_counter()
+            assert http.post(f"{url}/v1/chat/completions", json=body).status_code == 200
+            times.append(time.perf_counter() - began)
+    with open(f"/proc/{process.pid}/status") as status:
+        rss = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+    assert rss <= 60, f"{rss:.0f} MB"
+    assert sorted(times)[15] <= 0.02, "5 ms alone on an idle machine"
+    process.send_signal(signal.SIGTERM)
+    process.wait(timeout=5)
+
+
+def test_a_port_that_is_taken(start):
+    _, url = start()
+    process, none = start(QUARTET_PORT=url.rpartition(":")[2])
+    assert none is None
+    assert process.wait(timeout=10) == 2
+    assert "cannot be used" in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        ({"QUARTET_MISBEHAVE": '{"rudeness": 1}'}, "malformed_json"),
+        ({"QUARTET_MISBEHAVE": '{"refusal": 3}'}, "between 0 and 1"),
+        ({"QUARTET_PORT": "99999"}, "QUARTET_PORT"),
+    ],
+)
+def test_settings_that_make_no_sense(start, env, says):
+    process, _ = start(**env)
+    assert process.wait(timeout=10) == 2
+    assert says in process.stderr.read()
