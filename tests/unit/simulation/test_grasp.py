@@ -43,17 +43,17 @@ def test_the_can_comes_from_its_place_onto_the_coffee_table(home, hands, seed):
 def test_every_kind_of_object_can_be_grasped_and_carried_through_a_turn(home, hands):
     home.reset("home", 6)
     lost = []
+    hand = hands(home)
     for name in sorted(home.world.homes):
         home.reset("home", 6)
-        hand = hands(home)
         thing = home.truth()["objects"][name]
         x, y, yaw = home.world.area(thing["area"]).entry
         home.put_robot(x, y, yaw)
         goal = hand.approach(*thing["position"][:2], PICK_STANDOFF)
         assert goal is None or goal.status == "SUCCEEDED", (name, goal.error_text)
         hand.pick(name)
-        hand.run(home.backup(0.35, 0.4))
-        hand.run(home.spin(1.2))
+        hand.run(home.backup(0.35, 0.5))
+        hand.run(home.spin(0.8))
         if home.truth()["held"] != name:
             lost.append(name)
     assert lost == []

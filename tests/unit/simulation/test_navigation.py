@@ -199,3 +199,20 @@ def test_localisation_errs_by_centimetres_and_under_one_degree(home, hands):
         assert home.estimated_pose() == home.estimated_pose()
     assert 0.0 < worst[0] < 0.03
     assert 0.0 < worst[1] < math.radians(1)
+
+
+def test_a_robot_that_stands_too_near_to_something_can_leave_it(studio, hands):
+    studio.reset("studio", 0)
+    # 5 mm from the counter's front: inside the distance that a moving base keeps.
+    studio.put_robot(1.55 - 0.36 - 0.005, 0.0, 0.0)
+    studio._physics.set_arm((0.0, -1.2, -1.8, -1.5, 1.57, 0.0))
+    studio._arm.hold()
+    studio._physics.forward()
+    hand = hands(studio)
+    assert hand.run(studio.drive_on_heading(0.2, 0.2)).error_code == DriveCode.COLLISION_AHEAD
+    goal = hand.run(studio.backup(0.3, 0.2))
+    assert goal.status == "SUCCEEDED", goal.error_text
+    studio.put_robot(1.55 - 0.36 - 0.005, 0.0, 0.0)
+    goal = hand.drive_to(0.3, 0.0, 3.1)
+    assert goal.status == "SUCCEEDED", goal.error_text
+    assert studio.truth()["robot_in_collision"] == []

@@ -58,13 +58,14 @@ class CollisionWorld:
         self.arm_qpos = np.array([model.joint(n).qposadr[0] for n in dim.ARM_JOINTS])
         self._base_qpos = [model.joint(n).qposadr[0] for n in ("base_x", "base_y", "base_yaw")]
         self.tool = model.body("arm_tool0").id
+        self._margin = 0.0
         self._held: str | None = None
         self._held_in_tool = np.eye(4)
         self._held_adr = -1
         if mode == "base":
             robot = (self.model.geom_group == ROBOT_GROUP) & (self.model.geom_contype != 0)
             self.model.geom_conaffinity[robot] = STATIC | OBJECT
-            self.model.geom_margin[robot] = BASE_MARGIN
+            self.model.geom_margin[robot] = self._margin = BASE_MARGIN
             self._masks_changed()
 
     def load(self, qpos: np.ndarray) -> None:
@@ -132,10 +133,25 @@ class CollisionWorld:
 
     def colliding(self) -> bool:
         """Does the robot, or what it holds, touch something in the present state by more than `slack`?"""
-        return bool(self.contacts(first=True))
+        return bool(self._touches(first=True))
 
-    def contacts(self, first: bool = False) -> list[tuple[str, str]]:
+    def contacts(self) -> list[tuple[str, str]]:
         """Names of what touches what (geom or object names)."""
+        return [(self._label(a), self._label(b)) for a, b, _ in self._touches()]
+
+    def depth(self) -> float:
+        """How far the robot is into something, margin included [m]; 0 when it touches nothing."""
+        return max((self._margin - distance for _, _, distance in self._touches()), default=0.0)
+
+    def kind_of_contact(self) -> str:
+        """ "static", "object" or "self": what the present state touches first; "static" if nothing."""
+        for a, b, _ in self._touches():
+            types = {int(self.model.geom_contype[geom]) for geom in (a, b)}
+            return "object" if OBJECT in types else "static" if STATIC in types else "self"
+        return "static"
+
+    def _touches(self, first: bool = False) -> list[tuple[int, int, float]]:
+        """Contacts that count: two geoms and their distance [m], negative when they overlap."""
         model, data = self.model, self.data
         mujoco.mj_kinematics(model, data)
         if self._held is not None:
@@ -144,29 +160,17 @@ class CollisionWorld:
             mujoco.mju_mat2Quat(data.qpos[self._held_adr + 3 : self._held_adr + 7], held[:3, :3].flatten())
             mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
-        found: list[tuple[str, str]] = []
+        found: list[tuple[int, int, float]] = []
         for contact in data.contact[: data.ncon] if data.ncon else ():
-            a, b = contact.geom1, contact.geom2
-            if HELD in (model.geom_contype[a], model.geom_contype[b]) and contact.dist > -HELD_SLACK:
+            a, b, distance = contact.geom1, contact.geom2, float(contact.dist)
+            if HELD in (model.geom_contype[a], model.geom_contype[b]) and distance > -HELD_SLACK:
                 continue
-            if self.slack and contact.dist > -self.slack:
+            if self.slack and distance > -self.slack:
                 continue
-            found.append((self._label(a), self._label(b)))
+            found.append((a, b, distance))
             if first:
                 break
         return found
-
-    def kind_of_contact(self) -> str:
-        """ "static", "object" or "self": what the present state touches first; "static" if nothing."""
-        self.contacts()
-        for contact in self.data.contact[: self.data.ncon]:
-            types = {int(self.model.geom_contype[g]) for g in (contact.geom1, contact.geom2)}
-            if OBJECT in types:
-                return "object"
-            if STATIC in types:
-                return "static"
-            return "self"
-        return "static"
 
     def pose(self, body: str) -> np.ndarray:
         """Pose of a body in map as of the last kinematics, 4x4."""

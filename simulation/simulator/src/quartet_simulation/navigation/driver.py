@@ -47,6 +47,7 @@ class BaseDriver:
         self._twist: Twist = (0.0, 0.0, 0.0)
         self._command: tuple[float, Twist] | None = None
         self._loaded_at = -1
+        self._depth_here = 0.0
 
     @property
     def goal(self) -> Goal | None:
@@ -85,18 +86,22 @@ class BaseDriver:
         return math.hypot(vx, vy) < STOPPED[0] and abs(wz) < STOPPED[1]
 
     def collides_at(self, offset: Pose) -> bool:
-        """Would the robot touch something at `offset` (in base_footprint) from where it is?"""
-        checks = self._checks
+        """Would the robot touch something at `offset` (in base_footprint) from where it is?
+
+        A robot that stands too near to something already may still leave it: what counts is that it comes no nearer.
+        """
+        checks, here = self._checks, self.physics.base_pose()
         if self._loaded_at != self.physics.ticks:
             self._loaded_at = self.physics.ticks
             checks.load(self.physics.data.qpos)
             checks.attach(self._held())
-        checks.set_base(*compose(self.physics.base_pose(), offset))
-        return checks.colliding()
+            self._depth_here = checks.depth()
+        checks.set_base(*compose(here, offset))
+        return checks.depth() > self._depth_here + 1e-4 if self._depth_here > 0 else checks.colliding()
 
     def pose_is_free(self, pose: Pose) -> bool:
         """Would the robot, its arm as it is now, stand free at `pose` in map?"""
-        self._loaded_at = self.physics.ticks
+        self._loaded_at = -1
         self._checks.load(self.physics.data.qpos)
         self._checks.attach(self._held())
         self._checks.set_base(*pose)
