@@ -152,7 +152,7 @@ async def bus(redis_url: str, bus_options: BusOptions) -> AsyncIterator[Bus]:
         yield opened
 
 
-async def _until(condition: Callable[[], Any], timeout_s: float = 10.0) -> Any:
+async def _eventually(condition: Callable[[], Any], timeout_s: float = 10.0) -> Any:
     end = time.monotonic() + timeout_s
     while True:
         value = condition()
@@ -166,6 +166,6 @@ async def _until(condition: Callable[[], Any], timeout_s: float = 10.0) -> Any:
 
 
 @pytest.fixture
-def until() -> Callable[..., Awaitable[Any]]:
-    """`await until(condition)`: wait until a function (or coroutine function) gives something true."""
-    return _until
+def eventually() -> Callable[..., Awaitable[Any]]:
+    """`await eventually(condition)`: wait until a function (or coroutine function) gives something true."""
+    return _eventually

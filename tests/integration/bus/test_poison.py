@@ -1,0 +1,86 @@
+"""What cannot be handled is put aside with the reason; nobody crashes and the asker is told."""
+
+import asyncio
+import json
+
+import pytest
+
+from quartet_bus import Bus, BusOptions
+from quartet_contracts import Skill, State, encode
+
+
+async def put(bus, skill=Skill.PICK, **fields):
+    queue = bus.skills(skill)
+    await queue._make_group()
+    pairs = [item for pair in fields.items() for item in pair]
+    await bus._store.call("XADD", bus._keys.skill_stream(skill), "*", *pairs)
+    return queue
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"x": "1"}, "has no field 'm', it has: x"),
+        ({"m": b"\xff\xfe"}, "is not JSON"),
+        ({"m": "[]"}, "must be a JSON object"),
+        ({"m": "{}"}, "request_id: Field required"),
+        ({"m": '{"schema_version": "2.0"}'}, "schema_version '2.0'"),
+        ({"m": "x" * 70_000}, "the cap is 65536"),
+    ],
+)
+async def test_a_malformed_entry_goes_to_the_dead_letters(bus, fields, reason, a_request):
+    queue = await put(bus, **fields)
+    await queue.submit(a_request("good"))
+    assert (await queue.take(5)).request.request_id == "good"
+    (letter,) = await bus.dead_letters.list()
+    assert reason in letter.reason
+    assert letter.stream == "quartet:skill:pick"
+    assert await bus._store.call("XLEN", "quartet:skill:pick") == 1
+
+
+async def test_whoever_asked_for_nonsense_is_told(bus, a_request):
+    async with bus.replies() as replies:
+        broken = json.loads(encode(a_request(reply_to=replies.stream)))
+        broken["arguments"] = {"object_name": ""}
+        queue = bus.skills(Skill.PICK)
+        future = asyncio.get_running_loop().create_future()
+        replies._waiting["r1"] = future
+        await put(bus, m=json.dumps(broken))
+        assert await queue.take(0.3) is None
+        result = await asyncio.wait_for(future, 5)
+    assert (result.error_code, result.state) == ("UNKNOWN", State.FAILED)
+    assert "the request could not be read" in result.reason
+    assert "object_name" in result.reason
+
+
+@pytest.mark.parametrize("reply_to", ["quartet:index", "other", "quartet:replies:"])
+async def test_an_answer_is_never_written_to_a_foreign_key(bus, a_request, reply_to):
+    queue = bus.skills(Skill.PICK)
+    await queue.submit(a_request(reply_to=reply_to))
+    assert await queue.take(0.3) is None
+    assert "is not a reply stream" in (await bus.dead_letters.list())[0].reason
+    assert not await bus._store.call("EXISTS", reply_to)
+
+
+@pytest.mark.parametrize("started", [True, False])
+async def test_an_entry_that_kills_every_consumer_is_put_aside(redis_url, a_request, started):
+    options = BusOptions(lease_s=0.2, block_ms=50, delivery_cap=2)
+    async with await Bus.connect(redis_url, options) as asking, asking.replies() as replies:
+        asked = asyncio.create_task(
+            replies.ask(asking.skills(Skill.PICK), a_request(reply_to=replies.stream), absent_after_s=20)
+        )
+        taken = 0
+        while not asked.done():
+            async with await Bus.connect(redis_url, options) as dying:
+                queue = dying.skills(Skill.PICK)
+                delivery = await queue.take(1)
+                if delivery is not None:
+                    taken += 1
+                    if started and taken == 1:
+                        await queue.mark_started(delivery)
+            await asyncio.sleep(0)
+        result = await asked
+        assert taken == 2
+        assert result.state == (State.UNCERTAIN if started else State.FAILED)
+        assert "delivered 3 times without an answer" in result.reason
+        assert len(await asking.dead_letters.list()) == 1

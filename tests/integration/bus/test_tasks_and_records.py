@@ -1,0 +1,249 @@
+"""Tasks, their records, and that Redis does not grow with them."""
+
+import asyncio
+import time
+
+import pytest
+
+from quartet_bus import Bus, BusError, BusOptions, Question, QuestionProblem, is_end
+from quartet_contracts import Answer, JournalEvent, PickArguments, State, TaskReport, TaskStatus
+from quartet_contracts.journal import Note, StateChanged
+
+
+def event(text="note", task_id="t1", **fields):
+    happening = StateChanged(state=fields["state"]) if "state" in fields else Note(text=text)
+    return JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=happening)
+
+
+@pytest.fixture
+async def other(redis_url, bus_options):
+    async with await Bus.connect(redis_url, bus_options) as opened:
+        yield opened
+
+
+async def test_tasks_of_a_robot_come_in_order_to_one_replica(bus, other, a_task):
+    for name in ("t1", "t2"):
+        await bus.tasks.submit(a_task(name))
+    mine, theirs = bus.robot_tasks("summit"), other.robot_tasks("summit")
+    first = await mine.take()
+    waiting = asyncio.create_task(theirs.take())
+    second = await mine.take()
+    assert [first.task.task_id, second.task.task_id] == ["t1", "t2"]
+    assert not waiting.done()
+    for delivery in (first, second):
+        await mine.finish(delivery)
+    await mine.close()
+    await bus.tasks.submit(a_task("t3"))
+    assert (await asyncio.wait_for(waiting, 10)).task.task_id == "t3"
+
+
+async def test_other_robots_do_not_wait(bus, a_task):
+    await bus.tasks.submit(a_task("t1"))
+    await bus.tasks.submit(a_task("t2", robot="second"))
+    one = await bus.robot_tasks("summit").take()
+    two = await bus.robot_tasks("second").take()
+    assert (one.task.task_id, two.task.task_id) == ("t1", "t2")
+
+
+async def test_a_task_reaches_a_waiting_replica_at_once(bus, other, a_task):
+    taking = asyncio.create_task(other.robot_tasks("summit").take())
+    await asyncio.sleep(0.2)
+    began = time.monotonic()
+    await bus.tasks.submit(a_task())
+    await taking
+    assert time.monotonic() - began < 0.15
+
+
+@pytest.mark.parametrize("started", [True, False])
+async def test_a_task_of_a_dead_replica_is_reclaimed(bus, other, a_task, started):
+    await bus.tasks.submit(a_task())
+    dying = other.robot_tasks("summit")
+    delivery = await dying.take()
+    if started:
+        await dying.mark_started(delivery)
+    await dying.close()
+    again = await asyncio.wait_for(bus.robot_tasks("summit").take(), 10)
+    assert (again.redelivered, again.started) == (True, started)
+
+
+async def test_a_task_that_kills_every_replica_is_failed(redis_url, a_task):
+    options = BusOptions(lease_s=0.2, block_ms=50, delivery_cap=2)
+    async with await Bus.connect(redis_url, options) as watching:
+        await watching.tasks.submit(a_task())
+        status = await watching.statuses.get("t1")
+        while status.state is State.QUEUED:
+            async with await Bus.connect(redis_url, options) as dying:
+                taking = asyncio.create_task(dying.robot_tasks("summit").take())
+                await asyncio.wait({taking}, timeout=1)
+                taking.cancel()
+                await asyncio.gather(taking, return_exceptions=True)
+            status = await watching.statuses.get("t1")
+        assert status.state is State.FAILED
+        assert "delivered 3 times" in status.report.summary
+
+
+async def test_a_final_state_is_never_changed(bus, a_task):
+    status = await bus.tasks.submit(a_task())
+
+    def in_state(state):
+        return status.model_copy(update={"state": state})
+
+    assert not await bus.statuses.put(in_state(State.CANCELED), expected=State.RUNNING)
+    assert await bus.statuses.put(in_state(State.CANCELED), expected=State.QUEUED)
+    assert not await bus.statuses.put(in_state(State.RUNNING))
+    assert not await bus.statuses.put(in_state(State.FAILED))
+    assert (await bus.statuses.get("t1")).state is State.CANCELED
+
+
+async def test_the_list_is_newest_first_and_by_state(bus, a_task):
+    for number in range(5):
+        status = await bus.tasks.submit(a_task(f"t{number}", created_at=1000.0 + number))
+        if number % 2:
+            report = TaskReport(success=False, summary="no")
+            await bus.statuses.put(status.model_copy(update={"state": State.FAILED, "report": report}))
+    assert [s.task.task_id for s in await bus.statuses.list(limit=3)] == ["t4", "t3", "t2"]
+    assert [s.task.task_id for s in await bus.statuses.list(State.FAILED)] == ["t3", "t1"]
+
+
+async def test_a_cancel_is_seen_by_whoever_waits_and_keeps_its_first_reason(bus, other):
+    waiting = asyncio.create_task(other.tasks.canceled("t1"))
+    assert await bus.tasks.cancellation("t1") is None
+    await bus.tasks.cancel("t1", "first")
+    await bus.tasks.cancel("t1", "second")
+    assert await asyncio.wait_for(waiting, 5) == "first"
+
+
+async def test_a_journal_is_followed_to_its_end(bus, other):
+    async def follow():
+        return [e async for e in other.journal.follow("t1")]
+
+    following = asyncio.create_task(follow())
+    for number in range(5):
+        await bus.journal.append(event(f"note {number}"))
+        await bus.journal.append(event(task_id="t2"))
+    last = await bus.journal.append(event(state=State.SUCCEEDED))
+    events = await asyncio.wait_for(following, 5)
+    assert [e.event.text for e in events[:-1]] == [f"note {n}" for n in range(5)]
+    assert is_end(events[-1])
+    assert events[-1].position == last
+    assert [e async for e in bus.journal.follow("t1", after=events[3].position)] == events[4:]
+    assert await bus.journal.read_all("t1") == events
+
+
+async def test_an_append_that_was_written_twice_is_read_once(bus):
+    await bus.journal.append(event())
+    key = bus._keys.journal("t1")
+    ((_, fields),) = await bus._store.call("XRANGE", key, "-", "+")
+    await bus._store.call("XADD", key, "*", *[part for pair in fields.items() for part in pair])
+    assert len(await bus.journal.read("t1")) == 1
+
+
+async def test_images_and_transcripts(bus):
+    reference = await bus.images.put("t1", b"\xff\xd8 jpeg\n", "image/jpeg")
+    assert await bus.images.get("t1", reference) == (b"\xff\xd8 jpeg\n", "image/jpeg")
+    assert await bus.images.get("t2", reference) is None
+    with pytest.raises(BusError, match="over the cap"):
+        await bus.images.put("t1", b"x" * 5_000_000, "image/png")
+    await bus.transcripts.save("t1", "orchestrator", {"messages": ["ü" * 100_000]})
+    await bus.transcripts.save("t1", "orchestrator", {"messages": []})
+    assert await bus.transcripts.get("t1", "orchestrator") == {"messages": []}
+    assert await bus.transcripts.get("t1", "pick") is None
+    assert await bus.transcripts.list("t1") == ["orchestrator"]
+
+
+async def test_questions(bus, other):
+    question = Question("q1", "Which one?", time.time() + 30)
+    await bus.questions.put("t1", question)
+    waiting = asyncio.create_task(bus.questions.wait("t1", question))
+    assert await other.questions.current("t1") == question
+    with pytest.raises(QuestionProblem, match="'q0' is not open; the open one is 'q1': Which one"):
+        await other.questions.answer("t1", Answer(text="this", question_id="q0"))
+    assert await other.questions.answer("t1", Answer(text="that")) == question
+    assert await asyncio.wait_for(waiting, 5) == "that"
+    with pytest.raises(QuestionProblem, match="asks nothing"):
+        await other.questions.answer("t1", Answer(text="again"))
+    await bus.questions.put("t1", question)
+    with pytest.raises(QuestionProblem, match="answered already"):
+        await other.questions.answer("t1", Answer(text="again"))
+    late = Question("q2", "Well?", time.time() + 0.1)
+    await bus.questions.put("t1", late)
+    assert await bus.questions.wait("t1", late) is None
+
+
+async def test_fences_only_rise(bus, other):
+    assert [await bus.fences.next("summit"), await other.fences.next("summit")] == [1, 2]
+    assert await bus.fences.next("summit", at_least=40) == 40
+    assert (await bus.fences.current("summit"), await bus.fences.current("other")) == (40, 0)
+
+
+async def test_more_callers_than_connections_wait_for_each_other(redis_url):
+    async with await Bus.connect(redis_url, BusOptions(connections=4)) as small:
+        await asyncio.gather(*(small.journal.append(event(f"{n}")) for n in range(300)))
+        assert len(await small.journal.read("t1")) == 300
+
+
+async def run_one(bus, a_request, a_result, a_task, name):
+    """A finished task with everything that a task leaves behind."""
+    await bus.tasks.submit(a_task(name))
+    tasks = bus.robot_tasks("summit")
+    delivery = await tasks.take()
+    await tasks.mark_started(delivery)
+    await bus.journal.append(event("x" * 500, task_id=name))
+    await bus.images.put(name, b"y" * 5000, "image/jpeg")
+    await bus.transcripts.save(name, "orchestrator", {"messages": ["z" * 2000]})
+    async with bus.replies() as replies:
+        request = a_request(f"{name}-pick", reply_to=replies.stream, arguments=PickArguments(object_name="can"))
+        queue = bus.skills(request.skill)
+        asked = asyncio.create_task(replies.ask(queue, request))
+        taken = await queue.take(5)
+        await queue.mark_started(taken)
+        await queue.cancel(request.request_id)
+        await queue.finish(taken, a_result(request))
+        await asked
+    await bus.tasks.cancel(name)
+    status = TaskStatus(task=delivery.task, state=State.CANCELED, updated_at=time.time())
+    await bus.statuses.put(status)
+    await tasks.finish(delivery)
+
+
+async def test_redis_does_not_grow_with_finished_tasks(redis_url, a_request, a_result, a_task, eventually):
+    options = BusOptions(lease_s=2, block_ms=100, records_s=0.6, images_s=0.6, results_s=0.6)
+
+    def short(name):
+        return a_task(name, deadline=time.time())
+
+    async with await Bus.connect(redis_url, options) as bus:
+
+        async def settled_keys():
+            await bus.statuses.forget_expired(1000)
+            keys = {k.decode() for k in await bus._store.call("KEYS", "*")}
+            return keys if not any("task-" in key for key in keys) else None
+
+        def requests(name, **fields):
+            return a_request(name, deadline=time.time() + 0.5, **fields)
+
+        await run_one(bus, requests, a_result, short, "task-0")
+        before = await eventually(settled_keys)
+        for number in range(1, 31):
+            await run_one(bus, requests, a_result, short, f"task-{number}")
+        after = await eventually(settled_keys)
+        assert after == before
+        streams = [k for k in after if (await bus._store.call("TYPE", k)) == b"stream"]
+        assert {k: await bus._store.call("XLEN", k) for k in streams} == dict.fromkeys(streams, 0)
+        assert await bus._store.call("ZCARD", bus._keys.index) == 0
+
+
+async def test_cancellation_is_never_swallowed(bus):
+    """Cancels at every point of a call; on Python 3.11 asyncio.wait_for inside a client would lose some."""
+
+    async def forever():
+        while True:
+            await bus.journal.append(event())
+
+    for delay in range(40):
+        task = asyncio.create_task(forever())
+        for _ in range(delay):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task}, timeout=5)
+        assert task.cancelled()

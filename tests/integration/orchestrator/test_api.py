@@ -1,0 +1,118 @@
+"""What a person reads when something is wrong, and how a journal is followed."""
+
+import asyncio
+import json
+
+from quartet_contracts import State
+
+BAD_SUBMISSIONS = [
+    ({"sentence": ""}, "it is empty; say what the robot should do"),
+    ({"sentence": "  \n "}, "the sentence has no words; write what the robot should do"),
+    ({"sentence": "!!! 123"}, "the sentence has no words"),
+    ({"sentence": "x" * 1001}, "at most 1000 characters"),
+    ({}, "sentence: Field required"),
+    ({"sentence": 5}, "sentence: Input should be a valid string (got '5')"),
+    ({"sentence": "go", "robot": "marvin"}, "there is no robot 'marvin'; valid: summit"),
+    ({"sentence": "go", "timeout_s": -1}, "timeout_s: Input should be greater than 0 (got '-1')"),
+    ({"sentence": "go", "speed": 3}, "speed: Extra inputs are not permitted"),
+    ("{", "the request body is not JSON"),
+    ("", "the request body is missing"),
+]
+
+
+async def test_a_bad_submission_says_what_is_wrong(client):
+    for body, words in BAD_SUBMISSIONS:
+        content = body if isinstance(body, str) else json.dumps(body)
+        answer = await client.http.post("/tasks", content=content, headers={"content-type": "application/json"})
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), body
+        assert words in answer.json()["detail"]
+    assert (await client.http.get("/tasks")).json() == {"tasks": []}
+
+
+BAD_QUESTIONS = [
+    ("/tasks/nope", 404, "there is no task 'nope'"),
+    ("/tasks/nope/events", 404, "there is no task"),
+    ("/tasks/nope/images/x", 404, "has no image 'x'"),
+    ("/tasks/nope/transcripts", 404, "there is no task"),
+    ("/tasks?state=DONE", 422, "'SUCCEEDED'"),
+    ("/tasks?limit=0", 422, "limit"),
+    ("/task", 404, "/docs"),
+    ("/skills/dance", 404, "/docs"),
+]
+
+
+async def test_a_bad_question_says_what_is_wrong(client):
+    for path, status, words in BAD_QUESTIONS:
+        answer = await client.http.get(path)
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), path
+        assert words in answer.json()["detail"]
+
+
+async def test_a_bad_direct_skill_says_what_is_wrong(client):
+    body = {"target_area": "kitchen", "object_name": "can", "next_action": "jump"}
+    answer = await client.http.post("/skills/approach", json=body)
+    assert answer.status_code == 422
+    assert "'surface_place'" in answer.json()["detail"]
+
+
+async def test_tasks_are_listed_newest_first_and_by_state(client, model, do):
+    model.say(do.report(False))
+    names = [await client.submit(f"task {n}") for n in ("one", "two", "three")]
+    for name in names:
+        await client.until_state(name, State.FAILED)
+
+    async def listed(**query):
+        rows = (await client.http.get("/tasks", params=query)).json()["tasks"]
+        return [row["task"]["task_id"] for row in rows]
+
+    assert await listed() == names[::-1]
+    assert await listed(limit=1) == [names[2]]
+    assert await listed(state="FAILED", limit=2) == names[:0:-1]
+    assert await listed(state="RUNNING") == []
+
+
+async def test_a_follower_resumes_where_it_was(client, model, do):
+    model.say(do.approach(), do.report(True))
+    task_id = await client.submit("go to the kitchen")
+    events = await client.events(task_id)
+    rest = await client.events(task_id, after=events[2].position)
+    assert [e.position for e in rest] == [e.position for e in events[3:]]
+    assert await client.events(task_id, after=events[-1].position, follow="false") == []
+    assert await client.events(task_id, follow="false") == events
+    wrong = await client.http.get(f"/tasks/{task_id}/events", headers={"Last-Event-ID": "latest"})
+    assert wrong.status_code == 422
+
+
+async def test_a_follower_sees_events_while_they_happen(client, agents, model, do):
+    agents.answers["approach"] = [agents.until_canceled]
+    model.say(do.approach(), do.report(False))
+    task_id = await client.submit()
+    seen = []
+    async with client.http.stream("GET", f"/tasks/{task_id}/events") as stream:
+        async for line in stream.aiter_lines():
+            if line.startswith("event: "):
+                seen.append(line.removeprefix("event: "))
+            if line == "event: skill_requested":
+                await client.http.post(f"/tasks/{task_id}/cancel")
+    assert seen[-2:] == ["report", "state"]
+
+
+async def test_many_followers_at_once(client, agents, model, do):
+    agents.answers["approach"] = [agents.until_canceled]
+    model.say(do.approach(), do.report(False))
+    task_id = await client.submit()
+    followers = [asyncio.create_task(client.events(task_id)) for _ in range(60)]
+    await asyncio.wait_for(agents.started.wait(), 10)
+    await client.http.post(f"/tasks/{task_id}/cancel")
+    told = await asyncio.gather(*followers)
+    assert all(events == told[0] for events in told)
+
+
+async def test_health_and_metrics(client, model, do):
+    model.say(do.report(False))
+    await client.run()
+    health = (await client.http.get("/health")).json()
+    assert health["status"] == "ok"
+    assert health["agents"] == {"approach": 1, "pick": 1, "place": 1}
+    metrics = (await client.http.get("/metrics")).text
+    assert 'quartet_tasks_total{state="FAILED"}' in metrics

@@ -1,0 +1,123 @@
+"""A cancel reaches whatever runs, the robot rests, and the task is CANCELED once."""
+
+import asyncio
+
+import pytest
+
+from quartet_contracts import State
+
+
+@pytest.fixture
+def moving(agents, model, do):
+    """A drive that goes on until it is canceled."""
+    agents.answers["approach"] = [agents.until_canceled]
+    model.say(do.approach(), do.report(False))
+    return agents
+
+
+async def cancel(client, task_id, **body):
+    answer = await client.http.post(f"/tasks/{task_id}/cancel", json=body or None)
+    assert answer.status_code == 202, answer.text
+    return answer.json()
+
+
+async def test_a_running_skill_is_canceled_and_waited_for(client, moving):
+    task_id = await client.submit()
+    await asyncio.wait_for(moving.started.wait(), 5)
+    await cancel(client, task_id, reason="the cat is in the way")
+    await cancel(client, task_id)
+    events = await client.events(task_id)
+    status = await client.status(task_id)
+    assert status.state is State.CANCELED
+    assert status.report.summary.startswith("the cat is in the way. approach: canceled; the robot was brought to rest")
+    states = [e.event.state for e in events if e.event.kind == "state"]
+    assert states == ["INITIALIZING", "RUNNING", "CANCELING", "CANCELED"]
+    kinds = [e.event.kind for e in events]
+    assert kinds.index("skill_result") < len(kinds) - 2
+    assert (await cancel(client, task_id))["state"] == "CANCELED"
+
+
+async def test_what_is_held_is_kept_and_told(client, agents, model, do, eventually):
+    agents.answers["approach"] = [{"success": True, "error_code": "NONE", "reason": ""}, agents.until_canceled]
+    model.say(do.approach(), do.pick(), do.drop, do.report(False))
+    task_id = await client.submit()
+    await eventually(lambda: len(agents.calls) == 3)
+    await cancel(client, task_id)
+    status = await client.until_state(task_id, State.CANCELED)
+    assert "The robot keeps holding the red coke can." in status.report.summary
+    assert not status.report.objects[0].completed
+
+
+async def test_a_queued_task_is_canceled_at_once(client, moving):
+    first = await client.submit()
+    second = await client.submit()
+    await asyncio.wait_for(moving.started.wait(), 5)
+    assert (await cancel(client, second))["state"] == "CANCELED"
+    events = await client.events(second)
+    assert [e.event.kind for e in events] == ["report", "state"]
+    await cancel(client, first)
+    await client.until_state(first, State.CANCELED)
+    assert len(moving.calls) == 1
+
+
+async def test_a_robot_that_may_still_move_is_not_called_canceled(client, agents, model, do):
+    async def gives_no_word(_, delivery):
+        await agents.bus.skills(delivery.request.skill).canceled(delivery.request.request_id)
+        return do.failing("UNKNOWN", State.UNCERTAIN, reason="standstill was not confirmed")
+
+    agents.answers["approach"] = [gives_no_word]
+    model.say(do.approach(), do.report(False))
+    task_id = await client.submit()
+    await asyncio.wait_for(agents.started.wait(), 5)
+    await cancel(client, task_id)
+    status = await client.until_state(task_id, State.FAILED)
+    assert "standstill was not confirmed" in status.report.summary
+    assert "look before you go on" in status.report.summary
+
+
+async def test_an_agent_that_ignores_the_cancel_does_not_hold_the_task_for_ever(start, agents, model, do):
+    async def deaf(*_):
+        await asyncio.Event().wait()
+
+    agents.answers["approach"] = [deaf]
+    agents.start()
+    model.say(do.approach(), do.report(False))
+    async with start(cancel_wait_s=0.5) as client:
+        task_id = await client.submit()
+        await asyncio.wait_for(agents.started.wait(), 5)
+        await cancel(client, task_id)
+        status = await client.until_state(task_id, State.FAILED)
+    assert "the approach agent did not say within" in status.report.summary
+
+
+async def test_a_cancel_while_the_model_thinks(client, agents, model, do):
+    thinking, never = asyncio.Event(), asyncio.Event()
+
+    async def think():
+        thinking.set()
+        await never.wait()
+
+    model.say(lambda _: think())
+    task_id = await client.submit()
+    await asyncio.wait_for(thinking.wait(), 5)
+    await cancel(client, task_id)
+    status = await client.until_state(task_id, State.CANCELED)
+    assert agents.calls == []
+    assert status.report.summary == "canceled by a person."
+    never.set()
+
+
+async def test_a_shut_down_ends_what_runs(start, agents, model, do, settings):
+    from quartet_bus import Bus
+
+    agents.answers["approach"] = [agents.until_canceled]
+    agents.start()
+    model.say(do.approach(), do.report(False))
+    async with start() as client:
+        task_id = await client.submit()
+        await asyncio.wait_for(agents.started.wait(), 5)
+    async with await Bus.connect(settings.redis_url) as bus:
+        status = await bus.statuses.get(task_id)
+    assert status.state is State.FAILED
+    assert "the orchestrator was shut down" in status.report.summary
+    assert "brought to rest" in status.report.summary

@@ -1,0 +1,56 @@
+"""The rules reach the model as tool errors, and nothing moves."""
+
+import pytest
+
+from quartet_contracts import State
+
+
+async def test_a_failed_pick_is_not_followed_by_the_drive(client, model, agents, do):
+    agents.answers["pick"] = [do.failing("PICK_SEG_MISSED")]
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    status = await client.run()
+    assert status.state is State.FAILED
+    refused = model.results()[2:4]
+    assert [r["error_code"] for r in refused] == ["REFUSED", "REFUSED"]
+    assert all("the last pick ended with PICK_SEG_MISSED" in r["message"] for r in refused)
+    assert [skill for skill, _ in agents.calls] == ["approach", "pick"]
+    assert status.report.objects[0].error_code == "PICK_SEG_MISSED"
+    assert "does not bear this out" in status.report.summary
+
+
+async def test_a_third_object_is_not_begun_after_two_failed_alike(client, model, agents, do):
+    agents.answers["approach"] = [do.failing("NAV_TARGET_NOT_VISIBLE"), do.failing("NAV_TARGET_NOT_VISIBLE")]
+    model.say(do.approach("red coke can"), do.approach("blue mug"), do.approach("banana"), do.report(False))
+    await client.run()
+    assert "two objects in a row" in model.results()[2]["message"]
+    assert len(agents.calls) == 2
+
+
+async def test_an_unknown_outcome_is_looked_at_before_a_new_attempt(client, model, agents, motion, do):
+    agents.answers["approach"] = [do.failing("UNKNOWN", State.UNCERTAIN, observed="it stands in the hall")]
+    model.say(do.approach(), do.approach(), do.look, do.approach(), do.report(True))
+    task_id = await client.submit("go to the kitchen")
+    events = await client.events(task_id)
+    uncertain, refused, looked, again = model.results()
+    assert (uncertain["state"], uncertain["observed"]) == ("UNCERTAIN", "it stands in the hall")
+    assert (refused["error_code"], looked["ok"], again["ok"]) == ("REFUSED", False, True)
+    asked = [e.event for e in events if e.event.kind == "skill_requested"]
+    assert [(a.attempt, a.fence) for a in asked] == [(1, 1), (2, 2)]
+    assert (await client.status(task_id)).state is State.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "fault"),
+    [
+        ("approach", {"target_area": "kitchen", "object_name": "can", "next_action": "fly"}, "'fly' is not one of"),
+        ("pick", {"object_name": "can", "force": 3}, "'force' was unexpected"),
+        ("place", {"target_location": "bin", "object_name": "can"}, "'object_height_m' is a required property"),
+        ("look", {"camera": "rear"}, "'rear' is not one of"),
+    ],
+)
+async def test_wrong_arguments_go_back_to_the_model_with_the_fault(client, model, agents, do, name, arguments, fault):
+    model.say((name, arguments), do.report(False))
+    await client.run()
+    assert model.results()[0]["error_code"] == "INVALID_ARGUMENTS"
+    assert fault in model.results()[0]["message"]
+    assert agents.calls == []

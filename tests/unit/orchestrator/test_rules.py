@@ -1,0 +1,260 @@
+"""Rules of recovery that the code keeps, whatever the model wants."""
+
+from typing import Any
+
+import pytest
+
+from quartet_contracts import (
+    RESULTS,
+    ApproachArguments,
+    ApproachCode,
+    PickArguments,
+    PickCode,
+    PlaceArguments,
+    PlaceCode,
+    Skill,
+    State,
+)
+from quartet_orchestrator.ledger import Hold, Ledger
+from quartet_orchestrator.names import Names
+from quartet_orchestrator.rules import MAX_FAILED_PICKS, SPARE_APPROACHES, Rules
+from quartet_site import SiteFile
+
+AREAS = 2
+
+
+def site() -> SiteFile:
+    square = [(0, 0), (1, 0), (1, 1)]
+    look = {"colours": ["red"], "shape": "cylinder", "size_m": (0.1, 0.1, 0.1)}
+    return SiteFile.model_validate(
+        {
+            "name": "lab",
+            "areas": [
+                {"name": "kitchen", "entry": {"x": 0, "y": 0}, "outline": square},
+                {"name": "living room", "entry": {"x": 0, "y": 0}, "outline": square},
+            ],
+            "surfaces": [
+                {"name": "wooden coffee table", "aliases": ["coffee table"], "area": "living room", "appearance": look}
+            ],
+            "containers": [{"name": "bin", "area": "kitchen", "appearance": look}],
+            "objects": [
+                {"name": "red coke can", "aliases": ["coke", "can"], "appearance": look},
+                {"name": "blue mug", "aliases": ["mug"], "appearance": look},
+                {"name": "green can", "aliases": ["can"], "appearance": look},
+            ],
+        }
+    )
+
+
+def approach(name="red coke can", area="kitchen", then="pick") -> ApproachArguments:
+    return ApproachArguments(target_area=area, object_name=name, next_action=then)
+
+
+def pick(name="red coke can") -> PickArguments:
+    return PickArguments(object_name=name)
+
+
+def place(name="red coke can", target="wooden coffee table") -> PlaceArguments:
+    return PlaceArguments(target_location=target, object_name=name, object_height_m=0.1)
+
+
+DROP = approach("wooden coffee table", "living room", "surface_place")
+FLOOR = approach("floor", "kitchen", "floor_place")
+
+
+class Story:
+    """What happened so far, and what may come next."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger(Names(site()))
+        self.rules = Rules(self.ledger, AREAS)
+
+    def then(self, arguments: Any, code: str = "NONE", state: State | None = None) -> "Story":
+        """A call that was allowed and ended with `code`."""
+        assert self.refusal(arguments) is None
+        skill = {ApproachArguments: Skill.APPROACH, PickArguments: Skill.PICK, PlaceArguments: Skill.PLACE}
+        model = RESULTS[skill[type(arguments)]]
+        self.ledger.note(
+            arguments,
+            model(
+                request_id="r",
+                task_id="t",
+                success=code == "NONE",
+                error_code=code,
+                reason="because",
+                state=state or (State.SUCCEEDED if code == "NONE" else State.FAILED),
+            ),
+        )
+        return self
+
+    def refusal(self, arguments: Any) -> str | None:
+        return self.rules.refusal(arguments)
+
+    def refuses(self, arguments: Any, *words: str) -> bool:
+        reason = self.refusal(arguments)
+        return reason is not None and all(word in reason for word in words)
+
+
+def test_a_whole_delivery_is_allowed():
+    story = Story().then(approach()).then(pick()).then(DROP).then(place())
+    assert story.ledger.hold is Hold.EMPTY
+    assert story.refusal(approach("blue mug")) is None
+
+
+@pytest.mark.parametrize(
+    "code", [c for c in PickCode if c not in {"NONE", "PICK_WRONG_OBJECT", "PICK_HOLDING_ALREADY"}]
+)
+def test_a_failed_pick_is_never_followed_by_a_drive_to_the_drop_place(code):
+    story = Story().then(approach()).then(pick(), code)
+    for drive in (DROP, FLOOR, approach("bin", "kitchen", "container_place")):
+        assert story.refuses(drive, code, "pick first")
+    assert story.refuses(place(), code, "pick first")
+    assert story.refusal(approach()) is None
+
+
+def test_after_the_pick_works_the_drive_is_allowed_again():
+    story = Story().then(approach()).then(pick(), "PICK_SEG_MISSED").then(approach()).then(pick())
+    assert story.refusal(DROP) is None
+
+
+@pytest.mark.parametrize("code", ["PICK_SEG_MISSED", "PICK_REACH_EXCEEDED", "PICK_ATTACH_TIMEOUT"])
+def test_these_codes_need_an_approach_before_the_next_pick(code):
+    story = Story().then(approach()).then(pick(), code)
+    assert story.refuses(pick(), code, "approach it again")
+    assert story.then(approach()).refusal(pick()) is None
+
+
+def test_a_failed_plan_is_tried_once_more_from_the_same_place():
+    story = Story().then(approach()).then(pick(), "PICK_PLAN_FAILED").then(pick(), "PICK_PLAN_FAILED")
+    assert story.refuses(pick(), "2 times with PICK_PLAN_FAILED")
+    assert story.then(approach()).refusal(pick()) is None
+
+
+def test_a_wrong_object_goes_to_the_floor_and_nowhere_else():
+    story = Story().then(approach()).then(pick(), "PICK_WRONG_OBJECT")
+    assert story.refuses(DROP, "wrong object", "floor")
+    assert story.refuses(place(), "wrong object", "floor")
+    story.then(place("red coke can", "floor"))
+    assert story.refuses(DROP, "PICK_WRONG_OBJECT", "pick first")
+    assert story.ledger.objects["red coke can"].place_succeeded is None
+    assert story.then(approach()).then(pick()).refusal(DROP) is None
+
+
+def test_what_was_in_the_gripper_may_be_placed_or_freed():
+    story = Story().then(approach()).then(pick(), "PICK_HOLDING_ALREADY")
+    assert story.refusal(DROP) is None
+    assert story.refusal(place()) is None
+    story.then(place("held object", "floor"))
+    assert story.refuses(place(), "gripper is empty")
+    assert story.refusal(pick()) is None
+
+
+def test_holding_already_keeps_what_a_pick_had_reported():
+    story = Story().then(approach()).then(pick()).then(pick(), "PICK_HOLDING_ALREADY")
+    assert (story.ledger.hold, story.ledger.held) == (Hold.OBJECT, "red coke can")
+
+
+def test_a_task_may_begin_with_a_place():
+    assert Story().refusal(DROP) is None
+    assert Story().refusal(place()) is None
+
+
+@pytest.mark.parametrize("code", ["NAV_TARGET_NOT_VISIBLE", "NAV_DRIVE_FAILED", "NAV_PLAN_FAILED", "UNKNOWN"])
+def test_a_failed_approach_is_made_once_more(code):
+    story = Story().then(approach(), code).then(approach(), code)
+    assert story.refuses(approach(), "2 times", code)
+    assert story.refusal(approach(area="living room")) is None
+
+
+@pytest.mark.parametrize("code", ["NAV_AREA_WRONG", "NAV_VERIFY_OVERRIDE"])
+def test_some_codes_forbid_the_same_arguments(code):
+    story = Story().then(approach(), code)
+    assert story.refuses(approach(), code, "not with the same arguments")
+    assert story.refusal(approach(area="living room")) is None
+    assert story.refusal(approach(name="coke")) is None
+
+
+def test_an_object_gets_two_cycles():
+    story = Story()
+    for _ in range(2):
+        story.then(approach()).then(pick()).then(DROP).then(place(), "PLACE_HOLDING_NOTHING")
+    assert story.refuses(approach(), "2 full cycles")
+    assert story.refuses(pick("coke"), "2 full cycles")
+    assert story.refusal(approach("blue mug")) is None
+
+
+def test_two_drops_in_a_row_that_cannot_be_verified_end_an_object():
+    story = Story()
+    for _ in range(2):
+        story.then(approach()).then(pick()).then(DROP).then(place(), "PLACE_DROP_VERIFY_FAILED")
+    assert story.refuses(approach(), "two drops in a row")
+
+
+def test_a_place_is_tried_once_more_per_code():
+    story = Story().then(approach()).then(pick()).then(DROP)
+    story.then(place(), "PLACE_PLAN_FAILED").then(place(), "PLACE_PLAN_FAILED")
+    assert story.refuses(place(), "2 times with PLACE_PLAN_FAILED")
+    assert story.refusal(place(target="floor")) is None
+
+
+def test_a_place_out_of_scope_is_not_tried_again():
+    story = Story().then(approach()).then(pick()).then(DROP).then(place(), "PLACE_OUT_OF_SCOPE")
+    assert story.refuses(place(), "keep holding")
+    assert story.ledger.holding_words() == "The robot keeps holding the red coke can."
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stops"),
+    [("approach", "approach", True), ("pick", "pick", True), ("approach", "pick", False), ("pick", "none", False)],
+)
+def test_two_objects_in_a_row_that_fail_at_the_same_stage_stop_the_task(first, second, stops):
+    story = Story()
+    for name, stage in (("red coke can", first), ("blue mug", second)):
+        if stage == "approach":
+            story.then(approach(name), "NAV_TARGET_NOT_VISIBLE")
+        else:
+            story.then(approach(name)).then(pick(name), "PICK_SEG_MISSED" if stage == "pick" else "NONE")
+    assert story.refuses(approach("green can"), "two objects in a row", "report_task_result") == stops
+    assert story.refusal(approach("red coke can")) is None
+
+
+def test_objects_are_the_same_by_alias_and_a_shared_alias_is_nobodys():
+    story = Story().then(approach("coke")).then(pick("the Red Coke Can"))
+    assert list(story.ledger.objects) == ["red coke can"]
+    assert story.ledger.names.thing("can") == "can"
+
+
+def test_an_unknown_outcome_is_looked_at_first():
+    story = Story().then(approach()).then(pick(), "UNKNOWN", State.UNCERTAIN)
+    assert story.refuses(approach(), "call look first")
+    assert story.refuses(pick(), "call look first")
+    story.ledger.note_look(ok=True)
+    assert story.refusal(pick()) is None
+
+
+def test_endless_failures_end_an_object():
+    story = Story()
+    for _ in range(MAX_FAILED_PICKS):
+        story.then(approach()).then(pick(), "PICK_ATTACH_TIMEOUT")
+    assert story.refuses(approach(), "given up", "PICK_ATTACH_TIMEOUT")
+    story = Story()
+    for number in range(AREAS + SPARE_APPROACHES):
+        story.then(approach(area=f"room {number}"), "NAV_AREA_WRONG")
+    assert story.refuses(approach(area="attic"), "given up", "NAV_AREA_WRONG")
+
+
+def test_an_object_that_is_given_up_may_still_be_put_down():
+    story = Story()
+    for _ in range(2):
+        story.then(approach()).then(pick()).then(DROP).then(place(), "PLACE_DROP_VERIFY_FAILED")
+    story.then(approach("blue mug")).then(pick("blue mug"))
+    assert story.refusal(place("red coke can", "floor")) is None
+
+
+def test_every_code_of_the_contract_can_be_noted():
+    for code in ApproachCode:
+        Story().then(approach(), code)
+    for code in PickCode:
+        Story().then(approach()).then(pick(), code)
+    for code in PlaceCode:
+        Story().then(approach()).then(pick()).then(DROP).then(place(), code)
