@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import math
 import os
 import signal
@@ -15,9 +16,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jwt
 import pytest
 from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
+
+import quartet_nav2
+from quartet_tool_server import run
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
 
@@ -58,6 +63,10 @@ class Process:
             with error:
                 return error.code, json.load(error)
 
+    def text(self, path: str) -> str:
+        with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+            return answer.read().decode()
+
     def client(self, token: str) -> Client:
         return Client(f"{self.url}/mcp", auth=BearerAuth(token))
 
@@ -95,10 +104,10 @@ def start(tmp_path, keys) -> Iterator[Callable[..., Process]]:
 
 
 @pytest.fixture(scope="module")
-def shared(studio_process, tmp_path_factory, keys) -> Iterator[Process]:
+def shared(realtime_process, tmp_path_factory, keys) -> Iterator[Process]:
     """One process for the tests that only ask."""
     folder = tmp_path_factory.mktemp("server")
-    process = Process(folder, environment(studio_process.url, folder, keys)).wait_ready()
+    process = Process(folder, environment(realtime_process.url, folder, keys)).wait_ready()
     yield process
     assert "Traceback" not in process.end()
 
@@ -112,9 +121,9 @@ async def call(process: Process, token: str, tool: str, **arguments: Any) -> dic
         return (await client.call_tool(tool, arguments, raise_on_error=False)).structured_content
 
 
-async def test_a_granted_call_over_http(shared, keys, sim):
+async def test_a_granted_call_over_http(shared, keys, realtime):
     result = await call(shared, keys.token(POSE), "get_robot_pose")
-    assert result["ok"]
+    assert result["ok"], result
     assert result["area"] == "studio"
 
 
@@ -126,15 +135,15 @@ async def test_a_caller_sees_only_its_tools(shared, keys):
     assert tools[0].output_schema["properties"]["pose"]
 
 
-async def test_a_tool_outside_of_the_grant_is_denied_and_nothing_moves(shared, keys, sim):
-    before = sim.truth()["time"]
+async def test_a_tool_outside_of_the_grant_is_denied_and_nothing_moves(shared, keys, realtime):
+    before = realtime.truth()["robot"]["pose"]
     result = await call(shared, keys.token(POSE), "drive_on_heading", distance=0.3)
     assert result["error_code"] == "DENIED"
     assert MOVE in result["message"]
     assert POSE in result["message"], "it says what the grant covers"
     result = await call(shared, keys.token(POSE), "fly")
     assert result["error_code"] == "DENIED"
-    assert sim.truth()["time"] == before
+    assert math.dist(realtime.truth()["robot"]["pose"], before) < 0.01
 
 
 @pytest.mark.parametrize(
@@ -142,7 +151,7 @@ async def test_a_tool_outside_of_the_grant_is_denied_and_nothing_moves(shared, k
     [
         "none",
         "nonsense",
-        "other key",
+        "key",
         "audience",
         "expired",
         "issuer",
@@ -152,14 +161,12 @@ async def test_a_tool_outside_of_the_grant_is_denied_and_nothing_moves(shared, k
         "tools as text",
     ],
 )
-async def test_a_bad_token_is_401(shared, keys, make_keys, fault):
-    import jwt
-
+def test_a_bad_token_is_401(shared, keys, make_keys, fault):
     claims = jwt.decode(keys.token(POSE), options={"verify_signature": False})
     bad = {
         "none": None,
         "nonsense": "abc.def.ghi",
-        "other key": make_keys().token(POSE),
+        "key": make_keys().token(POSE),
         "audience": keys.token(POSE, robot="other"),
         "expired": keys.token(POSE, exp=int(time.time()) - 10),
         "issuer": keys.token(POSE, iss="somebody"),
@@ -190,41 +197,18 @@ async def test_control_needs_its_scope(shared, keys):
     assert "control__stop" in body["detail"]
 
 
-async def test_health_and_metrics(shared, keys, sim):
+async def test_health_and_metrics(shared, keys, realtime):
     assert shared.request("/health", post=False) == (200, {"status": "ok", "robot": "summit", "bridge": True})
     await call(shared, keys.token(POSE), "get_robot_pose")
     await call(shared, keys.token(POSE), "spin_robot", angle=1)
-    with urllib.request.urlopen(shared.url + "/metrics", timeout=10) as answer:
-        text = answer.read().decode()
+    text = await asyncio.to_thread(shared.text, "/metrics")
     assert 'quartet_tool_calls_total{code="NONE",robot="summit",server="nav2",tool="get_robot_pose"}' in text
     assert 'quartet_tool_calls_total{code="DENIED",robot="summit",server="nav2",tool="spin_robot"}' in text
     assert 'quartet_bridge_connected{robot="summit",server="nav2"} 1.0' in text
 
 
-async def test_a_fence_outlives_the_process_and_never_goes_down(start, sim, keys):
-    server = start(sim.url).wait_ready()
-    assert (await call(server, keys.token(POSE, fence=3), "get_robot_pose"))["ok"]
-    assert server.request("/control/fence", keys.token("control__fence", fence=7)) == (
-        200,
-        {"fence": 7, "robot": "summit"},
-    )
-    stale = await call(server, keys.token(POSE, fence=6), "get_robot_pose")
-    assert stale["error_code"] == "FENCED"
-    assert "6" in stale["message"]
-    assert "7" in stale["message"]
-    status, body = server.request("/control/fence", keys.token("control__fence", fence=5))
-    assert status == 409
-    assert body["fence"] == 7
-    server.process.kill()
-    server.process.communicate()
-    again = start(sim.url).wait_ready()
-    assert (await call(again, keys.token(POSE, fence=6), "get_robot_pose"))["error_code"] == "FENCED"
-    assert (await call(again, keys.token(POSE, fence=7), "get_robot_pose"))["ok"]
-    again.end()
-
-
 async def moving(sim, start: list[float], until) -> None:
-    await until(lambda: math.dist(sim.truth()["robot"]["pose"], start) > 0.03)
+    await until(lambda: math.dist(sim.truth()["robot"]["pose"], start) > 0.03, 30)
 
 
 async def standing(sim, until) -> list[float]:
@@ -233,107 +217,138 @@ async def standing(sim, until) -> list[float]:
     return sim.truth()["robot"]["pose"]
 
 
-async def test_every_way_to_end_a_motion(start, realtime, keys, until):
-    """A newer fence, /control/stop, a client that goes away, and the end of the process all stop the robot."""
-    server = start(realtime.url).wait_ready()
-    places: list[list[float]] = []
+@pytest.fixture
+def drive(realtime, keys, until):
+    """`await drive(server, fence)`: a call that moves the robot, and where it started."""
 
-    async def drive(fence: int) -> "asyncio.Task[dict[str, Any]]":
-        realtime.reset()
-        places[:] = [realtime.truth()["robot"]["pose"]]
-        call_ = asyncio.create_task(
-            call(server, keys.token(MOVE, fence=fence), "drive_on_heading", distance=1.0, speed=0.1)
-        )
-        await moving(realtime, places[0], until)
-        return call_
+    async def begin(server: Process, fence: int) -> "tuple[asyncio.Task[dict[str, Any]], list[float]]":
+        place = realtime.truth()["robot"]["pose"]
+        token = keys.token(MOVE, fence=fence)
+        task = asyncio.create_task(call(server, token, "drive_on_heading", distance=1.0, speed=0.1))
+        await moving(realtime, place, until)
+        return task, place
 
-    motion = await drive(1)
-    fence = await asyncio.to_thread(server.request, "/control/fence", keys.token("control__fence", fence=2))
-    assert fence[0] == 200
-    assert max(map(abs, realtime.truth()["robot"]["twist"])) < 0.02, "the older motion has ended before the answer"
+    return begin
+
+
+async def test_a_newer_fence_ends_the_motion_of_an_older_grant(shared, realtime, keys, drive):
+    motion, _ = await drive(shared, 1)
+    status, body = await asyncio.to_thread(shared.request, "/control/fence", keys.token("control__fence", fence=2))
+    assert (status, body["fence"]) == (200, 2)
+    assert max(map(abs, realtime.truth()["robot"]["twist"])) < 0.02, "it has ended before the answer"
     result = await motion
     assert result["error_code"] == "NAVIGATION_CANCELED"
     assert "newer attempt" in result["message"]
 
-    motion = await drive(2)
-    stopped = await asyncio.to_thread(server.request, "/control/stop", keys.token("control__stop", fence=0))
-    assert stopped[0] == 200
-    assert "drive_on_heading" in stopped[1]["canceled"]
-    assert (await motion)["error_code"] == "NAVIGATION_CANCELED"
 
-    motion = await drive(2)
+async def test_control_stop_ends_every_motion_whatever_its_fence(shared, keys, drive):
+    motion, _ = await drive(shared, 2)
+    status, body = await asyncio.to_thread(shared.request, "/control/stop", keys.token("control__stop", fence=0))
+    assert status == 200
+    assert "drive_on_heading" in body["canceled"]
+    result = await motion
+    assert result["error_code"] == "NAVIGATION_CANCELED"
+    assert "stopped by" in result["message"]
+
+
+async def test_a_client_that_goes_away_stops_the_robot(shared, realtime, drive, until):
+    motion, place = await drive(shared, 2)
     motion.cancel()
     with pytest.raises(asyncio.CancelledError):
         await motion
-    assert math.dist(await standing(realtime, until), places[0]) < 0.5
-
-    motion = await drive(2)
-    log = await asyncio.to_thread(server.end)
-    assert server.process.returncode == 0
-    assert "Traceback" not in log
-    assert math.dist(await standing(realtime, until), places[0]) < 0.5
-    with pytest.raises(Exception):  # noqa: B017, PT011: whatever the HTTP client says of a server that is gone
-        await motion
+    assert math.dist(await standing(realtime, until), place) < 0.5
 
 
-async def test_a_client_process_that_is_killed_stops_the_robot(start, realtime, keys, until):
-    server = start(realtime.url).wait_ready()
+async def test_a_client_process_that_is_killed_stops_the_robot(shared, realtime, keys, until):
     begin = realtime.truth()["robot"]["pose"]
     script = (
         "import asyncio, sys\nfrom fastmcp import Client\nfrom fastmcp.client.auth import BearerAuth\n"
         "async def main():\n    async with Client(sys.argv[1], auth=BearerAuth(sys.argv[2])) as c:\n"
         "        await c.call_tool('drive_on_heading', {'distance': 2.0, 'speed': 0.1})\nasyncio.run(main())"
     )
-    client = subprocess.Popen([sys.executable, "-c", script, server.url + "/mcp", keys.token(MOVE)])
+    token = keys.token(MOVE, fence=2)
+    client = await asyncio.create_subprocess_exec(sys.executable, "-c", script, shared.url + "/mcp", token)
     try:
-        await until(lambda: math.dist(realtime.truth()["robot"]["pose"], begin) > 0.03, 30)
+        await moving(realtime, begin, until)
     finally:
         client.kill()
-        client.wait()
-    assert math.dist(await standing(realtime, until), begin) < 0.5
-    server.end()
+        await client.wait()
+    assert math.dist(await standing(realtime, until), begin) < 0.6
+
+
+async def test_fence_and_end_of_a_process(start, realtime, keys, drive, until):
+    """A fence is installed also without a bridge, outlives a killed process and never goes down; a process that is
+    told to end stops its motion first."""
+    server = start().wait_ready()
+    assert server.request("/health", post=False)[1]["bridge"] is False
+    result = await call(server, keys.token(MOVE, fence=3), "drive_on_heading", distance=0.3)
+    assert result["error_code"] == "BRIDGE_UNAVAILABLE"
+    assert server.request("/control/fence", keys.token("control__fence", fence=7))[1]["fence"] == 7
+    server.process.kill()
+    server.process.communicate()
+
+    server = start(realtime.url).wait_ready()
+    stale = await call(server, keys.token(POSE, fence=6), "get_robot_pose")
+    assert stale["error_code"] == "FENCED"
+    assert "6" in stale["message"]
+    assert "7" in stale["message"]
+    status, body = server.request("/control/fence", keys.token("control__fence", fence=5))
+    assert status == 409
+    assert body["fence"] == 7
+    assert (await call(server, keys.token(POSE, fence=7), "get_robot_pose"))["ok"]
+
+    motion, place = await drive(server, 7)
+    log = await asyncio.to_thread(server.end)
+    assert server.process.returncode == 0
+    assert "Traceback" not in log
+    assert math.dist(await standing(realtime, until), place) < 0.5
+    await asyncio.wait([motion], timeout=10)
+    assert motion.done()
+    motion.exception()
 
 
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        ({"QUARTET_GRANT_PUBLIC_KEY": ""}, ("QUARTET_GRANT_PUBLIC_KEY", "BEGIN PUBLIC KEY")),
-        ({"QUARTET_GRANT_PUBLIC_KEY": "abc"}, ("QUARTET_GRANT_PUBLIC_KEY", "BEGIN PUBLIC KEY")),
-        (
-            {"QUARTET_GRANT_PUBLIC_KEY": "", "QUARTET_GRANT_PUBLIC_KEY_FILE": "/no/key.pem"},
-            ("/no/key.pem", "cannot be read"),
-        ),
-        ({"QUARTET_ROBOT_FILE": "/no/robot.yaml"}, ("/no/robot.yaml", "cannot be read")),
-        ({"QUARTET_PORT": "many"}, ("QUARTET_PORT", "many")),
-        ({"QUARTET_BRIDGE_URL": "http://x"}, ("QUARTET_BRIDGE_URL", "http://x")),
-        ({"QUARTET_PORT": "taken"}, ("cannot listen", "QUARTET_PORT")),
+        ({"GRANT_PUBLIC_KEY": ""}, ("QUARTET_GRANT_PUBLIC_KEY", "BEGIN PUBLIC KEY")),
+        ({"GRANT_PUBLIC_KEY": "abc"}, ("QUARTET_GRANT_PUBLIC_KEY", "BEGIN PUBLIC KEY")),
+        ({"GRANT_PUBLIC_KEY": "", "GRANT_PUBLIC_KEY_FILE": "/no/key.pem"}, ("/no/key.pem", "cannot be read")),
+        ({"ROBOT_FILE": "/no/robot.yaml"}, ("/no/robot.yaml", "cannot be read")),
+        ({"ROBOT_FILE": ""}, ("QUARTET_ROBOT_FILE", "required")),
+        ({"PORT": "many"}, ("QUARTET_PORT", "many")),
+        ({"BRIDGE_URL": "http://x"}, ("QUARTET_BRIDGE_URL", "http://x")),
+        ({"PORT": "taken"}, ("cannot listen", "QUARTET_PORT")),
     ],
 )
-def test_a_process_that_cannot_start_says_what_to_change(start, extra, words):
+def test_a_process_that_cannot_start_says_what_to_change(monkeypatch, capsys, tmp_path, keys, extra, words):
+    for name, value in environment("ws://127.0.0.1:9", tmp_path, keys).items():
+        monkeypatch.setenv(name, value)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        if extra == {"QUARTET_PORT": "taken"}:
-            extra = {"QUARTET_PORT": str(taken.getsockname()[1])}
-        server = start(**extra)
-        text = server.process.communicate(timeout=30)[1]
-    assert server.process.returncode == 2
-    assert "Traceback" not in text
+        for name, value in extra.items():
+            monkeypatch.setenv(f"QUARTET_{name}", value if value != "taken" else str(taken.getsockname()[1]))
+        refuse_to_start()
+    text = capsys.readouterr().err
+    assert text.startswith("quartet nav2: ")
     for word in words:
         assert word in text
 
 
-def test_an_unreadable_fence_is_not_guessed(start, tmp_path):
+def refuse_to_start() -> None:
+    """Status 2, and the process's logging as it was."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        with pytest.raises(SystemExit) as end:
+            run(quartet_nav2.NAME, quartet_nav2.register)
+        assert end.value.code == 2
+    finally:
+        root.handlers[:], root.level = handlers, level
+
+
+def test_an_unreadable_fence_is_not_guessed(monkeypatch, capsys, tmp_path, keys):
+    for name, value in environment("ws://127.0.0.1:9", tmp_path, keys).items():
+        monkeypatch.setenv(name, value)
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "fence-nav2-summit.json").write_text("{")
-    server = start()
-    text = server.process.communicate(timeout=30)[1]
-    assert server.process.returncode == 2
-    assert "fence-nav2-summit.json" in text
-    assert "Traceback" not in text
-
-
-async def test_a_server_without_its_bridge_starts_and_says_so(start, keys):
-    server = start().wait_ready()
-    assert server.request("/health", post=False)[1]["bridge"] is False
-    result = await call(server, keys.token(MOVE), "drive_on_heading", distance=0.3)
-    assert result["error_code"] == "BRIDGE_UNAVAILABLE"
-    server.end()
+    refuse_to_start()
+    assert "fence-nav2-summit.json" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import uvicorn
@@ -50,24 +51,28 @@ async def _serve(
 ) -> None:
     robot_file, site = load_robot(settings.robot_file), load_site(settings.site_file)
     keys = read_keys(settings.grant_public_key, settings.grant_public_key_file)
-    listening = _bind(settings.host, settings.port)
-    robot = await Robot.open(robot_file, url=settings.bridge_url)
-    server = make_server(name, robot, site, settings.state_dir, GrantVerifier(robot_file.name, keys), register,
-                         actions=actions, instructions=instructions)  # fmt: skip
-    http = uvicorn.Server(
-        uvicorn.Config(server.app(), log_config=None, access_log=False, timeout_graceful_shutdown=2, lifespan="on")
-    )
-    stopping = asyncio.Event()
-    _on_signals(stopping)
-    serving = asyncio.create_task(http.serve(sockets=[listening]))
-    try:
-        await _announce(http, serving, listening, settings)
-        await asyncio.wait([serving, asyncio.create_task(stopping.wait())], return_when=asyncio.FIRST_COMPLETED)
-        await server.motions.cancel("the server is shutting down")
-    finally:
-        http.should_exit = True
-        await serving
-        await robot.close()
+    async with AsyncExitStack() as stack:
+        listening = stack.enter_context(_bind(settings.host, settings.port))
+        robot = await Robot.open(robot_file, url=settings.bridge_url)
+        stack.push_async_callback(robot.close)
+        verifier = GrantVerifier(robot_file.name, keys)
+        server = make_server(
+            name, robot, site, settings.state_dir, verifier, register, actions=actions, instructions=instructions
+        )
+        http = uvicorn.Server(
+            uvicorn.Config(server.app(), log_config=None, access_log=False, timeout_graceful_shutdown=2, lifespan="on")
+        )
+        stopping = asyncio.Event()
+        _on_signals(stopping)
+        serving = asyncio.create_task(http.serve(sockets=[listening]))
+        try:
+            await _announce(http, serving, listening, settings)
+            stopped = asyncio.create_task(stopping.wait())
+            await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
+            await server.motions.cancel("the server is shutting down")
+        finally:
+            http.should_exit = True
+            await serving
 
 
 def make_server(
