@@ -29,6 +29,15 @@ class Area(Section):
     """Names of furniture that tells a viewer that this is the area."""
 
 
+class Part(Section):
+    """A piece of something that one simple shape describes too roughly: the neck of a bottle, the head of a toy."""
+
+    shape: Literal["cylinder", "box", "sphere"]
+    size_m: tuple[Positive, Positive, Positive]
+    offset_m: tuple[Finite, Finite, Finite]
+    """Middle of its underside, from the middle of the whole thing's underside."""
+
+
 class Appearance(Section):
     """How a thing looks to the colour-and-shape segmenter."""
 
@@ -37,6 +46,8 @@ class Appearance(Section):
     shape: Literal["cylinder", "box", "sphere", "bowl", "surface", "container"]
     size_m: tuple[Positive, Positive, Positive]
     """Extent as it usually stands: along x, along y, height."""
+    parts: list[Part] = []
+    """The pieces that the thing is put together from, all of them; none for a thing of one simple shape."""
 
 
 class CatalogueObject(Section):

@@ -11,7 +11,7 @@ from quartet_perception import fit
 from quartet_perception.catalogue import Catalogue, Thing
 from quartet_perception.colour import membership_table, quantised, white_balance
 from quartet_perception.segmenter import Found, register
-from quartet_perception.solids import Placed, Solid
+from quartet_perception.solids import Part, Placed, Solid
 from quartet_perception.supports import Supports, find_supports
 from quartet_perception.surfaces import distance_to_outline, find_surface
 from quartet_perception.view import Mask, View, depth_noise
@@ -20,8 +20,9 @@ _MEMBER = 0.4
 """Membership from which a pixel counts as having a colour."""
 _MIN_PIXELS = 16
 _RANGE_M = 6.0
-_ACCEPT = 0.55
-"""Least agreement of a fit; below it the thing is taken as absent."""
+_ACCEPT, _ACCEPT_FAR = 0.55, 0.70
+"""Least agreement of a fit; below it the thing is taken as absent. The second holds beyond _FAR_M."""
+_FAR_M = 2.0
 _MIN_VISIBLE = 0.22
 _MIN_VISIBLE_HELD = 0.35
 _WORTH_COMPARING = 0.3
@@ -240,6 +241,7 @@ class ColourShapeSegmenter:
     ) -> _Fitted | None:
         member, size = picture.member(thing.appearance.colours), int(region.sum())
         best: _Fitted | None = None
+        noise = depth_noise(blob.range_m)
         top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))
         for solid in solids_of(thing):
             if best is not None and best.judgement.score > _UPRIGHT_ENOUGH and _posture(solid, thing):
@@ -255,6 +257,10 @@ class ColourShapeSegmenter:
             for z in heights:
                 for placed in fit.fit_pose(solid, points, z, picture.view.origin):
                     judgement = fit.judge(picture.view, placed, region, member, size)
+                    if judgement.visible > 0.85:
+                        # In plain view, so its top must be where the shape has it.
+                        lack = max(placed.top - float(points[:, 2].max()) - 0.004 - noise, 0.0)
+                        judgement = replace(judgement, score=judgement.score * float(np.exp(-((lack / 0.012) ** 2))))
                     support = blob.support if z == blob.support else None
                     candidate = _Fitted(thing, placed, judgement, support, region, member)
                     if best is None or _merit(candidate) > _merit(best):
@@ -287,12 +293,14 @@ class ColourShapeSegmenter:
 def solids_of(thing: Thing) -> list[Solid]:
     """The solids that a thing may look like, upright first, then fallen over."""
     x, y, h = thing.appearance.size_m
+    parts = tuple(Part(p.shape, p.size_m, p.offset_m) for p in thing.appearance.parts)
     match thing.appearance.shape:
         case "sphere":
             return [Solid("sphere", (h, h, h))]
         case "cylinder":
             r = (x + y) / 2
-            return [Solid("cylinder", (r, r, h)), Solid("cylinder", (h, r, r), lying=True)]
+            lying = [Solid("cylinder", (h, r, r), lying=True)] if h > 1.2 * r else []
+            return [Solid("cylinder", (r, r, h), parts=parts), *lying]
         case "bowl":
             r = (x + y) / 2
             return [Solid("cylinder", (r, r, h), hollow=True)]
@@ -300,7 +308,9 @@ def solids_of(thing: Thing) -> list[Solid]:
             solids = [Solid("box", (x, y, h), hollow=True)]
             return [*solids, Solid("cylinder", (x, y, h), hollow=True)] if abs(x - y) < 0.02 else solids
         case _:
-            return [Solid("box", size) for size in dict.fromkeys([(x, y, h), (x, h, y), (y, h, x)])]
+            # Only poses with a lower middle: a thin thing does not stand on its end.
+            fallen = [size for size in ((x, h, y), (y, h, x)) if size[2] < h - 1e-6]
+            return [Solid("box", (x, y, h), parts=parts), *(Solid("box", size) for size in dict.fromkeys(fallen))]
 
 
 def _between_fingers(view: View, point: NDArray[np.floating], margin: float) -> bool:
@@ -340,8 +350,9 @@ def _without_overlap(fitted: list[_Fitted], shape: tuple[int, int]) -> list[_Fit
         j = candidate.judgement
         if _posture(candidate.placed.solid, candidate.thing) and j.score * candidate.free < _FALLEN_ACCEPT:
             continue
+        enough = _ACCEPT if np.hypot(candidate.placed.x, candidate.placed.y) < _FAR_M else _ACCEPT_FAR
         least = _MIN_VISIBLE if candidate.support is not None else _MIN_VISIBLE_HELD
-        if j.score * candidate.free < _ACCEPT or j.visible < least or j.pixels < _MIN_PIXELS:
+        if j.score * candidate.free < enough or j.visible < least or j.pixels < _MIN_PIXELS:
             continue
         mask = _full_mask(candidate, shape)[0]
         if float((mask & taken).sum()) < 0.3 * float(mask.sum()):

@@ -15,7 +15,9 @@ _MAX_POINTS = 140
 _ITERATIONS = 9
 _STARTS = 6
 _MAX_PIXELS = 1600
-_COLOUR_SHARE = 0.6
+_LOOSE = 0.92
+"""Greatest agreement of a thing that fills its bounding shape only in part."""
+_COLOUR_SHARE = 0.5
 """Part of what is seen of a thing that must have its colours."""
 
 
@@ -57,8 +59,7 @@ def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArr
         starts = np.array([[*(middle + away * reach * k), 0.0] for k in (0.1, 0.6)])
         free = 2
     else:
-        period = np.pi if abs(solid.size[0] - solid.size[1]) > 0.004 else np.pi / 2
-        yaws = np.linspace(0, period, 8, endpoint=False)
+        yaws = np.linspace(0, solid.turned, 16 if solid.turned > 4 else 8, endpoint=False)
         starts = np.array([[*(middle + away * reach * k), yaw] for yaw in yaws for k in (0.15, 0.6)])
         free = 3
         first = np.log1p((signed_distances(solid, points, starts, z) / 0.012) ** 2).mean(axis=1)
@@ -143,7 +144,8 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
     seen = view.depth[grid]
     known = inside & view.valid[grid]
     here = region[grid] & inside
-    tolerance = 0.006 + 3 * depth_noise(float(np.median(enter[hit])))
+    noise = depth_noise(float(np.median(enter[hit])))
+    tolerance = 0.006 + 3 * noise
     reach = leave if placed.solid.hollow else enter
     error = np.where(hit, seen - enter, 0.0)
     match = hit & known & (error > -tolerance) & (seen < reach + tolerance)
@@ -162,7 +164,16 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
     colour = float(np.clip(member[grid][match].mean() / _COLOUR_SHARE, 0, 1))
     explained = float((here & wide & ~bulge).sum()) / max(float(here.sum() + outside), 1.0)
     against = float(through.sum()) + float(bulge.sum()) + outside
-    score = matched / (matched + against) * colour
+    # A ball laid over a bottle's side meets it within the tolerance, but not as exactly as a bottle does.
+    exact = 0.002 + noise
+    quality = 1 - 0.6 * np.clip((np.abs(error[match]) - exact) / (tolerance - exact), 0, 1)
+    if placed.solid.hollow:
+        quality = np.where(error[match] > 0, 1.0, quality)
+    score = float(quality.sum()) / (matched + against) * colour
+    if placed.solid.hollow:
+        score *= _hollowness(view, placed, u, v, enter, known, seen, hit)
+    elif placed.solid.primitive != "sphere":
+        score = max(score, _loose(hit, here, known & ~before, matched, through, explained) * colour)
     visible = (matched + float(through.sum()) + float(bulge.sum())) / total
     loss = np.minimum((np.where(match, error, 0.0) / tolerance) ** 2, 1.0)
     if placed.solid.hollow:
@@ -179,6 +190,40 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
         box=(int(low[0]), int(low[1]), int(high[0]), int(high[1])),
         mask=match,
     )
+
+
+def _loose(hit: Mask, here: Mask, clear: Mask, matched: int, through: Mask, explained: float) -> float:
+    """Agreement of a thing that fills its bounding shape only in part (a bottle's neck, a toy): its region must span
+    the whole outline, though the camera sees past it in places."""
+    if matched < 0.4 * (matched + int(through.sum())) or float((hit & clear).sum()) < 0.8 * float(hit.sum()):
+        return 0.0
+    predicted, seen = _span(hit), _span(here & ndimage.binary_dilation(hit))
+    if predicted is None or seen is None:
+        return 0.0
+    overlap = 1.0
+    for (a0, a1), (b0, b1) in zip(predicted, seen, strict=True):
+        overlap *= max(min(a1, b1) - max(a0, b0), 0) / max(max(a1, b1) - min(a0, b0), 1)
+    return _LOOSE * overlap * explained
+
+
+def _span(mask: Mask) -> list[tuple[int, int]] | None:
+    rows, cols = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if len(rows) == 0:
+        return None
+    return [(int(rows[0]), int(rows[-1]) + 1), (int(cols[0]), int(cols[-1]) + 1)]
+
+
+def _hollowness(
+    view: View, placed: Placed, u: NDArray[np.integer], v: NDArray[np.integer], enter: Array, known: Mask,
+    seen: NDArray[np.float32], hit: Mask,
+) -> float:  # fmt: skip
+    """1 when the camera looks into the opening, 0 when that is closed; 1 also where the opening is not in view."""
+    rise = _rays(view, u, v)[:, 2].reshape(enter.shape)
+    opening = hit & known & (view.origin[2] + np.where(hit, enter, 0) * rise > placed.top - 0.004)
+    if float(opening.sum()) < 0.15 * float(hit.sum()):
+        return 1.0
+    inside = float((opening & (seen > enter + 0.02)).sum()) / float(opening.sum())
+    return float(np.clip(inside / 0.5, 0, 1))
 
 
 def attached(view: View, placed: Placed, support: Mask) -> float:

@@ -1,6 +1,6 @@
 """Simple solids standing in the base frame: distance to their surface, and what a camera would see of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -9,6 +9,15 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Primitive = Literal["box", "cylinder", "sphere"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a compound: its own size [m] and the middle of its underside in the compound's frame [m]."""
+
+    primitive: Primitive
+    size: tuple[float, float, float]
+    offset: tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,15 @@ class Solid:
     size: tuple[float, float, float]
     hollow: bool = False
     lying: bool = False
+    parts: tuple[Part, ...] = field(default=())
+    """What it is put together from, where one primitive says too little; `size` is then its outer size."""
+
+    @property
+    def turned(self) -> float:
+        """Angle after which it looks the same [rad]."""
+        if any(abs(p.offset[0]) > 0.002 or abs(p.offset[1]) > 0.002 for p in self.parts):
+            return 2 * np.pi
+        return np.pi if abs(self.size[0] - self.size[1]) > 0.004 else np.pi / 2
 
     @property
     def round(self) -> bool:
@@ -77,6 +95,18 @@ class Placed:
         outline = self.footprint
         return np.array([*outline.min(axis=0), self.z]), np.array([*outline.max(axis=0), self.top])
 
+    def _pieces(self) -> list["Placed"]:
+        c, s = np.cos(self.yaw), np.sin(self.yaw)
+        return [
+            Solid(p.primitive, p.size).place(
+                self.x + c * p.offset[0] - s * p.offset[1],
+                self.y + s * p.offset[0] + c * p.offset[1],
+                self.z + p.offset[2],
+                self.yaw,
+            )
+            for p in self.solid.parts
+        ]
+
     def corners(self) -> Array:
         """Points of its hull, for finding it in a picture."""
         outline = self.footprint
@@ -88,6 +118,9 @@ class Placed:
 
     def intersect(self, origin: NDArray[np.floating], rays: NDArray[np.floating]) -> tuple[Array, Array]:
         """Where rays (Nx3, any length) from `origin` enter and leave it, in lengths of the ray; inf for a miss."""
+        if self.solid.parts:
+            hits = [p.intersect(origin, rays) for p in self._pieces()]
+            return np.min([h[0] for h in hits], axis=0), np.min([h[1] for h in hits], axis=0)
         c, s = np.cos(self.yaw), np.sin(self.yaw)
         turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         start = (np.asarray(origin, dtype=np.float64) - self.centre) @ turn
@@ -106,6 +139,16 @@ class Placed:
 
 def signed_distances(solid: Solid, points: Array, poses: Array, z: float) -> Array:
     """SxN distances of N points to `solid` at S poses (x, y, yaw), its underside at `z`."""
+    if solid.parts:
+        c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+        each = []
+        for part in solid.parts:
+            ox, oy, oz = part.offset
+            moved = np.column_stack(
+                [poses[:, 0] + c * ox - s * oy, poses[:, 1] + s * ox + c * oy, poses[:, 2]]
+            )
+            each.append(signed_distances(Solid(part.primitive, part.size), points, moved, z + oz))
+        return np.min(each, axis=0)
     dx = points[None, :, 0] - poses[:, 0, None]
     dy = points[None, :, 1] - poses[:, 1, None]
     sx, sy, sz = solid.size

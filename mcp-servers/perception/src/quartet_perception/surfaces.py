@@ -11,6 +11,7 @@ from quartet_perception.view import View
 _HEIGHT_TOLERANCE_M = 0.03
 _MIN_COLOUR = 0.35
 _MIN_AREA_M2 = 0.02
+_ACCEPT = 0.4
 _AREA_MARGIN_M = 0.6
 """How far outside of its area a surface may be seen: localisation error and surfaces along the walls."""
 
@@ -46,7 +47,9 @@ def find_surface(view: View, supports: Supports, member: NDArray[np.float32], th
         box = (float(cols[0]), float(rows[0]), float(cols[-1] + 1), float(rows[-1] + 1))
         z = float(np.average([p.z for p in group], weights=[p.area for p in group]))
         found.append(Found(thing.name, colour * (0.5 + 0.5 * seen), box, full, thing=thing, support_z=z, visible=seen))
-    return sorted(found, key=lambda f: -f.score)
+    found.sort(key=lambda f: -f.score)
+    # A sliver at the right height beside a whole table is something else.
+    return [f for f in found if f.score >= max(_ACCEPT, 0.5 * found[0].score)]
 
 
 def _joined(group: list[Plane], plane: Plane, length: float) -> bool:

@@ -73,6 +73,23 @@ def _object(kind: ObjectKind) -> dict[str, Any]:
     return {
         "name": kind.name,
         "aliases": list(kind.aliases),
-        "appearance": {"colours": list(kind.colours), "shape": kind.shape, "size_m": list(extent(kind))},
+        "appearance": {
+            "colours": list(kind.colours),
+            "shape": kind.shape,
+            "size_m": list(extent(kind)),
+            "parts": _parts(kind),
+        },
         "mass_kg": kind.mass,
     }
+
+
+def _parts(kind: ObjectKind) -> list[dict[str, Any]]:
+    """The pieces of an object that is more than a body with a painted lid; sizes and offsets of the undersides [m]."""
+    if not any(part.solid for part in kind.parts):
+        return []
+    pieces = [(kind.shape, kind.size, (0.0, 0.0, 0.0))]
+    for part in kind.parts:
+        x, y, z = part.offset
+        below = kind.half_height + z - part.half[2]
+        pieces.append((part.shape, tuple(round(2 * h, 4) for h in part.half), (x, y, round(below, 4))))
+    return [{"shape": shape, "size_m": list(size), "offset_m": list(offset)} for shape, size, offset in pieces]
