@@ -6,6 +6,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from quartet_contracts import describe
+
 
 class FenceProblem(Exception):
     """The fence cannot be read or written; the server must not guess it."""
@@ -43,8 +45,9 @@ class FenceStore:
         except FileNotFoundError:
             return 0
         except (OSError, ValidationError) as error:
+            why = describe(error) if isinstance(error, ValidationError) else error
             raise FenceProblem(
-                f"fence file {self.path} cannot be used: {error}; repair it or, with the robot at rest and no agent "
+                f"fence file {self.path} cannot be used: {why}; repair it or, with the robot at rest and no agent "
                 "running, delete it"
             ) from error
         if stored.robot != self.robot:

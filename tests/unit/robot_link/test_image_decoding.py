@@ -1,0 +1,86 @@
+"""Colour and depth images of every encoding that drivers send."""
+
+import base64
+import io
+import struct
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from quartet_robot_link import CameraUnavailable
+from quartet_robot_link.camera import decode_colour, decode_depth
+
+MILLIMETRES = np.array([[0, 500, 1000], [1500, 65535, 250]], np.uint16)
+COLOURS = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
+
+
+def image(array, encoding, *, pad=0, big=False):
+    rows = array.astype(array.dtype.newbyteorder(">")) if big else array
+    raw = rows.reshape(rows.shape[0], -1)
+    data = b"".join(row.tobytes() + b"\0" * pad for row in raw)
+    step = len(data) // array.shape[0]
+    shape = {"height": array.shape[0], "width": array.shape[1], "step": step}
+    return {**shape, "encoding": encoding, "is_bigendian": int(big), "data": data}
+
+
+def png(array) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(array).save(out, "png")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("pad", [0, 5])
+@pytest.mark.parametrize("big", [False, True])
+def test_depth_in_millimetres(pad, big):
+    depth = decode_depth(image(MILLIMETRES, "16UC1", pad=pad, big=big))
+    assert depth.dtype == np.float32
+    assert depth == pytest.approx(MILLIMETRES / 1000)
+
+
+def test_depth_in_metres_has_zero_for_no_return():
+    metres = np.array([[0.5, np.nan], [np.inf, 2.0]], np.float32)
+    assert decode_depth(image(metres, "32FC1")).tolist() == [[0.5, 0.0], [0.0, 2.0]]
+
+
+def test_json_carries_base64():
+    message = image(MILLIMETRES, "16UC1")
+    message["data"] = base64.b64encode(message["data"]).decode()
+    assert decode_depth(message) == pytest.approx(MILLIMETRES / 1000)
+
+
+def test_compressed_depth():
+    header = struct.pack("<iff", 0, 0.0, 0.0)
+    message = {"format": "16UC1; compressedDepth png", "data": header + png(MILLIMETRES)}
+    assert decode_depth(message) == pytest.approx(MILLIMETRES / 1000)
+
+
+def test_compressed_depth_of_floats_is_inverse_depth():
+    a, b = 100.0, 1.0
+    wanted = np.array([[1.0, 2.0], [4.0, 0.0]], np.float32)
+    with np.errstate(divide="ignore"):
+        coded = np.where(wanted > 0, np.round(a / wanted + b), 0).astype(np.uint16)
+    message = {"format": "32FC1; compressedDepth png", "data": struct.pack("<iff", 0, a, b) + png(coded)}
+    assert decode_depth(message) == pytest.approx(wanted, rel=0.02)
+
+
+def test_unknown_encodings_are_named():
+    with pytest.raises(CameraUnavailable, match=r"'64FC1'.*16UC1, 32FC1"):
+        decode_depth(image(MILLIMETRES, "64FC1"))
+    with pytest.raises(CameraUnavailable, match=r"'yuv422'.*rgb8"):
+        decode_colour(image(COLOURS, "yuv422"))
+
+
+def test_colour_orders():
+    assert (decode_colour(image(COLOURS, "rgb8")) == COLOURS).all()
+    assert (decode_colour(image(COLOURS, "rgb8", pad=3)) == COLOURS).all()
+    assert (decode_colour(image(COLOURS[:, :, ::-1].copy(), "bgr8")) == COLOURS).all()
+    alpha = np.dstack([COLOURS[:, :, ::-1], np.zeros((2, 3), np.uint8)])
+    assert (decode_colour(image(alpha, "bgra8")) == COLOURS).all()
+    grey = decode_colour(image(COLOURS[:, :, 0].copy(), "mono8"))
+    assert grey.shape == (2, 3, 3)
+    assert (grey[:, :, 2] == COLOURS[:, :, 0]).all()
+
+
+def test_compressed_colour():
+    assert (decode_colour({"format": "png", "data": png(COLOURS)}) == COLOURS).all()

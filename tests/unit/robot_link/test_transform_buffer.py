@@ -1,0 +1,132 @@
+"""The transform buffer: chains, interpolation, stale and missing links."""
+
+import asyncio
+import math
+
+import pytest
+
+from quartet_robot_link import RosClock, TransformBuffer, TransformUnavailable
+from quartet_robot_link.geometry import yaw_quaternion
+
+
+class QuietLink:
+    """A link on which nothing arrives by itself."""
+
+    connected = True
+
+    def subscribe(self, topic, msg_type, **_):
+        class Quiet:
+            def close(self):
+                pass
+
+        return Quiet()
+
+
+@pytest.fixture
+def buffer():
+    link = QuietLink()
+    return TransformBuffer(link, RosClock(link, "/clock"))
+
+
+def tf(parent, child, x=0.0, y=0.0, yaw=0.0, stamp=1.0):
+    qx, qy, qz, qw = yaw_quaternion(yaw)
+    sec = int(stamp)
+    return {
+        "transforms": [
+            {
+                "header": {"frame_id": parent, "stamp": {"sec": sec, "nanosec": round((stamp - sec) * 1e9)}},
+                "child_frame_id": child,
+                "transform": {
+                    "translation": {"x": x, "y": y, "z": 0.0},
+                    "rotation": {"x": qx, "y": qy, "z": qz, "w": qw},
+                },
+            }
+        ]
+    }
+
+
+async def test_chain_up_and_down(buffer):
+    buffer.add(tf("map", "odom", x=1.0), static=False)
+    buffer.add(tf("/odom", "/base", y=2.0, yaw=math.pi / 2), static=False)
+    buffer.add(tf("base", "camera", x=0.5), static=True)
+    buffer.add(tf("base", "tool", x=0.2), static=True)
+    assert (await buffer.lookup("map", "camera")).translation == pytest.approx((1.0, 2.5, 0.0))
+    assert (await buffer.lookup("camera", "map")).apply((1.0, 2.5, 0.0)) == pytest.approx((0, 0, 0), abs=1e-9)
+    assert (await buffer.lookup("tool", "camera")).translation == pytest.approx((0.3, 0, 0))
+    assert (await buffer.lookup("base", "base")).translation == (0, 0, 0)
+    assert (await buffer.lookup("map", "camera")).yaw == pytest.approx(math.pi / 2)
+
+
+async def test_between_two_samples(buffer):
+    buffer.add(tf("odom", "base", x=0.0, stamp=1.0), static=False)
+    buffer.add(tf("odom", "base", x=1.0, yaw=1.0, stamp=2.0), static=False)
+    found = await buffer.lookup("odom", "base", stamp=1.25)
+    assert found.translation[0] == pytest.approx(0.25)
+    assert found.yaw == pytest.approx(0.25)
+    assert found.stamp == 1.25
+    assert (await buffer.lookup("odom", "base")).stamp == 2.0
+
+
+async def test_missing_link_is_named_with_what_is_known(buffer):
+    buffer.add(tf("map", "odom"), static=False)
+    buffer.add(tf("base", "camera"), static=True)
+    with pytest.raises(TransformUnavailable, match=r"nothing joins 'base' and 'map'.*base, camera, map, odom"):
+        await buffer.lookup("map", "camera", timeout_s=0.01)
+
+
+async def test_nothing_known_at_all(buffer):
+    with pytest.raises(TransformUnavailable, match="known frames: none"):
+        await buffer.lookup("map", "base", timeout_s=0.01)
+
+
+async def test_stale_moving_frame(buffer):
+    buffer.add(tf("map", "odom"), static=False)
+    buffer.add(tf("odom", "base"), static=True)
+    await asyncio.sleep(0.02)
+    with pytest.raises(TransformUnavailable, match=r"'map' -> 'odom' was last received 0\.\d s ago"):
+        await buffer.lookup("map", "base", timeout_s=0.0, max_age_s=0.01)
+    assert (await buffer.lookup("odom", "base", timeout_s=0.0, max_age_s=0.01)).source == "base"
+
+
+@pytest.mark.parametrize(("stamp", "words"), [(9.0, "known up to 2.000"), (0.5, "known from 1.000")])
+async def test_stamp_outside_of_history(buffer, stamp, words):
+    buffer.add(tf("odom", "base", stamp=1.0), static=False)
+    buffer.add(tf("odom", "base", stamp=2.0), static=False)
+    with pytest.raises(TransformUnavailable, match=words):
+        await buffer.lookup("odom", "base", stamp=stamp, timeout_s=0.01)
+
+
+async def test_waits_for_the_stamp_to_come(buffer):
+    buffer.add(tf("odom", "base", stamp=1.0), static=False)
+    waiting = asyncio.create_task(buffer.lookup("odom", "base", stamp=2.0, timeout_s=5))
+    await asyncio.sleep(0)
+    buffer.add(tf("odom", "base", x=3.0, stamp=2.0), static=False)
+    assert (await waiting).translation[0] == 3.0
+
+
+async def test_time_that_jumps_back_starts_anew(buffer):
+    buffer.add(tf("odom", "base", x=1.0, stamp=50.0), static=False)
+    buffer.add(tf("odom", "base", x=2.0, stamp=0.1), static=False)
+    found = await buffer.lookup("odom", "base")
+    assert found.translation[0] == 2.0
+    assert found.stamp == pytest.approx(0.1)
+
+
+async def test_late_message_does_not_replace_a_newer_one(buffer):
+    buffer.add(tf("odom", "base", x=2.0, stamp=1.00), static=False)
+    buffer.add(tf("odom", "base", x=1.0, stamp=0.98), static=False)
+    assert (await buffer.lookup("odom", "base")).translation[0] == 2.0
+
+
+async def test_history_is_bounded(buffer):
+    for step in range(200):
+        buffer.add(tf("odom", "base", stamp=step * 0.5), static=False)
+    with pytest.raises(TransformUnavailable, match="known from"):
+        await buffer.lookup("odom", "base", stamp=1.0, timeout_s=0.01)
+
+
+async def test_a_ring_of_frames_ends(buffer):
+    buffer.add(tf("a", "b"), static=False)
+    buffer.add(tf("b", "a"), static=False)
+    with pytest.raises(TransformUnavailable):
+        await buffer.lookup("map", "a", timeout_s=0.01)

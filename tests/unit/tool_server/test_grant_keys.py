@@ -1,0 +1,78 @@
+"""Public keys and tokens."""
+
+import time
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from quartet_tool_server import GrantVerifier, InvalidGrant, KeyProblem, read_keys
+
+
+def pem(private) -> str:
+    return private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+def token(private, **claims) -> str:
+    now = int(time.time())
+    content = {"iss": "quartet-orchestrator", "sub": "pick", "aud": "robot:summit", "iat": now, "exp": now + 60,
+               "jti": "r-1", "fence": 3, "tools": ["nav2__spin_robot"]}  # fmt: skip
+    return jwt.encode(content | claims, private, algorithm="EdDSA")
+
+
+def test_one_key_from_text_or_file(tmp_path):
+    private = Ed25519PrivateKey.generate()
+    (tmp_path / "key.pem").write_text(pem(private))
+    assert len(read_keys(pem(private), None)) == 1
+    assert len(read_keys(pem(private).replace("\n", "\\n"), None)) == 1, "as one line of an .env file"
+    verifier = GrantVerifier("summit", read_keys(None, tmp_path / "key.pem"))
+    claims = verifier.check(token(private))
+    assert claims.sub == "pick"
+    assert claims.fence == 3
+
+
+def test_old_and_new_key_hold_while_keys_are_rotated():
+    old, new, other = (Ed25519PrivateKey.generate() for _ in range(3))
+    verifier = GrantVerifier("summit", read_keys(pem(old) + pem(new), None))
+    assert verifier.check(token(old)).jti == verifier.check(token(new)).jti == "r-1"
+    with pytest.raises(InvalidGrant, match="Signature"):
+        verifier.check(token(other))
+
+
+@pytest.mark.parametrize(
+    ("claims", "why"),
+    [
+        ({"aud": "robot:other"}, "InvalidAudience"),
+        ({"iss": "me"}, "InvalidIssuer"),
+        ({"exp": 1}, "ExpiredSignature"),
+        ({"fence": -1}, "fence"),
+        ({"tools": "all"}, "tools"),
+        ({"sub": "Not A Name"}, "sub"),
+    ],
+)
+def test_what_makes_a_token_invalid(claims, why):
+    private = Ed25519PrivateKey.generate()
+    with pytest.raises(InvalidGrant, match=why):
+        GrantVerifier("summit", read_keys(pem(private), None)).check(token(private, **claims))
+
+
+async def test_the_verifier_says_no_without_an_exception():
+    private = Ed25519PrivateKey.generate()
+    verifier = GrantVerifier("summit", read_keys(pem(private), None))
+    assert await verifier.verify_token("nonsense") is None
+    access = await verifier.verify_token(token(private))
+    assert access is not None
+    assert access.scopes == ["nav2__spin_robot"]
+
+
+def test_missing_and_wrong_keys_name_the_setting(tmp_path):
+    with pytest.raises(KeyProblem, match="QUARTET_GRANT_PUBLIC_KEY"):
+        read_keys(None, None)
+    with pytest.raises(KeyProblem, match="nowhere"):
+        read_keys(None, tmp_path / "nowhere")
+    with pytest.raises(KeyProblem, match="not an Ed25519"):
+        read_keys(pem(ec.generate_private_key(ec.SECP256R1())), None)
+    with pytest.raises(KeyProblem, match="not a PEM"):
+        read_keys("-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----", None)
