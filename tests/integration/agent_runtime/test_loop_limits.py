@@ -88,9 +88,7 @@ async def test_malformed_json_goes_back_to_the_model(model, memory, make_loop, t
     ("arguments", "said"),
     [({}, "'x' is a required property"), ({"x": "far"}, "x: 'far' is not of type 'number'"), ({"x": 1, "y": 2}, "'y'")],
 )
-async def test_arguments_that_do_not_fit_go_back_with_the_schema_error(
-    model, memory, make_loop, talk, arguments, said
-):
+async def test_arguments_that_do_not_fit_go_back_with_the_schema_error(model, memory, make_loop, talk, arguments, said):
     model.script = [talk.calls(("arm__move", arguments)), talk.report()]
     await make_loop(local(memory)).run("system", "user")
     result = model.result()

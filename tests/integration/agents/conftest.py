@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from quartet_agent_runtime import AgentDefinition, AgentSettings, GatewayClient,
 from quartet_agent_runtime.skill_run import Outside, SkillRun
 from quartet_contracts import (
     ALGORITHM,
+    FENCE_SCOPE,
+    MOTION_SERVERS,
     Budget,
     GrantClaims,
     JournalEvent,
@@ -191,6 +193,19 @@ class Stage:
         async with self.toolbox() as toolbox:
             return await toolbox.call(tool, arguments, _ignore)
 
+    def definition(self, skill: Skill) -> AgentDefinition:
+        return definition_of(skill)
+
+    async def install_fence(self) -> None:
+        """What the orchestrator does before a new attempt: no older grant moves the robot from now on."""
+        token = self.grant(Skill.PICK, f"f{time.monotonic_ns()}", [FENCE_SCOPE])
+        for name in MOTION_SERVERS:
+            request = urllib.request.Request(
+                f"{self.urls[name]}/control/fence", b"{}", {"Authorization": f"Bearer {token}"}
+            )
+            with await asyncio.to_thread(urllib.request.urlopen, request, timeout=10) as answer:
+                assert answer.status == 200
+
     def toolbox(self) -> Toolbox:
         skills = sorted({tool for skill in Skill for tool in granted_tools(skill)})
         servers = {name: f"{url}/mcp" for name, url in self.urls.items()}
@@ -209,7 +224,9 @@ class Stage:
         )
         return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
 
-    def request(self, skill: Skill, deadline_s: float = 60.0, budget: Budget | None = None, **arguments: Any) -> SkillRequest:
+    def request(
+        self, skill: Skill, deadline_s: float = 60.0, budget: Budget | None = None, **arguments: Any
+    ) -> SkillRequest:
         request_id = f"r{time.monotonic_ns()}"
         return SkillRequest.model_validate(
             {
@@ -267,9 +284,7 @@ class Stage:
         return await self.run(Skill.PICK, object_name=name, **more)
 
     async def place(self, location: str, name: str, height: float = 0.12, **more: Any) -> Any:
-        return await self.run(
-            Skill.PLACE, target_location=location, object_name=name, object_height_m=height, **more
-        )
+        return await self.run(Skill.PLACE, target_location=location, object_name=name, object_height_m=height, **more)
 
     def close(self) -> None:
         for process in self.processes:
@@ -304,9 +319,17 @@ async def _ignore(_fraction: float | None, _message: str) -> None:
     return None
 
 
-async def eventually(condition: Callable[[], bool], limit_s: float = 10.0) -> None:
-    """Wait until `condition` holds."""
+async def _until(condition: Callable[[], Any], limit_s: float = 15.0) -> None:
     end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come true"
-        await asyncio.sleep(0.02)
+    while True:
+        value = condition()
+        if await value if isinstance(value, Awaitable) else value:
+            return
+        assert time.monotonic() < end, f"not true within {limit_s} s"
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def until() -> Callable[..., Awaitable[None]]:
+    """`await until(condition)`: wait until a function, or coroutine function, gives something true."""
+    return _until

@@ -36,7 +36,9 @@ async def test_pick_attach_timeout_when_the_fingers_close_on_nothing(studio):
     await studio.approach("studio", "red coke can", "pick")
     home = studio.truth()["objects"]["red coke can"]["position"]
     studio.when("moveit__close_gripper", lambda: studio.hide("red coke can"))
-    studio.when("moveit__open_gripper", lambda: studio.post("/place", object="red coke can", x=home[0], y=home[1], z=0.9))
+    studio.when(
+        "moveit__open_gripper", lambda: studio.post("/place", object="red coke can", x=home[0], y=home[1], z=0.9)
+    )
     result = await studio.pick("red coke can")
     assert result.error_code == "PICK_ATTACH_TIMEOUT", studio.memory.story()
     assert studio.memory.tools().count("moveit__close_gripper") == 2
