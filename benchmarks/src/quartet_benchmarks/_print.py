@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -14,11 +15,12 @@ def print_result(result: BenchResult, console: Console) -> None:
     parameters = ", ".join(f"{name} {value}" for name, value in result.parameters.items())
     console.print(
         f"[bold]{result.suite}[/bold]  {parameters}  "
-        f"[dim]{facts['cores']} cores, {facts['memory_gb']} GB, Python {facts['python']}, commit {commit()}[/dim]"
+        f"[dim]{facts['cores']} cores, {facts['memory_gb']} GB, Python {facts['python']}, commit {commit()}[/dim]",
+        soft_wrap=True,
     )
     if result.rows:
-        console.print(_rows(result.rows))
-    table = Table("metric", "value", "n", "95 % interval", title=f"{result.suite}: headline figures")
+        console.print(_rows(result.rows), soft_wrap=True)
+    table = Table("metric", "value", "n", "95 % interval", box=SIMPLE_HEAD)
     for name, value in result.metrics.items():
         if isinstance(value, Rate):
             low, high = value.interval
@@ -32,7 +34,9 @@ def print_result(result: BenchResult, console: Console) -> None:
 
 def _rows(rows: list[dict[str, Any]]) -> Table:
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    table = Table(*columns)
+    table = Table(*columns, box=SIMPLE_HEAD)
+    for column in table.columns:
+        column.no_wrap = True
     for row in rows:
         table.add_row(*(_cell(row.get(name)) for name in columns))
     return table

@@ -83,6 +83,8 @@ class BenchResult:
     metrics: dict[str, float | Rate]
     """Headline figures by name; a Rate is written to JSON as its value."""
     rows: list[dict[str, Any]] = field(default_factory=list)
+    details: list[dict[str, Any]] = field(default_factory=list)
+    """Every single trial; only in the JSON."""
     notes: list[str] = field(default_factory=list)
     """How a figure was taken, for the reader of the table."""
 
@@ -99,6 +101,7 @@ class BenchResult:
                 name: {"n": rate.n, "low": rate.interval[0], "high": rate.interval[1]} for name, rate in rates.items()
             },
             "rows": self.rows,
+            "details": self.details,
             "notes": self.notes,
         }
 

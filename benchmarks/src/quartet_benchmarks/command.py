@@ -35,7 +35,10 @@ def bench(
     run = load_suite(suite)
     console = Console(highlight=False)
     parameters = BenchParameters(
-        seed=seed, short=short, episodes=episodes, say=lambda line: console.print(line, style="dim", markup=False)
+        seed=seed,
+        short=short,
+        episodes=episodes,
+        say=lambda line: console.print(line, style="dim", markup=False, soft_wrap=True),
     )
     result = run(parameters)
     if json_path is not None:

@@ -1,10 +1,8 @@
 """Runs the episodes, scores them, sums up."""
 
-import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,6 +13,7 @@ from quartet_benchmarks.home._world import World
 from quartet_cli.api import Api
 from quartet_cli.errors import CliError
 from quartet_cli.runs import run_metrics
+from quartet_cli.settings import state_folder
 from quartet_cli.stack import Stack, StackOptions
 from quartet_contracts import JournalEvent, State, TaskSubmission
 from quartet_contracts.journal import SkillFinished
@@ -41,8 +40,9 @@ class Outcome:
     harm: list[str]
     metrics: dict[str, Any]
     sim_s: float
-    summary: str = ""
-    memory_mb: dict[str, float] = field(default_factory=dict)
+    summary: str
+    memory_mb: dict[str, float]
+    journal: list[JournalEvent] = field(repr=False)
 
     @property
     def in_the_world(self) -> bool:
@@ -62,15 +62,26 @@ class Outcome:
         """An infeasible task that ended in a right code, without harm."""
         return self.state == State.FAILED and bool(self.final_codes & self.episode.right_codes) and not self.harm
 
+    @property
+    def right(self) -> bool:
+        return self.success if self.episode.feasible else self.right_end
+
+    @property
+    def verdict(self) -> str:
+        if self.right:
+            return "ok"
+        if self.false_success:
+            return "FALSE SUCCESS"
+        return "failed" if self.episode.feasible else "wrong end"
+
 
 def run(parameters: BenchParameters) -> BenchResult:
     """The suite. Raises StackError when the processes cannot be started."""
     wanted = parameters.episodes or EPISODES
-    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
-        stack = Stack(StackOptions(state_dir=Path(folder), world="home", use_dotenv=True))
-        with stack:
-            outcomes = _episodes(stack, parameters, wanted)
-            models = ", ".join(stack.models.values()) or "scripted"
+    options = StackOptions(state_dir=state_folder() / "bench-home", fresh=True, world="home")
+    with Stack(options) as stack:
+        outcomes = _episodes(stack, parameters, wanted)
+        models = ", ".join(stack.models.values()) or "scripted"
     return _summary(outcomes, {"episodes": len(outcomes), "seed": parameters.seed, "model": models})
 
 
@@ -88,6 +99,8 @@ def _episodes(stack: Stack, parameters: BenchParameters, wanted: int) -> list[Ou
             outcome = _play(stack, world, episode, seed, truth)
             outcomes.append(outcome)
             parameters.say(_line(index, outcome))
+            if not outcome.right:
+                _keep(stack, index, outcome)
     finally:
         world.close()
     return outcomes
@@ -134,16 +147,20 @@ def _play(stack: Stack, world: World, episode: Episode, seed: int, before: Truth
         sim_s=after["time"] - before["time"],
         summary=report.summary if report else "",
         memory_mb=stack.memory_mb(),
+        journal=events,
     )
 
 
+def _keep(stack: Stack, index: int, outcome: Outcome) -> None:
+    """The journal of an episode that went wrong, for the reader of the figures."""
+    folder = stack.options.state_dir / "wrong"
+    folder.mkdir(exist_ok=True)
+    lines = "".join(event.model_dump_json() + "\n" for event in outcome.journal)
+    (folder / f"{index + 1:03d}-seed-{outcome.seed}.jsonl").write_text(lines)
+
+
 def _line(index: int, outcome: Outcome) -> str:
-    if outcome.false_success:
-        verdict = "FALSE SUCCESS"
-    elif outcome.episode.feasible:
-        verdict = "ok" if outcome.success else "failed"
-    else:
-        verdict = "ok" if outcome.right_end else "wrong end"
+    verdict = outcome.verdict
     codes = f" [{', '.join(outcome.codes)}]" if outcome.codes else ""
     harm = f" disturbed: {', '.join(outcome.harm)}" if outcome.harm else ""
     why = f" ({outcome.summary})" if verdict != "ok" else ""
@@ -177,6 +194,7 @@ def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult
         parameters,
         metrics,
         _by_template(outcomes),
+        [_detail(index, outcome) for index, outcome in enumerate(outcomes)],
         notes=[
             "Success: the task SUCCEEDED and every object lies where it should by ground truth. "
             "Right code of an infeasible task: it FAILED with a code that fits and nothing else was moved.",
@@ -193,7 +211,7 @@ def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
         ran = [o for o in outcomes if o.episode.template == template.name]
         if not ran:
             continue
-        good = sum(o.success if o.episode.feasible else o.right_end for o in ran)
+        good = sum(o.right for o in ran)
         low, high = Rate(good, len(ran)).interval
         rows.append(
             {
@@ -208,6 +226,25 @@ def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _detail(index: int, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "episode": index + 1,
+        "seed": outcome.seed,
+        "template": outcome.episode.template,
+        "sentence": outcome.episode.sentence,
+        "feasible": outcome.episode.feasible,
+        "verdict": outcome.verdict,
+        "state": outcome.state.value,
+        "goals_met": outcome.goals_met,
+        "goals": [f"{goal.object} {goal.kind} {goal.target}" for goal in outcome.episode.goals],
+        "codes": outcome.codes,
+        "harm": outcome.harm,
+        "summary": outcome.summary,
+        "sim_s": round(outcome.sim_s, 2),
+        **{name: outcome.metrics[name] for name in ("wall_s", "tool_calls", "prompt_tokens", "completion_tokens")},
+    }
 
 
 def _mean(values: list[float]) -> float:
