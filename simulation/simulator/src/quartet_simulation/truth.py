@@ -6,7 +6,7 @@ from typing import Any
 
 from quartet_simulation.episode import Episode
 from quartet_simulation.physics import Physics
-from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.robot.model import GROUP
 from quartet_simulation.worlds.objects import CATALOGUE
 
 ON_TOLERANCE = 0.05
@@ -37,8 +37,6 @@ def describe(physics: Physics, episode: Episode) -> dict[str, Any]:
 
 def robot_touches(physics: Physics) -> list[str]:
     """Names of static geometry that the robot's body or arm touches now."""
-    from quartet_simulation.robot.model import GROUP
-
     model, names = physics.model, set()
     for contact in physics.data.contact[: physics.data.ncon]:
         groups = model.geom_group[contact.geom1], model.geom_group[contact.geom2]
@@ -96,6 +94,3 @@ def area_at(physics: Physics, x: float, y: float) -> str | None:
         if inside:
             return area.name
     return None
-
-
-__all__ = ["area_at", "describe", "dim", "robot_touches", "support_of"]
