@@ -332,7 +332,7 @@ class MortalServer:
         self.process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
-        self.process = subprocess.Popen([sys.executable, str(self._script), str(self._port)])
+        self.process = await asyncio.to_thread(subprocess.Popen, [sys.executable, str(self._script), str(self._port)])
         async with asyncio.timeout(20):
             while True:
                 with contextlib.suppress(ConnectionError):

@@ -215,7 +215,7 @@ async def test_the_process_starts_serves_and_ends(desk, studio, redis_url, tmp_p
     assert status == 200
     assert 'quartet_skill_requests_total{error_code="PICK_REACH_EXCEEDED",skill="pick"} 1.0' in metrics
     assert (await fetch(f"{url}/nothing"))[0] == 404
-    memory_mb = int(Path(f"/proc/{process.pid}/status").read_text().split("VmRSS:")[1].split()[0]) / 1024
+    memory_mb = resident_mb(process.pid)
     process.send_signal(signal.SIGTERM)
     _, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()
@@ -251,6 +251,10 @@ async def test_bad_settings_are_named_and_nothing_starts(studio_stage, redis_url
     assert process.returncode == 2
     assert said in errors.decode()
     assert "Traceback" not in errors.decode()
+
+
+def resident_mb(pid):
+    return int(Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0]) / 1024
 
 
 async def fetch(url):

@@ -17,7 +17,7 @@ async def test_none_into_a_bin(studio):
     await studio.approach("studio", "bin", "container_place")
     result = await studio.place("bin", "red coke can")
     assert result.error_code == "NONE", studio.memory.story()
-    x, y, z = studio.truth()["objects"]["red coke can"]["position"]
+    x, y, _ = studio.truth()["objects"]["red coke can"]["position"]
     assert abs(x + 1.75) < 0.17
     assert abs(y - 1.55) < 0.17
 

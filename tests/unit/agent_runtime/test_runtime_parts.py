@@ -1,0 +1,87 @@
+"""Small parts of the runtime: exports, argument checks, repetition, meter, settings."""
+
+import time
+
+import pytest
+
+import quartet_agent_runtime
+from quartet_agent_runtime import ModelAnswer, SettingsProblem, ToolOutcome, load_settings
+from quartet_agent_runtime.arguments import BadArguments, read_arguments
+from quartet_agent_runtime.conversation import cut
+from quartet_agent_runtime.meter import Meter
+from quartet_agent_runtime.repetition import Repetition
+from quartet_contracts import Budget
+
+SCHEMA = {"type": "object", "properties": {"x": {"type": "number"}, "s": {"type": "string"}}, "required": []}
+
+
+def test_the_exports_are_what_all_says():
+    assert all(hasattr(quartet_agent_runtime, name) for name in quartet_agent_runtime.__all__)
+    assert len(set(quartet_agent_runtime.__all__)) == len(quartet_agent_runtime.__all__)
+
+
+@pytest.mark.parametrize("raw", [None, "", "{}", {}])
+def test_no_arguments_in_every_spelling(raw):
+    assert read_arguments(raw, SCHEMA) == {}
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ("[1]", "got list"),
+        ("nonsense", "not JSON"),
+        ('{"x": "1"}', "x: '1' is not of type 'number'"),
+        ('{"y": 1}', "'y' was unexpected"),
+        ('{"x": ' + "1" * 20_000 + "}", "at most 16000"),
+    ],
+)
+def test_bad_arguments_say_what_is_wrong(raw, said):
+    with pytest.raises(BadArguments) as caught:
+        read_arguments(raw, SCHEMA)
+    assert said in str(caught.value)
+
+
+def test_a_schema_that_allows_more_is_respected():
+    assert read_arguments({"z": 1}, {**SCHEMA, "additionalProperties": True}) == {"z": 1}
+
+
+def test_repetition_counts_equal_pairs_only():
+    watch, good, bad = Repetition(), ToolOutcome({"ok": True}), ToolOutcome({"ok": False})
+    assert [watch.seen("t", {"x": 1}, good) for _ in range(3)] == [False, False, True]
+    assert watch.is_forbidden("t", '{"x": 1}')
+    assert not watch.is_forbidden("t", {"x": 2})
+    assert not watch.seen("t", {"x": 1}, bad)
+    assert not watch.is_forbidden("t", {"x": 1})
+
+
+def test_two_calls_in_turns_are_a_repetition_too():
+    watch, good = Repetition(), ToolOutcome({"ok": True})
+    seen = [watch.seen(name, {}, good) for name in ("a", "b", "a", "b", "a")]
+    assert seen == [False, False, False, False, True]
+
+
+def test_the_meter_names_the_limit():
+    meter = Meter(Budget(turns=2, tokens=50), time.time() + 60)
+    assert meter.exhausted() is None
+    meter.count_turn(ModelAnswer(prompt_tokens=30, completion_tokens=5))
+    assert meter.exhausted() is None
+    meter.count_turn(ModelAnswer(prompt_tokens=30, completion_tokens=5))
+    assert "2 of 2 model turns" in meter.exhausted()
+    assert Meter(Budget(), time.time() - 1).exhausted() == "the request's deadline passed without a report"
+
+
+def test_cut_says_how_much_is_missing():
+    assert cut("abc", 3) == "abc"
+    assert cut("abcdef", 4) == "abcd …[cut: 2 of 6 characters left out]"
+
+
+def test_settings_name_the_variable(monkeypatch):
+    monkeypatch.delenv("QUARTET_SERVERS", raising=False)
+    monkeypatch.setenv("QUARTET_ROBOT_FILE", "r.yaml")
+    monkeypatch.setenv("QUARTET_SITE_FILE", "s.yaml")
+    monkeypatch.setenv("QUARTET_GRACE_S", "soon")
+    with pytest.raises(SettingsProblem) as caught:
+        load_settings()
+    assert "QUARTET_SERVERS is not set; set it, such as {" in str(caught.value)
+    assert "QUARTET_GRACE_S: " in str(caught.value)
+    assert "'soon'" in str(caught.value)

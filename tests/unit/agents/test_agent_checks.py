@@ -1,0 +1,100 @@
+"""Geometry and decisions of the agents' own code, without a robot."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
+from quartet_approach.target import place_named
+from quartet_contracts.tools import Pose2D
+from quartet_contracts.tools.perception import Detection
+from quartet_pick.verify import _fits_hand, _height
+from quartet_place.target import Region, _around, mode_of
+from quartet_site import load_site
+
+HOME = load_site(Path(__file__).parents[3] / "deploy" / "sites" / "home" / "site.yaml")
+SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (0.0, 2.0)]
+
+
+def test_frames_invert_each_other():
+    pose = Pose2D(x=1.0, y=-2.0, yaw=2.5)
+    assert to_map(pose, to_base(pose, (0.3, 0.7))) == pytest.approx((0.3, 0.7))
+    assert to_map(Pose2D(x=1, y=1, yaw=math.pi / 2), (1.0, 0.0)) == pytest.approx((1.0, 2.0))
+
+
+@pytest.mark.parametrize("direction", [0.0, 1.0, 3.0, -2.0])
+def test_a_facing_pose_has_the_centre_straight_ahead(direction):
+    pose = facing((1.0, 2.0), direction, 0.8)
+    assert to_base(pose, (1.0, 2.0)) == pytest.approx((0.8, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("point", "distance"),
+    [((1.0, 1.0), 0.0), ((5.0, 1.0), 1.0), ((-3.0, -4.0), 5.0), ((2.0, 2.5), 0.5), ((0.1, 1.9), 0.0)],
+)
+def test_distance_to_an_area(point, distance):
+    assert distance_to(SQUARE, point) == pytest.approx(distance)
+
+
+def test_wrap():
+    assert wrap(3 * math.pi / 2) == pytest.approx(-math.pi / 2)
+
+
+def test_an_ambiguous_place_is_the_one_of_the_wanted_area():
+    areas = {place.area for place in HOME.surfaces}
+    for area in HOME.areas:
+        if area.name in areas:
+            own = next(place for place in HOME.surfaces if place.area == area.name)
+            assert place_named(HOME, own.name, area) == own
+    assert place_named(HOME, "moon", HOME.areas[0]) is None
+
+
+def test_modes_of_places():
+    assert mode_of(HOME, HOME.surfaces[0].name) == "surface"
+    assert mode_of(HOME, HOME.containers[0].aliases[0]) == "container"
+    assert mode_of(HOME, "the floor") == "floor"
+
+
+def seen(x, y, z, **more):
+    return Detection(label="can", score=1, box_xyxy=(0, 0, 1, 1), camera="front", position_base=(x, y, z), **more)
+
+
+def test_an_object_lies_on_a_surface_or_beside_it():
+    table = _around("surface", (0.9, 0.0, 0.5), (0.6, 1.0, 0.01))
+    assert table.holds(seen(0.7, 0.3, 0.56))
+    assert not table.holds(seen(0.7, 0.3, 0.06))
+    assert not table.holds(seen(1.6, 0.3, 0.56))
+    assert not table.holds(seen(0.7, 0.3, 0.56, in_gripper=True))
+
+
+def test_an_object_lies_in_a_container_or_beside_it():
+    bin_ = _around("container", (0.7, 0.0, 0.17), (0.34, 0.34, 0.34))
+    assert bin_.holds(seen(0.75, 0.05, 0.06))
+    assert not bin_.holds(seen(1.1, 0.0, 0.06))
+    assert not bin_.holds(seen(0.7, 0.0, 0.8))
+
+
+def test_a_detection_without_depth_proves_nothing():
+    everywhere = Region((-9, 9), (-9, 9), (-9, 9))
+    blind = Detection(label="can", score=1, box_xyxy=(0, 0, 1, 1), camera="front")
+    assert not everywhere.holds(blind)
+
+
+def test_what_fits_between_the_fingers():
+    can = next(thing for thing in HOME.objects if thing.name == "red coke can")
+    diameter, _, height = can.appearance.size_m
+    assert _fits_hand(can, diameter + 0.002)
+    assert _fits_hand(can, height)
+    assert not _fits_hand(can, (diameter + height) / 2)
+    assert _fits_hand(None, 0.05)
+
+
+def test_a_height_that_the_object_cannot_have_is_replaced():
+    can = next(thing for thing in HOME.objects if thing.name == "red coke can")
+    height = can.appearance.size_m[2]
+    assert _height(height + 0.01, can) == pytest.approx(height + 0.01)
+    assert _height(0.6, can) == height
+    assert _height(None, can) == height
+    assert _height(0.07, None) == 0.07
+    assert _height(None, None) is None
