@@ -29,9 +29,9 @@ HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 
 
 @contextlib.asynccontextmanager
-async def http_server(app: Any, port: int = 0) -> AsyncIterator[str]:
+async def http_server(app: Any, lifespan: str = "off") -> AsyncIterator[str]:
     server = uvicorn.Server(
-        uvicorn.Config(app, port=port, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+        uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan=lifespan, timeout_graceful_shutdown=1)
     )
     server.capture_signals = contextlib.nullcontext
     task = asyncio.create_task(server.serve())
@@ -139,7 +139,8 @@ class Agents:
             assert delivery is not None
             self.calls.append((str(skill), delivery.request.arguments.model_dump(mode="json")))
             self.requests.append(delivery.request)
-            await queue.mark_started(delivery)
+            if not delivery.started:
+                await queue.mark_started(delivery)
             self.started.set()
             answer = self.answers[skill].pop(0) if self.answers[skill] else OK
             if callable(answer):
@@ -234,11 +235,14 @@ async def agents(redis_url: str) -> AsyncIterator[Agents]:
         await made.stop()
 
 
+def _pem(key: Ed25519PrivateKey) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
 @pytest.fixture
 def settings(
     redis_url: str, around: str, motion: dict[str, MotionServer], key: Ed25519PrivateKey, tmp_path: Path
 ) -> OrchestratorSettings:
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     return OrchestratorSettings(
         redis_url=redis_url,
         gateway_url=f"{around}/model",
@@ -246,11 +250,24 @@ def settings(
         robot_file=HOME / "robot.yaml",
         site_file=HOME / "site.yaml",
         ready_file=tmp_path / "ready.json",
-        grant_private_key=pem,
+        grant_private_key=_pem(key),
         agent_absent_s=2.0,
         cancel_wait_s=5.0,
         fence_timeout_s=0.6,
     )
+
+
+@pytest.fixture
+def settings_environment(redis_url: str, key: Ed25519PrivateKey) -> dict[str, str]:
+    """Environment of a process that could start."""
+    return {
+        "QUARTET_REDIS_URL": redis_url,
+        "QUARTET_SERVERS": '{"summit": {"nav2": "http://127.0.0.1:9/mcp", "moveit": "http://127.0.0.1:9/mcp"}}',
+        "QUARTET_ROBOT_FILE": str(HOME / "robot.yaml"),
+        "QUARTET_SITE_FILE": str(HOME / "site.yaml"),
+        "QUARTET_GRANT_PRIVATE_KEY": _pem(key),
+        "QUARTET_PORT": "0",
+    }
 
 
 @pytest.fixture
@@ -274,6 +291,12 @@ def start(settings: OrchestratorSettings) -> Callable[..., Any]:
         await serving
 
     return run
+
+
+@pytest.fixture
+def serve_app() -> Callable[..., Any]:
+    """`async with serve_app(app) as url`."""
+    return http_server
 
 
 @pytest.fixture

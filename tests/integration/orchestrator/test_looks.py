@@ -1,0 +1,112 @@
+"""What the orchestrator sees: look for the model, pictures for the record. Over a real MCP server."""
+
+import base64
+import contextlib
+
+import jwt
+import pytest
+from fastmcp import FastMCP
+from fastmcp.server.dependencies import get_http_headers
+from fastmcp.tools.base import ToolResult
+from mcp_types import ImageContent
+
+from quartet_bus import Bus
+from quartet_contracts import ALGORITHM, State
+
+
+class Perception:
+    """A perception server with `look` alone; it keeps the grants that it was called with."""
+
+    def __init__(self) -> None:
+        self.grants: list[str] = []
+        self.broken = False
+        self.fenced = 0
+        self.mcp = FastMCP("perception")
+        self.mcp.tool(self.look)
+
+    async def look(self, camera: str = "both") -> ToolResult:
+        """Pictures."""
+        self.grants.append(get_http_headers(include_all=True)["authorization"].removeprefix("Bearer "))
+        if self.fenced:
+            self.fenced -= 1
+            return ToolResult(structured_content={"ok": False, "error_code": "FENCED", "message": "older"})
+        if self.broken:
+            fault = {"ok": False, "error_code": "CAMERA_UNAVAILABLE", "message": "no camera"}
+            return ToolResult(structured_content=fault)
+        names = ["front", "arm"] if camera == "both" else [camera]
+        pictures = [
+            ImageContent(type="image", data=base64.b64encode(f"jpeg of {n}".encode()).decode(), mime_type="image/jpeg")
+            for n in names
+        ]
+        found = {"ok": True, "error_code": "NONE", "message": "", "cameras": names, "area": "kitchen"}
+        return ToolResult(content=pictures, structured_content=found)
+
+
+@pytest.fixture
+def perception():
+    return Perception()
+
+
+@pytest.fixture
+async def seeing(start, settings, agents, perception, serve_app):
+    """An orchestrator with eyes."""
+    agents.start()
+    async with contextlib.AsyncExitStack() as stack:
+        url = await stack.enter_async_context(serve_app(perception.mcp.http_app(path="/mcp"), lifespan="on"))
+        servers = {"summit": {**settings.servers["summit"], "perception": f"{url}/mcp"}}
+        yield await stack.enter_async_context(start(servers=servers))
+
+
+def observations(events):
+    return [e.event for e in events if e.event.kind == "observation"]
+
+
+async def test_pictures_after_each_skill_and_a_look_for_the_model(seeing, model, perception, key, do):
+    model.say(do.approach(), ("look", {"camera": "arm"}), do.pick(), do.report(False))
+    task_id = await seeing.submit()
+    events = await seeing.events(task_id)
+    assert [o.label for o in observations(events)] == ["start", "after approach", "after pick"]
+    for observation in observations(events):
+        assert sorted(observation.images) == ["arm", "front"]
+    reference = observations(events)[0].images["front"]
+    image = await seeing.http.get(f"/tasks/{task_id}/images/{reference}")
+    assert (image.content, image.headers["content-type"]) == (b"jpeg of front", "image/jpeg")
+    looked = model.results()[1]
+    assert (looked["ok"], looked["cameras"], looked["area"]) == (True, ["arm"], "kitchen")
+    claims = jwt.decode(perception.grants[0], key.public_key(), algorithms=[ALGORITHM], audience="robot:summit")
+    assert (claims["sub"], claims["tools"]) == ("orchestrator", ["perception__look"])
+    result = next(e.event for e in events if e.event.kind == "tool_result" and e.event.tool == "look")
+    assert len(result.images) == 1
+
+
+async def test_a_broken_camera_fails_no_task(seeing, model, perception, do):
+    perception.broken = True
+    model.say(do.approach(), do.look, do.report(True))
+    task_id = await seeing.submit("go to the kitchen")
+    events = await seeing.events(task_id)
+    assert (await seeing.status(task_id)).state is State.SUCCEEDED
+    assert observations(events) == []
+    assert any("CAMERA_UNAVAILABLE" in e.event.text for e in events if e.event.kind == "note")
+    assert model.results()[1]["error_code"] == "CAMERA_UNAVAILABLE"
+
+
+async def test_an_older_grant_is_renewed(seeing, model, perception, key, do):
+    model.say(do.approach(), do.look, do.report(False))
+    perception.fenced = 1
+    task_id = await seeing.submit()
+    events = await seeing.events(task_id)
+    assert len(observations(events)) == 2
+    fences = [
+        jwt.decode(g, key.public_key(), algorithms=[ALGORITHM], audience="robot:summit")["fence"]
+        for g in perception.grants
+    ]
+    assert fences == sorted(fences)
+
+
+async def test_pictures_are_taken_before_the_next_skill_begins(seeing, model, do, settings):
+    model.say(do.approach(), do.pick(), do.report(False))
+    task_id = await seeing.submit()
+    order = [e.event.kind for e in await seeing.events(task_id) if e.event.kind in {"skill_requested", "observation"}]
+    assert order == ["observation", "skill_requested", "observation", "skill_requested", "observation"]
+    async with await Bus.connect(settings.redis_url) as bus:
+        assert await bus.transcripts.list(task_id) == ["orchestrator"]

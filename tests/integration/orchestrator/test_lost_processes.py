@@ -1,0 +1,180 @@
+"""kill -9 of a sub-agent and of the orchestrator, and a restart of Redis, in the middle of a motion."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import httpx2
+import pytest
+
+from quartet_bus import Bus, BusOptions
+from quartet_contracts import ApproachResult, Skill, State
+
+AGENT = textwrap.dedent(
+    """
+    import asyncio, sys
+    from quartet_bus import Bus, BusOptions
+    from quartet_contracts import Skill
+
+    async def main(url):
+        async with await Bus.connect(url, BusOptions(lease_s=1.0, block_ms=200)) as bus:
+            queue = bus.skills(Skill.APPROACH)
+            await queue.mark_started(await queue.take())
+            print("moving", flush=True)
+            await asyncio.Event().wait()
+
+    asyncio.run(main(sys.argv[1]))
+    """
+)
+
+
+@pytest.fixture
+async def dying_agent(redis_url):
+    """An approach agent in a process of its own that never answers."""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", AGENT, redis_url, stdout=subprocess.PIPE)
+    yield process
+    if process.returncode is None:
+        process.kill()
+    await process.wait()
+
+
+async def moving(process):
+    assert await asyncio.wait_for(process.stdout.readline(), 30) == b"moving\n"
+
+
+async def test_a_killed_agent_is_settled_by_another_and_never_run_again(start, agents, dying_agent, model, motion, do):
+    """The second replica sees that it had started, looks, and answers UNCERTAIN; only the orchestrator tries again."""
+
+    async def look_only(_, delivery):
+        assert delivery.started
+        assert delivery.redelivered
+        return do.failing("UNKNOWN", State.UNCERTAIN, reason="another replica had started it", observed="in the hall")
+
+    agents.answers["approach"] = [look_only]
+    model.say(do.approach(), do.look, do.approach(), do.report(True))
+    async with start() as client:
+        task_id = await client.submit("go to the kitchen")
+        await moving(dying_agent)
+        dying_agent.kill()
+        await dying_agent.wait()
+        agents.start()
+        events = await client.events(task_id)
+        status = await client.status(task_id)
+    assert status.state is State.SUCCEEDED
+    asked = [e.event for e in events if e.event.kind == "skill_requested"]
+    assert [(a.attempt, a.fence) for a in asked] == [(1, 1), (2, 2)]
+    assert len({a.request_id for a in asked}) == 2
+    assert [r.request_id for r in agents.requests] == [a.request_id for a in asked]
+
+
+async def run_orchestrator(settings, tmp_path):
+    """A process of its own; its URL and the process."""
+    ready = tmp_path / "process.json"
+    ready.unlink(missing_ok=True)
+    environment = {
+        **os.environ,
+        "QUARTET_REDIS_URL": settings.redis_url,
+        "QUARTET_GATEWAY_URL": settings.gateway_url,
+        "QUARTET_SERVERS": json.dumps(settings.servers),
+        "QUARTET_ROBOT_FILE": str(settings.robot_file),
+        "QUARTET_SITE_FILE": str(settings.site_file),
+        "QUARTET_READY_FILE": str(ready),
+        "QUARTET_GRANT_PRIVATE_KEY": settings.grant_private_key.get_secret_value(),
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "quartet_orchestrator", env=environment, stderr=subprocess.DEVNULL
+    )
+    return process, ready
+
+
+async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_motion(
+    start, settings, agents, model, do, tmp_path, eventually
+):
+    agents.answers["approach"] = [agents.until_canceled]
+    agents.start()
+    model.say(do.approach(), do.approach(), do.report(True))
+    process, ready = await run_orchestrator(settings, tmp_path)
+    try:
+        await eventually(ready.exists, 30)
+        async with await Bus.connect(settings.redis_url, BusOptions()) as bus:
+            async with httpx2.AsyncClient(base_url=json.loads(ready.read_text())["url"]) as http:
+                running = (await http.post("/tasks", json={"sentence": "go to the kitchen"})).json()
+                waiting = (await http.post("/tasks", json={"sentence": "then to the hallway"})).json()
+            await asyncio.wait_for(agents.started.wait(), 10)
+            process.kill()
+            await process.wait()
+            # Let the dead replica's leases run out at once, so that the test need not wait for them.
+            await bus._store.call("DEL", bus._keys.robot_lease("summit"))
+            stream = bus._keys.task_stream("summit")
+            ((entry, _),) = await bus._store.call("XRANGE", stream, "-", "+", "COUNT", 1)
+            await bus._store.call("XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    async with start() as client:
+        first = await client.until_state(running["task"]["task_id"], State.FAILED)
+        second = await client.until_state(waiting["task"]["task_id"], State.SUCCEEDED)
+        events = await client.events(running["task"]["task_id"])
+    assert first.report.summary.startswith("The orchestrator that ran this task went away.")
+    assert "brought to rest" in first.report.summary
+    assert [e.event.kind for e in events][-3:] == ["skill_result", "report", "state"]
+    assert len([r for r in agents.requests if r.task_id == first.task.task_id]) == 1
+    assert second.report.success
+
+
+async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, do):
+    model.say(do.approach(), do.report(True))
+    async with (
+        await Bus.connect(own_redis.url, BusOptions(lease_s=2, block_ms=200)) as bus,
+        start(redis_url=own_redis.url) as client,
+    ):
+        task_id = await client.submit("go to the kitchen")
+        queue = bus.skills(Skill.APPROACH)
+        delivery = await queue.take(10)
+        await queue.mark_started(delivery)
+        own_redis.kill()
+        down = await client.http.get("/health")
+        own_redis.start()
+        fields = {"request_id": delivery.request.request_id, "task_id": task_id, "reason": "there"}
+        await queue.finish(delivery, ApproachResult(success=True, error_code="NONE", **fields))
+        status = await client.until_state(task_id, State.SUCCEEDED, State.FAILED)
+    assert status.state is State.SUCCEEDED, status.report
+    assert down.status_code == 503
+    assert "QUARTET_REDIS_URL" in down.json()["problem"]
+
+
+FAULTS = [
+    ({"QUARTET_SERVERS": "{"}, "QUARTET_SERVERS is JSON"),
+    ({"QUARTET_SERVERS": None}, "QUARTET_SERVERS is not set; set it, such as"),
+    ({"QUARTET_PORT": "99999"}, "QUARTET_PORT: Input should be less than or equal to 65535"),
+    ({"QUARTET_ROBOT_FILE": "/nowhere/robot.yaml"}, "/nowhere/robot.yaml cannot be read"),
+    ({"QUARTET_GRANT_PRIVATE_KEY": ""}, "openssl genpkey -algorithm ed25519"),
+    ({"QUARTET_GRANT_PRIVATE_KEY": "nonsense"}, "QUARTET_GRANT_PRIVATE_KEY is not an unencrypted PEM private key"),
+    ({"QUARTET_REDIS_URL": "redis://127.0.0.1:9/0"}, "Redis at redis://127.0.0.1:9/0 does not answer"),
+]
+
+
+def test_a_process_that_cannot_start_says_why(settings_environment, monkeypatch, capsys):
+    from quartet_orchestrator.__main__ import main
+
+    for changes, words in FAULTS:
+        for name, value in {**settings_environment, **changes}.items():
+            if value is None:
+                monkeypatch.delenv(name)
+            else:
+                monkeypatch.setenv(name, value)
+        assert main() == 2
+        assert words in capsys.readouterr().err
+
+
+def test_a_taken_port_is_named(settings_environment, monkeypatch, capsys, redis_server):
+    from quartet_orchestrator.__main__ import main
+
+    for name, value in {**settings_environment, "QUARTET_PORT": str(redis_server.port)}.items():
+        monkeypatch.setenv(name, value)
+    assert main() == 2
+    assert f"port {redis_server.port} of 127.0.0.1 cannot be used" in capsys.readouterr().err
