@@ -184,6 +184,22 @@ def test_scenarios(studio):
     assert studio.truth()["objects"]["red coke can"]["on"] == "wooden table"
 
 
+def test_a_crowded_world_is_crowded_and_hides_things_in_part(home):
+    gaps = {}
+    for scenario in ("normal", "crowded"):
+        home.reset("home", 2, scenario)
+        objects = home.truth()["objects"]
+        on_counter = [n for n, thing in objects.items() if thing["on"] == "kitchen counter"]
+        pairs = [(a, b) for i, a in enumerate(on_counter) for b in on_counter[i + 1 :]]
+        gaps[scenario] = min(
+            math.dist(objects[a]["position"], objects[b]["position"]) - CATALOGUE[a].radius - CATALOGUE[b].radius
+            for a, b in pairs
+        )
+        if scenario == "crowded":
+            assert len(on_counter) >= 4
+    assert 0.0 < gaps["crowded"] < 0.09 < gaps["normal"]
+
+
 @pytest.mark.parametrize("name", ["red coke can", "red cup", "green tea box", "purple toy block"])
 def test_an_episode_can_start_with_something_in_the_gripper(studio, name):
     studio.reset("studio", 2, f"in_gripper:{name}")

@@ -10,7 +10,7 @@ import numpy as np
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.errors import InvalidCommand, SimulationError, UnknownName
 from quartet_simulation.physics import Physics
-from quartet_simulation.reachability import PICK_STANDOFF, drive_in_is_free, sees
+from quartet_simulation.reachability import PICK_STANDOFF, drive_in_is_free, visible_share
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.worlds import placement
 from quartet_simulation.worlds.compile import parking_of
@@ -23,14 +23,24 @@ LIGHTS: dict[str, tuple[float, tuple[float, float, float]]] = {
     "warm": (0.95, (1.08, 0.97, 0.80)),
     "cool": (0.95, (0.90, 0.98, 1.08)),
 }
+VISIBLE_SHARE, CROWDED_SHARE = 0.75, 0.5
+"""How much of an object must be in view from the entry of its area, and in a crowded world."""
 GRASP_WIDTH_MAX = 0.12
-SCENARIOS = (*LIGHTS, "absent:<object>", "out_of_reach:<object>", "in_gripper:<object>", "at:<object>@<home>")
+SCENARIOS = (
+    *LIGHTS,
+    "crowded",
+    "absent:<object>",
+    "out_of_reach:<object>",
+    "in_gripper:<object>",
+    "at:<object>@<home>",
+)
 
 
 class Episode:
     """Sets the world up for a seed and a scenario.
 
-    A scenario is a comma-separated list of: a light (normal, dim, warm, cool), `absent:<object>`,
+    A scenario is a comma-separated list of: a light (normal, dim, warm, cool), `crowded` (things stand close, and may
+    hide each other by half), `absent:<object>`,
     `out_of_reach:<object>` (at the back of the deepest surface), `in_gripper:<object>`, `at:<object>@<home>`.
     """
 
@@ -47,12 +57,14 @@ class Episode:
         self.warmth = (1.0, 1.0, 1.0)
         self.homes: dict[str, str] = {}
         self._placed: dict[str, placement.Spot] = {}
+        self._crowded = False
 
     def begin(self, seed: int, scenario: str | None) -> None:
         wishes = self._parse(scenario)
         world, physics = self._physics.world, self._physics
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 1])
-        self.homes = placement.choose_homes(world, seed, rng, wishes["absent"])
+        self._crowded = wishes["crowded"]
+        self.homes = placement.choose_homes(world, seed, rng, wishes["absent"], self._crowded)
         self.homes.update(wishes["at"])
         far = set(wishes["out_of_reach"])
         physics.set_arm(dim.LOOK_FORWARD)
@@ -84,11 +96,20 @@ class Episode:
         return CATALOGUE[name].radius
 
     def _parse(self, scenario: str | None) -> dict:
-        wishes: dict = {"absent": set(), "out_of_reach": [], "in_gripper": [], "at": {}, "light": "normal"}
+        wishes: dict = {
+            "absent": set(),
+            "out_of_reach": [],
+            "in_gripper": [],
+            "at": {},
+            "light": "normal",
+            "crowded": False,
+        }
         for part in filter(None, (p.strip() for p in (scenario or "").split(","))):
             verb, _, value = part.partition(":")
             if part in LIGHTS:
                 wishes["light"] = part
+            elif part == "crowded":
+                wishes["crowded"] = True
             elif verb == "absent":
                 wishes["absent"].add(self._known(value))
             elif verb in ("out_of_reach", "in_gripper"):
@@ -122,10 +143,11 @@ class Episode:
         """A spot in `home`, or in another home of the object when that is full: apart from what stands there
         already, in view from the area's entry, and to be reached by a straight drive."""
         world = self._physics.world
+        gap = placement.CROWDED_GAP if self._crowded else placement.GAP
         for where in (home, *(h for h in world.homes[name] if h != home)):
             for _ in range(placement.ATTEMPTS):
                 spot = placement.draw_spot(world, name, where, rng)
-                if placement.apart(world, name, spot, spots) and self._can_be_fetched(name, spot):
+                if placement.apart(name, spot, spots, gap) and self._can_be_fetched(name, spot):
                     return spot
         raise SimulationError(f"no room for '{name}' in {world.name}: {home} and its other homes are full")
 
@@ -139,14 +161,12 @@ class Episode:
         if not drive_in_is_free(self._checks, area.entry, (spot.x, spot.y), PICK_STANDOFF):
             return False
         mujoco.mj_kinematics(physics.model, physics.data)
-        body = physics.objects[name]
-        if not sees(physics.model, physics.data, area.entry, body, CATALOGUE[name].size[2]):
-            return False
-        # Those that stand there already must not be hidden behind the new one.
+        # Neither the new thing nor those that stand there already may be hidden.
+        least = CROWDED_SHARE if self._crowded else VISIBLE_SHARE
+        there = [name, *(other for other, place in self._placed.items() if place.home == spot.home)]
         return all(
-            sees(physics.model, physics.data, area.entry, physics.objects[other], CATALOGUE[other].size[2])
-            for other, there in self._placed.items()
-            if there.home == spot.home
+            visible_share(physics.model, physics.data, area.entry, physics.objects[n], CATALOGUE[n].size[2]) >= least
+            for n in there
         )
 
     def _far_spot(self) -> placement.Spot:

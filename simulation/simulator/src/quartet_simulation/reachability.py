@@ -52,8 +52,9 @@ def spin_is_free(checks: CollisionWorld, pose: Pose2) -> bool:
     return True
 
 
-def sees(model: mujoco.MjModel, data: mujoco.MjData, entry: Pose2, body: int, height: float) -> bool:
-    """Does the front camera see the top half of `body` from `entry`, turned to it? `data` must be up to date."""
+def visible_share(model: mujoco.MjModel, data: mujoco.MjData, entry: Pose2, body: int, height: float) -> float:
+    """Share of four points of `body` that the front camera sees from `entry`, turned to it. `data` must be up to
+    date."""
     target = data.xpos[body].copy()
     bearing = math.atan2(target[1] - entry[1], target[0] - entry[0])
     cx, cy, _ = compose((entry[0], entry[1], bearing), (dim.MAST[0], dim.MAST[1], 0.0))
@@ -68,4 +69,4 @@ def sees(model: mujoco.MjModel, data: mujoco.MjData, entry: Pose2, body: int, he
         mujoco.mj_ray(model, data, eye, direction, groups, 1, -1, hit)
         if hit[0] >= 0 and model.geom_bodyid[hit[0]] == body:
             seen += 1
-    return seen >= 3
+    return seen / 4

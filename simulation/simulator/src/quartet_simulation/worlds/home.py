@@ -95,10 +95,10 @@ SURFACES = (
         "living room",
         TV_STAND,
         0.50,
-        ((2.70, 0.32, 3.45, 0.40),),
+        ((2.85, 0.32, 3.75, 0.40),),
         ("grey",),
         ("tv table", "tv bench", "media console"),
-        (2.90, 1.90, -1.5708),
+        (3.30, 1.90, -1.5708),
     ),
     SurfaceInfo(
         "bookshelf",

@@ -12,6 +12,8 @@ from quartet_simulation.worlds.world import World
 
 GAP = 0.10
 """Free space between two objects: room for an open finger [m]."""
+CROWDED_GAP = 0.035
+FLOOR_GAP = 0.5
 ATTEMPTS = 200
 
 
@@ -26,11 +28,14 @@ class Spot:
     home: str
 
 
-def choose_homes(world: World, seed: int, rng: np.random.Generator, absent: set[str]) -> dict[str, str]:
-    """A home for every object of the world. `fixed` layouts come first; the rest is drawn."""
+def choose_homes(
+    world: World, seed: int, rng: np.random.Generator, absent: set[str], crowded: bool = False
+) -> dict[str, str]:
+    """A home for every object of the world. `fixed` layouts come first; the rest is drawn, or, in a crowded world,
+    the first home of the list, so that few surfaces hold much."""
     fixed = world.fixed.get(seed, {})
     return {
-        name: fixed.get(name, homes[int(rng.integers(len(homes)))])
+        name: fixed.get(name, homes[0 if crowded else int(rng.integers(len(homes)))])
         for name, homes in world.homes.items()
         if name not in absent
     }
@@ -62,13 +67,13 @@ def area_of(world: World, home: str) -> str:
     return surface.area
 
 
-def apart(world: World, name: str, spot: Spot, placed: dict[str, Spot]) -> bool:
+def apart(name: str, spot: Spot, placed: dict[str, Spot], table_gap: float = GAP) -> bool:
     """Is `spot` far enough from every object that is there already?"""
     radius = CATALOGUE[name].radius
     for other, there in placed.items():
         if abs(there.support_z - spot.support_z) > 0.3:
             continue
-        gap = GAP if spot.support_z > 0 else 0.5
+        gap = table_gap if spot.support_z > 0 else FLOOR_GAP
         if math.hypot(spot.x - there.x, spot.y - there.y) < radius + CATALOGUE[other].radius + gap:
             return False
     return True
