@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from quartet_scripted_model.language.lexicon import (
+    COLOURS,
     FILLERS,
     IGNORED_GROUP,
     JOINS,
@@ -53,7 +54,29 @@ class Clause:
 
 def clauses(sentence: str, vocabulary: Vocabulary) -> list[Clause]:
     """The clauses of `sentence`, in the order in which they are to be done."""
-    return _Reader(_of(vocabulary.spot(tokens(sentence)))).read()
+    spotted = vocabulary.spot(_colours_first(tokens(sentence)))
+    # "can of coke" may only now be a name: "coke can".
+    turned = [w for t in _of(spotted) for w in (t.words if isinstance(t, Spotted) else (t,))]
+    return _Reader(vocabulary.spot(turned)).read()
+
+
+def _colours_first(words: list[str]) -> list[str]:
+    """ "the apple that is red" as "the red apple"."""
+    out: list[str] = []
+    i = 0
+    while i < len(words):
+        if (
+            words[i] in {"that", "which"}
+            and words[i + 1 : i + 2] == ["is"]
+            and words[i + 2 : i + 3]
+            and (words[i + 2] in COLOURS and out)
+        ):
+            out.insert(len(out) - 1, words[i + 2])
+            i += 3
+            continue
+        out.append(words[i])
+        i += 1
+    return out
 
 
 def _of(words: list[Token]) -> list[Token]:
@@ -138,7 +161,7 @@ class _Reader:
             self._end_phrase()
             self.skip = word in IGNORED_GROUP
             self._start_group(word)
-        elif word in {"down", "away", "here", "back", "respectively"}:
+        elif word in {"down", "away", "out", "here", "back", "respectively"}:
             self.clause.particles.add(word)
         elif word in PRONOUNS:
             self.phrase.append(word)

@@ -73,6 +73,13 @@ PHRASES: dict[str, str] = {
     "ends up": "belongs",
     "end up": "belongs",
     "there is": "theres",
+    "i left": "theres",
+    "i have left": "theres",
+    "i forgot": "theres",
+    "i put": "theres",
+    "we left": "theres",
+    "someone left": "theres",
+    "somebody left": "theres",
     "here is": "theres",
     "there are": "theres",
     "you will find": "theres",
@@ -166,7 +173,7 @@ FILLERS = frozenset(
         """please kindly hey hi hello ok okay robot quartet dear just quickly carefully gently slowly immediately again
     be been being to-be i you we u your youll id ill lets let would could will shall may might must have has had
     me-too so that which who there currently located standing lying sitting placed-on first firstly second secondly
-    third now soon away up out back over through go-ahead and-or very really still thanks thank cheers mate buddy
+    third now soon away up back over through go-ahead and-or very really still thanks thank cheers mate buddy
     wondering if mind able help need-to supposed might-as see seen find-there for-me once when while as well too
     another other same nearest closest right left-hand certain particular put-away safely straight directly all
     its his their the a an my our this some any do does did teh da pls plz great awesome glad happy grateful
@@ -209,7 +216,7 @@ SYNONYMS: tuple[tuple[str, ...], ...] = (
     ("trash bin", "trash can", "garbage can", "dustbin", "wastebasket", "waste basket", "waste paper basket"),
     ("bin", "trash can", "garbage can", "dustbin", "rubbish bin", "trash bin", "waste bin", "garbage bin", "trash"),
     ("coke", "cola", "coca cola", "coke soda"),
-    ("coke can", "soda can", "can of coke", "coke", "cola"),
+    ("coke can", "soda can", "coke", "cola", "cola can"),
     ("can", "tin"),
     ("cup", "mug"),
     ("living room", "lounge", "sitting room", "front room", "family room", "parlour"),

@@ -4,7 +4,7 @@ import re
 
 from quartet_scripted_model.language.lexicon import MODAL_SUBJECTS, MODALS, PHRASES
 
-_WORD = re.compile(r"[a-z0-9']+|[.;!?]|[,:()&]|→|->")
+_WORD = re.compile(r"[a-z0-9']+|[.;!?]|[,:()&]")
 _IS = re.compile(r"\b(that|which|it|there|here|where|what|who)'?s\b")
 _LONGEST = max(len(p.split()) for p in PHRASES)
 _MODAL_AFTER = frozenset({"the", "a", "an", "this", "that", "my"})
@@ -12,9 +12,10 @@ _MODAL_AFTER = frozenset({"the", "a", "an", "this", "that", "my"})
 
 def tokens(sentence: str) -> list[str]:
     """Lower-case words without apostrophes; "." ends a sentence, "," joins; fixed expressions are one word."""
-    text = sentence.lower().replace("’", "'").replace("_", " ").replace("-", " ").replace("/", " , ")
+    text = sentence.lower().replace("’", "'").replace("->", " to ").replace("→", " to ")
+    text = text.replace("_", " ").replace("-", " ").replace("/", " , ")
     text = _IS.sub(r"\1 is", text).replace("you're", "you are").replace("youre", "you are")
-    found = _WORD.findall(text.replace("- >", "->"))
+    found = _WORD.findall(text)
     return _modals(_verbs_of_waste(_phrases([_plain(t) for t in found])))
 
 
@@ -40,8 +41,6 @@ def _plain(token: str) -> str:
         return "."
     if token in {",", ":", "(", ")", "&"}:
         return ","
-    if token in {"→", "->"}:
-        return "to"
     return token.replace("'", "")
 
 

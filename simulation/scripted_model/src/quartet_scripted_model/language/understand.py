@@ -110,6 +110,11 @@ class _Understanding:
         if clause.objects and clause.subjects and clause.verb in {Verb.STATE, Verb.WANT}:
             named = [p for p in [*clause.subjects, *clause.objects] if not _is_person(p)]
         items = [ref for p in named for ref in self._items(p)]
+        if clause.objects and not items and clause.verb not in {Verb.STATE, Verb.WANT}:
+            # "the can in the kitchen, bring it ...", "the cup, then the book: put both ..."
+            before = [ref for p in clause.subjects if not _is_person(p) for ref in self._items(p) if ref.things]
+            if before:
+                items = [*(r for r in self.mentioned if not self._known(r)), *before]
         if not clause.objects and any(ref.things for ref in items):
             items = [ref for ref in items if ref.things]
         pronoun = any(_is_pronoun(p) for p in named)
@@ -126,7 +131,15 @@ class _Understanding:
         if clause.verb is None and not (items and (target or source)):
             self.mentioned += items
             return
+        if len(items) > 1 and source is None:
+            # "soup can: kitchen counter -> dining table": a place among the things says where they are.
+            places = [p for p in named if not self.vocabulary.matches(p, [Kind.OBJECT]) and self._spot(p).area_name]
+            source = self._spot(places[0]) if places else None
+            items = [ref for ref in items if ref.things or not places or ref.said not in map(_said, places)]
         self._deliver(clause, items, source, target, refers_back=pronoun or not named)
+
+    def _known(self, ref: Ref) -> bool:
+        return any(d.item == ref for d in self.request.deliveries)
 
     def _go(self, spot: Spot | None, carrying: bool) -> None:
         self.here = spot
@@ -180,8 +193,8 @@ class _Understanding:
         delivery.to_waste = clause.verb is Verb.TRASH or (
             target is None
             and clause.verb is Verb.PUT
-            and "away" in clause.particles
-            and clause.word[:2] in {"th", "to"}
+            and {"away", "out"} & clause.particles
+            and clause.word[:2] in {"th", "to", "ch", "du"}
         )
         delivery.put_down = target is None and clause.verb is Verb.PUT and "down" in clause.particles
 
@@ -189,7 +202,7 @@ class _Understanding:
         """A clause about things that were named before: "and put it on the table"."""
         open_ones = [d for d in self.request.deliveries if d.hold or (d.target is None and not d.to_waste)]
         if not open_ones:
-            names = [r for r in self.mentioned if not any(d.item == r for d in self.request.deliveries)]
+            names = [r for r in self.mentioned if not self._known(r)]
             if names:
                 self._deliver(clause, names, source, target, refers_back=False)
             elif self.request.deliveries and target is not None:
@@ -356,6 +369,11 @@ class _Understanding:
         place, area = spot.place or more.place, spot.area or more.area
         if place and area and area.thing:
             here = tuple(t for t in place.things if t.area in (area.thing.name, None))
+            if not here and place.things:
+                # Another thing there may go by the same word: "the table in the living room".
+                words = self.vocabulary.spot(place.said.split())
+                again = self.vocabulary.matches(words, PLACES, area.thing.name)
+                here = tuple(t for t in again if t.area == area.thing.name)
             if here:
                 place = replace(place, things=here)
             elif place.things:
