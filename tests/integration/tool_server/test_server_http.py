@@ -67,8 +67,8 @@ class Process:
         with urllib.request.urlopen(self.url + path, timeout=20) as answer:
             return answer.read().decode()
 
-    def client(self, token: str) -> Client:
-        return Client(f"{self.url}/mcp", auth=BearerAuth(token))
+    def client(self, token: str, mode: str = "auto") -> Client:
+        return Client(f"{self.url}/mcp", auth=BearerAuth(token), mode=mode)
 
 
 def environment(url: str, folder: Path, keys) -> dict[str, str]:
@@ -116,8 +116,8 @@ POSE = "nav2__get_robot_pose"
 MOVE = "nav2__drive_on_heading"
 
 
-async def call(process: Process, token: str, tool: str, **arguments: Any) -> dict[str, Any]:
-    async with process.client(token) as client:
+async def call(process: Process, token: str, tool: str, mode: str = "auto", **arguments: Any) -> dict[str, Any]:
+    async with process.client(token, mode) as client:
         return (await client.call_tool(tool, arguments, raise_on_error=False)).structured_content
 
 
@@ -221,10 +221,12 @@ async def standing(sim, until) -> list[float]:
 def drive(realtime, keys, until):
     """`await drive(server, fence)`: a call that moves the robot, and where it started."""
 
-    async def begin(server: Process, fence: int) -> "tuple[asyncio.Task[dict[str, Any]], list[float]]":
+    async def begin(
+        server: Process, fence: int, mode: str = "auto"
+    ) -> "tuple[asyncio.Task[dict[str, Any]], list[float]]":
         place = realtime.truth()["robot"]["pose"]
         token = keys.token(MOVE, fence=fence)
-        task = asyncio.create_task(call(server, token, "drive_on_heading", distance=1.0, speed=0.1))
+        task = asyncio.create_task(call(server, token, "drive_on_heading", mode, distance=1.0, speed=0.1))
         await moving(realtime, place, until)
         return task, place
 
@@ -251,23 +253,25 @@ async def test_control_stop_ends_every_motion_whatever_its_fence(shared, keys, d
     assert "stopped by" in result["message"]
 
 
-async def test_a_client_that_goes_away_stops_the_robot(shared, realtime, drive, until):
-    motion, place = await drive(shared, 2)
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_that_goes_away_stops_the_robot(shared, realtime, drive, until, mode):
+    motion, place = await drive(shared, 2, mode)
     motion.cancel()
     with pytest.raises(asyncio.CancelledError):
         await motion
     assert math.dist(await standing(realtime, until), place) < 0.5
 
 
-async def test_a_client_process_that_is_killed_stops_the_robot(shared, realtime, keys, until):
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_process_that_is_killed_stops_the_robot(shared, realtime, keys, until, mode):
     begin = realtime.truth()["robot"]["pose"]
     script = (
         "import asyncio, sys\nfrom fastmcp import Client\nfrom fastmcp.client.auth import BearerAuth\n"
-        "async def main():\n    async with Client(sys.argv[1], auth=BearerAuth(sys.argv[2])) as c:\n"
+        "async def main():\n    async with Client(sys.argv[1], auth=BearerAuth(sys.argv[2]), mode=sys.argv[3]) as c:\n"
         "        await c.call_tool('drive_on_heading', {'distance': 2.0, 'speed': 0.1})\nasyncio.run(main())"
     )
     token = keys.token(MOVE, fence=2)
-    client = await asyncio.create_subprocess_exec(sys.executable, "-c", script, shared.url + "/mcp", token)
+    client = await asyncio.create_subprocess_exec(sys.executable, "-c", script, shared.url + "/mcp", token, mode)
     try:
         await moving(realtime, begin, until)
     finally:

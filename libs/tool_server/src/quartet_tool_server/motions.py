@@ -10,6 +10,7 @@ import anyio
 from fastmcp.server.dependencies import get_context
 
 from quartet_robot_link import GoalRejected, GoalStatus, LinkError, Message, Motion, MotionOutcome, Robot
+from quartet_tool_server.disconnect import caller_gone
 from quartet_tool_server.errors import Busy, Canceled, Stopped
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,11 @@ class Claim:
             self.reason = reason
         if self.motion is not None:
             self.motion.cancel(self.reason)
+
+    async def cancel_when(self, gone: asyncio.Event) -> None:
+        """Cancel once the caller's connection is lost."""
+        await gone.wait()
+        self.cancel("the caller's connection was lost")
 
     def check(self) -> None:
         """Raises Canceled between two steps of a call that was canceled."""
@@ -121,9 +127,13 @@ class Motions:
                 f"{other.tool} is moving the {channel} now; wait for its result or cancel it before calling {tool}"
             )
         claim = self._claims[channel] = Claim(channel, tool, self._fence(), self._robot)
+        gone = caller_gone()
+        watch = None if gone is None else asyncio.create_task(claim.cancel_when(gone))
         try:
             yield claim
         finally:
+            if watch is not None:
+                watch.cancel()
             del self._claims[channel]
             claim.released.set()
 

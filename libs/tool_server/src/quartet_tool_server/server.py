@@ -12,6 +12,7 @@ from fastmcp import FastMCP
 from fastmcp.tools import FunctionTool
 from fastmcp.tools import ToolResult as McpResult
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
 from quartet_contracts import GrantClaims
 from quartet_contracts.tools import ToolResult
@@ -19,6 +20,7 @@ from quartet_robot_link import Robot
 from quartet_site import SiteFile
 from quartet_tool_server import metrics as names
 from quartet_tool_server.control import add_control_routes
+from quartet_tool_server.disconnect import DisconnectWatch
 from quartet_tool_server.errors import Fenced, failure
 from quartet_tool_server.fence import FenceStore
 from quartet_tool_server.grants import GrantVerifier, caller
@@ -136,4 +138,4 @@ class ToolServer:
 
     def app(self, path: str = "/mcp") -> Starlette:
         """The ASGI application: MCP at `path`, /control/fence, /control/stop, /health, /metrics."""
-        return self.mcp.http_app(path=path, stateless_http=False)
+        return self.mcp.http_app(path=path, stateless_http=False, middleware=[Middleware(DisconnectWatch)])
