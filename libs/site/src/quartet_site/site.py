@@ -36,6 +36,8 @@ class Part(Section):
     size_m: tuple[Positive, Positive, Positive]
     offset_m: tuple[Finite, Finite, Finite]
     """Middle of its underside, from the middle of the whole thing's underside."""
+    colours: list[str] = []
+    """Where they differ from the thing's own: the white cap of an orange bottle."""
 
 
 class Appearance(Section):

@@ -45,6 +45,12 @@ class Thing:
     """Corners of its area, map frame [m]."""
 
     @property
+    def palette(self) -> tuple[str, ...]:
+        """Colours of the thing and of its parts."""
+        parts = (c for part in self.appearance.parts for c in part.colours)
+        return tuple(dict.fromkeys((*self.appearance.colours, *parts)))
+
+    @property
     def words(self) -> frozenset[str]:
         """All words of its names and colours, with their synonyms."""
         words = {w for name in (self.name, *self.aliases) for w in _tokens(name)}

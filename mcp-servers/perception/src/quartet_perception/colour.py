@@ -117,7 +117,7 @@ def _word(rgb: Floats, colour: str) -> Floats:
         value = (0.06, 0.46)
     h, s, v = _hsv(rgb)
     # The saturation of nearly black pixels is noise.
-    s = np.where(v < 0.14, np.minimum(s, 0.2), s) if hue is None else s
+    s = np.where(v < 0.10, np.minimum(s, 0.2), s) if hue is None else s
     part = _range(s, saturation, 0.08) * _range(v, value, 0.08)
     if hue is None:
         return part

@@ -31,7 +31,7 @@ _UPRIGHT_ENOUGH = 0.7
 _FALLEN_ACCEPT = 0.75
 _SPECK = 0.12
 """Part of a thing's smallest outline that a region must cover to be looked at."""
-_ATTACHED = (0.40, 0.70)
+_ATTACHED = (0.30, 0.60)
 """A thing whose outline runs on into something else by less than the first share stands free; by more than the second
 it is a patch of something larger."""
 _AREA_MARGIN_M = 1.0
@@ -102,6 +102,7 @@ class ColourShapeSegmenter:
         self._heights = [t.appearance.size_m[2] for t in catalogue.things if t.kind == "surface"]
         for thing in catalogue.things:
             membership_table(tuple(thing.appearance.colours))
+            membership_table(thing.palette)
 
     def segment(self, view: View, prompts: Sequence[str]) -> list[Found]:
         """All instances of the prompted things, best first. Raises UnknownObject."""
@@ -239,7 +240,7 @@ class ColourShapeSegmenter:
     def _fit(
         self, picture: _Picture, blob: _Blob, region: Mask, points: NDArray[np.float32], thing: Thing
     ) -> _Fitted | None:
-        member, size = picture.member(thing.appearance.colours), int(region.sum())
+        member, size = picture.member(thing.palette), int(region.sum())
         best: _Fitted | None = None
         noise = depth_noise(blob.range_m)
         top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))

@@ -170,6 +170,9 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
     if placed.solid.hollow:
         quality = np.where(error[match] > 0, 1.0, quality)
     score = float(quality.sum()) / (matched + against) * colour
+    # Most of what is seen of it must be the region itself, not a table that happens to be at the same depth.
+    covered = float((match & here).sum()) / matched
+    score *= float(np.clip((covered - 0.12) / 0.2, 0, 1))
     if placed.solid.hollow:
         score *= _hollowness(view, placed, u, v, enter, known, seen, hit)
     elif placed.solid.primitive != "sphere":

@@ -87,9 +87,16 @@ def _parts(kind: ObjectKind) -> list[dict[str, Any]]:
     """The pieces of an object that is more than a body with a painted lid; sizes and offsets of the undersides [m]."""
     if not any(part.solid for part in kind.parts):
         return []
-    pieces = [(kind.shape, kind.size, (0.0, 0.0, 0.0))]
+    pieces: list[dict[str, Any]] = [{"shape": kind.shape, "size_m": list(kind.size), "offset_m": [0.0, 0.0, 0.0]}]
     for part in kind.parts:
         x, y, z = part.offset
         below = kind.half_height + z - part.half[2]
-        pieces.append((part.shape, tuple(round(2 * h, 4) for h in part.half), (x, y, round(below, 4))))
-    return [{"shape": shape, "size_m": list(size), "offset_m": list(offset)} for shape, size, offset in pieces]
+        piece: dict[str, Any] = {
+            "shape": part.shape,
+            "size_m": [round(2 * h, 4) for h in part.half],
+            "offset_m": [x, y, round(below, 4)],
+        }
+        if part.rgb != kind.rgb:
+            piece["colours"] = ["#" + "".join(f"{round(255 * c):02x}" for c in part.rgb)]
+        pieces.append(piece)
+    return pieces
