@@ -41,7 +41,7 @@ MODEL_TOOLS: dict[Skill, tuple[str, ...]] = {
 
 VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
     Skill.APPROACH: ("nav2__spin_robot", "nav2__approach_target", "nav2__drive_on_heading", "nav2__backup_robot"),
-    Skill.PICK: ("perception__look", "perception__detect_objects"),
+    Skill.PICK: ("perception__look", "perception__detect_objects", "nav2__backup_robot"),
     Skill.PLACE: (),
 }
 """What the agent's own code may use beside that after the model's report."""

@@ -1,15 +1,22 @@
-"""What the pick agent's own code does after the report: is something held, is it the right thing, how tall is it."""
+"""What the pick agent's own code does after the report: is something held, is it the right thing, how tall is it.
+
+A tall thing in the hand may leave no room for the transit pose where the robot stands: then the base backs off a little
+with the arm still up, and the arm is tucked there.
+"""
 
 import asyncio
 import time
 
 from quartet_agent_runtime import Verification
 from quartet_contracts import PickArguments, PickCode, PickReport
-from quartet_contracts.tools.moveit import GraspState, GripperResult
+from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
+from quartet_contracts.tools.nav2 import MotionResult
 from quartet_contracts.tools.perception import DetectResult
 from quartet_site import CatalogueObject, normalise
 
 POLL_S = 0.2
+BACK_OFF_M, BACK_OFF_STEPS = 0.20, 2
+BACK_OFF_SPEED_M_S = 0.1
 HEIGHT_SLACK_M = 0.03
 """The measured height may differ from the catalogue's by this much; an object may also lie on its side."""
 WIDTH_SLACK_M = 0.012
@@ -18,13 +25,27 @@ MIN_HEIGHT_M = 0.005
 
 
 async def verify(check: Verification, report: PickReport) -> PickReport:
-    """Settle a claimed success: PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing."""
-    if not report.success:
+    """Settle a claimed success, and a pick that failed only at the way back to the transit pose.
+
+    PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing.
+    """
+    if not report.success and report.error_code is not PickCode.PICK_PLAN_FAILED:
         return report
     arguments = check.request.arguments
     assert isinstance(arguments, PickArguments)
     wanted = _named(check, arguments.object_name)
     grasp = await _settled_grasp(check)
+    if not report.success:
+        if not (_holds(check, grasp) and await _back_off_and_tuck(check)):
+            return report
+        report = report.model_copy(
+            update={
+                "success": True,
+                "error_code": PickCode.NONE,
+                "reason": f"'{arguments.object_name}' is held; the base had to back off before the arm could be tucked",
+            }
+        )
+        grasp = await _settled_grasp(check)
     if not _holds(check, grasp):
         return _failed(
             report,
@@ -34,6 +55,25 @@ async def verify(check: Verification, report: PickReport) -> PickReport:
     if other := await _other_thing(check, arguments.object_name, wanted, grasp):
         return _failed(report, PickCode.PICK_WRONG_OBJECT, other)
     return report.model_copy(update={"held_object_height_m": _height(report.held_object_height_m, wanted)})
+
+
+async def _back_off_and_tuck(check: Verification) -> bool:
+    """Lift done, transit pose out of reach: drive back step by step until the arm can be tucked."""
+    arm = check.robot.arm
+    for _ in range(BACK_OFF_STEPS):
+        backed = await check.call(MotionResult, "nav2__backup_robot", distance=BACK_OFF_M, speed=BACK_OFF_SPEED_M_S)
+        if not backed.ok:
+            return False
+        tucked = await check.call(
+            ArmResult,
+            "moveit__plan_and_execute",
+            group=arm.group,
+            target_type="named_state",
+            target={"state_name": arm.transit_state},
+        )
+        if tucked.ok:
+            return True
+    return False
 
 
 async def _settled_grasp(check: Verification) -> GripperResult:

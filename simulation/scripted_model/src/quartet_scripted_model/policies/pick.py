@@ -94,7 +94,9 @@ def _grasp_pose(talk: Conversation, wanted: str) -> Generator[Turn, Result, Resu
         if not seen.ok or seen.get("status") == "NO_OBJECTS_FOUND":
             missed.append(f"{camera} camera: {why(seen)}")
             continue
-        pose = yield from ask(talk, POSE, object_name=wanted, camera=camera)
+        pose = yield from ask(talk, POSE, object_name=wanted)
+        if not pose.ok:
+            pose = yield from ask(talk, POSE, object_name=wanted, camera=camera)
         if not pose.ok or not pose.get("grasp_pose") or not pose.get("pre_grasp_pose"):
             missed.append(f"{camera} camera: {why(pose)}")
             continue
