@@ -5,6 +5,7 @@ from quartet_contracts.codes import ApproachCode, PickCode, PlaceCode
 from quartet_contracts.errors import ContractError, MalformedMessage, MessageTooLarge, UnsupportedVersion
 from quartet_contracts.grants import ALGORITHM, FENCE_SCOPE, ISSUER, STOP_SCOPE, GrantClaims, audience
 from quartet_contracts.journal import JournalEvent
+from quartet_contracts.schema import json_schemas
 from quartet_contracts.skill_tools import (
     MODEL_TOOLS,
     MOTION_SERVERS,
@@ -123,5 +124,6 @@ __all__ = [
     "describe",
     "encode",
     "granted_tools",
+    "json_schemas",
     "may_move",
 ]

@@ -31,7 +31,7 @@ class Detection(BaseModel):
     """Pixels."""
     camera: CameraName
     distance_m: Metres | None = None
-    """From base_footprint on the floor plane: to the centre of an object or container, to the near edge of a surface."""
+    """From base_footprint on the floor plane: to an object's or container's centre, or a surface's near edge."""
     bearing_rad: float | None = None
     """The same point's direction from base_footprint, positive to the left."""
     position_base: tuple[Metres, Metres, Metres] | None = None
