@@ -28,12 +28,16 @@ def _load(path: Path, model: type[Model], what: str) -> Model:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise FileProblem(f"{what} {path} cannot be read: {error.strerror or error}. Name a readable file.") from error
+    except UnicodeDecodeError as error:
+        raise FileProblem(f"{what} {path} is not UTF-8 text: {error}") from error
     try:
         loader = yaml.SafeLoader(text)
         node: yaml.Node | None = loader.get_single_node()
         data: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise FileProblem(f"{what} {path} is not YAML: {error}") from error
+    if twice := _repeated_fields(node):
+        raise FileProblem(f"{what} {path} cannot be used:\n" + "\n".join(f"  {path}:{fault}" for fault in twice))
     if not isinstance(data, dict):
         raise FileProblem(f"{what} {path} must hold a mapping of fields, it holds {type(data).__name__}.")
     try:
@@ -44,7 +48,7 @@ def _load(path: Path, model: type[Model], what: str) -> Model:
 
 
 def _fault(path: Path, node: yaml.Node | None, model: type[BaseModel], error: Any) -> str:
-    location: tuple[str | int, ...] = error["loc"]
+    location: tuple[str | int, ...] = (*error["loc"], *error.get("ctx", {}).get("at", ()))
     field = ".".join(str(part) for part in location) or "(whole file)"
     line = _line_of(node, location)
     text = f"  {path}:{line}: {field}: {error['msg']}"
@@ -52,9 +56,26 @@ def _fault(path: Path, node: yaml.Node | None, model: type[BaseModel], error: An
         valid = _valid_fields(model, location[:-1])
         if valid:
             text += f"; valid fields here: {', '.join(valid)}"
-    elif "input" in error and not isinstance(error["input"], dict | list):
+    elif error["type"] != "misfit" and "input" in error and not isinstance(error["input"], dict | list):
         text += f"; the file has {error['input']!r}"
     return text
+
+
+def _repeated_fields(node: yaml.Node | None) -> list[str]:
+    """Fields that a mapping has twice; YAML would silently keep the last."""
+    found: list[str] = []
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if str(key.value) in seen:
+                found.append(f"{line}: {key.value}: it is there twice, before in line {seen[str(key.value)]}")
+            seen[str(key.value)] = line
+            found += _repeated_fields(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            found += _repeated_fields(item)
+    return found
 
 
 def _line_of(node: yaml.Node | None, location: tuple[str | int, ...]) -> int:

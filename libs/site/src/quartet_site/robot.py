@@ -4,6 +4,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from quartet_site.errors import misfit
+
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*$")]
@@ -118,12 +120,14 @@ class Arm(Section):
     def _states_fit_the_joints(self) -> "Arm":
         for name, values in self.named_states.items():
             if len(values) != len(self.joints):
-                raise ValueError(
-                    f"named state '{name}' has {len(values)} values, the arm has {len(self.joints)} joints"
+                raise misfit(
+                    f"named state '{name}' has {len(values)} values, the arm has {len(self.joints)} joints",
+                    "named_states",
+                    name,
                 )
         if self.transit_state not in self.named_states:
             known = ", ".join(sorted(self.named_states))
-            raise ValueError(f"transit_state '{self.transit_state}' is not a named state; valid: {known}")
+            raise misfit(f"'{self.transit_state}' is not a named state; valid: {known}", "transit_state")
         return self
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from quartet_site.errors import misfit
 from quartet_site.robot import Finite, Positive, Section
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
@@ -95,22 +96,21 @@ class SiteFile(Section):
     @model_validator(mode="after")
     def _names_are_unique_and_known(self) -> "SiteFile":
         areas = {area.name for area in self.areas}
-        for thing in [*self.surfaces, *self.containers]:
-            if thing.area not in areas:
-                raise ValueError(
-                    f"'{thing.name}' stands in area '{thing.area}', which is not one of: {', '.join(sorted(areas))}"
-                )
-        for kind, things in (
-            ("area", self.areas),
-            ("surface", self.surfaces),
-            ("container", self.containers),
-            ("object", self.objects),
-        ):
+        lists = {"areas": self.areas, "surfaces": self.surfaces, "containers": self.containers, "objects": self.objects}
+        for field, things in lists.items():
             seen: set[str] = set()
-            for thing in things:
+            for number, thing in enumerate(things):
                 if thing.name in seen:
-                    raise ValueError(f"{kind} '{thing.name}' is there twice; names must differ")
+                    raise misfit(f"'{thing.name}' is there twice; names must differ", field, number, "name")
                 seen.add(thing.name)
+                if isinstance(thing, Surface | Container) and thing.area not in areas:
+                    known = ", ".join(sorted(areas))
+                    raise misfit(
+                        f"'{thing.name}' stands in area '{thing.area}', which is not one of: {known}",
+                        field,
+                        number,
+                        "area",
+                    )
         return self
 
     def area(self, name: str) -> Area | None:

@@ -1,0 +1,172 @@
+"""A wrong robot or site file is refused with file, line, field and the valid values."""
+
+from pathlib import Path
+
+import pytest
+
+import quartet_site
+from quartet_site import FileProblem, load_robot, load_site, normalise
+
+SITES = sorted((Path(__file__).parents[3] / "deploy" / "sites").iterdir())
+
+ROBOT = """\
+name: summit
+arm:
+  joints: [a, b]
+  named_states:
+    look_forward: [0.0, 1.0]
+cameras:
+  front: {colour_topic: /f/c, depth_topic: /f/d, info_topic: /f/i, frame: f}
+  arm: {colour_topic: /a/c, depth_topic: /a/d, info_topic: /a/i, frame: a}
+"""
+SITE = """\
+name: lab
+areas:
+  - name: kitchen
+    aliases: [cook room]
+    entry: {x: 1.0, y: 2.0, yaw: 0.5}
+    outline: [[0, 0], [1, 0], [1, 1]]
+surfaces:
+  - name: table
+    area: kitchen
+    appearance: {colours: [brown], shape: surface, size_m: [1, 1, 0.4]}
+objects:
+  - name: red can
+    appearance:
+      colours: [red]
+      shape: cylinder
+      size_m: [0.066, 0.066, 0.12]
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def to_file(text):
+        path = tmp_path / "file.yaml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return to_file
+
+
+@pytest.mark.parametrize("folder", SITES, ids=lambda p: p.name)
+def test_the_files_of_the_repository_are_valid(folder):
+    assert load_robot(folder / "robot.yaml").arm.transit_state in load_robot(folder / "robot.yaml").arm.named_states
+    assert load_site(folder / "site.yaml").areas
+
+
+def test_good_files_and_their_defaults(write):
+    robot = load_robot(write(ROBOT))
+    assert (robot.approach.standoff_m.pick, robot.gripper.finger_offset_m) == (0.85, 0.14)
+    site = load_site(write(SITE))
+    assert site.area("The Cook_Room").name == "kitchen"
+    assert site.area("garage") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (("name: summit", "name: Summit!"), 1, ["name: String should match", "the file has 'Summit!'"]),
+        (("joints: [a, b]", "joint: [a, b]"), 3, ["arm.joint: Extra inputs", "valid fields here:", "joints"]),
+        (("joints: [a, b]", "joint: [a, b]"), 2, ["arm.joints: Field required"]),
+        (("[0.0, 1.0]", "[0.0]"), 5, ["arm.named_states.look_forward: ", "has 1 values, the arm has 2 joints"]),
+        (
+            ("joints: [a, b]", "joints: [a, b]\n  transit_state: folded"),
+            4,
+            ["'folded' is not a named state", "look_forward"],
+        ),
+        (("frame: f}", "frame: f, fps: 3}"), 7, ["cameras.front.fps", "depth_topic"]),
+        (("/f/c", "f c"), 7, ["cameras.front.colour_topic", "the file has 'f c'"]),
+        (("name: summit", "name: summit\nbridge: {url: http://x}"), 2, ["bridge.url", "^wss?://"]),
+        (
+            ("name: summit", "name: summit\ngripper:\n  effort: -1"),
+            3,
+            ["gripper.effort: Input should be greater than 0"],
+        ),
+        (("name: summit", "name: summit\nbase: {linear_speed_m_s: .inf}"), 2, ["base.linear_speed_m_s", "finite"]),
+        (("name: summit", "name: summit\nname: winter"), 2, ["name: it is there twice, before in line 1"]),
+        (("  front: {", "  frnt: {"), 7, ["cameras.frnt", "front"]),
+    ],
+)
+def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
+    assert change[0] in ROBOT
+    path = write(ROBOT.replace(*change))
+    with pytest.raises(FileProblem) as caught:
+        load_robot(path)
+    text = str(caught.value)
+    assert f"{path}:{line}:" in text
+    for word in words:
+        assert word in text, text
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (("area: kitchen", "area: garage"), 9, ["surfaces.0.area: 'table' stands in area 'garage'", "one of: kitchen"]),
+        (("shape: cylinder", "shape: pyramid"), 15, ["objects.0.appearance.shape", "'cylinder', 'box'", "'pyramid'"]),
+        (("x: 1.0", "x: left"), 5, ["areas.0.entry.x", "valid number", "'left'"]),
+        (("[1, 1]]", "[1, 1, 1]]"), 6, ["areas.0.outline.2"]),
+        (("name: red can", "name: Red Can"), 12, ["objects.0.name", "'Red Can'"]),
+        (("colours: [red]", "colours: []"), 14, ["objects.0.appearance.colours", "at least 1 item"]),
+        (
+            ("objects:", "objects:\n  - {name: red can, appearance: {colours: [b], shape: box, size_m: [1, 1, 1]}}"),
+            13,
+            ["objects.1.name: 'red can' is there twice"],
+        ),
+        (("name: lab\n", ""), 1, ["name: Field required; valid fields here: areas"]),
+    ],
+)
+def test_a_fault_in_a_site_file_is_named(write, change, line, words):
+    assert change[0] in SITE
+    path = write(SITE.replace(*change))
+    with pytest.raises(FileProblem) as caught:
+        load_site(path)
+    text = str(caught.value)
+    assert f"{path}:{line}:" in text, text
+    for word in words:
+        assert word in text, text
+
+
+def test_all_faults_are_named_at_once(write):
+    with pytest.raises(FileProblem) as caught:
+        load_site(write(SITE.replace("x: 1.0", "x: left").replace("shape: cylinder", "shape: pyramid")))
+    assert str(caught.value).count("file.yaml:") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: [", "is not YAML"),
+        ("- a", "must hold a mapping of fields, it holds list"),
+        ("", "must hold a mapping of fields, it holds NoneType"),
+        (b"\xff\xfe\xff", "is not UTF-8 text"),
+    ],
+)
+def test_what_is_no_mapping_is_refused(write, text, words):
+    with pytest.raises(FileProblem, match=words):
+        load_site(write(text))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileProblem, match=r"robot file .*nowhere\.yaml cannot be read: No such file"):
+        load_robot(tmp_path / "nowhere.yaml")
+    with pytest.raises(FileProblem, match="Is a directory"):
+        load_site(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("The Kitchen", "kitchen"),
+        ("a  red_coke Can", "red coke can"),
+        ("parents’ bedroom", "parents' bedroom"),
+        ("", ""),
+    ],
+)
+def test_names_are_compared_as_people_say_them(said, written):
+    assert normalise(said) == written
+
+
+def test_the_package_exports_what_it_says():
+    for name in quartet_site.__all__:
+        assert hasattr(quartet_site, name), name
