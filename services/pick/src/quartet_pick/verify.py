@@ -9,7 +9,7 @@ import time
 
 from quartet_agent_runtime import Verification
 from quartet_contracts import PickArguments, PickCode, PickReport
-from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
+from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.nav2 import MotionResult
 from quartet_contracts.tools.perception import DetectResult
 from quartet_site import CatalogueObject, normalise
@@ -17,6 +17,7 @@ from quartet_site import CatalogueObject, normalise
 POLL_S = 0.2
 BACK_OFF_M, BACK_OFF_STEPS = 0.20, 2
 BACK_OFF_SPEED_M_S = 0.1
+EXTRA_LIFT_M = 0.05
 HEIGHT_SLACK_M = 0.03
 """The measured height may differ from the catalogue's by this much; an object may also lie on its side."""
 WIDTH_SLACK_M = 0.012
@@ -58,8 +59,23 @@ async def verify(check: Verification, report: PickReport) -> PickReport:
 
 
 async def _back_off_and_tuck(check: Verification) -> bool:
-    """Lift done, transit pose out of reach: drive back step by step until the arm can be tucked."""
+    """Lift a little more, then drive back step by step until the arm can be tucked."""
     arm = check.robot.arm
+    now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
+    if now.pose is None:
+        return False
+    x, y, z = now.pose.position
+    # The lift may be what failed: a base that backs off would then drag the object along.
+    lifted = await check.call(
+        ArmResult,
+        "moveit__plan_cartesian_path",
+        group=arm.group,
+        position=[x, y, z + EXTRA_LIFT_M],
+        orientation=list(now.pose.orientation),
+        frame_id=now.pose.frame_id,
+    )
+    if not lifted.ok:
+        return False
     for _ in range(BACK_OFF_STEPS):
         backed = await check.call(MotionResult, "nav2__backup_robot", distance=BACK_OFF_M, speed=BACK_OFF_SPEED_M_S)
         if not backed.ok:
