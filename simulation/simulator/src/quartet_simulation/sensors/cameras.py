@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import importlib
 import os
 from typing import Any
@@ -26,15 +27,15 @@ EDGE = 0.06
 def _headless_context(width: int, height: int) -> Any:
     """An off-screen OpenGL context: MUJOCO_GL if it is set, else EGL, else OSMesa. Raises SimulationError."""
     wanted = os.environ.get("MUJOCO_GL", "").lower()
-    faults = []
-    for backend in [wanted] if wanted in ("egl", "osmesa") else ["egl", "osmesa"]:
-        try:
-            return importlib.import_module(f"mujoco.{backend}").GLContext(width, height)
-        except Exception as error:  # the back ends raise whatever their library raises
-            faults.append(f"{backend}: {error or type(error).__name__}")
-    raise SimulationError(
-        f"no off-screen renderer ({'; '.join(faults)}). Install libegl1 and libgl1, or libosmesa6 (MUJOCO_GL=osmesa)."
-    )
+    # PyOpenGL settles on one platform per process, so the choice is made by what is installed, not by trying.
+    backend = wanted if wanted in ("egl", "osmesa") else "egl" if ctypes.util.find_library("EGL") else "osmesa"
+    try:
+        return importlib.import_module(f"mujoco.{backend}").GLContext(width, height)
+    except Exception as error:  # each library raises its own
+        raise SimulationError(
+            f"no off-screen renderer ({backend}: {error or type(error).__name__}). "
+            "Install libegl1 and libgl1, or libosmesa6 and set MUJOCO_GL=osmesa."
+        ) from error
 
 
 class Cameras:
