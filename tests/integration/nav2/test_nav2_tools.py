@@ -1,6 +1,7 @@
 """Every tool of the nav2 server in the simulated studio; every code is provoked by the world."""
 
 import asyncio
+import functools
 import math
 
 import pytest
@@ -311,3 +312,27 @@ def impatient(robot):
         )  # fmt: skip
 
     return start
+
+
+async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, peer, robot_file):
+    rolling = {"linear": {"x": 0.2, "y": 0.0}, "angular": {"z": 0.0}}
+
+    def answer(operation):
+        if operation["op"] == "call_service":
+            return [
+                {"op": "service_response", "id": operation["id"], "values": {"goals_canceling": []}, "result": True}
+            ]
+        if operation["op"] == "subscribe" and operation["topic"] == "/odom":
+            return [{"op": "publish", "topic": "/odom", "msg": {"twist": {"twist": rolling}}}]
+        return None
+
+    peer.answer = answer
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=5)
+    robot.wait_standstill = functools.partial(robot.wait_standstill, timeout_s=0.0)
+    try:
+        nav2 = await open_server(quartet_nav2, over=robot)
+        message = await nav2.refused("cancel_navigation", "TIMEOUT")
+        assert "still moves" in message
+        assert "stop button" in message
+    finally:
+        await robot.close()

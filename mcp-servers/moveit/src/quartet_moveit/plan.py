@@ -23,7 +23,8 @@ from quartet_robot_link import Message, Robot
 from quartet_tool_server import Claim, Finite, InvalidArguments, ToolFailure, ToolServer
 
 IK_TIMEOUT_S = 5.0
-MAX_PLANNING_S = 30.0
+MAX_PLANNING_S = 15.0
+"""Less than the wall time for which a simulated clock may stand still while a goal runs (quartet_robot_link.motion)."""
 
 
 def register(server: ToolServer) -> None:

@@ -3,12 +3,13 @@
 import asyncio
 import time
 
+from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import CurrentPoseResult
 from quartet_contracts.tools.nav2 import CancelResult
 from quartet_moveit.arm import tool_pose
 from quartet_robot_link import SENSOR, CallTimeout, Robot
 from quartet_site import RobotFile
-from quartet_tool_server import ToolServer
+from quartet_tool_server import ToolFailure, ToolServer
 
 STANDSTILL_RAD_S = 0.01
 STANDSTILL_WAIT_S = 3.0
@@ -36,11 +37,16 @@ def register(server: ToolServer) -> None:
         """Bring the arm to a standstill: cancel every arm motion, also one that another client started.
 
         Works at any time and returns when the arm stands still; the gripper keeps its grip. canceled lists what was
-        running (empty: nothing was). Failures: BRIDGE_UNAVAILABLE (use the stop button).
+        running (empty: nothing was). Failures: TIMEOUT (it still moves: use the stop button), BRIDGE_UNAVAILABLE (use
+        the stop button).
         """
         canceled = await server.motions.cancel("stop_execution was called", channels=("arm",))
         canceled += await server.motions.cancel_on_robot(actions(robot.file))
-        return CancelResult(canceled=sorted(set(canceled)), standstill=await arm_at_rest(robot))
+        names, standstill = sorted(set(canceled)), await arm_at_rest(robot)
+        if standstill is False:
+            text = f"the arm still moves after {', '.join(names) or 'nothing'} was canceled; use the stop button"
+            raise ToolFailure(text, code=CommonCode.TIMEOUT, canceled=names, standstill=False)
+        return CancelResult(canceled=names, standstill=standstill)
 
 
 async def arm_at_rest(robot: Robot) -> bool | None:

@@ -56,9 +56,10 @@ def register(server: ToolServer) -> None:
         """Turn to a target that was just seen and drive straight in until it is standoff_m away.
 
         target_x_base (forward) and target_y_base (left) in metres in the base frame, as detect_objects gives them in
-        position_base, for the pose in which the robot stands now. standoff_m: distance from the robot's centre to the
-        target at the end. Nothing moves when the distance is already at most the standoff plus its tolerance (ok is
-        true, driven_m 0). Distances after the motion come from odometry: look again to be sure.
+        position_base (of a wide surface: near_point_base), for the pose in which the robot stands now. standoff_m:
+        distance from the robot's centre to the target at the end. Nothing moves when the distance is already at most
+        the standoff plus its tolerance (ok is true, driven_m 0). Distances after the motion come from odometry: look
+        again to be sure.
         Failures: INVALID_PARAMETERS, NAVIGATION_FAILED (e.g. DRIVE_COLLISION_AHEAD: it stopped before an obstacle;
         distance_after_m says how near it came, which may be enough), NAVIGATION_CANCELED, NAV2_NOT_ACTIVE, BUSY,
         TIMEOUT, TRANSFORM_UNAVAILABLE or BRIDGE_UNAVAILABLE (look before trying again), STOPPED (report it).

@@ -2,10 +2,11 @@
 
 from typing import Literal
 
+from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.nav2 import CancelResult, ClearCostmapsResult
 from quartet_robot_link import CallTimeout
 from quartet_site import RobotFile
-from quartet_tool_server import ToolServer
+from quartet_tool_server import ToolFailure, ToolServer
 
 
 def actions(file: RobotFile) -> tuple[str, ...]:
@@ -37,7 +38,8 @@ def register(server: ToolServer) -> None:
         """Bring the base to a standstill: cancel every motion of the base, also one that another client started.
 
         Works at any time and returns when the base stands still. canceled lists what was running (empty: nothing was);
-        standstill is null where odometry is missing. Failures: BRIDGE_UNAVAILABLE (use the stop button).
+        standstill is null where odometry is missing. Failures: TIMEOUT (it still moves: use the stop button),
+        BRIDGE_UNAVAILABLE (use the stop button).
         """
         canceled = await server.motions.cancel("cancel_navigation was called", channels=("base",))
         canceled += await server.motions.cancel_on_robot(actions(robot.file))
@@ -45,4 +47,8 @@ def register(server: ToolServer) -> None:
             standstill = await robot.wait_standstill()
         except CallTimeout:
             standstill = None
-        return CancelResult(canceled=sorted(set(canceled)), standstill=standstill)
+        names = sorted(set(canceled))
+        if standstill is False:
+            text = f"the base still moves after {', '.join(names) or 'nothing'} was canceled; use the stop button"
+            raise ToolFailure(text, code=CommonCode.TIMEOUT, canceled=names, standstill=False)
+        return CancelResult(canceled=names, standstill=standstill)
