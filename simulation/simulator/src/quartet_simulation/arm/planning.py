@@ -79,9 +79,9 @@ def plan(
         bounds.setHigh(i, min(dim.JOINT_UPPER[i], max(start[i], goal[i]) + ROOM))
     space.setBounds(bounds)
     setup = og.SimpleSetup(space)
-    setup.setStateValidityChecker(lambda state: free(np.array([state[i] for i in range(6)])))
+    setup.setStateValidityChecker(lambda state: bool(free(np.array([state[i] for i in range(6)]))))
     information = setup.getSpaceInformation()
-    information.setStateValidityCheckingResolution(STEP / space.getMaximumExtent() * 4)
+    information.setStateValidityCheckingResolution(STEP / space.getMaximumExtent() * 2)
     setup.setPlanner(getattr(og, planner_name(planner_id))(information))
     first, last = space.allocState(), space.allocState()
     for i in range(6):
@@ -92,7 +92,10 @@ def plan(
         if setup.haveExactSolutionPath():
             path = setup.getSolutionPath()
             points = np.array([[s[i] for i in range(6)] for s in path.getStates()])
-            return shorten(points, free)
+            # The planner's own checks are coarser than what a path is held to.
+            if motion_is_free(points, free):
+                return shorten(points, free)
+            setup.clear()
         time.sleep(0.001)
     return None
 
