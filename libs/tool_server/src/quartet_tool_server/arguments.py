@@ -3,7 +3,7 @@
 import math
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 """A number; NaN and infinity are refused."""
@@ -23,7 +23,12 @@ def _unit(q: tuple[float, float, float, float]) -> tuple[float, float, float, fl
     return (q[0] / norm, q[1] / norm, q[2] / norm, q[3] / norm)
 
 
-Position = tuple[Finite, Finite, Finite]
+def _numbers(count: int) -> WithJsonSchema:
+    """Plain array schema: several model providers do not take `prefixItems`."""
+    return WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": count, "maxItems": count})
+
+
+Position = Annotated[tuple[Finite, Finite, Finite], _numbers(3)]
 """x, y, z [m]."""
-Orientation = Annotated[tuple[Finite, Finite, Finite, Finite], AfterValidator(_unit)]
+Orientation = Annotated[tuple[Finite, Finite, Finite, Finite], AfterValidator(_unit), _numbers(4)]
 """Quaternion x, y, z, w; its norm must be 1."""
