@@ -20,6 +20,8 @@ _SIDE_M = 0.09
 _BEYOND_M = 0.16
 """The space looked at: this far to each side of the fingers, and this far beyond their tips."""
 _BACK_M = 0.03
+_MIDDLE_M, _MIDDLE_SHARE = 0.015, 0.15
+"""At least this share of a held thing's pixels lies this near to the middle between the fingers."""
 _SIZE_ERROR_M = 0.008
 """Error of a measured size at which the agreement has dropped to 1/e."""
 _PLAUSIBLE = 0.3
@@ -43,8 +45,11 @@ def find_held(view: View, catalogue: Sequence[Thing], wanted: Sequence[Thing], f
             continue
         mask = (membership_table(tuple(thing.appearance.colours))[index] > _MEMBER) & inside
         pixels = int(mask.sum())
-        # What hangs between the fingers reaches up beyond their tips; what stands below an open hand does not.
-        if pixels >= _MIN_PIXELS and float(np.percentile(z[mask], 2)) < file.gripper.finger_offset_m:
+        # What hangs between the fingers reaches up beyond their tips, which what stands below an open hand does not,
+        # and fills the middle between them, which the fingers themselves do not.
+        if pixels < _MIN_PIXELS or float((np.abs(x[mask]) < _MIDDLE_M).mean()) < _MIDDLE_SHARE:
+            continue
+        if float(np.percentile(z[mask], 2)) < file.gripper.finger_offset_m:
             candidates.append((pixels, _agreement(thing, y[mask]), thing, mask))
     most = max((pixels for pixels, agreement, *_ in candidates if agreement > _PLAUSIBLE), default=0)
     found = [
