@@ -108,6 +108,24 @@ def test_without_a_source_the_areas_are_searched_until_it_is_seen(orchestrator, 
     assert report.arguments["success"] is True
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    ["You are holding the sponge. Put it on the desk.", "put the sponge that is in your gripper on the desk"],
+)
+def test_a_thing_that_is_said_to_be_held_is_not_searched_for(orchestrator, sentence):
+    def reply(name, arguments):
+        if name == "pick":
+            reason = "The gripper already holds the green sponge."
+            return {"success": False, "error_code": "PICK_HOLDING_ALREADY", "reason": reason}
+        return {"success": True, "error_code": "NONE", "reason": ""}
+
+    talk = orchestrator(sentence)
+    report = talk.run(reply)
+    assert [a["object_name"] for _, a in talk.made("approach")] == ["desk"]
+    assert len(talk.made("pick")) == 1
+    assert report.arguments["success"] is True
+
+
 def test_an_object_that_is_nowhere(orchestrator, home):
     def reply(name, arguments):
         return {"success": False, "error_code": "NAV_TARGET_NOT_VISIBLE", "reason": "not here"}

@@ -181,6 +181,15 @@ def test_something_else_in_the_gripper_goes_to_the_floor_first(carry, agents):
     assert report["success"] is True
 
 
+def test_a_thing_that_cannot_be_put_down_here_is_put_down_where_the_floor_is_free(carry, agents):
+    agents.fail("pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds something else.")
+    agents.fail("place", "PLACE_PLAN_FAILED")
+    calls, report = carry()
+    free, floor = "place held object -> floor", TO_MUG.replace("blue mug", "floor").replace("pick", "floor_place")
+    assert calls == [TO_MUG, PICK, free, floor, free, TO_MUG, PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
 def test_the_wanted_object_in_the_gripper_is_placed(carry, agents):
     agents.fail(
         "pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds the blue mug.", held_object_height_m=0.1

@@ -105,6 +105,10 @@ SENTENCES = [
         [("red apple", DINING, "kitchen counter", KITCHEN), ("green apple", DINING, "kitchen counter", KITCHEN)],
     ),
     (
+        "Take the orange from the coffee table to the hallway and put it on the floor there.",
+        [("orange", LIVING, "floor", HALL)],
+    ),
+    (
         "Before you take the mug to the counter, put the orange on the dining table.",
         [("orange", None, "dining table", DINING), ("blue mug", None, "kitchen counter", KITCHEN)],
     ),

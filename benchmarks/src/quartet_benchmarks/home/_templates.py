@@ -201,7 +201,8 @@ def _out_of_reach(draw: Draw) -> Episode:
         f"{target.name} in the {target.area}.",
         [Goal(name, "on", target.name)],
         feasible=False,
-        right_codes=frozenset({"PICK_REACH_EXCEEDED"}),
+        # Where the base cannot come near enough to reach for it, that is what is wrong.
+        right_codes=frozenset({"PICK_REACH_EXCEEDED", "NAV_DRIVE_FAILED"}),
     )
 
 

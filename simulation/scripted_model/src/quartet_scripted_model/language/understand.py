@@ -206,8 +206,13 @@ class _Understanding:
             if names:
                 self._deliver(clause, names, source, target, refers_back=False)
             elif self.request.deliveries and target is not None:
-                # "bring the can to the table and then put it on the shelf": the last word counts.
-                self._aim(self.request.deliveries[-1], clause, target)
+                # "bring the can to the table and then put it on the shelf": the last word counts,
+                # but "take it to the hallway and put it on the floor there" is one place.
+                last = self.request.deliveries[-1]
+                earlier = last.target
+                if earlier and earlier.place is None and target.place and _modifies(target, earlier):
+                    target = self._refine(earlier, target)
+                self._aim(last, clause, target)
             elif clause.verb in {Verb.PUT, Verb.TRASH} or target is not None:
                 held = Delivery(Ref("what the gripper holds"))
                 self._aim(held, clause, target)

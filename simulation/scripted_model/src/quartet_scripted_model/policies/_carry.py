@@ -87,6 +87,8 @@ class Carrier:
 
     def _fetch(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
         """Finds the object in one of `areas`, stands before it and picks it up."""
+        if job.said_held and self.held is None and (yield from self._is_in_hand(job)):
+            return
         yield from self._find(job, areas)
         result = Result({})
         retried_plan = False
@@ -111,8 +113,8 @@ class Carrier:
                     return
                 case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT" if freed < 2:
                     freed += 1
-                    yield from self._free_gripper()
-                    if result.code == "PICK_WRONG_OBJECT":
+                    moved = yield from self._free_gripper(job.areas[0])
+                    if moved or result.code == "PICK_WRONG_OBJECT":
                         yield from self._stand_before(job)
                     continue
                 case "PICK_SEG_MISSED" | "PICK_REACH_EXCEEDED" | "PICK_ATTACH_TIMEOUT":
@@ -144,20 +146,32 @@ class Carrier:
         if not result.ok:
             raise _Failed("approach", result)
 
-    def _free_gripper(self) -> Generator[Turn, Result, None]:
-        """Puts what is in the gripper on the floor here."""
+    def _is_in_hand(self, job: Job) -> Generator[Turn, Result, bool]:
+        """Where the sentence says that the gripper holds the object: a pick tells whether it does."""
+        result = yield from self._call("pick", object_name=job.item)
+        if not (result.ok or (result.code == "PICK_HOLDING_ALREADY" and _says_it_holds(result, job))):
+            return False
+        height = result.get("held_object_height_m")
+        if isinstance(height, (int, float)):
+            self.height = float(height)
+        self.held = job.item
+        return True
+
+    def _free_gripper(self, area: str) -> Generator[Turn, Result, bool]:
+        """Puts what is in the gripper on the floor, here or else where the area has free floor; True if it drove."""
         held = self.held or "held object"
-        result = yield from self._call(
-            "place", target_location="floor", object_name=held, object_height_m=round(self.height, 4)
-        )
-        if result.code == "PLACE_PLAN_FAILED":
-            result = yield from self._call(
-                "place", target_location="floor", object_name=held, object_height_m=round(self.height, 4)
-            )
+        moved = False
+        put = {"target_location": "floor", "object_name": held, "object_height_m": round(self.height, 4)}
+        result = yield from self._call("place", **put)
+        if result.code in {"PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"}:
+            # Before furniture there may be no room for the arm to reach the floor.
+            moved = (yield from self.approach(area, "floor", "floor_place")).ok
+            result = yield from self._call("place", **put)
         # An unknown thing cannot be looked for by name, so that its drop cannot be confirmed: the next pick will see.
         if not result.ok and result.code not in {"PLACE_HOLDING_NOTHING", "PLACE_DROP_VERIFY_FAILED"}:
             raise _Failed("place", result)
         self.held = None
+        return moved
 
     # Put down
 

@@ -1,5 +1,6 @@
 """What is asked for, made definite with the names of the facts; a person is asked where a sentence leaves it open."""
 
+import re
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,9 @@ from quartet_scripted_model.language.understand import Delivery, Ref, Spot, unde
 from quartet_scripted_model.language.vocabulary import PLACES, Kind, Thing, Vocabulary
 
 ASK = "ask_person"
+SAYS_HELD = re.compile(
+    r"\b(you|robot)('re| are| is)?( \w+)? (hold|holding|carrying)\b|in (your|the) (gripper|hand)\b", re.I
+)
 WASTE = frozenset({"bin", "trash", "garbage", "rubbish", "waste", "recycling", "wastebasket"})
 
 
@@ -32,13 +36,15 @@ class Job:
     next_action: str = "surface_place"
     in_hand: bool = False
     """It is what the gripper holds already."""
+    said_held: bool = False
+    """The sentence says so of it, by name; a pick will tell whether it is true."""
     problem: str = ""
 
     @property
     def pickup_text(self) -> str:
         if self.in_hand:
             return "the gripper"
-        where = self.areas[0] if len(self.areas) == 1 else "to be found"
+        where = self.areas[0] if len(self.areas) == 1 else "the gripper" if self.said_held else "to be found"
         return f"{self.source_place}, {where}" if self.source_place else where
 
     @property
@@ -61,6 +67,7 @@ def settle(
         job = Job(said=delivery.item.said or "object")
         yield from _item(talk, vocabulary, delivery, job)
         if not job.problem:
+            job.said_held = not job.in_hand and not jobs and SAYS_HELD.search(talk.sentence) is not None
             _source(vocabulary, delivery, job)
         if not job.problem and not delivery.hold:
             yield from _target(talk, vocabulary, delivery, job, asked)
