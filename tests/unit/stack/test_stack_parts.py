@@ -13,7 +13,13 @@ import psutil
 import pytest
 
 from quartet_cli.stack import NotInstalled, PortTaken, ProcessDied, Stack, StackError, StackOptions
-from quartet_cli.stack._environment import another_model, gateway_environment, public_environment, read_dotenv
+from quartet_cli.stack._environment import (
+    chosen_models,
+    gateway_environment,
+    needs_scripted_model,
+    public_environment,
+    read_dotenv,
+)
 from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._ports import free_ports, redis_answers, require_free
 from quartet_cli.stack._process import ManagedProcess, ProcessSpec
@@ -140,7 +146,7 @@ def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkey
     assert gateway["OPENAI_API_KEY"] == "o"
     assert gateway["OPENAI_API_BASE"] == "http://b"
     assert "QUARTET_URL" not in gateway
-    assert another_model(dotenv) == {"QUARTET_MODEL": "anthropic/some-model", "QUARTET_MODEL_PICK": "x/y"}
+    assert chosen_models(dotenv) == {"QUARTET_MODEL": "anthropic/some-model", "QUARTET_MODEL_PICK": "x/y"}
     assert read_dotenv(tmp_path / "none") == {}
 
 
@@ -175,6 +181,28 @@ def test_the_scripted_model_is_started_only_without_another(tmp_path: Path, monk
     monkeypatch.setenv("QUARTET_MODEL", "openai/gpt")
     assert models(options)["QUARTET_MODEL"] == "openai/gpt"
     assert "scripted_model" not in {spec.name for spec in specs(options, at, keys)}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "needed"),
+    [
+        ({}, True),
+        ({"QUARTET_MODEL": "openai/gpt"}, False),
+        ({"QUARTET_MODEL_PICK": "openai/gpt"}, True),
+        ({"QUARTET_MODEL": "openai/gpt", "QUARTET_MODEL_PLACE": "scripted"}, True),
+        ({f"QUARTET_MODEL_{a}": "openai/gpt" for a in ("ORCHESTRATOR", "APPROACH", "PICK", "PLACE")}, False),
+    ],
+)
+def test_the_scripted_model_stays_while_an_agent_needs_it(chosen: dict[str, str], needed: bool) -> None:
+    assert needs_scripted_model(chosen) is needed
+
+
+def test_each_agent_asks_the_gateway_with_its_own_key(tmp_path: Path) -> None:
+    options = StackOptions(state_dir=tmp_path, use_dotenv=False)
+    built = {spec.name: spec.env for spec in specs(options, choose_addresses(options), ensure_keys(tmp_path / "k"))}
+    keys = {name: built[name]["QUARTET_GATEWAY_KEY"] for name in ("orchestrator", "approach", "pick", "place")}
+    assert len(set(keys.values())) == 4
+    assert {name: built["gateway"][f"QUARTET_GATEWAY_KEY_{name.upper()}"] for name in keys} == keys
 
 
 def test_an_unknown_world_or_process_is_refused(tmp_path: Path) -> None:

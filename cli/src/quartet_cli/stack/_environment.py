@@ -8,6 +8,8 @@ from pathlib import Path
 from dotenv import dotenv_values
 
 SECRET = re.compile(r"(_API_KEY|_TOKEN|_SECRET|_SECRET_KEY|_ACCESS_KEY|_ACCESS_KEY_ID|_PASSWORD)$")
+SCRIPTED = "scripted"
+"""Name of the scripted model in deploy/gateway.yaml."""
 MODEL = re.compile(r"^QUARTET_MODEL(_[A-Z]+)?$")
 
 
@@ -29,14 +31,21 @@ def gateway_environment(dotenv: dict[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in given.items()
-        if name in dotenv or SECRET.search(name) or name.startswith(("QUARTET_MODEL", "QUARTET_GATEWAY"))
+        if name in dotenv or SECRET.search(name) or name.startswith(("QUARTET_MODEL", "QUARTET_GATEWAY_FILE"))
     }
 
 
-def another_model(dotenv: dict[str, str]) -> dict[str, str]:
+def chosen_models(dotenv: dict[str, str]) -> dict[str, str]:
     """The lines that put another model in the place of the scripted one: {variable: model}."""
     given = {**dotenv, **os.environ}
     return {name: value for name, value in sorted(given.items()) if MODEL.match(name) and value}
+
+
+def needs_scripted_model(chosen: dict[str, str]) -> bool:
+    """Whether any agent is left to the scripted model."""
+    agents = ("ORCHESTRATOR", "APPROACH", "PICK", "PLACE")
+    everywhere = chosen.get("QUARTET_MODEL", SCRIPTED)
+    return any(chosen.get(f"QUARTET_MODEL_{agent}", everywhere) == SCRIPTED for agent in agents)
 
 
 def headless_gl() -> str:

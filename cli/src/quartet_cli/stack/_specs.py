@@ -1,12 +1,19 @@
 """The processes of a stack, in the order in which they are ended last to first."""
 
 import json
+import secrets
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from quartet_cli._root import project_root
-from quartet_cli.stack._environment import another_model, gateway_environment, headless_gl, read_dotenv
+from quartet_cli.stack._environment import (
+    chosen_models,
+    gateway_environment,
+    headless_gl,
+    needs_scripted_model,
+    read_dotenv,
+)
 from quartet_cli.stack._keys import KeyFiles
 from quartet_cli.stack._ports import HOST, free_ports, redis_answers
 from quartet_cli.stack._process import ProcessSpec
@@ -24,10 +31,11 @@ MODULES = {
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where every process listens."""
+    """Where every process listens, and with which key an agent asks the gateway."""
 
     robot: str
     ports: dict[str, int]
+    gateway_keys: dict[str, str]
 
     def url(self, name: str) -> str:
         return f"http://{HOST}:{self.ports[name]}"
@@ -65,19 +73,20 @@ def choose_addresses(options: StackOptions) -> Addresses:
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     if options.orchestrator_port:
         ports["orchestrator"] = options.orchestrator_port
-    return Addresses(load_robot(folder / "robot.yaml").name, ports)
+    gateway_keys = {agent: secrets.token_urlsafe(24) for agent in ("orchestrator", *AGENTS)}
+    return Addresses(load_robot(folder / "robot.yaml").name, ports, gateway_keys)
 
 
 def models(options: StackOptions) -> dict[str, str]:
     """The settings that put another model in the place of the scripted one; {} means: the scripted model."""
-    return another_model(read_dotenv(project_root() / ".env")) if options.use_dotenv else {}
+    return chosen_models(read_dotenv(project_root() / ".env")) if options.use_dotenv else {}
 
 
 def specs(options: StackOptions, at: Addresses, keys: KeyFiles) -> list[ProcessSpec]:
     """What to start, dependencies first."""
     built = [_redis(options, at), _simulation(options, at)]
     for name, module in MODULES.items():
-        if name == "scripted_model" and models(options):
+        if name == "scripted_model" and not needs_scripted_model(models(options)):
             continue
         state = options.state_dir / name
         state.mkdir(parents=True, exist_ok=True)
@@ -120,7 +129,8 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
     if name == "gateway":
         dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
         chosen = gateway_environment(dotenv) if options.use_dotenv else {}
-        return {**chosen, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
+        keys_of = {f"QUARTET_GATEWAY_KEY_{agent.upper()}": key for agent, key in at.gateway_keys.items()}
+        return {**chosen, **keys_of, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
     if name in SERVERS:
         return {**files, "QUARTET_BRIDGE_URL": at.bridge, "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public)}
     if name == "orchestrator" or name in AGENTS:
@@ -130,6 +140,7 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
             **signing,
             "QUARTET_REDIS_URL": at.redis,
             "QUARTET_GATEWAY_URL": at.url("gateway"),
+            "QUARTET_GATEWAY_KEY": at.gateway_keys[name],
             "QUARTET_SERVERS": at.servers(),
         }
     return {}

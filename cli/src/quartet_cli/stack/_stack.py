@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -141,13 +142,13 @@ class Stack:
         """Kill one process (signal 9), as a crash would."""
         self._process(name).kill()
 
-    def restart(self, name: str) -> None:
-        """Start one process again at its old address and wait until it serves."""
+    def restart(self, name: str, **env: str) -> None:
+        """Start one process again at its old address, with `env` added, and wait until it serves."""
         old = self._process(name)
         if old.status is None:
             old.ask_to_end()
             old.wait_for_end(time.monotonic() + TERM_GRACE_S)
-        new = ManagedProcess(old.spec, public_environment(), old.log)
+        new = ManagedProcess(replace(old.spec, env={**old.spec.env, **env}), public_environment(), old.log)
         self._processes[name] = new
         self._wait_until_ready([new])
 
