@@ -242,7 +242,6 @@ class ColourShapeSegmenter:
     ) -> _Fitted | None:
         member, size = picture.member(thing.palette), int(region.sum())
         best: _Fitted | None = None
-        noise = depth_noise(blob.range_m)
         top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))
         for solid in solids_of(thing):
             if best is not None and best.judgement.score > _UPRIGHT_ENOUGH and _posture(solid, thing):
@@ -258,10 +257,6 @@ class ColourShapeSegmenter:
             for z in heights:
                 for placed in fit.fit_pose(solid, points, z, picture.view.origin):
                     judgement = fit.judge(picture.view, placed, region, member, size)
-                    if judgement.visible > 0.85:
-                        # In plain view, so its top must be where the shape has it.
-                        lack = max(placed.top - float(points[:, 2].max()) - 0.004 - noise, 0.0)
-                        judgement = replace(judgement, score=judgement.score * float(np.exp(-((lack / 0.012) ** 2))))
                     support = blob.support if z == blob.support else None
                     candidate = _Fitted(thing, placed, judgement, support, region, member)
                     if best is None or _merit(candidate) > _merit(best):

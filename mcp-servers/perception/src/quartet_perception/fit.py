@@ -178,6 +178,11 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
     elif placed.solid.primitive != "sphere":
         score = max(score, _loose(hit, here, known & ~before, matched, through, explained) * colour)
     visible = (matched + float(through.sum()) + float(bulge.sum())) / total
+    if visible > 0.85:
+        # In plain view, so its top must be where the shape has it.
+        rise = _rays(view, u, v)[:, 2].reshape(enter.shape)
+        top = float(np.percentile((view.origin[2] + seen * rise)[match], 99))
+        score *= float(np.exp(-((max(placed.top - top - 0.004 - noise, 0.0) / 0.012) ** 2)))
     loss = np.minimum((np.where(match, error, 0.0) / tolerance) ** 2, 1.0)
     if placed.solid.hollow:
         loss = np.where(error > 0, 0.0, loss)

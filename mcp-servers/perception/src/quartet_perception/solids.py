@@ -144,9 +144,7 @@ def signed_distances(solid: Solid, points: Array, poses: Array, z: float) -> Arr
         each = []
         for part in solid.parts:
             ox, oy, oz = part.offset
-            moved = np.column_stack(
-                [poses[:, 0] + c * ox - s * oy, poses[:, 1] + s * ox + c * oy, poses[:, 2]]
-            )
+            moved = np.column_stack([poses[:, 0] + c * ox - s * oy, poses[:, 1] + s * ox + c * oy, poses[:, 2]])
             each.append(signed_distances(Solid(part.primitive, part.size), points, moved, z + oz))
         return np.min(each, axis=0)
     dx = points[None, :, 0] - poses[:, 0, None]
