@@ -336,3 +336,19 @@ async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, p
         assert "stop button" in message
     finally:
         await robot.close()
+
+
+async def test_a_bridge_that_dies_during_a_motion(nav2, realtime, moving):
+    """The call ends at once with the outcome unknown, and the robot does not drive on by itself."""
+    start = place(realtime)
+    motion = asyncio.create_task(nav2.call("drive_on_heading", distance=2.0, speed=0.1))
+    await moving(realtime, start)
+    link = nav2.server.robot.link
+    link._socket.transport.abort()
+    result = await motion
+    assert result["error_code"] == "BRIDGE_UNAVAILABLE"
+    assert "look before doing it again" in result["message"]
+    assert await link.wait_connected(5)
+    assert await nav2.server.robot.wait_standstill()
+    assert math.dist(place(realtime)[:2], start[:2]) < 0.6
+    assert (await nav2.call("get_robot_pose"))["ok"]
