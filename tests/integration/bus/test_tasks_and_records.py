@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from quartet_bus import Bus, BusError, BusOptions, Question, QuestionProblem, is_end
+from quartet_bus import Bus, BusError, BusOptions, BusUnavailable, Question, QuestionProblem, QueueFull, is_end
 from quartet_contracts import Answer, JournalEvent, PickArguments, State, TaskReport, TaskStatus
 from quartet_contracts.journal import Note, StateChanged
 
@@ -247,3 +247,27 @@ async def test_cancellation_is_never_swallowed(bus):
         task.cancel()
         await asyncio.wait({task}, timeout=5)
         assert task.cancelled()
+
+
+async def test_a_full_queue_refuses_and_keeps_what_waits(redis_url, a_task, a_request):
+    async with await Bus.connect(redis_url, BusOptions(queue_entries=2)) as small:
+        queue = small.skills(a_request().skill)
+        for number in range(2):
+            await small.tasks.submit(a_task(f"t{number}"))
+            await queue.submit(a_request(f"r{number}"))
+        with pytest.raises(QueueFull, match="2 entries wait on quartet:tasks:summit already"):
+            await small.tasks.submit(a_task("t2"))
+        with pytest.raises(QueueFull, match="quartet:skill:pick"):
+            await queue.submit(a_request("r2"))
+        assert await small.statuses.get("t2") is None
+        assert (await small.robot_tasks("summit").take()).task.task_id == "t0"
+
+
+async def test_a_store_without_memory_says_so(own_redis, a_task):
+    async with await Bus.connect(own_redis.url) as bus:
+        await bus.tasks.submit(a_task())
+        await bus._store.call("CONFIG", "SET", "maxmemory", "1mb")
+        with pytest.raises(BusUnavailable, match=r"takes no writes: .*maxmemory"):
+            await bus.tasks.submit(a_task("t2"))
+        await bus._store.call("CONFIG", "SET", "maxmemory", "0")
+        await bus.tasks.submit(a_task("t2"))

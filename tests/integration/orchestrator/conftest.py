@@ -95,7 +95,7 @@ class MotionServer:
 
     async def _install(self, request: Request) -> Response:
         token = request.headers["authorization"].removeprefix("Bearer ")
-        claims = jwt.decode(token, self._key, algorithms=[ALGORITHM], audience="robot:summit")
+        claims = jwt.decode(token, self._key, algorithms=[ALGORITHM], audience=["robot:summit", "robot:second"])
         if FENCE_SCOPE not in claims["tools"]:
             return JSONResponse({"detail": "scope"}, 403)
         if claims["fence"] < self.fence:

@@ -121,3 +121,17 @@ async def test_a_shut_down_ends_what_runs(start, agents, model, do, settings):
     assert status.state is State.FAILED
     assert "the orchestrator was shut down" in status.report.summary
     assert "brought to rest" in status.report.summary
+
+
+async def test_a_pick_that_succeeds_while_it_is_canceled_is_told(client, agents, model, do):
+    async def too_late(_, delivery):
+        await agents.bus.skills(delivery.request.skill).canceled(delivery.request.request_id)
+        return {"success": True, "error_code": "NONE", "reason": "held", "state": State.SUCCEEDED}
+
+    agents.answers["pick"] = [too_late]
+    model.say(do.pick(), do.report(False))
+    task_id = await client.submit()
+    await asyncio.wait_for(agents.started.wait(), 5)
+    await cancel(client, task_id)
+    status = await client.until_state(task_id, State.CANCELED)
+    assert "The robot keeps holding the red coke can." in status.report.summary

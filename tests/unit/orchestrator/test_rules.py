@@ -258,3 +258,10 @@ def test_every_code_of_the_contract_can_be_noted():
         Story().then(approach()).then(pick(), code)
     for code in PlaceCode:
         Story().then(approach()).then(pick()).then(DROP).then(place(), code)
+
+
+def test_a_place_that_ended_without_a_word_leaves_doubt():
+    story = Story().then(approach()).then(pick()).then(DROP).then(place(), "UNKNOWN")
+    assert story.ledger.holding_words() == "Whether the robot still holds something is not known."
+    assert story.refusal(place()) is None
+    assert story.then(place()).ledger.holding_words() == ""

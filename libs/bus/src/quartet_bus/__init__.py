@@ -9,7 +9,7 @@ bus.journal / images / transcripts / statuses / questions / fences / dead_letter
 
 from quartet_bus.bus import Bus, new_replica
 from quartet_bus.dead_letters import DeadLetter, DeadLetters
-from quartet_bus.errors import BusError, BusUnavailable, LeaseLost, NoAnswer, QuestionProblem
+from quartet_bus.errors import BusError, BusUnavailable, LeaseLost, NoAnswer, QuestionProblem, QueueFull
 from quartet_bus.fences import Fences
 from quartet_bus.images import Images
 from quartet_bus.journal import Journal, is_end
@@ -36,6 +36,7 @@ __all__ = [
     "Question",
     "QuestionProblem",
     "Questions",
+    "QueueFull",
     "Replies",
     "RobotTasks",
     "SkillDelivery",

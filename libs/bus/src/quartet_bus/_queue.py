@@ -14,13 +14,17 @@ from quartet_bus import _scripts
 from quartet_bus._keys import Keys
 from quartet_bus._store import Patience, Store
 from quartet_bus.dead_letters import DeadLetters
-from quartet_bus.errors import BusUnavailable, LeaseLost
+from quartet_bus.errors import BusUnavailable, LeaseLost, QueueFull
 from quartet_bus.options import BusOptions
 from quartet_contracts import ContractError, Message
 
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=Message)
 FIELD = b"m"
+
+
+def queue_full(stream: str, cap: int) -> QueueFull:
+    return QueueFull(f"{cap} entries wait on {stream} already, nothing more is taken; try again when some are done")
 
 
 @dataclass(eq=False)
@@ -108,8 +112,10 @@ class Queue(ABC, Generic[M]):
 
     async def _add(self, data: bytes) -> str:
         await self._make_group()
-        cap = self._options.queue_entries
-        return (await self._store.call("XADD", self._stream, "MAXLEN", "~", cap, "*", FIELD, data)).decode()
+        entry_id = await self._store.script(_scripts.ADD, [self._stream], self._options.queue_entries, data)
+        if entry_id is None:
+            raise queue_full(self._stream, self._options.queue_entries)
+        return entry_id.decode()
 
     async def _make_group(self) -> None:
         if self._group_made:

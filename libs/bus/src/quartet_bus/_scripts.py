@@ -45,6 +45,12 @@ return 0
 """
 """KEYS stream, done, reply stream or ''. ARGV group, entry id, result, expiry [ms]. The first result stands."""
 
+ADD = """
+if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[1]) then return false end
+return redis.call('XADD', KEYS[1], '*', 'm', ARGV[2])
+"""
+"""KEYS stream. ARGV cap, message. nil when the stream is full."""
+
 WITHDRAW = """
 if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
 redis.call('SET', KEYS[3], ARGV[2], 'PX', ARGV[3])

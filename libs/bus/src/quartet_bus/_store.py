@@ -134,6 +134,11 @@ class Store:
                 return await run()
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
             raise self.unavailable(error) from error
+        except (exceptions.OutOfMemoryError, exceptions.ReadOnlyError, exceptions.NoPermissionError) as error:
+            raise BusUnavailable(
+                f"Redis at {without_password(self.url)} takes no writes: {error}. Give it more memory (maxmemory), "
+                "or point QUARTET_REDIS_URL to a master that this user may write to."
+            ) from error
 
     def unavailable(self, error: BaseException) -> BusUnavailable:
         """What a person is told when Redis is not there."""

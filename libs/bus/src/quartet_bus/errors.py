@@ -2,6 +2,7 @@
 
 BusError
 ├── BusUnavailable   Redis cannot be reached; the text names the URL and the remedy
+├── QueueFull        too much is waiting already; nothing was put on the stream
 ├── LeaseLost        another consumer took the entry over: what it asked for must not be done here any more
 ├── NoAnswer         a request got no result: never taken, or taken and not answered in time
 └── QuestionProblem  there is no such open question, or it was answered already
@@ -14,6 +15,10 @@ class BusError(Exception):
 
 class BusUnavailable(BusError):
     """Redis did not answer, also not after retries."""
+
+
+class QueueFull(BusError):
+    """The stream holds as much as it may; what waits there is kept."""
 
 
 class LeaseLost(BusError):

@@ -28,7 +28,7 @@ class BusOptions:
     journal_events: int = 20_000
     """Events kept per task."""
     queue_entries: int = 10_000
-    """A backstop: a longer queue loses its oldest entries."""
+    """What is submitted to a longer queue is refused; nothing that waits is ever dropped."""
     dead_letters: int = 1_000
     index_entries: int = 10_000
     """Tasks that the list shows at most."""

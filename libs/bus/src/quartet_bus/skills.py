@@ -54,6 +54,7 @@ class SkillQueue(Queue[SkillRequest]):
         self.skill = skill
         self._signals = signals
         self._reader: Any = None
+        self._taking = asyncio.Lock()
         self._patience = Patience(f"requests for {skill}")
 
     async def submit(self, request: SkillRequest) -> str:
@@ -66,8 +67,12 @@ class SkillQueue(Queue[SkillRequest]):
         """The next request, or None after `timeout_s` without one (None: wait for ever).
 
         Requests that are malformed, duplicates, expired or canceled before the start are answered here and never
-        returned. Outlives a restart of Redis.
+        returned. One caller at a time; a second one waits for the first. Outlives a restart of Redis.
         """
+        async with self._taking:
+            return await self._take(timeout_s)
+
+    async def _take(self, timeout_s: float | None) -> SkillDelivery | None:
         if self._reader is None:
             self._reader = self._store.reader()
         end = None if timeout_s is None else time.monotonic() + timeout_s

@@ -8,7 +8,7 @@ from typing import Any
 
 from quartet_bus import _scripts
 from quartet_bus._keys import Keys
-from quartet_bus._queue import FIELD, Lease, Queue
+from quartet_bus._queue import FIELD, Lease, Queue, queue_full
 from quartet_bus._store import Patience, Store
 from quartet_bus.dead_letters import DeadLetters
 from quartet_bus.errors import BusUnavailable
@@ -168,12 +168,14 @@ class Tasks:
         self._statuses = statuses
 
     async def submit(self, task: Task) -> TaskStatus:
-        """Status, list entry and stream entry in one step; the task is safe when this returns."""
+        """Status, list entry and stream entry in one step; the task is safe when this returns. Raises QueueFull."""
         status = TaskStatus(task=task, state=State.QUEUED, updated_at=time.time())
         stream = self._keys.task_stream(task.robot)
+        if int(await self._store.call("XLEN", stream)) >= self._options.queue_entries:
+            raise queue_full(stream, self._options.queue_entries)
         commands: list[tuple[Any, ...]] = [
             *self._statuses.new(status),
-            ("XADD", stream, "MAXLEN", "~", self._options.queue_entries, "*", FIELD, encode(task)),
+            ("XADD", stream, "*", FIELD, encode(task)),
             self._signals.command(f"tasks:{task.robot}"),
         ]
         await self._store.transaction(*commands)

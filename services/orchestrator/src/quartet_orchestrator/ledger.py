@@ -69,6 +69,8 @@ class Ledger:
     hold: Hold = Hold.UNSEEN
     held: str = ""
     """Name of the object in the gripper when `hold` is OBJECT."""
+    doubtful: bool = False
+    """The last place ended without saying whether it let go."""
     pick_failed: str = ""
     """Code of the last pick when it failed and nothing is held since."""
     look_needed: bool = False
@@ -135,6 +137,7 @@ class Ledger:
             record.failed_approaches += 1
 
     def _picked(self, record: ObjectRecord, code: str) -> None:
+        self.doubtful = False
         if code == PickCode.NONE:
             record.picks += 1
             record.place_succeeded, record.needs_approach, record.plan_failures = None, False, 0
@@ -164,6 +167,7 @@ class Ledger:
                 record.drop_failures_in_a_row = 0
             elif code == PlaceCode.PLACE_DROP_VERIFY_FAILED:
                 record.drop_failures_in_a_row += 1
+        self.doubtful = code == PlaceCode.UNKNOWN
         if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED, PlaceCode.PLACE_HOLDING_NOTHING}:
             self.hold, self.held = Hold.EMPTY, ""
 
@@ -173,6 +177,8 @@ class Ledger:
 
     def holding_words(self) -> str:
         """What the robot holds at the end, in words, or ''."""
+        if self.doubtful and self.hold is not Hold.EMPTY:
+            return "Whether the robot still holds something is not known."
         return {
             Hold.OBJECT: f"The robot keeps holding the {self.held}.",
             Hold.SOMETHING: "The robot keeps holding the thing in its gripper.",

@@ -34,13 +34,18 @@ class TaskRecord:
     def add_usage(self, usage: Usage) -> None:
         self.usage = self.usage.plus(usage)
 
-    async def move(self, state: State, reason: str = "", question: str | None = None) -> None:
-        """Journal and status of a state that is not terminal. Raises ValueError for a move that does not exist."""
+    async def move(self, state: State, reason: str = "", question: str | None = None) -> bool:
+        """Status and journal of a state that is not terminal; False when the task has ended elsewhere.
+
+        Raises ValueError for a move that does not exist.
+        """
         if not may_move(self.state, state):
             raise ValueError(f"task {self.task.task_id} cannot go from {self.state} to {state}")
         self._change(state, question=question)
+        if not await self._bus.statuses.put(self.status):
+            return False
         await self.write(StateChanged(state=state, reason=reason))
-        await self._bus.statuses.put(self.status)
+        return True
 
     async def end(self, state: State, report: TaskReport) -> bool:
         """Report, then the terminal state; False when the task had ended otherwise."""

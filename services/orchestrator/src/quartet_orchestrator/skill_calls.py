@@ -4,9 +4,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from quartet_bus import Bus, NoAnswer, Replies
+from quartet_bus import Bus, NoAnswer, QueueFull, Replies
 from quartet_contracts import (
     ApproachResult,
     Budget,
@@ -29,6 +30,14 @@ from quartet_orchestrator.settings import OrchestratorSettings
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """A skill that was stopped from outside, and what it answered."""
+
+    arguments: SkillArguments
+    result: SkillResult
 
 
 class SkillCaller:
@@ -54,8 +63,8 @@ class SkillCaller:
         self._attempts: dict[SkillArguments, int] = {}
         self._count = 0
         self._picture: asyncio.Task[None] | None = None
-        self.interrupted: SkillResult | None = None
-        """Result of the request that was running when the task was canceled or ran out of time."""
+        self.interrupted: Interruption | None = None
+        """The request that was running when the task was canceled or ran out of time."""
 
     async def call(self, skill: Skill, arguments: SkillArguments) -> SkillResult:
         """The result of one attempt. Raises TaskAborted when no attempt can be made.
@@ -69,8 +78,8 @@ class SkillCaller:
         try:
             result = await asyncio.shield(asked)
         except asyncio.CancelledError:
-            self.interrupted = await self._stop(request, asked)
-            await self._note_result(request, self.interrupted)
+            self.interrupted = Interruption(arguments, await self._stop(request, asked))
+            await self._note_result(request, self.interrupted.result)
             raise
         await self._note_result(request, result)
         self.picture(f"after {skill}")
@@ -129,6 +138,8 @@ class SkillCaller:
         queue = self._bus.skills(request.skill)
         try:
             return await self._replies.ask(queue, request, absent_after_s=self._settings.agent_absent_s)
+        except QueueFull as error:
+            raise TaskAborted(f"{error}. Nothing moved in this step.") from error
         except NoAnswer as error:
             if not error.taken:
                 await self._record.write(

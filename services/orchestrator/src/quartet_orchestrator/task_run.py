@@ -50,8 +50,8 @@ class TaskRun:
 
     async def run(self, shutdown: asyncio.Event) -> None:
         """To the end, or to what ends it from outside: cancel, deadline, shutdown, another replica."""
-        await self._record.move(State.INITIALIZING)
-        await self._record.move(State.RUNNING)
+        if not (await self._record.move(State.INITIALIZING) and await self._record.move(State.RUNNING)):
+            return
         work = asyncio.create_task(self._work(), name=f"task-{self._task.task_id}")
         canceled = asyncio.create_task(self._context.bus.tasks.canceled(self._task.task_id))
         lost = asyncio.create_task(self._delivery.lost.wait())
@@ -90,21 +90,18 @@ class TaskRun:
         else:
             reason, end = "the orchestrator was shut down", State.FAILED
         await _cancel(work)
-        if self._interrupted_is_uncertain:
+        reason = f"{reason}.{self._note_interruption()}"
+        if self._ledger.look_needed:
             end = State.FAILED
-        reason = f"{reason}.{self._interruption()}"
         self._record.add_usage(self._loop.usage if self._loop else Usage())
         await self._record.end(end, broken_off(self._ledger, reason))
 
-    @property
-    def _interrupted_is_uncertain(self) -> bool:
-        return self._caller.interrupted is not None and self._caller.interrupted.state is State.UNCERTAIN
-
-    def _interruption(self) -> str:
-        """What became of the skill that was running, in words."""
-        last = self._caller.interrupted
-        if last is None:
+    def _note_interruption(self) -> str:
+        """Write down what became of the skill that was running, and say it in words."""
+        if self._caller.interrupted is None:
             return ""
+        last = self._caller.interrupted.result
+        self._ledger.note(self._caller.interrupted.arguments, last)
         text = f" {last.skill}: {last.reason}."
         if last.state is State.UNCERTAIN:
             text += " Whether the robot rests, and what it did last, is not known: look before you go on."
@@ -138,7 +135,7 @@ class TaskRun:
 
     async def _settle(self, ending: Ending) -> tuple[State, TaskReport]:
         if not isinstance(ending.report, TaskReport):
-            why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{self._interruption()}"
+            why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{self._note_interruption()}"
             return State.FAILED, broken_off(self._ledger, why)
         report = settle_report(ending.report, self._ledger, self._task.sentence)
         if report.success != ending.report.success:

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from quartet_bus import BusUnavailable, QuestionProblem
+from quartet_bus import BusUnavailable, QuestionProblem, QueueFull
 
 
 class Problem(Exception):
@@ -42,6 +42,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(BusUnavailable)
     async def _no_store(_: Request, error: BusUnavailable) -> Response:
         return problem_response(503, "Store not available", str(error))
+
+    @app.exception_handler(QueueFull)
+    async def _full(_: Request, error: QueueFull) -> Response:
+        return problem_response(503, "Queue full", str(error))
 
     @app.exception_handler(QuestionProblem)
     async def _no_question(_: Request, error: QuestionProblem) -> Response:
