@@ -219,7 +219,7 @@ async def test_the_process_starts_serves_and_ends(desk, studio, redis_url, tmp_p
     process.send_signal(signal.SIGTERM)
     _, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()
-    assert memory_mb < 125, memory_mb
+    assert memory_mb < 110, memory_mb
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,134 @@
+"""A model that claims success without having done anything: the world decides, and there is no false success."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+
+from quartet_agent_runtime.skill_run import SkillRun
+from quartet_contracts import Skill
+
+Liar = Callable[..., AbstractAsyncContextManager[str]]
+
+
+@pytest.fixture
+def liar() -> Liar:
+    """An OpenAI endpoint whose only answer is one report; yields its URL."""
+
+    @contextlib.asynccontextmanager
+    async def serve(skill: Skill, **report: Any) -> AsyncIterator[str]:
+        claim = {"success": True, "error_code": "NONE", "reason": "all done, trust me", **report}
+        function = {"name": f"report_{skill.value}_result", "arguments": json.dumps(claim)}
+        message = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": function}]}
+        body = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]}).encode()
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            size = 0
+            while line := (await reader.readline()).strip():
+                if line.lower().startswith(b"content-length:"):
+                    size = int(line.split(b":")[1])
+            await reader.readexactly(size)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n")
+            writer.write(f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        server.close()
+
+    return serve
+
+
+async def test_approach_that_never_drove_to_an_absent_object(studio, liar):
+    studio.reset("absent:red coke can")
+    async with liar(Skill.APPROACH) as url:
+        result = await studio.approach("studio", "red coke can", "pick", model_url=url)
+    assert result.error_code == "NAV_VERIFY_OVERRIDE", studio.memory.story()
+    assert "not seen" in result.reason
+
+
+async def test_approach_that_never_drove_to_an_object_in_view_is_completed(studio, liar):
+    """The code does the drive-in in any case, so here the claim comes true."""
+    async with liar(Skill.APPROACH) as url:
+        result = await studio.approach("studio", "red coke can", "pick", model_url=url)
+    assert result.error_code == "NONE", studio.memory.story()
+    assert abs(studio.distance("red coke can") - studio.robot.approach.standoff_m.pick) < 0.15
+
+
+async def test_approach_in_another_area(studio, liar):
+    """The wanted area is the far corner of the room; the robot stands in the middle."""
+    corner = studio.site.areas[0].model_copy(update={"name": "corner", "outline": [(-9.0, -9), (-3, -9), (-3, -3)]})
+    site = studio.site.model_copy(update={"areas": [*studio.site.areas, corner]})
+    async with liar(Skill.APPROACH) as url, studio.outside(Skill.APPROACH, url) as outside:
+        request = studio.request(Skill.APPROACH, target_area="corner", object_name="red coke can", next_action="pick")
+        outside = type(outside)(**{**vars(outside), "site": site})
+        result = await SkillRun(request, outside).run()
+    assert result.error_code == "NAV_AREA_WRONG", studio.memory.story()
+    assert "outside of corner" in result.reason
+
+
+async def test_approach_never_drives_with_the_arm_out(studio, liar):
+    """The liar left the arm stretched; the code tucks it before the base moves."""
+    up = {"position": [0.6, 0.0, 1.3], "orientation": [0.7071, 0.7071, 0.0, 0.0], "frame_id": "base_footprint"}
+    raised = await studio.call("moveit__plan_and_execute", group=studio.robot.arm.group, target_type="pose", target=up)
+    assert raised.ok, raised
+    async with liar(Skill.APPROACH) as url:
+        result = await studio.approach("studio", "red coke can", "pick", model_url=url)
+    assert result.error_code == "NONE", studio.memory.story()
+    tools = studio.memory.tools()
+    assert tools.index("moveit__plan_and_execute") < tools.index("nav2__approach_target")
+
+
+async def test_pick_that_grasped_nothing(studio, liar):
+    async with liar(Skill.PICK, held_object_height_m=0.12) as url:
+        result = await studio.pick("red coke can", model_url=url)
+    assert result.error_code == "PICK_ATTACH_TIMEOUT", studio.memory.story()
+    assert result.held_object_height_m == 0.12
+
+
+@pytest.mark.parametrize(
+    ("held", "claimed"),
+    [("red cup", "red coke can"), ("green tea box", "red coke can"), ("purple toy block", "green tea box")],
+)
+async def test_pick_that_holds_something_else(studio, liar, held, claimed):
+    studio.reset(f"in_gripper:{held}")
+    async with liar(Skill.PICK) as url:
+        result = await studio.pick(claimed, model_url=url)
+    assert result.error_code == "PICK_WRONG_OBJECT", studio.memory.story()
+
+
+@pytest.mark.parametrize("held", ["red coke can", "red cup", "green tea box", "purple toy block"])
+async def test_pick_that_holds_the_right_thing(studio, liar, held):
+    studio.reset(f"in_gripper:{held}")
+    async with liar(Skill.PICK, held_object_height_m=0.9) as url:
+        result = await studio.pick(held, model_url=url)
+    assert result.error_code == "NONE", studio.memory.story()
+    heights = {thing.name: thing.appearance.size_m[2] for thing in studio.site.objects}
+    assert result.held_object_height_m == heights[held]
+
+
+async def test_place_that_never_let_go(studio, liar):
+    studio.reset("in_gripper:red coke can")
+    async with liar(Skill.PLACE) as url:
+        result = await studio.place("wooden table", "red coke can", model_url=url)
+    assert result.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
+    assert studio.truth()["held"] == "red coke can"
+
+
+async def test_place_of_something_that_stands_elsewhere(studio, liar):
+    """The gripper is empty and the can is in view, but on the counter."""
+    async with liar(Skill.PLACE) as url:
+        result = await studio.place("wooden table", "red coke can", model_url=url)
+    assert result.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
+
+
+async def test_place_on_the_floor_of_something_on_the_counter(studio, liar):
+    async with liar(Skill.PLACE) as url:
+        result = await studio.place("floor", "red coke can", model_url=url)
+    assert result.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
