@@ -49,11 +49,12 @@ def test_inverse_finds_every_reachable_pose():
 @pytest.mark.parametrize(
     ("what", "distances", "tip_z"),
     [
-        ("pick from the floor", (0.74, 0.80, 0.86, 0.95), (0.02, 0.22)),
+        ("pick from the floor", (0.74, 0.80, 0.86, 0.93), (0.02, 0.22)),
         ("pick from a counter", (0.74, 0.80, 0.86, 0.88), (0.93, 1.15)),
         ("pick from a table", (0.74, 0.80, 0.86, 0.95), (0.47, 0.95)),
         ("put on a low table", (0.70, 0.81, 0.90), (0.56, 0.76)),
         ("put on a high table", (0.70, 0.81, 0.90), (0.86, 1.06)),
+        ("put a tall thing on a counter", (0.72, 0.81, 0.86), (1.07, 1.215)),
         ("drop into a bin", (0.64, 0.70, 0.76), (0.70, 0.90)),
         ("put on the floor", (0.60, 0.62, 0.65), (0.08, 0.25)),
     ],

@@ -7,7 +7,7 @@ kinematics and dynamics"). Base: outer size of the Robotnik Summit XL. Gripper: 
 import math
 
 BASE_LENGTH, BASE_WIDTH = 0.72, 0.61
-ARM_MOUNT = (0.27, 0.0, 0.68)
+ARM_MOUNT = (0.27, 0.0, 0.72)
 """Arm base in base_footprint; it is turned by pi about z, so that the folded arm lies over the body."""
 ARM_MOUNT_YAW = math.pi
 

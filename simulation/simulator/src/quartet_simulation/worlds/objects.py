@@ -85,12 +85,12 @@ CATALOGUE: dict[str, ObjectKind] = {
         ObjectKind(
             "green bottle",
             "cylinder",
-            (0.066, 0.066, 0.165),
+            (0.066, 0.066, 0.148),
             (0.05, 0.42, 0.17),
             0.35,
             ("green",),
             ("glass bottle",),
-            (Part("cylinder", (0, 0, 0.0975), (0.015, 0.015, 0.015), (0.05, 0.42, 0.17), True),),
+            (Part("cylinder", (0, 0, 0.0875), (0.015, 0.015, 0.0135), (0.05, 0.42, 0.17), True),),
         ),
         ObjectKind(
             "orange pill bottle",
@@ -112,7 +112,7 @@ CATALOGUE: dict[str, ObjectKind] = {
             ("soup can",),
             (Part("cylinder", (0, 0, 0.0508), (0.032, 0.032, 0.001), (0.75, 0.76, 0.77)),),
         ),
-        _box("yellow cereal box", (0.15, 0.06, 0.20), (0.95, 0.73, 0.05), 0.30, ("yellow",), ("cereal box", "cereal")),
+        _box("yellow cereal box", (0.14, 0.06, 0.175), (0.95, 0.73, 0.05), 0.30, ("yellow",), ("cereal box", "cereal")),
         _box("green tea box", (0.10, 0.065, 0.075), (0.16, 0.50, 0.22), 0.12, ("green",), ("tea box", "box of tea")),
         _box("purple toy block", (0.055, 0.055, 0.055), (0.44, 0.14, 0.60), 0.08, ("purple",), ("toy block", "block")),
         _box("orange toy block", (0.055, 0.055, 0.055), (0.96, 0.45, 0.05), 0.08, ("orange",), ("orange block",)),
