@@ -95,8 +95,12 @@ class Queue(ABC, Generic[M]):
 
     async def alive(self) -> int:
         """Consumers that asked for work or renewed a lease within the last lease time."""
-        limit = math.ceil(self._options.lease_s) + 1
-        return int(await self._store.script(_scripts.COUNT_PRESENT, [self._keys.present(self._stream)], limit))
+        keys = [self._keys.present(self._stream)]
+        return int(await self._store.script(_scripts.COUNT_PRESENT, keys, self._presence_s))
+
+    @property
+    def _presence_s(self) -> int:
+        return math.ceil(self._options.lease_s) + 1
 
     async def _be_present(self) -> None:
         await self._store.script(_scripts.PRESENT, [self._keys.present(self._stream)], self._consumer)

@@ -105,3 +105,10 @@ COUNT_PRESENT = """
 return redis.call('ZCOUNT', KEYS[1], tonumber(redis.call('TIME')[1]) - ARGV[1], '+inf')
 """
 """KEYS presence. ARGV seconds."""
+
+LOOK_UP = """
+local since = tonumber(redis.call('TIME')[1]) - ARGV[1]
+return {redis.call('GET', KEYS[1]), redis.call('EXISTS', KEYS[2]), redis.call('EXISTS', KEYS[3]),
+        redis.call('ZCOUNT', KEYS[4], since, '+inf')}
+"""
+"""KEYS done, owner, started, presence. ARGV seconds. How far a request has got, and how many could take it."""

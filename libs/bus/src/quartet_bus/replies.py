@@ -1,6 +1,7 @@
 """Questions to the agents and their answers: one reply stream per orchestrator replica, matched by request id."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from typing import Any
@@ -14,6 +15,66 @@ from quartet_bus.skills import SkillQueue
 from quartet_contracts import RESULTS, ContractError, SkillRequest, SkillResult, decode
 
 log = logging.getLogger(__name__)
+
+MAX_POLL_S = 3.0
+"""An answer that was missed on the reply stream is found on record after so long."""
+
+
+class _Watch:
+    """Looks now and then at a request whose answer has not come, and gives it up when it must."""
+
+    def __init__(
+        self, queue: SkillQueue, request: SkillRequest, entry_id: str, absent_after_s: float, grace_s: float
+    ) -> None:
+        self._queue = queue
+        self._request = request
+        self._entry_id = entry_id
+        self._absent_after_s = absent_after_s
+        self._grace_s = grace_s
+        self._absent_since = time.monotonic()
+        self._interval_s = min(MAX_POLL_S, absent_after_s / 3)
+
+    @property
+    def pause_s(self) -> float:
+        """Until the next look; a look falls on the deadline and on the end of the grace time."""
+        left = self._request.deadline - time.time()
+        if left <= 0:
+            left += self._grace_s
+        return min(self._interval_s, left + 0.01) if left > 0 else self._interval_s
+
+    async def look(self) -> SkillResult | None:
+        """The result if it is on record. Raises NoAnswer when there will be none."""
+        request, late_s = self._request, time.time() - self._request.deadline
+        progress = await self._queue.progress(request.request_id)
+        if progress.result is not None:
+            return progress.result
+        if progress.taken:
+            if late_s > self._grace_s:
+                raise NoAnswer(
+                    f"the {request.skill} agent that took the request gave no answer {late_s:.0f} s after its deadline",
+                    taken=True,
+                    started=progress.started,
+                )
+            self._absent_since = time.monotonic()
+        elif progress.alive:
+            self._absent_since = time.monotonic()
+            if late_s > 0:
+                await self._withdraw(f"no {request.skill} agent had time for it before the deadline")
+        elif late_s > 0 or time.monotonic() - self._absent_since > self._absent_after_s:
+            await self._withdraw(
+                f"no {request.skill} agent is running; start one (quartet up, or python -m quartet_{request.skill}) "
+                "with the same QUARTET_REDIS_URL"
+            )
+        return None
+
+    def missed(self, error: BusUnavailable) -> None:
+        """The store is away. Raises NoAnswer when that lasts beyond the grace time."""
+        if time.time() > self._request.deadline + self._grace_s:
+            raise NoAnswer(str(error), taken=True, started=True) from error
+
+    async def _withdraw(self, reason: str) -> None:
+        if await self._queue.withdraw(self._entry_id, self._request, reason):
+            raise NoAnswer(reason, taken=False, started=False)
 
 
 class Replies:
@@ -50,48 +111,21 @@ class Replies:
         self._waiting[request.request_id] = future
         try:
             entry_id = await queue.submit(request)
-            absent_since = time.monotonic()
+            watch = _Watch(queue, request, entry_id, absent_after_s, grace_s)
             while True:
-                try:
-                    async with asyncio.timeout(min(1.0, absent_after_s / 2)):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(watch.pause_s):
                         return await asyncio.shield(future)
-                except TimeoutError:
-                    pass
                 try:
-                    known = await queue.result(request.request_id)
-                    if known is not None:
-                        return known
-                    if await queue.was_taken(request.request_id):
-                        await self._give_up_late(queue, request, grace_s)
-                        absent_since = time.monotonic()
-                    elif await queue.alive():
-                        absent_since = time.monotonic()
-                        if time.time() > request.deadline:
-                            reason = f"no {request.skill} agent had time for it before the deadline"
-                            await self._withdraw(queue, entry_id, request, reason)
-                    elif time.monotonic() - absent_since > absent_after_s or time.time() > request.deadline:
-                        reason = (
-                            f"no {request.skill} agent is running; start one (quartet up, or python -m "
-                            f"quartet_{request.skill}) with the same QUARTET_REDIS_URL"
-                        )
-                        await self._withdraw(queue, entry_id, request, reason)
+                    result = await watch.look()
                 except BusUnavailable as error:
                     log.debug("request %s: %s", request.request_id, error)
-                    if time.time() > request.deadline + grace_s:
-                        raise NoAnswer(str(error), taken=True, started=True) from error
+                    watch.missed(error)
+                else:
+                    if result is not None:
+                        return result
         finally:
             del self._waiting[request.request_id]
-
-    async def _withdraw(self, queue: SkillQueue, entry_id: str, request: SkillRequest, reason: str) -> None:
-        if await queue.withdraw(entry_id, request, reason):
-            raise NoAnswer(reason, taken=False, started=False)
-
-    async def _give_up_late(self, queue: SkillQueue, request: SkillRequest, grace_s: float) -> None:
-        late = time.time() - request.deadline
-        if late > grace_s:
-            started = await queue.was_started(request.request_id)
-            reason = f"the {request.skill} agent that took the request gave no answer {late:.0f} s after its deadline"
-            raise NoAnswer(reason, taken=True, started=started)
 
     async def _read(self) -> None:
         reader = self._store.reader()

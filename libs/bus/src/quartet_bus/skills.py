@@ -37,6 +37,17 @@ class SkillDelivery:
         return self.lease.lost
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a request has got."""
+
+    result: SkillResult | None
+    taken: bool
+    started: bool
+    alive: int
+    """Replicas that could take it."""
+
+
 class SkillQueue(Queue[SkillRequest]):
     kind = "skill"
 
@@ -133,6 +144,18 @@ class SkillQueue(Queue[SkillRequest]):
         """The result of a request of the last hour, if it has one."""
         data = await self._store.call("GET", self._keys.done(self.kind, request_id))
         return None if data is None else decode(RESULTS[self.skill], data)
+
+    async def progress(self, request_id: str) -> "Progress":
+        """How far a request has got, in one round trip."""
+        keys = [
+            self._keys.done(self.kind, request_id),
+            self._keys.owner(self.kind, request_id),
+            self._keys.started(self.kind, request_id),
+            self._keys.present(self._stream),
+        ]
+        done, taken, started, alive = await self._store.script(_scripts.LOOK_UP, keys, self._presence_s)
+        result = None if done is None else decode(RESULTS[self.skill], done)
+        return Progress(result, bool(taken), bool(started), int(alive))
 
     async def was_started(self, request_id: str) -> bool:
         return bool(await self._store.call("EXISTS", self._keys.started(self.kind, request_id)))
