@@ -52,7 +52,9 @@ class Signer:
 
 def _load(settings: OrchestratorSettings) -> Ed25519PrivateKey:
     if settings.grant_private_key is not None:
-        source, pem = "QUARTET_GRANT_PRIVATE_KEY", settings.grant_private_key.get_secret_value().encode()
+        source, text = "QUARTET_GRANT_PRIVATE_KEY", settings.grant_private_key.get_secret_value()
+        # An .env file can hold a PEM only in one line.
+        pem = text.replace("\\n", "\n").encode()
     elif settings.grant_private_key_file is not None:
         source = f"QUARTET_GRANT_PRIVATE_KEY_FILE ({settings.grant_private_key_file})"
         try:
