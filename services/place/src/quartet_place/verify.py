@@ -2,13 +2,14 @@
 
 from quartet_agent_runtime import Verification
 from quartet_contracts import PlaceArguments, PlaceCode, PlaceReport
+from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
-from quartet_place.target import Region, around_drop, distances, mode_of, region_of
+from quartet_place.target import Region, around_drop, distances, is_floor, mode_of, region_of
 
 SETTLED = frozenset({PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED})
-VIEW_FROM_ABOVE_M = 0.30
-"""Height above the drop pose from which the wrist camera looks down."""
+HIGHER_M = 0.15
+"""The second look from above is taken this much higher than the first one, which is from the pre-place pose."""
 
 
 async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
@@ -42,27 +43,30 @@ async def _look_from_above(
         "perception__get_topdown_placing_pose",
         object_name=arguments.target_location,
         object_height_m=arguments.object_height_m,
-        top_clearance_m=VIEW_FROM_ABOVE_M,
+        **({} if is_floor(arguments.target_location) else {"camera": "front"}),
     )
     if not pose.ok or pose.pre_place_pose is None or pose.reachable is False:
         return [], region
+    region = region or around_drop(mode_of(check.site, arguments.target_location), pose)
+    seen: list[Detection] = []
+    x, y, z = pose.pre_place_pose.position
+    for height in (z, z + HIGHER_M):
+        if await _move(check, "pose", pose.pre_place_pose.model_copy(update={"position": (x, y, height)})):
+            seen += await check.detect(arguments.object_name, "arm")
+        if _any_in(region, seen):
+            break
+    await _move(check, "named_state", None)
+    return seen, region
+
+
+async def _move(check: Verification, target_type: str, pose: Pose3D | None) -> bool:
+    """Bring the arm to a pose, or to its transit state."""
     arm = check.robot.arm
+    target = {"state_name": arm.transit_state} if pose is None else pose.model_dump(mode="json")
     moved = await check.call(
-        ArmResult,
-        "moveit__plan_and_execute",
-        group=arm.group,
-        target_type="pose",
-        target=pose.pre_place_pose.model_dump(mode="json"),
+        ArmResult, "moveit__plan_and_execute", group=arm.group, target_type=target_type, target=target
     )
-    seen = await check.detect(arguments.object_name, "arm") if moved.ok else []
-    await check.call(
-        ArmResult,
-        "moveit__plan_and_execute",
-        group=arm.group,
-        target_type="named_state",
-        target={"state_name": arm.transit_state},
-    )
-    return seen, region or around_drop(mode_of(check.site, arguments.target_location), pose)
+    return moved.ok
 
 
 def _any_in(region: Region | None, seen: list[Detection]) -> bool:
