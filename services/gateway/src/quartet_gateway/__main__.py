@@ -33,13 +33,6 @@ def main() -> int:
         lines = [f"QUARTET_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()]
         return _refuse("\n  ".join(lines))
     _log(settings)
-    try:
-        file = load_file(find_file(settings.gateway_file))
-        gateway = Gateway(
-            file, choose_models(file, settings), ledger=Ledger(settings.state_dir), environment=dict(os.environ)
-        )
-    except ConfigurationProblem as error:
-        return _refuse(str(error))
     # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -47,6 +40,13 @@ def main() -> int:
         sock.bind((settings.host, settings.port))
     except OSError as error:
         return _refuse(f"QUARTET_PORT={settings.port} on {settings.host} cannot be used: {error.strerror}")
+    try:
+        file = load_file(find_file(settings.gateway_file))
+        gateway = Gateway(
+            file, choose_models(file, settings), ledger=Ledger(settings.state_dir), environment=dict(os.environ)
+        )
+    except ConfigurationProblem as error:
+        return _refuse(str(error))
     access = Access(settings.caller_keys())
     if access.open_to_loopback:
         logger.warning("no gateway keys are set: only callers on this machine are served")

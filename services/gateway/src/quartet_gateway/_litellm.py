@@ -2,6 +2,7 @@
 
 import logging
 import os
+import warnings
 from types import ModuleType
 
 _QUIET = {
@@ -16,7 +17,11 @@ _QUIET = {
 def load() -> ModuleType:
     """LiteLLM, imported once (seconds and some 170 MB)."""
     os.environ.update(_QUIET)
-    import litellm
+    with warnings.catch_warnings():
+        # LiteLLM's own types make pydantic warn at import.
+        warnings.simplefilter("ignore")
+        import litellm
+        from litellm import Router  # noqa: F401  # LiteLLM makes its attributes on first use
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 Agent = Literal["orchestrator", "approach", "pick", "place"]
 AGENTS: tuple[Agent, ...] = get_args(Agent)
@@ -86,14 +86,21 @@ class Retries(Section):
     """How long a model that failed is passed over when there is a fallback."""
 
 
+EntryName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+DEFAULT_MODELS = {
+    SCRIPTED: ModelEntry(model="hosted_vllm/scripted", api_base_env="QUARTET_SCRIPTED_MODEL_URL", takes_images=False)
+}
+
+
+def _with_scripted(models: dict[str, ModelEntry]) -> dict[str, ModelEntry]:
+    return {**DEFAULT_MODELS, **models}
+
+
 class GatewayFile(Section):
     """gateway.yaml, whole."""
 
-    models: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")], ModelEntry] = {
-        SCRIPTED: ModelEntry(
-            model="hosted_vllm/scripted", api_base_env="QUARTET_SCRIPTED_MODEL_URL", takes_images=False
-        )
-    }
+    models: Annotated[dict[EntryName, ModelEntry], AfterValidator(_with_scripted)] = DEFAULT_MODELS
+    """The scripted model is always there, unless an entry of that name says otherwise."""
     agents: Agents = Agents()
     retries: Retries = Retries()
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
+
 from quartet_gateway import _litellm
 from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, Retries
 from quartet_gateway.errors import (
@@ -129,18 +131,27 @@ class Gateway:
         raise error
 
     async def _try(self, deployment: _Deployment, request: ChatRequest) -> Any:
-        """One model, with the Router's retries. Raises GatewayError."""
-        try:
-            response = await self._router.acompletion(
-                model=deployment.group, messages=request.messages, **request.passed_on()
-            )
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            raise self._wire_error(deployment.model, error) from error
-        if not response.choices:
-            raise ModelFailed(f"{deployment.model.name} answered without a choice")
-        return response
+        """One model, with the Router's retries. Raises GatewayError.
+
+        The Router does not retry an answer of status 200 that cannot be read; that is done here.
+        """
+        again = self._file.retries.attempts - 1
+        for attempt in range(again + 1):
+            try:
+                response = await self._router.acompletion(
+                    model=deployment.group, messages=request.messages, **request.passed_on()
+                )
+            except Exception as error:
+                failure = self._wire_error(deployment.model, error)
+                if getattr(error, "status_code", None) != 200:
+                    raise failure from error
+            else:
+                if response.choices:
+                    return response
+                failure = ModelFailed(f"{deployment.model.name} answered without a choice")
+            if attempt < again:
+                await asyncio.sleep(self._litellm.utils.calculate_retry_after(again - attempt, again))
+        raise failure
 
     def _completion(self, agent: str, deployment: _Deployment, response: Any, task: str) -> dict[str, Any]:
         body: dict[str, Any] = response.model_dump(exclude_none=True)
@@ -182,7 +193,7 @@ class Gateway:
         said = self._redact(str(getattr(error, "message", None) or error)).split("\n")[0][:500]
         self.metrics.failures.labels(model.name, type(error).__name__).inc()
         text = f"{model.name} at {where}: {said}"
-        if isinstance(error, kinds.AuthenticationError | kinds.PermissionDeniedError):
+        if getattr(error, "status_code", None) in {401, 403}:
             return ModelRefused(f"{text} (the provider does not accept the key; check it in .env)")
         if isinstance(error, kinds.RateLimitError):
             return ModelBusy(f"{text} (after {self._file.retries.attempts} tries)")
@@ -194,7 +205,7 @@ class Gateway:
             return ModelRefused(f"{text} (does the provider have this model?)")
         if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
             return ModelRefused(text)
-        if isinstance(error, kinds.APIConnectionError):
+        if _cannot_connect(error):
             return ModelFailed(f"{text} (is the server running? QUARTET_MODEL_API_BASE says where it is)")
         return ModelFailed(text)
 
@@ -222,3 +233,12 @@ class Gateway:
             ),
             disable_cooldowns=True,
         )
+
+
+def _cannot_connect(error: BaseException | None) -> bool:
+    """Whether nobody answered at the address, by what the error was made from."""
+    while error is not None:
+        if isinstance(error, httpx.ConnectError | ConnectionError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from quartet_gateway.config import AgentModels
-from quartet_gateway.errors import BudgetSpent
+from quartet_gateway.errors import BudgetSpent, ConfigurationProblem
 
 TASKS_KEPT = 1000
 
@@ -86,8 +86,13 @@ class Ledger:
     def _read(self) -> dict[str, Spent]:
         if self._path is None or not self._path.is_file():
             return {}
-        stored = json.loads(self._path.read_text(encoding="utf-8"))
-        return {key: Spent(**value) for key, value in stored.items()}
+        try:
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+            return {key: Spent(**value) for key, value in stored.items()}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise ConfigurationProblem(
+                f"{self._path} does not hold the agents' spending ({error}); mend it, or remove it to begin at zero"
+            ) from error
 
     def _write(self) -> None:
         if self._path is None:

@@ -1,0 +1,132 @@
+"""The gateway as a process: its start, its size, what it prints, and that it asks nobody for anything by itself."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import psutil
+import pytest
+
+from quartet_gateway.config import AGENTS
+
+SECRET = "plain-secret-0123456789"
+
+
+@pytest.fixture
+def start(tmp_path):
+    running = []
+
+    def run(**env):
+        ready = tmp_path / f"ready{len(running)}.json"
+        clean = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and not k.startswith("QUARTET_")}
+        # Any attempt to leave this machine goes to a proxy that is not there and shows as an error.
+        nowhere = {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "quartet_gateway"],
+            env={**clean, **nowhere, "QUARTET_READY_FILE": str(ready), **env},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=tmp_path,
+        )
+        running.append(process)
+        while not ready.exists() and process.poll() is None:
+            time.sleep(0.01)
+        return process, json.loads(ready.read_text())["url"] if ready.exists() else None
+
+    yield run
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
+    process, url = start(
+        QUARTET_SCRIPTED_MODEL_URL=provider.url.removesuffix("/v1"),
+        QUARTET_STATE_DIR=str(tmp_path / "state"),
+        OPENAI_API_KEY=SECRET,
+        QUARTET_GATEWAY_KEY=SECRET + "-caller",
+    )
+    async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
+        assert (await http.get("/health")).status_code == 200
+        headers = {"Authorization": f"Bearer {SECRET}-caller", "X-Quartet-Task": "t1"}
+        times = []
+        for _ in range(20):
+            began = time.perf_counter()
+            body = {"model": "pick", "messages": [{"role": "user", "content": "hi"}]}
+            response = await http.post("/v1/chat/completions", json=body, headers=headers)
+            assert response.status_code == 200, response.text
+            times.append(time.perf_counter() - began)
+    rss = psutil.Process(process.pid).memory_info().rss / 1e6
+    assert rss <= 300, f"{rss:.0f} MB"
+    assert sorted(times)[10] < 0.1, "10 ms alone on an idle machine; no Nagle delay"
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=10)
+    assert SECRET not in output
+    assert "Traceback" not in output
+    assert "pick: hosted_vllm/scripted" in output
+    spending = json.loads((tmp_path / "state" / "spending.json").read_text())
+    assert spending["pick:total"]["requests"] == 20
+
+
+def test_without_an_endpoint_it_starts_and_says_what_is_missing(start):
+    process, url = start()
+    health = httpx.get(f"{url}/health", trust_env=False)
+    assert health.status_code == 503
+    assert set(health.json()["problems"]) == set(AGENTS)
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=10)
+    assert "set QUARTET_SCRIPTED_MODEL_URL" in output
+    assert "only callers on this machine" in output
+
+
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        ({"QUARTET_MODEL": "gpt"}, "QUARTET_MODEL='gpt'"),
+        ({"QUARTET_GATEWAY_FILE": "/nonexistent.yaml"}, "/nonexistent.yaml"),
+        ({"QUARTET_PORT": "70000"}, "QUARTET_PORT"),
+        ({"QUARTET_MODEL_API_BASE": "ftp://x"}, "QUARTET_MODEL_API_BASE"),
+    ],
+)
+def test_settings_that_make_no_sense(start, env, says):
+    process, url = start(**env)
+    assert url is None
+    output, _ = process.communicate(timeout=10)
+    assert process.returncode == 2
+    assert says in output
+    assert "Traceback" not in output
+
+
+def test_a_port_that_is_taken(start):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        process, url = start(QUARTET_PORT=str(taken.getsockname()[1]))
+        assert url is None
+    output, _ = process.communicate(timeout=10)
+    assert process.returncode == 2
+    assert "cannot be used" in output
+
+
+def test_nothing_is_asked_at_import():
+    """No connection is opened by importing the package and LiteLLM."""
+    code = """
+import socket, sys
+def refuse(*a, **k): raise AssertionError(f"network at import: {a}")
+socket.getaddrinfo = refuse
+socket.create_connection = refuse
+import quartet_gateway
+assert "litellm" not in sys.modules, "LiteLLM is imported only when it is used"
+from quartet_gateway import _litellm
+_litellm.load()
+assert "litellm" in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
