@@ -1,6 +1,7 @@
 """The ros server's tools over the simulated robot's graph."""
 
 import pytest
+
 import quartet_ros
 
 
