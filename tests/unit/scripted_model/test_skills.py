@@ -273,7 +273,15 @@ def test_pick_uses_the_front_camera_when_the_wrist_sees_nothing(pick, robot):
     robot.say("segment_objects", {"ok": True, "error_code": "NONE", "status": "NO_OBJECTS_FOUND", "outputs": []})
     talk, report = pick()
     assert [a["camera"] for _, a in talk.made("perception__segment_objects")] == ["arm", "front"]
-    assert talk.made("perception__get_topdown_grasp_pose")[0][1]["camera"] == "front"
+    assert talk.made("perception__get_topdown_grasp_pose")[0][1] == {"object_name": "red can"}
+    assert report["success"] is True
+
+
+def test_pick_asks_for_a_grasp_pose_once_more_with_the_camera_that_found_the_object(pick, robot):
+    robot.fail("get_topdown_grasp_pose", "TOO_FEW_POINTS")
+    talk, report = pick()
+    asked = [a for _, a in talk.made("perception__get_topdown_grasp_pose")]
+    assert asked == [{"object_name": "red can"}, {"object_name": "red can", "camera": "arm"}]
     assert report["success"] is True
 
 
@@ -286,7 +294,7 @@ def test_pick_that_sees_nothing(pick, robot, code):
 
 
 def test_pick_of_an_object_without_depth(pick, robot):
-    robot.fail("get_topdown_grasp_pose", "TOO_FEW_POINTS", 2)
+    robot.fail("get_topdown_grasp_pose", "TOO_FEW_POINTS", 4)
     assert pick()[1]["error_code"] == "PICK_SEG_MISSED"
 
 
