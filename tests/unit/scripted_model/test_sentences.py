@@ -69,7 +69,26 @@ SENTENCES = [
     ("put the ball next to the toy basket", [("tennis ball", None, "floor", KIDS)]),
     ("drop the mug beside the sofa", [("blue mug", None, "floor", LIVING)]),
     ("bring the sponge to the hallway", [("green sponge", None, "floor", HALL)]),
+    (
+        "Put the sponge that is in the kitchen on the counter in the kitchen",
+        [("green sponge", KITCHEN, "kitchen counter", KITCHEN)],
+    ),
+    ("Pick the apple that is red and put it onto the desk", [("red apple", None, "desk", KIDS)]),
+    (
+        "I left my book on the dining table, please bring it to the nightstand",
+        [("blue book", DINING, "nightstand", PARENTS)],
+    ),
+    ("Transport cereal: kitchen counter -> dining table", [("yellow cereal box", KITCHEN, "dining table", DINING)]),
+    (
+        "First the mug, then the book: put both on the desk",
+        [("blue mug", None, "desk", KIDS), ("blue book", None, "desk", KIDS)],
+    ),
+    (
+        "the coke can in the kitchen, please bring it to the table in the living room",
+        [("red coke can", KITCHEN, "wooden coffee table", LIVING)],
+    ),
     # waste
+    ("throw the remote out", [("black remote control", None, "kitchen bin", KITCHEN)]),
     ("Throw away the coke can", [("red coke can", None, "kitchen bin", KITCHEN)]),
     ("Trash the cereal box.", [("yellow cereal box", None, "kitchen bin", KITCHEN)]),
     ("get rid of the green apple in the living room", [("green apple", LIVING, "waste basket", LIVING)]),
@@ -165,6 +184,7 @@ SENTENCES = [
         [("green sponge", None, "kitchen counter", KITCHEN)],
     ),
     ("put the book on the desk instead of the nightstand", [("blue book", None, "desk", KIDS)]),
+    ("leave the mug where it is and take the book to the desk", [("blue book", None, "desk", KIDS)]),
     # passive and wishes
     ("the ball should be moved from the kitchen to the toy basket", [("tennis ball", KITCHEN, "toy basket", KIDS)]),
     ("I want you to bring the book to the bedroom nightstand", [("blue book", None, "nightstand", PARENTS)]),

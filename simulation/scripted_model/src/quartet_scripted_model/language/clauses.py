@@ -150,6 +150,9 @@ class _Reader:
             else:
                 self._end_clause()
                 self.clause.negated = True
+        elif word == "alone":
+            # "leave the mug where it is"
+            self.clause.negated = True
         elif word in STOPS:
             self._end_clause()
         elif word in JOINS:

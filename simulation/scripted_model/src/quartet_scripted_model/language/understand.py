@@ -329,7 +329,11 @@ class _Understanding:
                 else:
                     target = self._refine(target, spot)
             elif group.prep in PLACE_AT | NEAR:
-                if pending and group.prep in PLACE_AT and _modifies(spot, pending[-1][1]):
+                before = pending[-1][1] if pending else None
+                if before and before.place and spot.place is None and before.area_name == spot.area_name and self.hint:
+                    # "in the kitchen on the counter in the kitchen": the first is where it is taken from.
+                    source, self.hint = source or self.hint, None
+                elif pending and group.prep in PLACE_AT and _modifies(spot, pending[-1][1]):
                     if pending[-1][1].place is None:
                         self.hint = pending[-1][1]
                     pending[-1] = (pending[-1][0], self._refine(pending[-1][1], spot))

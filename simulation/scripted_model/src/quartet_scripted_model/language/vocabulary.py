@@ -130,6 +130,8 @@ class Vocabulary:
         # An area's name inside the phrase says where: "kitchen counter".
         inside = [t for p in phrase if isinstance(p, Spotted) for t in p.things if t.kind is Kind.AREA]
         wanted = set(kinds)
+        if inside and Kind.AREA not in wanted and all(isinstance(p, Spotted) and p.things[0] in inside for p in phrase):
+            return []
         if inside and len(phrase) > 1 and Kind.AREA not in wanted:
             area = inside[0].name
             rest = [p for p in phrase if not (isinstance(p, Spotted) and p.things[0].kind is Kind.AREA)]
