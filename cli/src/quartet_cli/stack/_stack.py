@@ -162,6 +162,10 @@ class Stack:
                 found.append(error)
         return found
 
+    def running(self) -> dict[str, bool]:
+        """Which processes run now."""
+        return {name: process.status is None for name, process in self._processes.items()}
+
     def start_times_s(self) -> dict[str, float]:
         """From start to ready, by process [s]."""
         return {name: p.ready_after_s for name, p in self._processes.items() if p.ready_after_s is not None}

@@ -1,0 +1,96 @@
+"""The main job: one sentence, the whole deployment, the home. What the README promises."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from quartet_cli.commands.demo import SENTENCE
+from quartet_cli.stack import AGENTS, Stack
+from quartet_contracts import TERMINAL, State, TaskStatus
+
+pytestmark = pytest.mark.timeout(240)
+MEMORY_MB, AGENT_MB = 1600, 110
+
+
+@pytest.fixture(scope="module")
+def stack(make_stack: Callable[..., Stack]) -> Stack:
+    return make_stack(world="home", seed=0)
+
+
+def test_one_sentence_moves_the_can(
+    stack: Stack, truth: Callable[[Stack], dict[str, Any]], environment: dict[str, str], tmp_path: Path
+) -> None:
+    assert truth(stack)["objects"]["red coke can"]["on"] == "kitchen counter"
+    addresses = {"QUARTET_URL": stack.url, "QUARTET_OVERHEAD_URL": stack.overhead_url}
+    done = subprocess.run(
+        [sys.executable, "-m", "quartet_cli", "run", SENTENCE],
+        env={**environment, **addresses},
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    can = truth(stack)["objects"]["red coke can"]
+    assert (can["on"], can["held"]) == ("wooden coffee table", False), done.stdout
+    assert "→ pick: pick up the red coke can" in done.stdout
+    (folder,) = (tmp_path / "runs").iterdir()
+    _check_folder(folder)
+    memory = stack.memory_mb()
+    assert sum(memory.values()) < MEMORY_MB, memory
+    assert max(memory[agent] for agent in AGENTS) < AGENT_MB, memory
+    assert stack.died() == []
+
+
+def _check_folder(folder: Path) -> None:
+    """Everything that a run leaves behind, and that it fits together."""
+    status = TaskStatus.model_validate_json((folder / "status.json").read_text())
+    assert status.state is State.SUCCEEDED
+    journal = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    states = [line["event"]["state"] for line in journal if line["event"]["kind"] == "state"]
+    assert states[-3:] == ["INITIALIZING", "RUNNING", "SUCCEEDED"]
+    assert [state in TERMINAL for state in map(State, states)].count(True) == 1
+    assert journal[-1]["event"].get("state") == "SUCCEEDED"
+    skills = [line["event"]["skill"] for line in journal if line["event"]["kind"] == "skill_result"]
+    assert skills == ["approach", "pick", "approach", "place"]
+    transcripts = sorted(path.stem for path in (folder / "transcripts").glob("*.json"))
+    assert len(transcripts) == 5, transcripts
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert metrics["completed"] is True
+    assert metrics["tool_calls"] > 20
+    assert metrics["prompt_tokens"] > metrics["completion_tokens"] > 0
+    happened = [line["event"] for line in journal]
+    references = {ref for e in happened if e["kind"] == "tool_result" for ref in e["images"]}
+    references |= {ref for e in happened if e["kind"] == "observation" for ref in e["images"].values()}
+    saved = {path.stem for path in (folder / "images").iterdir()}
+    assert references <= saved
+    with Image.open(folder / "contact_sheet.png") as sheet:
+        # A row each for the start and the four skills; three pictures wide.
+        assert sheet.height > 5 * 240
+        assert sheet.width > 3 * 320
+
+
+def test_nothing_of_the_private_key_is_in_a_log(stack: Stack) -> None:
+    pem = (stack.options.state_dir / "keys" / "grant_private.pem").read_text().splitlines()[1]
+    logs = [path.read_text(errors="replace") for path in stack.log_dir.iterdir()]
+    assert len(logs) >= 12
+    assert not any(pem in log for log in logs)
+    assert not any("Bearer ey" in log for log in logs)
+
+
+def test_a_stack_that_is_stopped_leaves_no_process(make_stack: Callable[..., Stack]) -> None:
+    # Redis alone shows it in half a second; the whole stack ends the same way after this module.
+    names = frozenset(
+        {"simulation", "scripted_model", "gateway", "nav2", "moveit", "perception", "ros", "orchestrator", *AGENTS}
+    )
+    stack = make_stack(without=names)
+    (pid,) = stack.pids().values()
+    stack.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
