@@ -1,9 +1,11 @@
 """The things that the facts name, and which of them a noun phrase means."""
 
 import difflib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from quartet_scripted_model.language.lexicon import (
@@ -174,6 +176,16 @@ class Vocabulary:
             whole = 0.0 if not own else 0.5 if len(hits) == len(alias) else 0.25 if name == first else 0.2
             best = max(best, 2 * len(hits) / len(words) + whole + head)
         return round(best, 3)
+
+
+def vocabulary_of(facts: dict[str, Any]) -> Vocabulary:
+    """The vocabulary of `facts`, kept for the next request with the same facts: building one takes some 4 ms."""
+    return _built(json.dumps(facts))
+
+
+@lru_cache(maxsize=8)
+def _built(facts: str) -> Vocabulary:
+    return Vocabulary(json.loads(facts))
 
 
 def phrase_words(phrase: Sequence[Token]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from quartet_scripted_model._conversation import Conversation
 from quartet_scripted_model._turn import Call, Policy, Result, Turn
 from quartet_scripted_model.language.understand import understand
-from quartet_scripted_model.language.vocabulary import Vocabulary
+from quartet_scripted_model.language.vocabulary import Vocabulary, vocabulary_of
 from quartet_scripted_model.policies._carry import Carrier, Outcome
 from quartet_scripted_model.policies._jobs import Job, settle, settle_drive
 
@@ -15,7 +15,7 @@ REPORT = "report_task_result"
 
 def policy(talk: Conversation) -> Policy:
     """Plays the orchestrator in `talk`."""
-    vocabulary = Vocabulary(talk.facts)
+    vocabulary = vocabulary_of(talk.facts)
     request = understand(talk.sentence, vocabulary)
     if request.vague:
         yield from _report(talk, [], _vague(request.vague, vocabulary))
