@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fastmcp import Client
+
 from quartet_contracts import GrantClaims, audience
 from quartet_perception.server import register
 from quartet_robot_link import Robot
@@ -42,7 +43,7 @@ class World:
         self.post("/reset", world=self.name, seed=seed, scenario=scenario)
 
     def place(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
-        """Put an object down at a point before the robot, base frame; z is that of its middle."""
+        """Put an object down at a point before the robot, base frame; it stands on height z."""
         rx, ry, ryaw = self.truth()["robot"]["pose"]
         c, s = math.cos(ryaw), math.sin(ryaw)
         self.post("/place", object=name, x=rx + c * x - s * y, y=ry + s * x + c * y, z=z, yaw=ryaw + yaw)

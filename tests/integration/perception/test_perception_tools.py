@@ -1,6 +1,235 @@
-async def test_x(eyes, studio):
-    import time
+"""The tools over MCP against the simulated studio, its scoring interface as the judge."""
+
+import asyncio
+import base64
+import io
+import math
+
+import pytest
+from PIL import Image
+
+COUNTER = 0.90
+
+
+async def approach(eyes, x, y, yaw):
+    """Drive the base to a pose of the map, as a navigation server would."""
+    half = yaw / 2
+    pose = {
+        "position": {"x": x, "y": y, "z": 0.0},
+        "orientation": {"x": 0.0, "y": 0.0, "z": math.sin(half), "w": math.cos(half)},
+    }
+    motion = eyes.server.robot.start_motion(
+        "/navigate_to_pose",
+        "nav2_msgs/action/NavigateToPose",
+        {"pose": {"header": {"frame_id": "map"}, "pose": pose}, "behavior_tree": ""},
+        limit_s=60,
+    )
+    await motion.outcome()
+
+
+async def test_detect_objects_says_where_things_are(eyes, studio):
     studio.reset(0)
-    print(studio.position_in_base("red coke can"))
-    for tool, a in (("detect_objects", {}),("detect_objects", {"camera":"both"}),("segment_objects",{"prompt":"coke can","camera":"front"}),("get_topdown_grasp_pose",{"object_name":"coke"}),("get_topdown_placing_pose",{"object_name":"counter","object_height_m":.12}),("get_topdown_placing_pose",{"object_name":"floor","object_height_m":.12}),("look",{})):
-        t=time.time(); r=await eyes.call_full(tool,**a); print(tool,round(time.time()-t,3)); print(r.structured_content, len(r.content), [len(getattr(c,'data','') or '') for c in r.content])
+    result = await eyes.call("detect_objects")
+    assert result["ok"], result
+    seen = {d["label"]: d for d in result["detections"]}
+    assert {"counter", "red coke can", "red cup"} <= set(seen)
+    x, y, _ = studio.position_in_base("red coke can")
+    can = seen["red coke can"]
+    assert math.dist(can["position_base"][:2], (x, y)) < 0.01
+    assert can["distance_m"] == pytest.approx(math.hypot(x, y), abs=0.01)
+    assert can["bearing_rad"] == pytest.approx(math.atan2(y, x), abs=0.01)
+    truth = studio.truth()["objects"]["red coke can"]["position"]
+    assert math.dist(can["position_map"][:2], truth[:2]) < 0.08  # localisation has its own error
+    counter = seen["counter"]
+    assert counter["near_point_base"][2] == pytest.approx(COUNTER, abs=0.01)
+    assert counter["distance_m"] < math.hypot(*counter["position_base"][:2])
+
+
+async def test_what_is_not_there_is_not_found(eyes, studio):
+    studio.reset(0, "absent:red coke can")
+    detected = await eyes.call("detect_objects", names=["coke can"], camera="both")
+    assert detected["ok"]
+    assert detected["detections"] == []
+    segmented = await eyes.call("segment_objects", prompt="coke can", camera="front")
+    assert (segmented["ok"], segmented["status"], segmented["outputs"]) == (True, "NO_OBJECTS_FOUND", [])
+    grasp = await eyes.call("get_topdown_grasp_pose", object_name="coke can", camera="front")
+    assert (grasp["ok"], grasp["error_code"]) == (False, "NO_OBJECTS_FOUND")
+    assert "grasp_pose" not in grasp
+
+
+@pytest.mark.parametrize("light", ["normal", "dim", "warm", "cool"])
+async def test_the_right_red_thing_in_any_light(eyes, studio, light):
+    studio.reset(0, light)
+    for name in ("red coke can", "red cup"):
+        result = await eyes.call("segment_objects", prompt=name, camera="front")
+        assert [o["label"] for o in result["outputs"]] == [name]
+        x, y, _ = studio.position_in_base(name)
+        assert math.dist(result["outputs"][0]["position_base"][:2], (x, y)) < 0.012
+
+
+async def test_segmenting_shows_what_it_found(eyes, studio):
+    studio.reset(0)
+    result = await eyes.call_full("segment_objects", prompt="the coke", camera="front", timeout=20)
+    assert result.structured_content["status"] == "SUCCESS"
+    (image,) = [c for c in result.content if c.type == "image"]
+    assert image.mime_type == "image/jpeg"
+    assert len(image.data) * 3 / 4 <= 60_100
+
+
+async def test_grasp_pose_near_the_truth_and_steady(eyes, studio):
+    studio.reset(0)
+    for name, x, y in (("red coke can", 0.78, 0.1), ("green tea box", 0.80, -0.2), ("purple toy block", 0.8, 0.28)):
+        studio.place(name, x, y, 0.0, yaw=0.5)
+        first = await eyes.call("get_topdown_grasp_pose", object_name=name, camera="front")
+        assert first["ok"], first
+        tx, ty, _ = studio.position_in_base(name)
+        gx, gy, gz = first["grasp_pose"]["position"]
+        assert math.dist((gx, gy), (tx, ty)) < 0.006
+        assert first["reachable"]
+        assert first["grasp_pose"]["frame_id"] == "base_footprint"
+        offset = first["gripper_offset_m"]
+        assert 0.005 < gz - offset < first["object_height_m"]
+        file = eyes.server.robot.file.manipulation
+        assert first["pre_grasp_pose"]["position"][2] == pytest.approx(gz + file.pre_grasp_height_m)
+        assert first["lift_pose"]["position"][2] == pytest.approx(gz + file.lift_height_m)
+        again = await eyes.call("get_topdown_grasp_pose", object_name=name, camera="front")
+        assert again["centroid_base"] == first["centroid_base"]
+
+
+async def test_a_moved_object_gets_a_new_pose(eyes, studio):
+    studio.reset(0)
+    studio.place("red coke can", 0.78, 0.1, 0.0)
+    first = await eyes.call("get_topdown_grasp_pose", object_name="red coke can", camera="front")
+    studio.place("red coke can", 0.78, -0.1, 0.0)
+    second = await eyes.call("get_topdown_grasp_pose", object_name="red coke can", camera="front")
+    assert second["grasp_pose"]["position"][1] - first["grasp_pose"]["position"][1] == pytest.approx(-0.2, abs=0.01)
+
+
+async def test_far_things_are_not_reachable(eyes, studio):
+    studio.reset(0)
+    result = await eyes.call("get_topdown_grasp_pose", object_name="coke can")
+    assert result["ok"]
+    assert result["reachable"] is False
+    assert "drive nearer" in result["message"]
+
+
+async def test_placing_on_the_counter_into_the_bin_and_on_the_floor(eyes, studio):
+    studio.reset(0)
+    await approach(eyes, 0.95, 0.0, 0.0)
+    result = await eyes.call("get_topdown_placing_pose", object_name="kitchen counter", object_height_m=0.12)
+    assert result["ok"], result
+    assert (result["mode"], result["target_name"]) == ("surface", "counter")
+    assert result["surface_height_m"] == pytest.approx(COUNTER, abs=0.01)
+    assert result["reachable"], result["message"]
+    near = (await eyes.call("detect_objects", names=["counter"]))["detections"][0]["near_point_base"]
+    assert result["drop_point"][0] > near[0] + 0.05
+    drop = result["drop_point"]
+    for name in ("red coke can", "red cup"):
+        assert math.dist(studio.position_in_base(name)[:2], drop[:2]) > 0.1
+    gap = result["pre_place_pose"]["position"][2] - result["place_pose"]["position"][2]
+    assert gap == pytest.approx(eyes.server.robot.file.manipulation.pre_place_height_m)
+    higher = await eyes.call(
+        "get_topdown_placing_pose", object_name="counter", object_height_m=0.12, top_clearance_m=0.3
+    )
+    assert higher["pre_place_pose"]["position"][2] - higher["place_pose"]["position"][2] == pytest.approx(0.3)
+
+    floor = await eyes.call("get_topdown_placing_pose", object_name="the floor", object_height_m=0.12)
+    assert (floor["mode"], floor["reachable"]) == ("floor", True)
+    assert floor["drop_point"][2] == 0.0
+
+    await approach(eyes, -1.35, 0.9, 2.1)
+    inside = await eyes.call("get_topdown_placing_pose", object_name="trash can", object_height_m=0.12)
+    assert inside["ok"], inside
+    assert inside["mode"] == "container"
+    assert inside["surface_height_m"] == pytest.approx(0.34, abs=0.02)
+    clearance = eyes.server.robot.file.manipulation.container_clearance_m
+    assert inside["place_pose"]["position"][2] == pytest.approx(inside["surface_height_m"] + clearance, abs=0.001)
+
+
+async def test_what_is_no_place(eyes, studio):
+    studio.reset(0)
+    thing = await eyes.call("get_topdown_placing_pose", object_name="red cup")
+    assert thing["error_code"] == "NOT_A_PLACE"
+    assert "floor, wooden table, counter, bin" in thing["message"]
+    nothing = await eyes.call("get_topdown_placing_pose", object_name="moon")
+    assert nothing["error_code"] == "UNKNOWN_OBJECT"
+    behind = await eyes.call("get_topdown_placing_pose", object_name="bin")
+    assert behind["error_code"] == "NO_OBJECTS_FOUND"
+
+
+@pytest.mark.parametrize("tool", ["segment_objects", "get_topdown_grasp_pose", "detect_objects"])
+async def test_unknown_names_list_the_catalogue(eyes, studio, tool):
+    argument = {"segment_objects": "prompt", "get_topdown_grasp_pose": "object_name", "detect_objects": "names"}[tool]
+    result = await eyes.call(tool, **{argument: ["banana"] if argument == "names" else "banana"})
+    assert (result["ok"], result["error_code"]) == (False, "UNKNOWN_OBJECT")
+    assert "red coke can" in result["message"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("segment_objects", {"prompt": ""}),
+        ("segment_objects", {"prompt": "can", "camera": "left"}),
+        ("detect_objects", {"names": []}),
+        ("detect_objects", {"colour": "red"}),
+        ("get_topdown_placing_pose", {"object_name": "counter", "object_height_m": -1}),
+        ("get_topdown_placing_pose", {"object_name": "counter", "object_height_m": "NaN"}),
+        ("get_topdown_grasp_pose", {}),
+        ("look", {"camera": "rear"}),
+    ],
+)
+async def test_wrong_arguments_are_refused(eyes, tool, arguments):
+    result = await eyes.call(tool, **arguments)
+    assert (result["ok"], result["error_code"]) == (False, "INVALID_PARAMETERS")
+
+
+async def test_look_returns_small_pictures_and_the_area(eyes, studio):
+    studio.reset(0)
+    result = await eyes.call_full("look", camera="both")
+    assert result.structured_content["cameras"] == ["front", "arm"]
+    assert result.structured_content["area"] == "studio"
+    images = [c for c in result.content if c.type == "image"]
+    assert len(images) == 2
+    for image in images:
+        data = base64.b64decode(image.data)
+        assert len(data) <= 60_000
+        assert Image.open(io.BytesIO(data)).size == (640, 480)
+
+
+async def test_a_lost_bridge_is_said(eyes, studio):
+    await eyes.server.robot.link.close()
+    result = await eyes.call("look", camera="front")
+    assert (result["ok"], result["error_code"]) == (False, "BRIDGE_UNAVAILABLE")
+
+
+async def test_a_silent_camera_is_said(eyes, studio):
+    file = eyes.server.robot.file
+    front = file.cameras.front.model_copy(update={"depth_topic": "/nobody/depth"})
+    eyes.server.robot.file = file.model_copy(update={"cameras": file.cameras.model_copy(update={"front": front})})
+    result = await eyes.call("segment_objects", prompt="red cup", camera="front", timeout=0.8)
+    assert result["error_code"] == "TIMEOUT"
+    result = await eyes.call("segment_objects", prompt="red cup", camera="front", timeout=20)
+    assert result["error_code"] == "CAMERA_UNAVAILABLE"
+    assert "/nobody/depth" in result["message"]
+
+
+async def test_computing_never_blocks_the_event_loop(eyes, studio):
+    studio.reset(0)
+    await eyes.call("look", camera="front")
+    worst = 0.0
+    running = True
+
+    async def watch():
+        nonlocal worst
+        loop = asyncio.get_running_loop()
+        while running:
+            before = loop.time()
+            await asyncio.sleep(0.005)
+            worst = max(worst, loop.time() - before)
+
+    watcher = asyncio.create_task(watch())
+    for _ in range(3):
+        assert (await eyes.call("detect_objects"))["ok"]
+    running = False
+    await watcher
+    assert worst < 0.25

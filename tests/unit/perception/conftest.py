@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 from quartet_perception.catalogue import Catalogue
 from quartet_perception.view import Intrinsics, View
-from quartet_site import SiteFile
+from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
+SITES = Path(__file__).parents[3] / "deploy" / "sites"
 WIDTH, HEIGHT, FOCAL = 640, 480, 500.0
 
 
@@ -107,7 +109,13 @@ def look_at(eye: Sequence[float], target: Sequence[float]) -> np.ndarray:
     return pose
 
 
-RED, GREEN, BLUE, YELLOW, WOOD = (0.80, 0.05, 0.06), (0.2, 0.55, 0.2), (0.07, 0.2, 0.6), (0.95, 0.75, 0.05), None
+COLOURS = {
+    "red": (0.80, 0.05, 0.06),
+    "green": (0.20, 0.55, 0.20),
+    "blue": (0.07, 0.20, 0.60),
+    "yellow": (0.95, 0.75, 0.05),
+    "wood": (0.56, 0.35, 0.18),
+}
 
 SITE = {
     "name": "test room",
@@ -167,6 +175,22 @@ def site() -> SiteFile:
 @pytest.fixture(scope="session")
 def catalogue(site: SiteFile) -> Catalogue:
     return Catalogue.of_site(site)
+
+
+@pytest.fixture(scope="session")
+def home_catalogue() -> Catalogue:
+    """That of the simulated home."""
+    return Catalogue.of_site(load_site(SITES / "home" / "site.yaml"))
+
+
+@pytest.fixture(scope="session")
+def robot() -> RobotFile:
+    return load_robot(SITES / "home" / "robot.yaml")
+
+
+@pytest.fixture(scope="session")
+def colours() -> dict[str, tuple[float, float, float]]:
+    return COLOURS
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ _ACCEPT, _ACCEPT_FAR = 0.55, 0.70
 """Least agreement of a fit; below it the thing is taken as absent. The second holds beyond _FAR_M."""
 _FAR_M = 2.0
 _MIN_VISIBLE = 0.22
-_MIN_VISIBLE_HELD = 0.35
+_MIN_VISIBLE_HELD, _HELD_ACCEPT = 0.35, 0.70
 _WORTH_COMPARING = 0.3
 _UPRIGHT_ENOUGH = 0.7
 """Agreement of an upright pose from which fallen ones are not tried."""
@@ -344,6 +344,8 @@ def _without_overlap(fitted: list[_Fitted], shape: tuple[int, int]) -> list[_Fit
     taken = np.zeros(shape, dtype=bool)
     for candidate in sorted(fitted, key=_merit, reverse=True):
         j = candidate.judgement
+        if candidate.support is None and j.score * candidate.free < _HELD_ACCEPT:
+            continue
         if _posture(candidate.placed.solid, candidate.thing) and j.score * candidate.free < _FALLEN_ACCEPT:
             continue
         enough = _ACCEPT if np.hypot(candidate.placed.x, candidate.placed.y) < _FAR_M else _ACCEPT_FAR

@@ -161,7 +161,13 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
     if matched < 6:
         return NOTHING
     # Lids, labels and highlights may have other colours than the catalogue names.
-    colour = float(np.clip(member[grid][match].mean() / _COLOUR_SHARE, 0, 1))
+    share = float(member[grid][match].mean())
+    if placed.solid.primitive == "cylinder" and not placed.solid.lying:
+        lid = view.origin[2] + seen * _rays(view, u, v)[:, 2].reshape(enter.shape) > placed.top - 0.008
+        wall = match & ~lid
+        if float(wall.sum()) > 0.15 * matched:
+            share = max(share, 0.8 * float(member[grid][wall].mean()))
+    colour = float(np.clip(share / _COLOUR_SHARE, 0, 1))
     explained = float((here & wide & ~bulge).sum()) / max(float(here.sum() + outside), 1.0)
     against = float(through.sum()) + float(bulge.sum()) + outside
     # A ball laid over a bottle's side meets it within the tolerance, but not as exactly as a bottle does.

@@ -14,7 +14,7 @@ from quartet_perception.placing import Drop
 from quartet_perception.segmenter import Found, Segmenter
 from quartet_perception.stability import PoseMemory
 from quartet_perception.view import Intrinsics, View
-from quartet_robot_link import LinkError, Robot
+from quartet_robot_link import BridgeUnavailable, CameraSnapshot, LinkError, Robot
 from quartet_site import RobotFile, SiteFile
 
 P = ParamSpec("P")
@@ -39,9 +39,15 @@ class Perceiver:
         """Run heavy work in the worker thread."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, lambda: function(*args, **kwargs))
 
+    async def shoot(self, camera: CameraName) -> CameraSnapshot:
+        """A fresh snapshot, without waiting for a bridge that is known to be away. Raises LinkError."""
+        if not self.robot.link.connected:
+            raise BridgeUnavailable("the connection to the robot's rosbridge is down; it is being tried again")
+        return await self.robot.snapshot(camera)
+
     async def view(self, camera: CameraName) -> View:
         """A fresh picture of a camera. Raises LinkError, BadImage."""
-        shot = await self.robot.snapshot(camera)
+        shot = await self.shoot(camera)
         try:
             tool = await self.robot.transform(
                 self.file.frames.base, self.file.frames.tool, stamp=shot.stamp, timeout_s=0.3

@@ -16,8 +16,9 @@ _BIN_M = 0.005
 _MAX_RANGE_M = 7.0
 _LARGE_M2 = 0.06
 """Seen area from which a plane counts as furniture rather than as an object's top."""
-_KNOWN_M2 = 0.015
-"""The same at a height at which the site file has a surface."""
+_KNOWN_M2 = 0.03
+"""The same at a height at which the site file has a surface: more than a book, less than a shelf's free part."""
+_FLOOR_M2 = 0.015
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _peaks(z: NDArray[np.float32], area: NDArray[np.float32]) -> list[float]:
     smooth = np.convolve(counts, [0.5, 1.0, 1.0, 1.0, 0.5], mode="same")
     heights: list[float] = []
     for index in np.argsort(smooth)[::-1][:200]:
-        if smooth[index] < _KNOWN_M2:
+        if smooth[index] < _FLOOR_M2:
             break
         middle = 0.5 * (edges[index] + edges[index + 1])
         near = z[np.abs(z - middle) < 1.5 * _BIN_M]
@@ -125,7 +126,8 @@ def _components(
     if count == 0:
         return []
     areas = ndimage.sum_labels(area, labels, index=np.arange(1, count + 1))
-    least = _KNOWN_M2 if abs(height) < 0.02 or any(abs(height - k) < 0.025 for k in known) else _LARGE_M2
+    least = _KNOWN_M2 if any(abs(height - k) < 0.025 for k in known) else _LARGE_M2
+    least = _FLOOR_M2 if abs(height) < 0.02 else least
     planes = []
     for index in np.flatnonzero(areas >= least):
         mask = labels == index + 1

@@ -32,7 +32,7 @@ def add_look_tool(server: ToolServer, eyes: Perceiver) -> None:
         images: list[tuple[bytes, str]] = []
         area: str | None = None
         for one in cameras:
-            shot = await eyes.robot.snapshot(one)
+            shot = await eyes.shoot(one)
             area = area or _area(eyes, shot)
             small = shot.jpeg is not None and len(shot.jpeg) <= MAX_BYTES
             images.append((shot.jpeg if small and shot.jpeg else await eyes.compute(jpeg, shot.colour), "image/jpeg"))

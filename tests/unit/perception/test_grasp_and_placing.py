@@ -1,0 +1,212 @@
+"""Grasp and placing poses from pictures of known geometry."""
+
+import numpy as np
+import pytest
+
+from quartet_perception import ColourShapeSegmenter, Found, estimate, into_container, on_floor, on_surface, plan_grasp
+from quartet_perception.errors import NoFreeSpace, TooFewPoints
+from quartet_perception.grasp import TooWide, downward, grip_depth, reach_of_pick
+from quartet_perception.placing import hanging_m
+from quartet_perception.solids import Solid
+
+TABLE = 0.45
+
+
+@pytest.fixture(scope="module")
+def segmenter(catalogue):
+    return ColourShapeSegmenter(catalogue)
+
+
+def grasp_of(segmenter, view, robot, name):
+    (found,) = segmenter.segment(view, [name])
+    seen = estimate(view, found)
+    return seen, plan_grasp(view, seen, robot)
+
+
+def turn_between(a: float, b: float) -> float:
+    return abs((a - b + np.pi / 2) % np.pi - np.pi / 2)
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.5, 1.2, 2.3])
+def test_fingers_close_across_the_short_side_of_a_box(segmenter, new_scene, colours, robot, yaw):
+    view = (
+        new_scene().table(0.6, TABLE).box((0.85, 0.05, TABLE + 0.1), (0.15, 0.06, 0.2), colours["yellow"], yaw).view()
+    )
+    seen, grasp = grasp_of(segmenter, view, robot, "cereal box")
+    assert grasp.oriented
+    assert turn_between(grasp.yaw, yaw + np.pi / 2) < 0.08
+    assert grasp.width == pytest.approx(0.06, abs=0.012)
+    assert np.hypot(grasp.x - 0.85, grasp.y - 0.05) < 0.004
+    assert seen.height == pytest.approx(0.2, abs=0.006)
+
+
+def test_the_centre_of_a_can_is_behind_what_is_seen(segmenter, new_scene, colours, robot):
+    for seed, (x, y) in enumerate([(0.75, -0.2), (0.85, 0.0), (0.95, 0.25)]):
+        view = (
+            new_scene().table(0.6, TABLE).cylinder((x, y, TABLE + 0.059), 0.066, 0.118, colours["red"]).view(seed=seed)
+        )
+        seen, grasp = grasp_of(segmenter, view, robot, "coke can")
+        assert np.hypot(grasp.x - x, grasp.y - y) < 0.003
+        assert not grasp.oriented
+        assert seen.height == pytest.approx(0.118, abs=0.004)
+        assert TABLE + 0.02 < grasp.tip_z < TABLE + 0.118 - 0.04
+        assert grasp.z == pytest.approx(grasp.tip_z + robot.gripper.finger_offset_m)
+
+
+def test_fingers_turn_away_from_a_neighbour(segmenter, new_scene, colours, robot):
+    scene = new_scene().table(0.6, TABLE).cylinder((0.85, 0.0, TABLE + 0.059), 0.066, 0.118, colours["red"])
+    alone = grasp_of(segmenter, scene.view(), robot, "coke can")[1]
+    scene.box((0.85, 0.075, TABLE + 0.06), (0.05, 0.04, 0.12), colours["green"])
+    scene.box((0.85, -0.075, TABLE + 0.06), (0.05, 0.04, 0.12), colours["green"])
+    crowded = grasp_of(segmenter, scene.view(), robot, "coke can")[1]
+    assert turn_between(alone.yaw, np.pi / 2) < 0.2
+    assert turn_between(crowded.yaw, np.pi / 2) > 0.6
+    assert crowded.blocked <= 3
+
+
+def test_flat_things_are_gripped_above_the_table(segmenter, new_scene, colours, robot):
+    view = (
+        new_scene().table(0.6, TABLE).box((0.8, 0.0, TABLE + 0.0175), (0.17, 0.11, 0.035), colours["blue"], 0.4).view()
+    )
+    _, grasp = grasp_of(segmenter, view, robot, "book")
+    assert TABLE + 0.006 < grasp.tip_z < TABLE + 0.015
+    assert grasp.width == pytest.approx(0.11, abs=0.012)
+
+
+@pytest.mark.parametrize("height", [0.0, 0.01, 0.02, 0.06, 0.12, 0.3])
+def test_grip_depth_never_reaches_the_table(height):
+    assert 0 <= grip_depth(height) <= max(height - 0.008, 0)
+
+
+def test_what_is_wider_than_the_fingers_open_is_refused(segmenter, new_scene, colours, robot):
+    view = new_scene().table(0.6, TABLE).box((0.85, 0.0, TABLE + 0.1), (0.15, 0.06, 0.2), colours["yellow"]).view()
+    (found,) = segmenter.segment(view, ["cereal box"])
+    wide = Found(
+        "crate",
+        1.0,
+        found.box_xyxy,
+        found.mask,
+        solid=Solid("box", (0.2, 0.19, 0.2)).place(0.85, 0, TABLE),
+        support_z=TABLE,
+    )
+    with pytest.raises(TooWide, match=r"0.190 m wide, the fingers open 0.140 m"):
+        plan_grasp(view, estimate(view, wide), robot)
+
+
+def test_too_few_points_say_so(segmenter, new_scene, colours):
+    view = new_scene().table(0.6, TABLE).sphere((0.85, 0.0, TABLE + 0.037), 0.074, colours["red"]).view()
+    (found,) = segmenter.segment(view, ["apple"])
+    view.valid[found.mask] = False
+    with pytest.raises(TooFewPoints, match="only 0 of its pixels have depth"):
+        estimate(view, found)
+
+
+def test_points_alone_give_a_box_too(segmenter, new_scene, colours, robot):
+    view = (
+        new_scene().table(0.6, TABLE).box((0.85, 0.0, TABLE + 0.0275), (0.055, 0.055, 0.055), colours["green"]).view()
+    )
+    (found,) = segmenter.segment(view, ["block"])
+    seen = estimate(view, Found("block", 1.0, found.box_xyxy, found.mask, support_z=TABLE))
+    assert np.hypot(seen.solid.x - 0.85, seen.solid.y) < 0.012
+    assert seen.height == pytest.approx(0.055, abs=0.006)
+
+
+def test_downward_points_down():
+    for yaw in (0.0, 0.7, 2.0):
+        x, y, z, w = downward(yaw)
+        assert x * x + y * y + z * z + w * w == pytest.approx(1)
+        tool_z = np.array([2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)])
+        tool_x = np.array([1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)])
+        np.testing.assert_allclose(tool_z, (0, 0, -1), atol=1e-12)
+        np.testing.assert_allclose(tool_x, (np.cos(yaw), np.sin(yaw), 0), atol=1e-12)
+
+
+def test_reach_falls_from_the_floor_to_the_table(robot):
+    assert reach_of_pick(robot, 0.0) == robot.arm.reach_floor_m
+    assert reach_of_pick(robot, 0.9) == robot.arm.reach_top_down_m
+
+
+# --- placing ----------------------------------------------------------------------------------------------
+def test_a_drop_on_a_table_is_inside_its_near_edge(segmenter, new_scene, robot):
+    view = new_scene().table(0.6, TABLE).view()
+    (found,) = segmenter.segment(view, ["table"])
+    drop = on_surface(view, found, 0.12, robot)
+    assert drop.height == pytest.approx(TABLE, abs=0.006)
+    assert drop.underside[2] == pytest.approx(TABLE, abs=0.003)
+    assert drop.x == pytest.approx(0.6 + robot.manipulation.edge_inset_m, abs=0.04)
+    assert abs(drop.y) < 0.15
+    assert drop.reachable
+    held = robot.gripper.finger_offset_m + 0.12 - grip_depth(0.12)
+    assert drop.z == pytest.approx(TABLE + held + robot.manipulation.surface_clearance_m, abs=0.003)
+
+
+def test_a_drop_keeps_clear_of_what_stands_there(segmenter, new_scene, colours, robot):
+    scene = new_scene().table(0.6, TABLE)
+    (empty,) = segmenter.segment(scene.view(), ["table"])
+    usual = on_surface(scene.view(), empty, 0.12, robot)
+    scene.cylinder((usual.x, usual.y, TABLE + 0.06), 0.07, 0.12, colours["red"])
+    view = scene.view()
+    (found,) = segmenter.segment(view, ["table"])
+    drop = on_surface(view, found, 0.12, robot)
+    assert np.hypot(drop.x - usual.x, drop.y - usual.y) > 0.1
+    with pytest.raises(NoFreeSpace):
+        on_surface(view, found, 0.12, robot, crop_radius_m=0.03)
+
+
+def test_a_full_table_has_no_free_space(segmenter, new_scene, colours, robot):
+    scene = new_scene().table(0.6, TABLE)
+    for x in np.arange(0.68, 1.2, 0.17):
+        for y in np.arange(-0.42, 0.45, 0.17):
+            scene.cylinder((x, y, TABLE + 0.05), 0.06, 0.1, colours["green"])
+    view = scene.view()
+    (found,) = segmenter.segment(view, ["table"])
+    with pytest.raises(NoFreeSpace, match="no free spot"):
+        on_surface(view, found, 0.12, robot)
+
+
+def test_a_far_table_is_beyond_reach(segmenter, new_scene, robot):
+    view = new_scene().table(1.4, TABLE).view(target=(1.6, 0.0, 0.4))
+    (found,) = segmenter.segment(view, ["table"])
+    drop = on_surface(view, found, 0.12, robot)
+    assert drop.distance > 1.4
+    assert not drop.reachable
+
+
+def test_a_drop_into_a_bin_is_over_its_middle(segmenter, new_scene, colours, robot):
+    scene = new_scene().box((0.9, 0.0, 0.005), (0.3, 0.3, 0.01), colours["blue"])
+    for x, y, sx, sy in (
+        (0.755, 0, 0.01, 0.3),
+        (1.045, 0, 0.01, 0.3),
+        (0.9, 0.145, 0.3, 0.01),
+        (0.9, -0.145, 0.3, 0.01),
+    ):
+        scene.box((x, y, 0.15), (sx, sy, 0.3), colours["blue"])
+    view = scene.view(target=(0.9, 0.0, 0.2))
+    (found,) = segmenter.segment(view, ["bin"])
+    drop = into_container(view, found, 0.12, robot)
+    assert np.hypot(drop.x - 0.9, drop.y) < 0.02
+    assert drop.height == pytest.approx(0.3, abs=0.01)
+    assert drop.z == pytest.approx(0.3 + robot.manipulation.container_clearance_m, abs=0.01)
+
+
+def test_the_floor_needs_no_target(new_scene, robot):
+    drop = on_floor(new_scene().view(), 0.12, robot)
+    m = robot.manipulation
+    assert (drop.x, drop.y, drop.underside[2]) == (m.floor_drop_x_m, m.floor_drop_y_m, 0.0)
+    assert drop.z == pytest.approx(hanging_m(0.12, robot) + m.floor_drop_clearance_m)
+    assert drop.note == ""
+
+
+def test_the_floor_spot_moves_aside_when_taken(new_scene, colours, robot):
+    m = robot.manipulation
+    eye = {"eye": (0.2, 0.0, 1.4), "target": (0.7, 0.0, 0.0)}
+    taken = new_scene().box((m.floor_drop_x_m, 0.0, 0.06), (0.1, 0.1, 0.12), colours["red"])
+    drop = on_floor(taken.view(**eye), 0.12, robot)
+    assert np.hypot(drop.x - m.floor_drop_x_m, drop.y) > 0.1
+    assert "moved" in drop.note
+    full = new_scene()
+    for x in np.arange(0.3, 1.3, 0.08):
+        for y in np.arange(-0.5, 0.55, 0.08):
+            full.box((x, y, 0.05), (0.03, 0.03, 0.1), colours["red"])
+    with pytest.raises(NoFreeSpace, match="turn or back up"):
+        on_floor(full.view(**eye), 0.12, robot)

@@ -1,0 +1,188 @@
+"""The default segmenter on pictures whose geometry is known to the tenth of a millimetre."""
+
+import numpy as np
+import pytest
+
+from quartet_perception.colour_shape import ColourShapeSegmenter
+from quartet_perception.errors import BadImage, UnknownObject
+from quartet_perception.segmenter import create_segmenter, segmenter_names
+from quartet_perception.view import Intrinsics, View
+
+TABLE = 0.45
+LIGHTS = {"normal": (1.0, 1.0, 1.0), "dim": (0.45, 0.45, 0.45), "warm": (1.0, 0.88, 0.68), "cool": (0.8, 0.9, 1.0)}
+
+
+@pytest.fixture(scope="module")
+def segmenter(catalogue):
+    return ColourShapeSegmenter(catalogue)
+
+
+def stand(scene, colours, name, x, y, yaw=0.0, on=TABLE):
+    """Put a thing of the catalogue down."""
+    match name:
+        case "red coke can":
+            scene.cylinder((x, y, on + 0.059), 0.066, 0.118, colours["red"])
+        case "red cup":
+            scene.cylinder((x, y, on + 0.046), 0.078, 0.092, colours["red"])
+        case "red apple":
+            scene.sphere((x, y, on + 0.037), 0.074, colours["red"])
+        case "yellow cereal box":
+            scene.box((x, y, on + 0.1), (0.15, 0.06, 0.2), colours["yellow"], yaw)
+        case "blue book":
+            scene.box((x, y, on + 0.0175), (0.17, 0.11, 0.035), colours["blue"], yaw)
+        case "green toy block":
+            scene.box((x, y, on + 0.0275), (0.055, 0.055, 0.055), colours["green"], yaw)
+    return scene
+
+
+def table_set(new_scene, colours, seed):
+    """All six objects somewhere on the table, and where."""
+    rng = np.random.default_rng(seed)
+    scene, where = new_scene().table(0.6, TABLE), {}
+    for name in ("red coke can", "red cup", "red apple", "yellow cereal box", "blue book", "green toy block"):
+        for _ in range(500):
+            spot = rng.uniform((0.68, -0.40), (1.10, 0.40))
+            # Apart, and not one right behind the other.
+            if all(np.hypot(*(spot - o)) > 0.16 and abs(spot[1] - o[1]) > 0.1 for o in where.values()):
+                break
+        where[name] = spot
+        stand(scene, colours, name, *spot, yaw=rng.uniform(0, np.pi))
+    return scene, where
+
+
+@pytest.mark.parametrize("light", LIGHTS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_everything_is_found_once_and_in_its_place(segmenter, new_scene, colours, light, seed):
+    scene, where = table_set(new_scene, colours, seed)
+    found = segmenter.segment(scene.view(light=LIGHTS[light], seed=seed), list(where))
+    assert sorted(f.label for f in found) == sorted(where)
+    for item in found:
+        error = np.hypot(item.solid.x - where[item.label][0], item.solid.y - where[item.label][1])
+        assert error < 0.008, (item.label, error)
+        assert item.support_z == pytest.approx(TABLE, abs=0.003)
+        assert item.score > 0.7
+        assert item.mask.sum() > 50
+
+
+@pytest.mark.parametrize("missing", ["red coke can", "red cup", "red apple"])
+def test_things_of_its_colour_do_not_stand_in_for_a_missing_one(segmenter, new_scene, colours, missing):
+    scene = new_scene().table(0.6, TABLE)
+    for name, y in (("red coke can", -0.25), ("red cup", 0.0), ("red apple", 0.25)):
+        if name != missing:
+            stand(scene, colours, name, 0.85, y)
+    view = scene.view()
+    assert segmenter.segment(view, [missing]) == []
+    assert len(segmenter.segment(view, ["red coke can", "red cup", "red apple"])) == 2
+
+
+def test_a_half_hidden_thing_is_found(segmenter, new_scene, colours):
+    scene = stand(new_scene().table(0.6, TABLE), colours, "red coke can", 0.95, 0.0)
+    eye = np.array([0.05, 0.24])
+    before = np.array([0.95, 0.0]) + (eye - [0.95, 0.0]) / np.linalg.norm(eye - [0.95, 0.0]) * 0.11
+    scene.box((before[0], before[1] + 0.03, TABLE + 0.05), (0.05, 0.06, 0.10), colours["green"])
+    found = segmenter.segment(scene.view(), ["coke can"])
+    assert [f.label for f in found] == ["red coke can"]
+    assert found[0].visible < 0.9
+    assert np.hypot(found[0].solid.x - 0.95, found[0].solid.y) < 0.006
+
+
+def test_a_hidden_thing_is_not_found(segmenter, new_scene, colours):
+    scene = stand(new_scene().table(0.6, TABLE), colours, "red apple", 1.05, 0.0)
+    scene.box((0.85, 0.05, TABLE + 0.15), (0.04, 0.4, 0.3), colours["green"])
+    assert segmenter.segment(scene.view(), ["red apple"]) == []
+
+
+def test_a_fallen_can_is_still_a_can(segmenter, new_scene, colours):
+    scene = (
+        new_scene()
+        .table(0.6, TABLE)
+        .cylinder((0.85, 0.1, TABLE + 0.033), 0.066, 0.118, colours["red"], yaw=0.6, lying=True)
+    )
+    found = segmenter.segment(scene.view(), ["red coke can"])
+    assert len(found) == 1
+    assert found[0].solid.solid.lying
+    assert np.hypot(found[0].solid.x - 0.85, found[0].solid.y - 0.1) < 0.008
+
+
+def test_a_red_wall_and_a_red_crate_are_no_red_can(segmenter, new_scene, colours):
+    scene = (
+        new_scene()
+        .box((1.6, 0.0, 0.8), (0.05, 2.0, 1.6), colours["red"])
+        .box((0.9, 0.2, 0.2), (0.4, 0.4, 0.4), colours["red"])
+    )
+    assert segmenter.segment(scene.view(), ["red coke can", "red cup", "red apple"]) == []
+
+
+def test_touching_things_of_one_colour_are_told_apart(segmenter, new_scene, colours):
+    scene = new_scene().table(0.6, TABLE)
+    stand(scene, colours, "red coke can", 0.85, 0.04)
+    stand(scene, colours, "red cup", 0.85, -0.035)
+    found = {f.label: f for f in segmenter.segment(scene.view(), ["red coke can", "red cup"])}
+    assert set(found) == {"red coke can", "red cup"}
+    assert abs(found["red coke can"].solid.y - 0.04) < 0.01
+    assert abs(found["red cup"].solid.y + 0.035) < 0.01
+
+
+def test_surfaces_are_told_by_height_and_colour(segmenter, new_scene, colours):
+    view = new_scene().table(0.6, TABLE).view()
+    assert [f.label for f in segmenter.segment(view, ["table", "counter"])] == ["wooden table"]
+    low = new_scene().table(0.6, 0.30).view()
+    assert segmenter.segment(low, ["table"]) == []
+    green = new_scene().table(0.6, TABLE, colours["green"]).view()
+    assert segmenter.segment(green, ["table"]) == []
+
+
+def bin_scene(scene, colour, *, closed=False):
+    if closed:
+        return scene.box((0.9, 0.0, 0.15), (0.3, 0.3, 0.3), colour)
+    for centre, size in (
+        ((0.9, 0.0, 0.005), (0.3, 0.3, 0.01)),
+        ((0.755, 0.0, 0.15), (0.01, 0.3, 0.3)), ((1.045, 0.0, 0.15), (0.01, 0.3, 0.3)),
+        ((0.9, 0.145, 0.15), (0.3, 0.01, 0.3)), ((0.9, -0.145, 0.15), (0.3, 0.01, 0.3)),
+    ):  # fmt: skip
+        scene.box(centre, size, colour)
+    return scene
+
+
+def test_a_bin_is_open_and_a_block_is_not(segmenter, new_scene, colours):
+    view = bin_scene(new_scene(), colours["blue"]).view(target=(0.9, 0.0, 0.2))
+    found = segmenter.segment(view, ["trash can"])
+    assert [f.label for f in found] == ["blue bin"]
+    assert np.hypot(found[0].solid.x - 0.9, found[0].solid.y) < 0.02
+    closed = bin_scene(new_scene(), colours["blue"], closed=True).view(target=(0.9, 0.0, 0.2))
+    assert segmenter.segment(closed, ["trash can"]) == []
+
+
+def test_one_instance_of_a_catalogue_name_is_reported_per_thing_seen(segmenter, new_scene, colours):
+    scene = new_scene().table(0.6, TABLE)
+    stand(scene, colours, "red apple", 0.8, -0.2)
+    stand(scene, colours, "red apple", 0.8, 0.2)
+    assert [f.label for f in segmenter.segment(scene.view(), ["apple"])] == ["red apple", "red apple"]
+
+
+def test_an_unknown_name_is_an_error(segmenter, new_scene):
+    with pytest.raises(UnknownObject, match="banana"):
+        segmenter.segment(new_scene().view(stride=4), ["banana"])
+
+
+def test_a_picture_without_depth_shows_nothing(segmenter, new_scene, colours):
+    seen = stand(new_scene().table(0.6, TABLE), colours, "red apple", 0.85, 0.0).view()
+    blind = View(seen.rgb, np.zeros_like(seen.depth), seen.intrinsics, seen.base_from_camera)
+    assert segmenter.segment(blind, ["red apple", "table", "bin"]) == []
+
+
+def test_pictures_that_cannot_be_used_say_why():
+    k, pose = Intrinsics(500, 500, 320, 240), np.eye(4)
+    with pytest.raises(BadImage, match="aligned to colour"):
+        View(np.zeros((48, 64, 3), np.uint8), np.zeros((24, 32), np.float32), k, pose)
+    with pytest.raises(BadImage, match="uint8"):
+        View(np.zeros((48, 64), np.uint8), np.zeros((48, 64), np.float32), k, pose)
+    with pytest.raises(BadImage, match="focal length"):
+        View(np.zeros((48, 64, 3), np.uint8), np.zeros((48, 64), np.float32), Intrinsics(0, 0, 0, 0), pose)
+
+
+def test_segmenters_are_made_by_name(catalogue):
+    assert "colour_shape" in segmenter_names()
+    assert isinstance(create_segmenter("colour_shape", catalogue), ColourShapeSegmenter)
+    with pytest.raises(ValueError, match="'magic' is not known; valid: colour_shape"):
+        create_segmenter("magic", catalogue)
