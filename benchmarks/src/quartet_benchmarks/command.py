@@ -17,6 +17,8 @@ SUITES = {
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
 
+LOG_WIDTH = 180
+
 
 def load_suite(name: str) -> Callable[[BenchParameters], BenchResult]:
     """The suite's function. Raises LookupError naming the suites that there are."""
@@ -34,6 +36,9 @@ def bench(
         return
     run = load_suite(suite)
     console = Console(highlight=False)
+    if not console.is_terminal:
+        # In a file or a log nothing is gained by cutting columns to a terminal's width.
+        console = Console(highlight=False, width=LOG_WIDTH)
     parameters = BenchParameters(
         seed=seed,
         short=short,

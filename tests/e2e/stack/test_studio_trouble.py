@@ -18,7 +18,7 @@ Run = Any
 
 @pytest.fixture(scope="module")
 def stack(make_stack: Callable[..., Stack]) -> Stack:
-    return make_stack(world="studio", seed=0)
+    return make_stack(world="studio", seed=0, env_of={"orchestrator": {"QUARTET_AGENT_ABSENT_S": "5"}})
 
 
 @pytest.fixture(autouse=True)
@@ -175,6 +175,7 @@ def test_an_agent_that_is_not_there(stack: Stack, run: Callable[..., Run], reset
         events = list(api.events(task_id))
         status = api.task(task_id)
     assert status.state is State.FAILED
-    assert "pick" in status.report.summary if status.report else False
+    assert status.report is not None
+    assert "pick" in status.report.summary
     codes = [e.event.error_code for e in events if isinstance(e.event, SkillFinished)]
     assert codes in ([], ["UNKNOWN"])

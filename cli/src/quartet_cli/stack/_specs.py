@@ -130,7 +130,8 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
         dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
         chosen = gateway_environment(dotenv) if options.use_dotenv else {}
         keys_of = {f"QUARTET_GATEWAY_KEY_{agent.upper()}": key for agent, key in at.gateway_keys.items()}
-        return {**chosen, **keys_of, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
+        file = {"QUARTET_GATEWAY_FILE": str(project_root() / "deploy" / "gateway.yaml")}
+        return {**file, **chosen, **keys_of, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
     if name in SERVERS:
         return {**files, "QUARTET_BRIDGE_URL": at.bridge, "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public)}
     if name == "orchestrator" or name in AGENTS:
