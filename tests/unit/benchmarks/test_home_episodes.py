@@ -1,0 +1,125 @@
+"""Episodes of the home suite, set up in the real world of the simulation (no camera, no robot motion)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from quartet_benchmarks.home._goals import Goal, disturbed
+from quartet_benchmarks.home._suite import Outcome, _summary, set_up
+from quartet_benchmarks.home._templates import TEMPLATES, Episode, Template
+from quartet_contracts import State
+from quartet_simulation.simulation import Simulation
+from quartet_site import SiteFile, load_site
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class World:
+    """The scoring interface without HTTP."""
+
+    def __init__(self) -> None:
+        self.sim = Simulation("home", 0)
+
+    def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
+        self.sim.reset("home", seed, scenario or None)
+        return self.truth()
+
+    def truth(self) -> dict[str, Any]:
+        return self.sim.truth()
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    made = World()
+    yield made
+    made.sim.close()
+
+
+@pytest.fixture(scope="module")
+def site() -> SiteFile:
+    return load_site(ROOT / "deploy" / "sites" / "home" / "site.yaml")
+
+
+def test_there_are_the_kinds_of_episodes_that_were_promised() -> None:
+    names = {template.name for template in TEMPLATES}
+    assert len(names) == len(TEMPLATES) >= 10
+    for words in ("counter to", "table to", "floor to", "to surface", "to container", "to floor", "two objects"):
+        assert any(words in name for name in names), words
+    for words in ("not there", "out of reach", "wanted object is in the gripper", "another object is in the gripper"):
+        assert any(words in name for name in names), words
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@pytest.mark.parametrize("seed", [1, 77])
+def test_an_episode_is_set_up_in_the_world(template: Template, seed: int, world: World, site: SiteFile) -> None:
+    used, episode, truth = set_up(template, seed, site, world)  # type: ignore[arg-type]
+    assert episode.template == template.name
+    assert not any(goal.met(truth) for goal in episode.goals), "nothing is done before the task begins"
+    places = {"on": site.surfaces, "in": site.containers, "floor": site.areas}
+    for goal in episode.goals:
+        assert goal.target in {place.name for place in places[goal.kind]}
+        assert (goal.object in truth["objects"]) != ("not there" in template.name)
+        assert goal.target in episode.sentence
+    assert episode.feasible == (not episode.right_codes)
+    if "in the gripper" in template.name:
+        assert truth["held"] is not None
+    again = set_up(template, seed, site, world)  # type: ignore[arg-type]
+    assert (again[0], again[1].sentence, again[1].goals) == (used, episode.sentence, episode.goals)
+
+
+def test_a_goal_is_met_by_the_world_alone(world: World) -> None:
+    world.reset(3)
+    on, inside = Goal("red cup", "on", "desk"), Goal("red cup", "in", "kitchen bin")
+    floor = Goal("red cup", "floor", "hallway")
+    world.sim.place_object("red cup", 7.5, 9.7, 0.72)
+    assert [goal.met(world.truth()) for goal in (on, inside, floor)] == [True, False, False]
+    world.sim.place_object("red cup", 9.0, 0.55, 0.01)
+    assert [goal.met(world.truth()) for goal in (on, inside, floor)] == [False, True, False]
+    world.sim.place_object("red cup", 2.0, 5.2, 0.0)
+    assert [goal.met(world.truth()) for goal in (on, inside, floor)] == [False, False, True]
+    world.sim.put_in_gripper("red cup")
+    assert not any(goal.met(world.truth()) for goal in (on, inside, floor))
+    assert not Goal("unicorn", "on", "desk").met(world.truth())
+
+
+def test_what_nobody_asked_for_is_harm(world: World) -> None:
+    before = world.reset(3)
+    assert disturbed(before, before, set()) == []
+    world.sim.place_object("red cup", 2.0, 5.2, 0.0)
+    after = world.truth()
+    assert disturbed(before, after, set()) == ["red cup"]
+    assert disturbed(before, after, {"red cup"}) == []
+
+
+def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple[str, ...] = ()) -> Outcome:
+    right = frozenset() if feasible else frozenset({"PICK_SEG_MISSED"})
+    episode = Episode("t", "s", [Goal("cup", "on", "desk")], feasible, right)
+    metrics = {"wall_s": 2.0, "tool_calls": 10, "prompt_tokens": 5, "completion_tokens": 5}
+    return Outcome(
+        episode, 0, state, goals_met, list(codes), set(codes[-1:]), [], metrics, 20.0, "", {"a": 100.0, "b": 50.0}, []
+    )
+
+
+def test_the_figures_are_scored_by_the_world() -> None:
+    outcomes = [
+        outcome(State.SUCCEEDED, 1),
+        outcome(State.SUCCEEDED, 0),
+        outcome(State.FAILED, 1, codes=("PLACE_DROP_VERIFY_FAILED",)),
+        outcome(State.FAILED, 0, feasible=False, codes=("NAV_DRIVE_FAILED", "PICK_SEG_MISSED")),
+        outcome(State.FAILED, 0, feasible=False, codes=("UNKNOWN",)),
+        outcome(State.SUCCEEDED, 0, feasible=False),
+    ]
+    result = _summary(outcomes, {})
+    metrics = SimpleNamespace(**result.as_json()["metrics"])
+    assert metrics.feasible_success_rate == pytest.approx(1 / 3, abs=1e-4)
+    assert metrics.false_successes == 2
+    assert metrics.infeasible_right_code_rate == pytest.approx(1 / 3, abs=1e-4)
+    assert metrics.sim_realtime_factor == 10.0
+    assert metrics.rss_total_mb == 150.0
+    assert (metrics.tool_calls_mean, metrics.tokens_mean) == (10.0, 10.0)
+    assert metrics.code_PLACE_DROP_VERIFY_FAILED == 1
+    verdicts = ["ok", "FALSE SUCCESS", "failed", "ok", "wrong end", "FALSE SUCCESS"]
+    assert [row["verdict"] for row in result.details] == verdicts
