@@ -202,18 +202,26 @@ def test_approach_in_the_wrong_area_drives_again_and_then_says_so(approach, robo
     assert report["checks"] == [{"name": "area", "result": "FAIL", "note": report["reason"]}]
 
 
-def test_approach_looks_with_the_wrist_camera_too(approach, robot):
-    robot.say("detect_objects", {"ok": True, "error_code": "NONE", "detections": []})
+def test_approach_looks_with_both_cameras(approach):
     talk, report = approach()
-    assert [a["camera"] for _, a in talk.made("perception__detect_objects")] == ["front", "arm"]
+    assert [a for _, a in talk.made("perception__detect_objects")] == [{"names": ["red can"], "camera": "both"}]
     assert report["success"] is True
 
 
-def test_approach_without_the_target_in_view(approach, robot):
-    robot.say("detect_objects", *[{"ok": True, "error_code": "NONE", "detections": []}] * 2)
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"ok": True, "error_code": "NONE", "detections": []},
+        {"ok": True, "error_code": "NONE", "detections": [{"label": "red can", "in_gripper": True}]},
+        {"ok": False, "error_code": "UNKNOWN_OBJECT", "message": "the catalogue has: blue mug"},
+    ],
+)
+def test_approach_without_the_target_in_view(approach, robot, seen):
+    robot.say("detect_objects", seen)
     _, report = approach()
     assert report["error_code"] == "NAV_TARGET_NOT_VISIBLE"
     assert [c["result"] for c in report["checks"]] == ["PASS", "FAIL"]
+    assert seen.get("message", "") in report["reason"]
 
 
 @pytest.mark.parametrize("code", ["STOPPED", "FENCED", "DENIED", "BRIDGE_UNAVAILABLE"])

@@ -38,10 +38,11 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     if is_floor(target) or named(target, talk.facts["areas"]) is not None:
         checks.append(_check("target", "SKIP", "There is nothing to detect."))
         return _report(checks, f"In the {area['name']}, ready to use the floor.")
-    if (yield from _seen(talk, target)):
+    seen, note = yield from _seen(talk, target)
+    if seen:
         checks.append(_check("target", "PASS", f"'{target}' is in view."))
         return _report(checks, f"In the {area['name']} with '{target}' in view.")
-    reason = f"'{target}' is not in view from where the robot stands in the {area['name']}."
+    reason = f"'{target}' is not in view from where the robot stands in the {area['name']}. {note}".strip()
     raise GiveUp("NAV_TARGET_NOT_VISIBLE", reason, checks=[*checks, _check("target", "FAIL", reason)])
 
 
@@ -93,12 +94,11 @@ def _check_area(talk: Conversation, area: Entry) -> Generator[Turn, Result, dict
     raise GiveUp("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
 
 
-def _seen(talk: Conversation, target: str) -> Generator[Turn, Result, bool]:
-    for camera in ("front", "arm"):
-        result = yield from ask(talk, DETECT, names=[target], camera=camera)
-        if result.ok and result.get("detections"):
-            return True
-    return False
+def _seen(talk: Conversation, target: str) -> Generator[Turn, Result, tuple[bool, str]]:
+    """Whether a camera shows the target outside of the gripper, and otherwise what was said about it."""
+    result = yield from ask(talk, DETECT, names=[target], camera="both")
+    found = [d for d in result.get("detections") or [] if isinstance(d, dict) and not d.get("in_gripper")]
+    return result.ok and bool(found), result.message if not result.ok else ""
 
 
 def _pose(talk: Conversation, stand: dict[str, float]) -> dict[str, Any]:

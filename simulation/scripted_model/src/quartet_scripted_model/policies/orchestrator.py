@@ -77,7 +77,7 @@ def _plan(jobs: list[Job]) -> str:
 def _row(job: Job, outcome: Outcome) -> dict[str, Any]:
     return {
         "object_name": job.said[:200],
-        "target": job.target_text[:200],
+        "target": job.target_text[:200] if job.target else "",
         "completed": outcome.completed,
         "error_code": outcome.code,
         "reason": outcome.reason[:2000],

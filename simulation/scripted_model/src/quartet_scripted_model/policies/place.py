@@ -100,7 +100,8 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
 
 def _sees(talk: Conversation, thing: str, camera: str, say: str = "") -> Generator[Turn, Result, bool]:
     result = yield from ask(talk, DETECT, names=[thing], camera=camera, say=say)
-    return result.ok and bool(result.get("detections"))
+    found = [d for d in result.get("detections") or [] if isinstance(d, dict) and not d.get("in_gripper")]
+    return result.ok and bool(found)
 
 
 def _motion(talk: Conversation, motion: Generator[Turn, Result, Result]) -> Generator[Turn, Result, None]:
