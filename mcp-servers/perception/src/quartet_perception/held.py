@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from quartet_perception.catalogue import Thing
-from quartet_perception.colour import membership_table, quantised, white_balance
+from quartet_perception.colour import FULL, membership_table, quantised, white_balance
 from quartet_perception.segmenter import Found
 from quartet_perception.view import View
 from quartet_site import RobotFile
 
-_MEMBER = 0.4
+_MEMBER = 0.4 * FULL
 _MIN_PIXELS = 400
 _SIDE_M = 0.09
 _BEYOND_M = 0.16
@@ -24,7 +24,7 @@ _MIDDLE_M, _MIDDLE_SHARE = 0.015, 0.15
 """At least this share of a held thing's pixels lies this near to the middle between the fingers."""
 _SIZE_ERROR_M = 0.008
 """Error of a measured size at which the agreement has dropped to 1/e."""
-_PLAUSIBLE = 0.3
+_PLAUSIBLE = 0.1
 _DISPUTED = 0.6
 """A colour must cover this much of what the best one covers."""
 

@@ -20,7 +20,7 @@ BACK_OFF_SPEED_M_S = 0.1
 EXTRA_LIFT_M = 0.05
 HEIGHT_SLACK_M = 0.03
 """The measured height may differ from the catalogue's by this much; an object may also lie on its side."""
-WIDTH_SLACK_M = 0.012
+WIDTH_SLACK_M = 0.008
 """The width in the hand may differ this much from one of the thing's sizes: it may be grasped askew."""
 MIN_HEIGHT_M = 0.005
 
