@@ -220,7 +220,8 @@ class Carrier:
         """Approaches, and once more in the way that the code calls for."""
         where, name = area, thing
         result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
-        for _ in range(tries - 1):
+        # An outcome that nobody knows says nothing about where the thing is.
+        for _ in range(max(tries, 2) - 1 if result.code == "UNKNOWN" else tries - 1):
             if result.ok or result.get("refused") or result.code in _NO_SENSE or _stopped(result):
                 break
             if result.code == "NAV_AREA_WRONG":
