@@ -234,6 +234,18 @@ def test_what_the_gripper_holds_is_placed_without_a_pick(hear, sentence):
     assert report["success"] is True
 
 
+def test_a_nameless_thing_that_is_not_seen_again_is_not_searched_for(orchestrator):
+    def reply(name, arguments):
+        if name == "place":
+            return {"success": False, "error_code": "PLACE_DROP_VERIFY_FAILED", "reason": "not seen there"}
+        return {"success": True, "error_code": "NONE", "reason": ""}
+
+    talk = orchestrator("put what you are holding on the desk")
+    report = talk.run(reply)
+    assert [a["object_name"] for _, a in talk.made("approach")] == ["desk"]
+    assert report.arguments["objects"][0]["error_code"] == "PLACE_DROP_VERIFY_FAILED"
+
+
 # No carrying
 
 

@@ -77,7 +77,8 @@ class Carrier:
                     areas = list(dict.fromkeys([*job.areas, job.target_area]))
                 else:
                     raise _Failed("place", result)
-                if drops_failed == CYCLES or cycle == CYCLES - 1:
+                # A thing without a name cannot be looked for again.
+                if job.in_hand or drops_failed == CYCLES or cycle == CYCLES - 1:
                     raise _Failed("place", result)
         except _Failed as failed:
             return self._outcome(failed)

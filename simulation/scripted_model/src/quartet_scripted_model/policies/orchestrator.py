@@ -62,11 +62,11 @@ def _drive(talk: Conversation, aim: tuple[str | None, str, str]) -> Generator[Tu
         return
     carrier = Carrier(talk, f"Plan: drive to the {area}; nothing is to be carried.")
     result = yield from carrier.approach(area, thing, "floor_place")
-    where = area if thing == "floor" else f"{thing} in the {area}"
+    where = f"in the {area}" if thing == "floor" else f"at the {thing} in the {area}"
     if result.ok:
-        yield from _report(talk, [], f"The robot stands in the {where}.", success=True)
+        yield from _report(talk, [], f"The robot stands {where}.", success=True)
     else:
-        yield from _report(talk, [], f"The robot did not get to the {where}: {result.code}. {result.message}")
+        yield from _report(talk, [], f"The robot does not stand {where}: {result.code}. {result.message}")
 
 
 def _plan(jobs: list[Job]) -> str:
