@@ -5,6 +5,7 @@ import pytest
 
 from quartet_perception.colour import (
     COLOUR_WORDS,
+    FULL,
     membership_table,
     parse_colours,
     quantised,
@@ -15,7 +16,7 @@ from quartet_perception.colour import (
 
 def belongs(rgb, *colours, gains=(1.0, 1.0, 1.0)) -> float:
     picture = np.full((2, 2, 3), rgb, dtype=np.uint8)
-    return float(membership_table(colours)[quantised(picture, np.array(gains))][0, 0])
+    return float(membership_table(colours)[quantised(picture, np.array(gains))][0, 0]) / FULL
 
 
 @pytest.mark.parametrize(

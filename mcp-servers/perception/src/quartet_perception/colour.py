@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
-_BITS = 6
+_BITS = 5
 _LEVELS = 1 << _BITS
+FULL = 255
+"""Membership of a pixel that belongs to a colour beyond doubt."""
 _HEX = re.compile(r"^#[0-9a-f]{6}$", re.IGNORECASE)
 
 # Hue centre and half-width [degrees], saturation range, value range (0 to 1), as people name colours: the basic
@@ -56,14 +58,14 @@ def parse_colours(colours: Iterable[str]) -> list[str]:
 
 
 @lru_cache(maxsize=128)
-def membership_table(colours: tuple[str, ...]) -> Floats:
-    """Table over quantised RGB: how much a pixel belongs to any of `colours`, 0 to 1."""
+def membership_table(colours: tuple[str, ...]) -> NDArray[np.uint8]:
+    """Table over quantised RGB: how much a pixel belongs to any of `colours`, 0 to FULL."""
     axis = (np.arange(_LEVELS, dtype=np.float32) + 0.5) / _LEVELS
     rgb = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
     best = np.zeros(len(rgb), dtype=np.float32)
     for colour in parse_colours(colours):
         np.maximum(best, _sample(rgb, colour) if colour.startswith("#") else _word(rgb, colour), out=best)
-    return best
+    return np.round(best * FULL).astype(np.uint8)
 
 
 @lru_cache(maxsize=256)

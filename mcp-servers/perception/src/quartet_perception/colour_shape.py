@@ -1,6 +1,6 @@
 """The default segmenter: named things by colour, shape and metric size."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,16 +9,17 @@ from scipy import ndimage
 
 from quartet_perception import fit
 from quartet_perception.catalogue import Catalogue, Thing
-from quartet_perception.colour import membership_table, quantised, white_balance
+from quartet_perception.colour import FULL, membership_table, quantised, white_balance
 from quartet_perception.segmenter import Found, register
 from quartet_perception.solids import Part, Placed, Solid
 from quartet_perception.supports import Supports, find_supports
 from quartet_perception.surfaces import distance_to_outline, find_surface
 from quartet_perception.view import Mask, View, depth_noise
 
-_MEMBER = 0.4
+_MEMBER = 0.4 * FULL
 """Membership from which a pixel counts as having a colour."""
 _MIN_PIXELS = 16
+_MAX_BLOBS, _MAX_POINTS = 40, 4000
 _RANGE_M = 6.0
 _ACCEPT, _ACCEPT_FAR = 0.55, 0.70
 """Least agreement of a fit; below it the thing is taken as absent. The second holds beyond _FAR_M."""
@@ -46,10 +47,9 @@ class _Picture:
     supports: Supports
     solidity: Mask
     """Pixels with depth that lie on no support and on no depth edge."""
-    members: dict[tuple[str, ...], NDArray[np.float32]]
-    blobs: dict[tuple[str, ...], list["_Blob"]]
+    members: dict[tuple[str, ...], NDArray[np.uint8]]
 
-    def member(self, colours: Sequence[str]) -> NDArray[np.float32]:
+    def member(self, colours: Sequence[str]) -> NDArray[np.uint8]:
         key = tuple(colours)
         if key not in self.members:
             self.members[key] = membership_table(key)[self.index]
@@ -61,8 +61,8 @@ class _Blob:
     """A connected region of one palette."""
 
     box: tuple[slice, slice]
-    region: Mask
-    """Full-size mask."""
+    inner: Mask
+    """Its pixels in the box."""
     points: NDArray[np.float32]
     low: NDArray[np.float32]
     high: NDArray[np.float32]
@@ -81,7 +81,7 @@ class _Fitted:
     judgement: fit.Judgement
     support: float | None
     region: Mask
-    member: NDArray[np.float32]
+    member: NDArray[np.uint8]
     free: float = 1.0
     """1 when it stands free, 0 when it is a patch of something larger."""
 
@@ -131,7 +131,7 @@ class ColourShapeSegmenter:
         solidity[:, :-1] &= ~(right & (depth[:, 1:] < depth[:, :-1]))
         solidity[1:] &= ~(down & (depth[1:] > depth[:-1]))
         solidity[:-1] &= ~(down & (depth[1:] < depth[:-1]))
-        return _Picture(view, index, supports, solidity, {}, {})
+        return _Picture(view, index, supports, solidity, {})
 
     # --- objects and containers -----------------------------------------------------------------------
     def _solids(self, picture: _Picture, wanted: list[Thing]) -> list[Found]:
@@ -147,45 +147,41 @@ class ColourShapeSegmenter:
         ]
         return [self._found(picture.view, f) for f in kept]
 
-    def _blobs(self, picture: _Picture, colours: tuple[str, ...]) -> list[_Blob]:
-        if colours in picture.blobs:
-            return picture.blobs[colours]
+    def _blobs(self, picture: _Picture, colours: tuple[str, ...]) -> Iterator[_Blob]:
         mask = (picture.member(colours) > _MEMBER) & picture.solidity
         labels, count = ndimage.label(mask)
-        blobs: list[_Blob] = []
-        if count:
-            sizes = np.bincount(labels.ravel(), minlength=count + 1)
-            boxes = ndimage.find_objects(labels)
-            for label in np.argsort(sizes[1:])[::-1][:40] + 1:
-                if sizes[label] < _MIN_PIXELS:
-                    break
-                blob = self._blob(picture, labels, int(label), boxes[label - 1])
-                if blob is not None:
-                    blobs.append(blob)
-        picture.blobs[colours] = blobs
-        return blobs
+        if count == 0:
+            return
+        sizes = np.bincount(labels.ravel(), minlength=count + 1)
+        boxes = ndimage.find_objects(labels)
+        for label in np.argsort(sizes[1:])[::-1][:_MAX_BLOBS] + 1:
+            if sizes[label] < _MIN_PIXELS:
+                return
+            yield self._blob(picture, labels, int(label), boxes[label - 1])
 
-    def _blob(self, picture: _Picture, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]) -> _Blob | None:
+    def _blob(self, picture: _Picture, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]) -> _Blob:
         inner = labels[box] == label
         core = ndimage.binary_erosion(inner)
         sure = core if core.sum() >= 30 else inner
         points = picture.view.points[box][sure]
+        points = points[:: 1 + len(points) // _MAX_POINTS]
         low, high = np.percentile(points, 2, axis=0), np.percentile(points, 98, axis=0)
-        region = np.zeros(labels.shape, dtype=bool)
-        region[box] = inner
         middle = points[:, :2].mean(axis=0)
         range_m = float(np.median(picture.view.depth[box][sure]))
         slack = 0.02 + 2 * depth_noise(range_m)
         support = picture.supports.under(float(middle[0]), float(middle[1]), float(low[2]) + slack)
         focal, held = picture.view.intrinsics.fx, _between_fingers(picture.view, points.mean(axis=0), 0.10)
-        return _Blob(box, region, points, low, high, range_m, support, int(inner.sum()), focal, held)
+        return _Blob(box, inner, points, low, high, range_m, support, int(inner.sum()), focal, held)
 
     def _explain(self, picture: _Picture, blob: _Blob, targets: list[Thing]) -> list[_Fitted]:
         """The best explanations of a region, one after the other where it holds several things."""
         explained: list[_Fitted] = []
-        region, points = blob.region, blob.points
+        likely = [t for t in targets if self._could_be(blob, t)]
+        if not likely:
+            return explained
+        region, points = np.zeros(picture.view.shape, dtype=bool), blob.points
+        region[blob.box] = blob.inner
         for _ in range(3):
-            likely = [t for t in targets if self._could_be(blob, t)]
             best = self._best(picture, blob, region, points, likely)
             if best is None or best.judgement.score < _WORTH_COMPARING:
                 break
@@ -198,7 +194,7 @@ class ColourShapeSegmenter:
                 best = replace(best, free=float(np.clip((high - share) / (high - low), 0, 1)))
             explained.append(best)
             rest = region & ~_grown(best, region.shape)
-            if rest.sum() < max(_MIN_PIXELS, 0.25 * blob.region.sum()) or best.judgement.explained > 0.8:
+            if rest.sum() < max(_MIN_PIXELS, 0.25 * blob.pixels) or best.judgement.explained > 0.8:
                 break
             region = rest
             points = picture.view.points[region]
@@ -214,11 +210,11 @@ class ColourShapeSegmenter:
         """Every other object whose colours this region has about as much."""
         rivals: list[Thing] = []
         rows, cols = blob.box
-        inner = blob.region[blob.box]
+        inner = blob.inner
         for thing in self._catalogue.things:
             if thing.kind == "surface" or thing in targets or not self._could_be(blob, thing):
                 continue
-            if float(picture.member(thing.appearance.colours)[rows, cols][inner].mean()) > 0.4:
+            if float(picture.member(thing.appearance.colours)[rows, cols][inner].mean()) > _MEMBER:
                 rivals.append(thing)
         return rivals
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from quartet_perception.colour import FULL
 from quartet_perception.solids import Placed, Solid, signed_distances
 from quartet_perception.view import Mask, View, depth_noise
 
@@ -113,11 +114,11 @@ def _descend(solid: Solid, points: Array, poses: Array, z: float, free: int) -> 
     return poses
 
 
-def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32], size: int | None = None) -> Judgement:
+def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.uint8], size: int | None = None) -> Judgement:
     """Compare what the camera would see of `placed` with what it saw.
 
     region: HxW pixels that are thought to be the thing, `size` of them. member: HxW, how much each pixel has its
-    colour.
+    colour, 0 to FULL.
     """
     uv, ahead = view.project(placed.corners())
     if (ahead < 0.05).any():
@@ -161,12 +162,12 @@ def judge(view: View, placed: Placed, region: Mask, member: NDArray[np.float32],
     if matched < 6:
         return NOTHING
     # Lids, labels and highlights may have other colours than the catalogue names.
-    share = float(member[grid][match].mean())
+    share = float(member[grid][match].mean()) / FULL
     if placed.solid.primitive == "cylinder" and not placed.solid.lying:
         lid = view.origin[2] + seen * _rays(view, u, v)[:, 2].reshape(enter.shape) > placed.top - 0.008
         wall = match & ~lid
         if float(wall.sum()) > 0.15 * matched:
-            share = max(share, 0.8 * float(member[grid][wall].mean()))
+            share = max(share, 0.8 * float(member[grid][wall].mean()) / FULL)
     colour = float(np.clip(share / _COLOUR_SHARE, 0, 1))
     explained = float((here & wide & ~bulge).sum()) / max(float(here.sum() + outside), 1.0)
     against = float(through.sum()) + float(bulge.sum()) + outside
@@ -274,7 +275,7 @@ def attached(view: View, placed: Placed, support: Mask) -> float:
     return float((open_ring & (seen < far + slack) & ~support[grid]).sum()) / total
 
 
-def refine(view: View, placed: Placed, region: Mask, member: NDArray[np.float32]) -> Placed:
+def refine(view: View, placed: Placed, region: Mask, member: NDArray[np.uint8]) -> Placed:
     """Compass search for the pose that explains the picture best, from an already good one."""
     size = int(region.sum())
     best, cost = placed, judge(view, placed, region, member, size).cost

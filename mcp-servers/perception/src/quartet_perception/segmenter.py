@@ -34,8 +34,8 @@ class Found:
     in_gripper: bool = False
     region: NDArray[np.bool_] | None = field(default=None, repr=False)
     """HxW: all connected pixels of its colours, also those that the mask leaves out."""
-    member: NDArray[np.float32] | None = field(default=None, repr=False)
-    """HxW: how much each pixel has its colours."""
+    member: NDArray[np.uint8] | None = field(default=None, repr=False)
+    """HxW: how much each pixel has its colours, 0 to 255."""
 
 
 class Segmenter(Protocol):

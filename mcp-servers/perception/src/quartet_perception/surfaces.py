@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quartet_perception.catalogue import Thing
+from quartet_perception.colour import FULL
 from quartet_perception.segmenter import Found
 from quartet_perception.supports import Plane, Supports
 from quartet_perception.view import View
@@ -16,7 +17,7 @@ _AREA_MARGIN_M = 0.6
 """How far outside of its area a surface may be seen: localisation error and surfaces along the walls."""
 
 
-def find_surface(view: View, supports: Supports, member: NDArray[np.float32], thing: Thing) -> list[Found]:
+def find_surface(view: View, supports: Supports, member: NDArray[np.uint8], thing: Thing) -> list[Found]:
     """The surfaces of a view that may be `thing`, best first; parts of one top are joined."""
     x, y, height = thing.appearance.size_m
     length, width = max(x, y), min(x, y)
@@ -25,7 +26,7 @@ def find_surface(view: View, supports: Supports, member: NDArray[np.float32], th
     for plane in supports.planes:
         if abs(plane.z - height) > _HEIGHT_TOLERANCE_M or not _in_area(view, plane, thing):
             continue
-        if float(coarse[plane.mask].mean()) < _MIN_COLOUR:
+        if float(coarse[plane.mask].mean()) / FULL < _MIN_COLOUR:
             continue
         near = next((g for g in groups if _joined(g, plane, length)), None)
         if near is None:
@@ -40,7 +41,7 @@ def find_surface(view: View, supports: Supports, member: NDArray[np.float32], th
         long, short = _extents(points)
         if area < _MIN_AREA_M2 or long > 1.15 * length + 0.12 or short > 1.2 * width + 0.12:
             continue
-        colour = float(np.clip(1.15 * coarse[mask].mean(), 0, 1))
+        colour = float(np.clip(1.15 * coarse[mask].mean() / FULL, 0, 1))
         seen = min(1.0, area / (0.25 * length * width))
         full = np.repeat(np.repeat(mask, 2, axis=0), 2, axis=1)[: view.shape[0], : view.shape[1]] & view.valid
         rows, cols = np.flatnonzero(full.any(axis=1)), np.flatnonzero(full.any(axis=0))
