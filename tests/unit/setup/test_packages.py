@@ -4,6 +4,7 @@ import ast
 import importlib
 import importlib.metadata
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -130,3 +131,11 @@ def test_the_licence_check_knows_copyleft(licence: str) -> None:
 
 def _distributions() -> list[importlib.metadata.Distribution]:
     return list(importlib.metadata.distributions())
+
+
+def test_no_source_file_is_ignored_by_git() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", "*/src/*.py", "tests/*.py"]
+    ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    assert ignored.stdout.split() == []
