@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from quartet_scripted_model import Settings, create_app
-from quartet_scripted_model.misbehaviour import Kind, pick_kind
+from quartet_scripted_model.misbehaviour import Draws, Kind
 
 FACTS = {
     "robot": "summit",
@@ -179,13 +179,26 @@ async def test_slow():
 def test_rates_are_kept_and_a_seed_repeats_them():
     rates = {Kind.REFUSAL: 0.2, Kind.EMPTY: 0.1}
     bodies = [request_body(salt=str(i)) for i in range(2000)]
-    first = [pick_kind(rates, 7, b) for b in bodies]
-    assert first == [pick_kind(rates, 7, b) for b in bodies]
-    assert first != [pick_kind(rates, 8, b) for b in bodies]
+
+    def draw(seed):
+        draws = Draws(rates, seed)
+        return [draws.draw(b) for b in bodies]
+
+    first = draw(7)
+    assert first == draw(7)
+    assert first != draw(8)
     counts = collections.Counter(first)
     assert counts[Kind.REFUSAL] / 2000 == pytest.approx(0.2, abs=0.03)
     assert counts[Kind.EMPTY] / 2000 == pytest.approx(0.1, abs=0.02)
     assert set(counts) == {None, Kind.REFUSAL, Kind.EMPTY}
+
+
+def test_a_retry_is_a_new_draw():
+    """A rate limit passes, as real ones do."""
+    draws = Draws({Kind.RATE_LIMIT: 0.5}, 3)
+    body = request_body()
+    kinds = [draws.draw(body) for _ in range(40)]
+    assert set(kinds) == {None, Kind.RATE_LIMIT}
 
 
 @pytest.mark.parametrize("misbehave", [{"refusal": 1.2}, {"empty": -0.1}, {"empty": 0.6, "slow": 0.6}])

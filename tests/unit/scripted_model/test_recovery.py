@@ -280,6 +280,14 @@ def test_after_an_unknown_outcome_it_looks_before_it_tries_again(carry, agents, 
     assert report["success"] is True
 
 
+def test_after_an_unknown_pick_the_gripper_is_asked_before_the_robot_drives(carry, agents):
+    agents.fail("pick", "UNKNOWN", state="UNCERTAIN")
+    agents.fail("pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds the blue mug.")
+    calls, report = carry()
+    assert calls == [TO_MUG, PICK, "look", PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
 @pytest.mark.parametrize("agent", ["approach", "pick", "place"])
 def test_a_stopped_robot_ends_the_task(carry, agents, agent):
     agents.fail(agent, "UNKNOWN", reason="navigate_to_pose: STOPPED. A person pressed stop")

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from quartet_scripted_model._conversation import Conversation, text_of
 from quartet_scripted_model._turn import Call, Turn
 from quartet_scripted_model.answer import answer
-from quartet_scripted_model.misbehaviour import Kind, check_rates, cut_json, pick_kind, spoil
+from quartet_scripted_model.misbehaviour import Draws, Kind, cut_json, spoil
 from quartet_scripted_model.settings import Settings
 
 MODEL = "scripted"
@@ -25,13 +25,13 @@ MAX_BODY = 32 * 1024 * 1024
 
 def create_app(settings: Settings) -> Starlette:
     """The application; raises ValueError when the misbehaviour rates make no sense."""
-    check_rates(settings.misbehave)
+    draws = Draws(settings.misbehave, settings.misbehave_seed)
 
     async def chat(request: Request) -> Response:
         body = await _body(request)
         if isinstance(body, str):
             return _error(400, body)
-        kind = pick_kind(settings.misbehave, settings.misbehave_seed, body)
+        kind = draws.draw(body)
         if kind is Kind.RATE_LIMIT:
             return _error(429, "rate limit reached, try again later", code="rate_limit_exceeded")
         turn = answer(body["messages"], body.get("tools") or [])

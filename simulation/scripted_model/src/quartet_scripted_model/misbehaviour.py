@@ -1,10 +1,12 @@
 """How the scripted model can be told to go wrong, the way real models do: by rate and seed.
 
-What goes wrong is a function of the seed and the content of the request, so a run can be repeated exactly.
+What goes wrong is a function of the seed, the content of the request and how often it came, so that a run can be
+repeated exactly.
 """
 
 import hashlib
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -27,6 +29,7 @@ class Kind(StrEnum):
     """HTTP 429."""
 
 
+REQUESTS_KEPT = 1000
 HALLUCINATION = "glowing purple teapot"
 REFUSAL = "I'm sorry, but I can't help with operating machinery."
 
@@ -40,12 +43,30 @@ def check_rates(rates: Mapping[Kind, float]) -> None:
         raise ValueError(f"QUARTET_MISBEHAVE: the rates add up to {sum(rates.values()):g}; at most 1 is possible")
 
 
-def pick_kind(rates: Mapping[Kind, float], seed: int, body: dict[str, Any]) -> Kind | None:
-    """What goes wrong with this request, if anything."""
-    if not any(rates.values()):
-        return None
-    seen = json.dumps([seed, body.get("messages"), body.get("tools")], sort_keys=True, default=str)
-    draw = int.from_bytes(hashlib.blake2b(seen.encode(), digest_size=8).digest()) / 2**64
+class Draws:
+    """Draws what goes wrong with a request, from its content and how often it came before: a retry is a new draw."""
+
+    def __init__(self, rates: Mapping[Kind, float], seed: int) -> None:
+        check_rates(rates)
+        self._rates = rates
+        self._seed = seed
+        self._seen: OrderedDict[bytes, int] = OrderedDict()
+
+    def draw(self, body: dict[str, Any]) -> Kind | None:
+        """What goes wrong with this request, if anything."""
+        if not any(self._rates.values()):
+            return None
+        text = json.dumps([self._seed, body.get("messages"), body.get("tools")], sort_keys=True, default=str)
+        content = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        before = self._seen.pop(content, 0)
+        self._seen[content] = before + 1
+        if len(self._seen) > REQUESTS_KEPT:
+            self._seen.popitem(last=False)
+        share = hashlib.blake2b(content + before.to_bytes(4), digest_size=8).digest()
+        return _kind_at(self._rates, int.from_bytes(share) / 2**64)
+
+
+def _kind_at(rates: Mapping[Kind, float], draw: float) -> Kind | None:
     for kind in Kind:
         draw -= rates.get(kind, 0.0)
         if draw < 0:

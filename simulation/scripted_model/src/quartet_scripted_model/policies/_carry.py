@@ -123,6 +123,8 @@ class Carrier:
                 case "UNKNOWN" if not _stopped(result):
                     attempt += 1
                     yield from self._look()
+                    # It may be in the gripper by now, where no approach would see it: a pick begins with that.
+                    continue
                 case _:
                     break
             if attempt < PICKS_PER_CYCLE:
