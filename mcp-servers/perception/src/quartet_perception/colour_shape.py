@@ -27,6 +27,8 @@ _FAR_M = 2.0
 _MIN_VISIBLE = 0.22
 _MIN_VISIBLE_HELD, _HELD_ACCEPT = 0.35, 0.70
 _WORTH_COMPARING = 0.3
+_STANDS_M = 0.05
+"""A region whose lowest part is at most this far above a plane stands on it."""
 _UPRIGHT_ENOUGH = 0.7
 """Agreement of an upright pose from which fallen ones are not tried."""
 _FALLEN_ACCEPT = 0.75
@@ -183,11 +185,15 @@ class ColourShapeSegmenter:
         region[blob.box] = blob.inner
         for _ in range(3):
             best = self._best(picture, blob, region, points, likely)
+            poor = best is None or best.judgement.score < _WORTH_COMPARING
+            if poor and float(blob.low[2]) - blob.support > _STANDS_M:
+                break
+            # A poor fit may hide behind something of its colour that it touches in the picture.
+            rival = self._best(picture, blob, region, points, self._rivals(picture, blob, targets))
+            if best is None or (rival is not None and _merit(rival) > _merit(best)):
+                best = rival
             if best is None or best.judgement.score < _WORTH_COMPARING:
                 break
-            rival = self._best(picture, blob, region, points, self._rivals(picture, blob, targets))
-            if rival is not None and _merit(rival) > _merit(best):
-                best = rival
             if best.judgement.score > _ACCEPT:
                 low, high = _ATTACHED
                 share = fit.attached(picture.view, best.placed, picture.supports.mask)
@@ -198,7 +204,22 @@ class ColourShapeSegmenter:
                 break
             region = rest
             points = picture.view.points[region]
-        return explained
+        return self._rejudged(picture, blob, explained) if len(explained) > 1 else explained
+
+    def _rejudged(self, picture: _Picture, blob: _Blob, explained: list[_Fitted]) -> list[_Fitted]:
+        """Things that touch in the picture, each judged by the part of the region that the others leave it."""
+        grown = [_grown(f, picture.view.shape) for f in explained]
+        result: list[_Fitted] = []
+        for index, item in enumerate(explained):
+            region = np.zeros(picture.view.shape, dtype=bool)
+            region[blob.box] = blob.inner
+            for other, mask in enumerate(grown):
+                if other != index:
+                    region &= ~mask
+            judgement = fit.judge(picture.view, item.placed, region, item.member)
+            better = judgement.score > item.judgement.score
+            result.append(replace(item, judgement=judgement, region=region) if better else item)
+        return result
 
     def _best(
         self, picture: _Picture, blob: _Blob, region: Mask, points: NDArray[np.float32], things: list[Thing]

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 _MAX_POINTS = 140
 _ITERATIONS = 9
-_STARTS = 6
+_STARTS = 8
 _MAX_PIXELS = 1600
 _LOOSE = 0.92
 """Greatest agreement of a thing that fills its bounding shape only in part."""
@@ -61,7 +61,8 @@ def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArr
         free = 2
     else:
         yaws = np.linspace(0, solid.turned, 16 if solid.turned > 4 else 8, endpoint=False)
-        starts = np.array([[*(middle + away * reach * k), yaw] for yaw in yaws for k in (0.15, 0.6)])
+        far = max(solid.size[0], solid.size[1]) / 2
+        starts = np.array([[*(middle + away * d), yaw] for yaw in yaws for d in (0.15 * reach, 0.6 * reach, 0.8 * far)])
         free = 3
         first = np.log1p((signed_distances(solid, points, starts, z) / 0.012) ** 2).mean(axis=1)
         starts = starts[np.argsort(first)[:_STARTS]]
