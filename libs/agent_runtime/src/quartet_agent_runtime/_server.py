@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from quartet_agent_runtime._tls import context_for
 from quartet_agent_runtime.tools import Progress, Specs, ToolSpec
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class Server:
                 headers={"Authorization": f"Bearer {self._grant}"},
                 timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
                 event_hooks={"response": [note_status]},
+                verify=context_for(self.url),
                 trust_env=False,
             ) as http,
             streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES) as (read, write),

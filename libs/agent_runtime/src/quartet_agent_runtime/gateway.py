@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast
 # httpx2 is what the mcp client stands on; using it here too keeps a second HTTP stack out of the process.
 import httpx2
 
+from quartet_agent_runtime._tls import context_for
 from quartet_agent_runtime.errors import ModelUnavailable
 
 CONNECT_TIMEOUT_S = 5.0
@@ -55,7 +56,10 @@ class GatewayClient:
         self._agent = agent
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx2.AsyncClient(
-            headers=headers, timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S), trust_env=False
+            headers=headers,
+            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
+            verify=context_for(url),
+            trust_env=False,
         )
 
     async def close(self) -> None:

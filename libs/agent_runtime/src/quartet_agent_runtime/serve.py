@@ -46,6 +46,9 @@ async def serve_agent(
     end within the grace time, after that it is cut off in the same way.
     """
     stop = stop or _stop_on_signals()
+    robot, site = load_robot(settings.robot_file), load_site(settings.site_file)
+    health = HealthServer(definition.skill.value)
+    await health.start(settings.host, settings.port, settings.ready_file)
     model = GatewayClient(
         settings.gateway_url,
         definition.skill.value,
@@ -53,8 +56,8 @@ async def serve_agent(
     )
     outside = Outside(
         definition=definition,
-        robot=load_robot(settings.robot_file),
-        site=load_site(settings.site_file),
+        robot=robot,
+        site=site,
         model=model,
         journal=journal,
         images=images,
@@ -62,8 +65,6 @@ async def serve_agent(
         settings=settings,
         replica=f"{socket.gethostname()[:30]}-{os.getpid()}",
     )
-    health = HealthServer(definition.skill.value)
-    await health.start(settings.host, settings.port, settings.ready_file)
     preload = asyncio.create_task(asyncio.to_thread(_preload))
     try:
         await _Agent(outside, source, stop, health).work()
@@ -205,5 +206,5 @@ def _stop_on_signals() -> asyncio.Event:
 
 def _preload() -> None:
     """Import what the first request needs while the process waits for it."""
-    for name in ("jinja2.sandbox", "jsonschema", "mcp.client.session", "mcp.client.streamable_http"):
+    for name in ("jinja2.sandbox", "jsonschema", "httpcore2", "mcp.client.session", "mcp.client.streamable_http"):
         importlib.import_module(name)

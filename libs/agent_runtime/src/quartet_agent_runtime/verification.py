@@ -88,6 +88,13 @@ class Verification:
         found = await self.call(DetectResult, "perception__detect_objects", names=[name], camera=camera)
         return found.detections if found.ok else []
 
+    async def first_seen(self, name: str, cameras: tuple[str, ...] = ("front", "arm")) -> list[Detection]:
+        """What the first of `cameras` shows that shows anything called `name`; pictures cost time."""
+        for camera in cameras:
+            if seen := await self.detect(name, camera):
+                return seen
+        return []
+
     async def pose(self) -> Pose2D:
         """Where the base stands (map frame). Raises CannotVerify when the robot is not localised."""
         found = await self.call(RobotPoseResult, "nav2__get_robot_pose")

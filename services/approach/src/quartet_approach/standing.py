@@ -35,9 +35,10 @@ class Standing:
 async def stand_before(check: Verification, target: Target, sight: Sight) -> Standing:
     """Drive in, look again, correct. Ends at most ROUNDS corrections later."""
     limit = target.standoff + check.robot.approach.tolerance_m
-    note = ""
+    note, fresh = "", False
     for _ in range(ROUNDS):
-        if sight.distance <= limit and await _settled(check, target, sight):
+        if sight.distance <= limit:
+            fresh = await _settled(check, target, sight) and fresh
             break
         if sight.distance <= target.standoff + STRAIGHT_WITHIN_M:
             x, y = sight.aim_base
@@ -53,15 +54,15 @@ async def stand_before(check: Verification, target: Target, sight: Sight) -> Sta
             if drive.ok or (drive.distance_after_m or math.inf) <= limit:
                 again = await _look_again(check, target, sight)
                 if again is not None:
-                    sight = again
+                    sight, fresh = again, True
                     continue
                 note = "the target was lost from view after the drive-in"
         moved = await _from_another_side(check, target, sight)
         if moved is None:
             note = note or "no free pose in front of the target could be reached"
             break
-        sight, note = moved, ""
-    last = await _look_again(check, target, sight)
+        sight, note, fresh = moved, "", True
+    last = sight if fresh else await _look_again(check, target, sight)
     if last is None:
         return Standing(False, None, "the last look does not show the target")
     reached = last.distance <= limit + FAR_ENOUGH_M
@@ -70,12 +71,12 @@ async def stand_before(check: Verification, target: Target, sight: Sight) -> Sta
 
 async def _settled(check: Verification, target: Target, sight: Sight) -> bool:
     """Face the target and keep a distance at which the arm can work; True when nothing had to be done."""
+    missing = target.standoff - sight.distance
     if abs(sight.bearing) > FACING_RAD:
         await check.call(MotionResult, "nav2__spin_robot", angle=sight.bearing)
-    missing = target.standoff - sight.distance
     if missing > TOO_NEAR_M:
         await check.call(MotionResult, "nav2__backup_robot", distance=missing)
-    return True
+    return abs(sight.bearing) <= FACING_RAD and missing <= TOO_NEAR_M
 
 
 async def _look_again(check: Verification, target: Target, sight: Sight) -> Sight | None:

@@ -74,18 +74,22 @@ def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | 
 
 
 async def look(check: Verification, target: Target, expected: Point | None = None) -> Sight | None:
-    """The target as front or arm camera show it now, if it is in its area; the one nearest to `expected`."""
+    """The target as front or else arm camera show it now, if it is in its area; the one nearest to `expected`."""
     pose = await check.pose()
-    sights = [
-        sight
-        for detection in await check.detect(target.name)
-        if (sight := _sight(target, pose, detection)) is not None and target.holds(sight.centre)
-    ]
-    if expected is not None:
-        nearest = min(sights, key=lambda sight: math.dist(sight.centre, expected), default=None)
-        if nearest is not None and math.dist(nearest.centre, expected) <= SAME_THING_M:
-            return nearest
-    return sights[0] if sights else None
+    fallback: Sight | None = None
+    for camera in ("front", "arm"):
+        sights = [
+            sight
+            for detection in await check.detect(target.name, camera)
+            if (sight := _sight(target, pose, detection)) is not None and target.holds(sight.centre)
+        ]
+        if expected is None and sights:
+            return sights[0]
+        near = [sight for sight in sights if expected and math.dist(sight.centre, expected) <= SAME_THING_M]
+        if near:
+            return min(near, key=lambda sight: math.dist(sight.centre, expected or sight.centre))
+        fallback = fallback or next(iter(sights), None)
+    return fallback
 
 
 def remembered(sight: Sight, pose: Pose2D) -> Sight:

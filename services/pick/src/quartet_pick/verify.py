@@ -122,13 +122,13 @@ async def _other_thing(
         return None if same else f"the gripper says that it holds '{grasp.attached_object}', not '{name}'"
     if wanted is not None and not _fits_hand(wanted, grasp.width_m):
         return f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'"
-    seen = await check.detect(name)
-    if any(one.in_gripper for one in seen):
+    if any(one.in_gripper for one in await check.detect(name, "arm")):
         return None
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
     in_hand = [one.label for one in everything.detections if one.in_gripper]
     if others := [label for label in in_hand if _fits_hand(_named(check, label), grasp.width_m)]:
         return f"between the fingers is '{others[0]}', not '{name}'"
+    seen = [one for one in await check.detect(name, "front") if not one.in_gripper]
     if seen:
         return f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers"
     return None

@@ -22,7 +22,7 @@ async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
     if grasp.state is not GraspState.EMPTY:
         return _failed(f"the gripper is {grasp.state}: '{arguments.object_name}' was not let go")
     region = await region_of(check, arguments)
-    seen = await check.detect(arguments.object_name)
+    seen = await check.first_seen(arguments.object_name)
     if _any_in(region, seen):
         return _reached(arguments)
     above, region = await _look_from_above(check, arguments, region)
