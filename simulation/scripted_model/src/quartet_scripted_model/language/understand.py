@@ -1,6 +1,6 @@
 """What a sentence asks for: deliveries of objects, or the reason why it cannot be done."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from quartet_scripted_model.language.clauses import Clause, Group, Phrase, clauses
 from quartet_scripted_model.language.lexicon import (
@@ -14,66 +14,10 @@ from quartet_scripted_model.language.lexicon import (
     SOURCE,
     Verb,
 )
-from quartet_scripted_model.language.vocabulary import PLACES, Kind, Spotted, Thing, Vocabulary, phrase_words
+from quartet_scripted_model.language.meaning import Delivery, Ref, Request, Spot
+from quartet_scripted_model.language.vocabulary import PLACES, Kind, Spotted, Vocabulary, phrase_words
 
 WHERE = frozenset({Kind.AREA, Kind.SURFACE, Kind.CONTAINER, Kind.FLOOR, Kind.LANDMARK})
-
-
-@dataclass(frozen=True)
-class Ref:
-    """What a noun phrase means: one thing, several that it may mean, or nothing that is known."""
-
-    said: str
-    things: tuple[Thing, ...] = ()
-
-    @property
-    def thing(self) -> Thing | None:
-        return self.things[0] if len(self.things) == 1 else None
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A place in the site: an area, and a surface, container or the floor in it."""
-
-    area: Ref | None = None
-    place: Ref | None = None
-    person: bool = False
-    """At a person, wherever that is."""
-    conflict: str = ""
-
-    @property
-    def area_name(self) -> str | None:
-        """The area that is named, or else the one in which the named place stands."""
-        if self.area and self.area.thing:
-            return self.area.thing.name
-        return self.place.thing.area if self.place and self.place.thing else None
-
-
-@dataclass
-class Delivery:
-    """One object, where it is taken from and where it goes; `hold`: it is only to be picked up."""
-
-    item: Ref
-    source: Spot | None = None
-    target: Spot | None = None
-    hold: bool = False
-    to_waste: bool = False
-    hint: Spot | None = None
-    """An area that was named where it can be either end's."""
-    put_down: bool = False
-    """ "Put it down", without a place."""
-
-
-@dataclass
-class Request:
-    """What a sentence asks for."""
-
-    deliveries: list[Delivery] = field(default_factory=list)
-    drive_to: Spot | None = None
-    vague: str = ""
-    """Words for things that are not named one by one ("everything")."""
-    forbidden: bool = False
-    """The sentence only says what not to do."""
 
 
 def understand(sentence: str, vocabulary: Vocabulary) -> Request:

@@ -8,8 +8,9 @@ from typing import Any
 from quartet_scripted_model._conversation import Conversation
 from quartet_scripted_model._turn import Call, Result, Turn
 from quartet_scripted_model.language.lexicon import FILLERS
+from quartet_scripted_model.language.meaning import Delivery, Ref, Spot
 from quartet_scripted_model.language.tokens import plain_words
-from quartet_scripted_model.language.understand import Delivery, Ref, Spot, understand
+from quartet_scripted_model.language.understand import understand
 from quartet_scripted_model.language.vocabulary import PLACES, Kind, Thing, Vocabulary
 
 ASK = "ask_person"

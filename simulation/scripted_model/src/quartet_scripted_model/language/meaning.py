@@ -1,0 +1,62 @@
+"""What a sentence asks for, as far as it says it."""
+
+from dataclasses import dataclass, field
+
+from quartet_scripted_model.language.vocabulary import Thing
+
+
+@dataclass(frozen=True)
+class Ref:
+    """What a noun phrase means: one thing, several that it may mean, or nothing that is known."""
+
+    said: str
+    things: tuple[Thing, ...] = ()
+
+    @property
+    def thing(self) -> Thing | None:
+        return self.things[0] if len(self.things) == 1 else None
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place in the site: an area, and a surface, container or the floor in it."""
+
+    area: Ref | None = None
+    place: Ref | None = None
+    person: bool = False
+    """At a person, wherever that is."""
+    conflict: str = ""
+
+    @property
+    def area_name(self) -> str | None:
+        """The area that is named, or else the one in which the named place stands."""
+        if self.area and self.area.thing:
+            return self.area.thing.name
+        return self.place.thing.area if self.place and self.place.thing else None
+
+
+@dataclass
+class Delivery:
+    """One object, where it is taken from and where it goes; `hold`: it is only to be picked up."""
+
+    item: Ref
+    source: Spot | None = None
+    target: Spot | None = None
+    hold: bool = False
+    to_waste: bool = False
+    hint: Spot | None = None
+    """An area that was named where it can be either end's."""
+    put_down: bool = False
+    """ "Put it down", without a place."""
+
+
+@dataclass
+class Request:
+    """What a sentence asks for."""
+
+    deliveries: list[Delivery] = field(default_factory=list)
+    drive_to: Spot | None = None
+    vague: str = ""
+    """Words for things that are not named one by one ("everything")."""
+    forbidden: bool = False
+    """The sentence only says what not to do."""
