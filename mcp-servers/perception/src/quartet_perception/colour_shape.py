@@ -20,6 +20,8 @@ _MEMBER = 0.4 * FULL
 """Membership from which a pixel counts as having a colour."""
 _MIN_PIXELS = 16
 _MAX_BLOBS, _MAX_POINTS = 40, 4000
+_NECK, _MAX_SPLIT = 4, 40_000
+"""Half the width of a neck at which a region may be two things [pixels], and the largest region that is split."""
 _RANGE_M = 6.0
 _ACCEPT, _ACCEPT_FAR = 0.55, 0.70
 """Least agreement of a fit; below it the thing is taken as absent. The second holds beyond _FAR_M."""
@@ -141,7 +143,12 @@ class ColourShapeSegmenter:
         for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
             targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
             for blob in self._blobs(picture, colours):
-                fitted += self._explain(picture, blob, targets)
+                explained = self._explain(picture, blob, targets)
+                good = sum(f.judgement.pixels for f in explained if f.judgement.score * f.free >= _ACCEPT)
+                if good < 0.5 * blob.pixels:
+                    for piece in self._pieces(picture, blob):
+                        explained += self._explain(picture, piece, targets)
+                fitted += explained
         kept = [
             f
             for f in _without_overlap(fitted, picture.view.shape)
@@ -174,6 +181,24 @@ class ColourShapeSegmenter:
         support = picture.supports.under(float(middle[0]), float(middle[1]), float(low[2]) + slack)
         focal, held = picture.view.intrinsics.fx, _between_fingers(picture.view, points.mean(axis=0), 0.10)
         return _Blob(box, inner, points, low, high, range_m, support, int(inner.sum()), focal, held)
+
+    def _pieces(self, picture: _Picture, blob: _Blob) -> list[_Blob]:
+        """The parts of a region that hang together by a narrow neck only: things that touch in the picture."""
+        if blob.pixels < 10 * _MIN_PIXELS or blob.pixels > _MAX_SPLIT:
+            return []
+        core = ndimage.binary_erosion(np.pad(blob.inner, 1), iterations=_NECK)[1:-1, 1:-1]
+        labels, count = ndimage.label(core)
+        if count < 2:
+            return []
+        labels = ndimage.grey_dilation(labels, size=2 * _NECK + 1) * blob.inner
+        full = np.zeros(picture.view.shape, dtype=np.int32)
+        full[blob.box] = labels
+        boxes = ndimage.find_objects(full)
+        return [
+            self._blob(picture, full, label, box)
+            for label, box in enumerate(boxes, start=1)
+            if box is not None and int((full[box] == label).sum()) >= 2 * _MIN_PIXELS
+        ]
 
     def _explain(self, picture: _Picture, blob: _Blob, targets: list[Thing]) -> list[_Fitted]:
         """The best explanations of a region, one after the other where it holds several things."""
