@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from quartet_benchmarks._result import Rate
 from quartet_perception import (
     Catalogue,
     ColourShapeSegmenter,
@@ -27,6 +28,7 @@ from quartet_perception import (
     on_surface,
     plan_grasp,
 )
+from quartet_perception.errors import NoFreeSpace, TooFewPoints
 from quartet_simulation.simulation import Simulation
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
@@ -50,7 +52,6 @@ class Tally:
 
     grasp_mm: list[float] = field(default_factory=list)
     place_mm: list[float] = field(default_factory=list)
-    yaw_deg: list[float] = field(default_factory=list)
     segment_ms: list[float] = field(default_factory=list)
     visible: int = 0
     found: int = 0
@@ -58,7 +59,6 @@ class Tally:
     hidden_found: int = 0
     detections: int = 0
     wrong: int = 0
-    wrong_name: int = 0
 
 
 async def run(episodes: int, seed: int) -> dict[str, Any]:
@@ -79,7 +79,8 @@ def measure(episodes: int, seed: int) -> dict[str, Any]:
         for episode in range(episodes):
             stage = Stage(sim, site, robot, seed + episode, PLACES[episode % len(PLACES)], LIGHTS[episode % 4])
             stage.set_up(hide=episode % 3 == 2)
-            rows.append(_episode(stage, catalogue, segmenter, tally))
+            row = _episode(stage, catalogue, segmenter, tally)
+            rows.append(row | {key: ", ".join(row[key]) for key in ("missed", "wrong")})
     finally:
         sim.close()
     return {
@@ -265,7 +266,7 @@ def _grasp_error(stage: Stage, view: View, item: Found, tally: Tally, row: dict[
 def _place_error(stage: Stage, view: View, item: Found, tally: Tally, row: dict[str, Any]) -> None:
     try:
         drop = on_surface(view, item, HELD_HEIGHT_M, stage.robot)
-    except Exception as error:
+    except (NoFreeSpace, TooFewPoints) as error:
         row["place"] += f" ({type(error).__name__})"
         return
     error = abs(drop.underside[2] - stage.height) * 1000
@@ -299,10 +300,7 @@ def _visible_share(stage: Stage, view: View, catalogue: Catalogue, name: str) ->
     return float((inside & (depth > ahead - 0.03)).mean())
 
 
-def _metrics(tally: Tally) -> dict[str, float]:
-    def share(part: int, whole: int) -> float:
-        return part / whole if whole else float("nan")
-
+def _metrics(tally: Tally) -> dict[str, float | Rate]:
     def percentile(values: list[float], q: float) -> float:
         return float(np.percentile(values, q)) if values else float("nan")
 
@@ -310,12 +308,9 @@ def _metrics(tally: Tally) -> dict[str, float]:
         "grasp_error_mm_p50": percentile(tally.grasp_mm, 50),
         "grasp_error_mm_p95": percentile(tally.grasp_mm, 95),
         "place_height_error_mm_p95": percentile(tally.place_mm, 95),
-        "recall": share(tally.found, tally.visible),
-        "recall_n": tally.visible,
-        "recall_partly_hidden": share(tally.hidden_found, tally.hidden),
-        "recall_partly_hidden_n": tally.hidden,
-        "precision": share(tally.detections - tally.wrong, tally.detections),
-        "precision_n": tally.detections,
+        "recall": Rate(tally.found, tally.visible),
+        "recall_partly_hidden": Rate(tally.hidden_found, tally.hidden),
+        "precision": Rate(tally.detections - tally.wrong, tally.detections),
         "segment_ms_p50": percentile(tally.segment_ms, 50),
     }
 

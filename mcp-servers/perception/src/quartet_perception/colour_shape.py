@@ -1,6 +1,6 @@
 """The default segmenter: named things by colour, shape and metric size."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,20 +9,13 @@ from scipy import ndimage
 
 from quartet_perception import fit
 from quartet_perception.catalogue import Catalogue, Thing
-from quartet_perception.colour import FULL, membership_table, quantised, white_balance
+from quartet_perception.colour import membership_table
+from quartet_perception.regions import MEMBER, MIN_PIXELS, Blob, Picture, between_fingers, blobs_of, pieces_of, prepare
 from quartet_perception.segmenter import Found, register
 from quartet_perception.solids import Part, Placed, Solid
-from quartet_perception.supports import Supports, find_supports
 from quartet_perception.surfaces import distance_to_outline, find_surface
 from quartet_perception.view import Mask, View, depth_noise
 
-_MEMBER = 0.4 * FULL
-"""Membership from which a pixel counts as having a colour."""
-_MIN_PIXELS = 16
-_MAX_BLOBS, _MAX_POINTS = 40, 4000
-_NECK, _MAX_SPLIT = 4, 40_000
-"""Half the width of a neck at which a region may be two things [pixels], and the largest region that is split."""
-_RANGE_M = 6.0
 _ACCEPT, _ACCEPT_FAR = 0.55, 0.70
 """Least agreement of a fit; below it the thing is taken as absent. The second holds beyond _FAR_M."""
 _FAR_M = 2.0
@@ -40,42 +33,6 @@ _ATTACHED = (0.30, 0.60)
 """A thing whose outline runs on into something else by less than the first share stands free; by more than the second
 it is a patch of something larger."""
 _AREA_MARGIN_M = 1.0
-
-
-@dataclass
-class _Picture:
-    """What is computed once per view."""
-
-    view: View
-    index: NDArray[np.int32]
-    supports: Supports
-    solidity: Mask
-    """Pixels with depth that lie on no support and on no depth edge."""
-    members: dict[tuple[str, ...], NDArray[np.uint8]]
-
-    def member(self, colours: Sequence[str]) -> NDArray[np.uint8]:
-        key = tuple(colours)
-        if key not in self.members:
-            self.members[key] = membership_table(key)[self.index]
-        return self.members[key]
-
-
-@dataclass(frozen=True)
-class _Blob:
-    """A connected region of one palette."""
-
-    box: tuple[slice, slice]
-    inner: Mask
-    """Its pixels in the box."""
-    points: NDArray[np.float32]
-    low: NDArray[np.float32]
-    high: NDArray[np.float32]
-    range_m: float
-    support: float
-    pixels: int
-    focal: float
-    held: bool
-    """Between the fingers."""
 
 
 @dataclass(frozen=True)
@@ -117,36 +74,21 @@ class ColourShapeSegmenter:
 
     def find(self, view: View, wanted: Sequence[Thing]) -> list[Found]:
         """All instances of `wanted`, best first."""
-        picture = self._prepare(view)
+        picture = prepare(view, self._heights)
         found = [f for t in wanted if t.kind == "surface" for f in self._surfaces(picture, t)]
         found += self._solids(picture, [t for t in wanted if t.kind != "surface"])
         return sorted(found, key=lambda f: -f.score)
 
-    def _prepare(self, view: View) -> _Picture:
-        index = quantised(view.rgb, white_balance(view.rgb))
-        supports = find_supports(view, self._heights)
-        depth = np.where(view.valid, view.depth, np.float32(0))
-        solidity = view.valid & ~supports.mask & (depth < _RANGE_M) & (view.points[..., 2] < 2.0)
-        jump = 0.012 + 0.012 * depth
-        right = np.abs(depth[:, 1:] - depth[:, :-1]) > jump[:, 1:]
-        down = np.abs(depth[1:] - depth[:-1]) > jump[1:]
-        # The farther pixel of an edge is dropped: it is the one that mixes two things.
-        solidity[:, 1:] &= ~(right & (depth[:, 1:] > depth[:, :-1]))
-        solidity[:, :-1] &= ~(right & (depth[:, 1:] < depth[:, :-1]))
-        solidity[1:] &= ~(down & (depth[1:] > depth[:-1]))
-        solidity[:-1] &= ~(down & (depth[1:] < depth[:-1]))
-        return _Picture(view, index, supports, solidity, {})
-
     # --- objects and containers -----------------------------------------------------------------------
-    def _solids(self, picture: _Picture, wanted: list[Thing]) -> list[Found]:
+    def _solids(self, picture: Picture, wanted: list[Thing]) -> list[Found]:
         fitted: list[_Fitted] = []
         for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
             targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
-            for blob in self._blobs(picture, colours):
+            for blob in blobs_of(picture, colours):
                 explained = self._explain(picture, blob, targets)
                 good = sum(f.judgement.pixels for f in explained if f.judgement.score * f.free >= _ACCEPT)
                 if good < 0.5 * blob.pixels:
-                    for piece in self._pieces(picture, blob):
+                    for piece in pieces_of(picture, blob):
                         explained += self._explain(picture, piece, targets)
                 fitted += explained
         kept = [
@@ -156,51 +98,7 @@ class ColourShapeSegmenter:
         ]
         return [self._found(picture.view, f) for f in kept]
 
-    def _blobs(self, picture: _Picture, colours: tuple[str, ...]) -> Iterator[_Blob]:
-        mask = (picture.member(colours) > _MEMBER) & picture.solidity
-        labels, count = ndimage.label(mask)
-        if count == 0:
-            return
-        sizes = np.bincount(labels.ravel(), minlength=count + 1)
-        boxes = ndimage.find_objects(labels)
-        for label in np.argsort(sizes[1:])[::-1][:_MAX_BLOBS] + 1:
-            if sizes[label] < _MIN_PIXELS:
-                return
-            yield self._blob(picture, labels, int(label), boxes[label - 1])
-
-    def _blob(self, picture: _Picture, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]) -> _Blob:
-        inner = labels[box] == label
-        core = ndimage.binary_erosion(inner)
-        sure = core if core.sum() >= 30 else inner
-        points = picture.view.points[box][sure]
-        points = points[:: 1 + len(points) // _MAX_POINTS]
-        low, high = np.percentile(points, 2, axis=0), np.percentile(points, 98, axis=0)
-        middle = points[:, :2].mean(axis=0)
-        range_m = float(np.median(picture.view.depth[box][sure]))
-        slack = 0.02 + 2 * depth_noise(range_m)
-        support = picture.supports.under(float(middle[0]), float(middle[1]), float(low[2]) + slack)
-        focal, held = picture.view.intrinsics.fx, _between_fingers(picture.view, points.mean(axis=0), 0.10)
-        return _Blob(box, inner, points, low, high, range_m, support, int(inner.sum()), focal, held)
-
-    def _pieces(self, picture: _Picture, blob: _Blob) -> list[_Blob]:
-        """The parts of a region that hang together by a narrow neck only: things that touch in the picture."""
-        if blob.pixels < 10 * _MIN_PIXELS or blob.pixels > _MAX_SPLIT:
-            return []
-        core = ndimage.binary_erosion(np.pad(blob.inner, 1), iterations=_NECK)[1:-1, 1:-1]
-        labels, count = ndimage.label(core)
-        if count < 2:
-            return []
-        labels = ndimage.grey_dilation(labels, size=2 * _NECK + 1) * blob.inner
-        full = np.zeros(picture.view.shape, dtype=np.int32)
-        full[blob.box] = labels
-        boxes = ndimage.find_objects(full)
-        return [
-            self._blob(picture, full, label, box)
-            for label, box in enumerate(boxes, start=1)
-            if box is not None and int((full[box] == label).sum()) >= 2 * _MIN_PIXELS
-        ]
-
-    def _explain(self, picture: _Picture, blob: _Blob, targets: list[Thing]) -> list[_Fitted]:
+    def _explain(self, picture: Picture, blob: Blob, targets: list[Thing]) -> list[_Fitted]:
         """The best explanations of a region, one after the other where it holds several things."""
         explained: list[_Fitted] = []
         likely = [t for t in targets if self._could_be(blob, t)]
@@ -225,13 +123,13 @@ class ColourShapeSegmenter:
                 best = replace(best, free=float(np.clip((high - share) / (high - low), 0, 1)))
             explained.append(best)
             rest = region & ~_grown(best, region.shape)
-            if rest.sum() < max(_MIN_PIXELS, 0.25 * blob.pixels) or best.judgement.explained > 0.8:
+            if rest.sum() < max(MIN_PIXELS, 0.25 * blob.pixels) or best.judgement.explained > 0.8:
                 break
             region = rest
             points = picture.view.points[region]
         return self._rejudged(picture, blob, explained) if len(explained) > 1 else explained
 
-    def _rejudged(self, picture: _Picture, blob: _Blob, explained: list[_Fitted]) -> list[_Fitted]:
+    def _rejudged(self, picture: Picture, blob: Blob, explained: list[_Fitted]) -> list[_Fitted]:
         """Things that touch in the picture, each judged by the part of the region that the others leave it."""
         grown = [_grown(f, picture.view.shape) for f in explained]
         result: list[_Fitted] = []
@@ -247,12 +145,12 @@ class ColourShapeSegmenter:
         return result
 
     def _best(
-        self, picture: _Picture, blob: _Blob, region: Mask, points: NDArray[np.float32], things: list[Thing]
+        self, picture: Picture, blob: Blob, region: Mask, points: NDArray[np.float32], things: list[Thing]
     ) -> _Fitted | None:
         fits = [self._fit(picture, blob, region, points, t) for t in things]
         return max((f for f in fits if f is not None), key=_merit, default=None)
 
-    def _rivals(self, picture: _Picture, blob: _Blob, targets: list[Thing]) -> list[Thing]:
+    def _rivals(self, picture: Picture, blob: Blob, targets: list[Thing]) -> list[Thing]:
         """Every other object whose colours this region has about as much."""
         rivals: list[Thing] = []
         rows, cols = blob.box
@@ -260,12 +158,12 @@ class ColourShapeSegmenter:
         for thing in self._catalogue.things:
             if thing.kind == "surface" or thing in targets or not self._could_be(blob, thing):
                 continue
-            if float(picture.member(thing.appearance.colours)[rows, cols][inner].mean()) > _MEMBER:
+            if float(picture.member(thing.appearance.colours)[rows, cols][inner].mean()) > MEMBER:
                 rivals.append(thing)
         return rivals
 
     @staticmethod
-    def _could_be(blob: _Blob, thing: Thing) -> bool:
+    def _could_be(blob: Blob, thing: Thing) -> bool:
         """Cheap look at the size: not much larger than the thing, not wholly above it, not a mere speck of it."""
         extent = blob.high - blob.low
         largest = float(np.linalg.norm(thing.appearance.size_m))
@@ -280,7 +178,7 @@ class ColourShapeSegmenter:
         return float(max(extent[0], extent[1])) < 2.2 * largest + slack and float(extent[2]) < largest + slack
 
     def _fit(
-        self, picture: _Picture, blob: _Blob, region: Mask, points: NDArray[np.float32], thing: Thing
+        self, picture: Picture, blob: Blob, region: Mask, points: NDArray[np.float32], thing: Thing
     ) -> _Fitted | None:
         member, size = picture.member(thing.palette), int(region.sum())
         best: _Fitted | None = None
@@ -318,13 +216,13 @@ class ColourShapeSegmenter:
             solid=fitted.placed,
             support_z=fitted.support,
             visible=visible,
-            in_gripper=_between_fingers(view, fitted.placed.centre, 0.07),
+            in_gripper=between_fingers(view, fitted.placed.centre, 0.07),
             region=fitted.region,
             member=fitted.member,
         )
 
     # --- surfaces ---------------------------------------------------------------------------------------
-    def _surfaces(self, picture: _Picture, thing: Thing) -> list[Found]:
+    def _surfaces(self, picture: Picture, thing: Thing) -> list[Found]:
         return find_surface(picture.view, picture.supports, picture.member(thing.appearance.colours), thing)
 
 
@@ -349,14 +247,6 @@ def solids_of(thing: Thing) -> list[Solid]:
             # Only poses with a lower middle: a thin thing does not stand on its end.
             fallen = [size for size in ((x, h, y), (y, h, x)) if size[2] < h - 1e-6]
             return [Solid("box", (x, y, h), parts=parts), *(Solid("box", size) for size in dict.fromkeys(fallen))]
-
-
-def _between_fingers(view: View, point: NDArray[np.floating], margin: float) -> bool:
-    """Whether a point of the base frame lies between the fingers or just beyond their tips."""
-    if view.tool_in_base is None:
-        return False
-    local = (np.asarray(point, dtype=np.float64) - view.tool_in_base[:3, 3]) @ view.tool_in_base[:3, :3]
-    return bool(abs(local[0]) < margin and abs(local[1]) < margin and 0.06 < local[2] < 0.26)
 
 
 def _in_its_area(view: View, fitted: _Fitted) -> bool:
@@ -392,7 +282,7 @@ def _without_overlap(fitted: list[_Fitted], shape: tuple[int, int]) -> list[_Fit
             continue
         enough = _ACCEPT if np.hypot(candidate.placed.x, candidate.placed.y) < _FAR_M else _ACCEPT_FAR
         least = _MIN_VISIBLE if candidate.support is not None else _MIN_VISIBLE_HELD
-        if j.score * candidate.free < enough or j.visible < least or j.pixels < _MIN_PIXELS:
+        if j.score * candidate.free < enough or j.visible < least or j.pixels < MIN_PIXELS:
             continue
         mask = _full_mask(candidate, shape)[0]
         if float((mask & taken).sum()) < 0.3 * float(mask.sum()):
