@@ -10,6 +10,7 @@ from quartet_contracts.tools.nav2 import MotionResult
 
 MAX_VIEWPOINTS = 4
 SAME_VIEW_M = 0.5
+NEARER_M = 0.4
 
 
 async def find(check: Verification, target: Target) -> Sight | None:
@@ -18,7 +19,7 @@ async def find(check: Verification, target: Target) -> Sight | None:
         return sight
     if sight := await _spin(check, target):
         return sight
-    return await _visit(check, target)
+    return await visit(check, target)
 
 
 async def _spin(check: Verification, target: Target) -> Sight | None:
@@ -34,7 +35,7 @@ async def _spin(check: Verification, target: Target) -> Sight | None:
     return None
 
 
-async def _visit(check: Verification, target: Target) -> Sight | None:
+async def visit(check: Verification, target: Target) -> Sight | None:
     """Look from the places of the area, the target's own place first, then the nearest ones."""
     site, here = check.site, await check.pose()
     places = [place for place in [*site.surfaces, *site.containers] if place.area == target.area.name]
@@ -49,7 +50,13 @@ async def _visit(check: Verification, target: Target) -> Sight | None:
             continue
         seen.append(pose)
         drive = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
-        if drive.ok and (sight := await look(check, target)):
+        if not drive.ok:
+            continue
+        if sight := await look(check, target):
+            return sight
+        # Something flat or small may only be told apart from nearer.
+        await check.call(MotionResult, "nav2__drive_on_heading", distance=NEARER_M)
+        if sight := await look(check, target):
             return sight
     return None
 

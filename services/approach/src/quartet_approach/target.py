@@ -14,6 +14,8 @@ from quartet_site import Area, Container, SiteFile, Surface, normalise
 FLOOR_NAMES = frozenset({"floor", "ground", "floor area", "here"})
 AREA_MARGIN_M = 0.4
 """Poses and positions are measured, and a counter may reach into the line of the wall."""
+CLEAR, SURE_M = 0.5, 1.5
+"""What is seen by less than half from farther than this is looked at again from elsewhere before it is believed."""
 SAME_THING_M = 0.6
 """A detection this near to where the target was seen before is taken to be the target."""
 
@@ -101,6 +103,8 @@ def _sight(target: Target, pose: Pose2D, detection: Detection) -> Sight | None:
     if detection.position_base is None or detection.in_gripper:
         return None
     middle = detection.position_base[:2]
+    if detection.visible < CLEAR and math.hypot(*middle) > SURE_M:
+        return None
     near = detection.near_point_base
     aim = near[:2] if target.kind == "surface" and near is not None else middle
     return Sight(to_map(pose, middle), to_map(pose, aim), aim, detection.label)

@@ -4,7 +4,7 @@ import math
 
 from quartet_agent_runtime import Verification
 from quartet_approach.geometry import distance_to
-from quartet_approach.search import find
+from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
 from quartet_approach.target import AREA_MARGIN_M, Target
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
@@ -58,6 +58,9 @@ async def _before(check: Verification, report: ApproachReport, target: Target) -
             CheckResult.PASS,
         )
     standing = await stand_before(check, target, sight)
+    if standing.sight is None and (nearer := await visit(check, target)):
+        # What was seen from afar was something else, or cannot be seen from near: look from the area's places.
+        standing = await stand_before(check, target, nearer)
     if standing.sight is None:
         return _failed(missed, f"'{target.name}': {standing.note}", CheckResult.PASS)
     if not standing.reached:
