@@ -103,7 +103,7 @@ def _sight(target: Target, pose: Pose2D, detection: Detection) -> Sight | None:
     if detection.position_base is None or detection.in_gripper:
         return None
     middle = detection.position_base[:2]
-    if detection.visible < CLEAR and math.hypot(*middle) > SURE_M:
+    if detection.visible is not None and detection.visible < CLEAR and math.hypot(*middle) > SURE_M:
         return None
     near = detection.near_point_base
     aim = near[:2] if target.kind == "surface" and near is not None else middle
