@@ -185,7 +185,7 @@ def test_a_thing_that_cannot_be_put_down_here_is_put_down_where_the_floor_is_fre
     agents.fail("pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds something else.")
     agents.fail("place", "PLACE_PLAN_FAILED")
     calls, report = carry()
-    free, floor = "place held object -> floor", TO_MUG.replace("blue mug", "floor").replace("pick", "floor_place")
+    free, floor = "place held object -> floor", "approach floor @ dining area [floor_place]"
     assert calls == [TO_MUG, PICK, free, floor, free, TO_MUG, PICK, TO_TABLE, PLACE]
     assert report["success"] is True
 

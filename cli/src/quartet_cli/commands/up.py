@@ -18,6 +18,12 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Where things lie.")]
 Realtime = Annotated[bool, typer.Option("--realtime", help="The simulation keeps to the wall clock.")]
 
 
+EXAMPLES = {
+    "home": "pick up the red coke can in the kitchen and put it on the wooden coffee table",
+    "studio": "put the red coke can on the wooden table",
+}
+
+
 def register(app: typer.Typer) -> None:
     app.command("up")(up)
 
@@ -62,8 +68,9 @@ def up(
     signal.signal(signal.SIGTERM, _interrupt)
     stack = start_stack(options, console)
     try:
-        console.print(f"robot {stack.robot} in the {world}, orchestrator at {stack.url}, logs in {stack.log_dir}")
-        console.print('now, in another terminal: quartet run "pick up the red coke can and put it on the sofa table"')
+        where = f"robot {stack.robot} in the {world}, orchestrator at {stack.url}, logs in {stack.log_dir}"
+        console.print(where, soft_wrap=True)
+        console.print(f'now, in another terminal: quartet run "{EXAMPLES.get(world, "...")}"', soft_wrap=True)
         _watch(stack)
     except KeyboardInterrupt:
         console.print("ending")

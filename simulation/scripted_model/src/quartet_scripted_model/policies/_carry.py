@@ -114,7 +114,7 @@ class Carrier:
                     return
                 case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT" if freed < 2:
                     freed += 1
-                    moved = yield from self._free_gripper(job.areas[0])
+                    moved = yield from self._free_gripper(job)
                     if moved or result.code == "PICK_WRONG_OBJECT":
                         yield from self._stand_before(job)
                     continue
@@ -160,15 +160,18 @@ class Carrier:
         self.held = job.item
         return True
 
-    def _free_gripper(self, area: str) -> Generator[Turn, Result, bool]:
-        """Puts what is in the gripper on the floor, here or else where the area has free floor; True if it drove."""
+    def _free_gripper(self, job: Job) -> Generator[Turn, Result, bool]:
+        """Puts what is in the gripper on the floor, here or else where it is in nobody's way; True if it drove."""
         held = self.held or "held object"
         moved = False
         put = {"target_location": "floor", "object_name": held, "object_height_m": round(self.height, 4)}
         result = yield from self._call("place", **put)
         if result.code in {"PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"}:
-            # Before furniture there may be no room for the arm to reach the floor.
-            moved = (yield from self.approach(area, "floor", "floor_place")).ok
+            # Before furniture the arm may have no room; in the middle of a room that the job leads through the thing
+            # would stand in the way afterwards.
+            areas = [a["name"] for a in self.talk.facts.get("areas", [])]
+            spare = next((a for a in areas if a not in {job.areas[0], job.target_area}), job.areas[0])
+            moved = (yield from self.approach(spare, "floor", "floor_place")).ok
             result = yield from self._call("place", **put)
         # An unknown thing cannot be looked for by name, so that its drop cannot be confirmed: the next pick will see.
         if not result.ok and result.code not in {"PLACE_HOLDING_NOTHING", "PLACE_DROP_VERIFY_FAILED"}:
