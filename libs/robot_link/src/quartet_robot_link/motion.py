@@ -80,8 +80,11 @@ class Motion:
     async def _supervise(self) -> MotionOutcome:
         action, action_type, args, on_feedback = self._goal
         self._read_at = self._clock.now()
+        if self._cancel.is_set():
+            return MotionOutcome(GoalStatus.CANCELED, {}, 0.0, self._reason)
         goal = await self._link.send_goal(action, action_type, args, on_feedback=on_feedback)
         result = asyncio.ensure_future(goal.result())
+        result.add_done_callback(retrieve)
         try:
             while not result.done() and not self._cancel.is_set():
                 self._check_time()
@@ -121,7 +124,7 @@ class Motion:
             try:
                 await goal.cancel(timeout_s=min(2.0, self._cancel_wait_s))
             except BridgeUnavailable:
-                return False
+                break
             except LinkError:
                 pass  # the robot may be slow to answer while the goal ends all the same
             await asyncio.wait([result], timeout=CANCEL_AGAIN_S)

@@ -2,18 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import anyio
 from fastmcp.server.dependencies import get_context
 
 from quartet_robot_link import GoalRejected, GoalStatus, LinkError, Message, Motion, MotionOutcome, Robot
 from quartet_tool_server.disconnect import caller_gone
-from quartet_tool_server.errors import Busy, Canceled, Stopped
+from quartet_tool_server.errors import Busy, Canceled, Fenced, Stopped
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 REPORT_EVERY_S = 0.5
 """Wall time between two progress reports."""
@@ -31,15 +33,19 @@ class Claim:
     channel: str
     tool: str
     fence: int
+    newest: Callable[[], int]
+    """The fence that is in force now."""
     robot: Robot
     reason: str | None = None
     motion: Motion | None = None
+    canceled: asyncio.Event = field(default_factory=asyncio.Event)
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
     def cancel(self, reason: str) -> None:
         """End the running goal and let no further one start."""
         if self.reason is None:
             self.reason = reason
+        self.canceled.set()
         if self.motion is not None:
             self.motion.cancel(self.reason)
 
@@ -49,16 +55,35 @@ class Claim:
         self.cancel("the caller's connection was lost")
 
     def check(self) -> None:
-        """Raises Canceled between two steps of a call that was canceled."""
+        """Raises Canceled or Fenced between two steps of a call that may not go on."""
         if self.reason is not None:
             raise Canceled(f"{self.tool} was canceled: {self.reason}")
+        if self.fence < self.newest():
+            raise Fenced(
+                f"fence {self.fence} of this call of {self.tool} is older than {self.newest()}: a newer attempt has "
+                "taken the robot over; stop working on this request"
+            )
+
+    async def unless_canceled(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`, which moves nothing; given up as soon as the call is canceled, so that nobody who
+        stops the robot waits behind a planner. Raises Canceled, Fenced and what `work` raises.
+        """
+        task, canceled = asyncio.create_task(work), asyncio.create_task(self.canceled.wait())
+        try:
+            await asyncio.wait([task, canceled], return_when=asyncio.FIRST_COMPLETED)
+            self.check()
+            return task.result()
+        finally:
+            task.cancel()
+            canceled.cancel()
+            await asyncio.gather(task, canceled, return_exceptions=True)
 
     async def run(
         self, action: str, action_type: str, args: Message, *, limit_s: float, progress: Progress | None = None
     ) -> MotionOutcome:
         """One goal to its end; `limit_s` is ROS time. When the call is canceled, the goal is, and has ended after.
 
-        Raises Canceled, Stopped, CallTimeout, BridgeUnavailable, ActionUnavailable, GoalRejected, RosError.
+        Raises Canceled, Fenced, Stopped, CallTimeout, BridgeUnavailable, ActionUnavailable, GoalRejected, RosError.
         """
         self.check()
         await self._check_guard()
@@ -107,11 +132,15 @@ class Claim:
 
 
 class Motions:
-    """The claims of one server. At most one per channel; cancelling never waits behind a running goal."""
+    """The claims of one server. At most one per channel; cancelling never waits behind a running goal.
 
-    def __init__(self, robot: Robot, fence: Callable[[], int]) -> None:
+    `fence` gives the fence of the call that is being served, `newest` the one that is in force: it is compared before
+    every goal, since a call may have been let in just before a newer attempt took over.
+    """
+
+    def __init__(self, robot: Robot, fence: Callable[[], int], newest: Callable[[], int]) -> None:
         self._robot = robot
-        self._fence = fence
+        self._fence, self._newest = fence, newest
         self._claims: dict[str, Claim] = {}
 
     @property
@@ -120,13 +149,15 @@ class Motions:
 
     @asynccontextmanager
     async def claim(self, channel: str, tool: str) -> AsyncGenerator[Claim]:
-        """Hold `channel` for a call of `tool`. Raises Busy when another call holds it."""
+        """Hold `channel` for a call of `tool`. Raises Busy when another call holds it, Fenced."""
         other = self._claims.get(channel)
         if other is not None:
             raise Busy(
                 f"{other.tool} is moving the {channel} now; wait for its result or cancel it before calling {tool}"
             )
-        claim = self._claims[channel] = Claim(channel, tool, self._fence(), self._robot)
+        claim = Claim(channel, tool, self._fence(), self._newest, self._robot)
+        claim.check()
+        self._claims[channel] = claim
         gone = caller_gone()
         watch = None if gone is None else asyncio.create_task(claim.cancel_when(gone))
         try:

@@ -31,6 +31,9 @@ from quartet_tool_server.results import as_tool_result
 
 log = logging.getLogger(__name__)
 
+CONNECT_WAIT_S = 1.0
+"""How long the first call waits for the bridge, to end what an earlier process left running."""
+
 Function = Callable[..., Awaitable[ToolResult | McpResult]]
 
 
@@ -58,10 +61,15 @@ class ToolServer:
         self.verifier = verifier
         self.metrics = Metrics(name, robot.file.name)
         self.fences = FenceStore(state_dir / f"fence-{name}-{robot.file.name}.json", robot.file.name)
-        self.motions = Motions(robot, lambda: grant.fence if (grant := current_grant.get()) else 0)
+        self.motions = Motions(
+            robot,
+            fence=lambda: grant.fence if (grant := current_grant.get()) else 0,
+            newest=lambda: self.fences.highest,
+        )
         self._arguments: dict[str, tuple[str, ...]] = {}
         self._fence_lock = asyncio.Lock()
-        self._settled = False
+        self._settled = not actions
+        """No goals are left that a process before this one sent and nobody follows."""
         gate = Gate(
             name, self.metrics, caller=caller, admit=self.admit, arguments=lambda tool: self._arguments.get(tool, ())
         )
@@ -101,7 +109,7 @@ class ToolServer:
 
     async def admit(self, grant: GrantClaims) -> None:
         """Let a grant in that is not older than the newest; a newer one is learned. Raises Fenced."""
-        if grant.fence > self.fences.highest:
+        if grant.fence > self.fences.highest or not self._settled:
             await self.install_fence(grant.fence)
         if grant.fence < self.fences.highest:
             raise Fenced(
@@ -114,11 +122,9 @@ class ToolServer:
         async with self._fence_lock:
             if await asyncio.to_thread(self.fences.install, fence):
                 await self.motions.cancel(f"a newer attempt (fence {fence}) took over", below_fence=fence)
-                if not self._settled:
-                    # A process before this one may have left goals running that nobody follows.
-                    self._settled = True
-                    if self.robot.link.connected:
-                        await self.motions.cancel_on_robot(self.actions)
+            if not self._settled and await self.robot.link.wait_connected(CONNECT_WAIT_S):
+                await self.motions.cancel_on_robot(self.actions)
+                self._settled = True
         return self.fences.highest
 
     async def stop(self, reason: str) -> list[str]:

@@ -48,10 +48,12 @@ def register(server: ToolServer) -> None:
                 goal = in_frame.model_copy(update={"orientation": start.orientation})
             else:
                 goal = await in_base(robot, position, orientation, frame_id)
-            response = await robot.link.call_service(
-                robot.file.services.compute_cartesian_path,
-                cartesian_request(robot, chosen, goal, MAX_STEP_M),
-                timeout_s=PLANNING_TIMEOUT_S,
+            response = await claim.unless_canceled(
+                robot.link.call_service(
+                    robot.file.services.compute_cartesian_path,
+                    cartesian_request(robot, chosen, goal, MAX_STEP_M),
+                    timeout_s=PLANNING_TIMEOUT_S,
+                )
             )
             code, fraction = moveit_code(response), float(response.get("fraction") or 0.0)
             report = {"moveit_error_code": code, "fraction": fraction, "pose": start}
@@ -66,7 +68,6 @@ def register(server: ToolServer) -> None:
                     "go with plan_and_execute"
                 )
                 return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
-            claim.check()
             outcome = await run(
                 claim,
                 robot.file.actions.execute_trajectory,

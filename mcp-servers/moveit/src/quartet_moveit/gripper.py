@@ -84,7 +84,8 @@ def register(server: ToolServer) -> None:
                 {"command": {"position": position, "max_effort": effort}},
                 limit_s=file.settle_timeout_s,
             )
-            measured = judge(robot, await read(robot))
+        # Out of the claim: who stops the robot must not wait for the fingers' reading to settle.
+        measured = judge(robot, await read(robot))
         values = outcome.values
         fields = measured.model_dump() | {"stalled": values.get("stalled"), "reached_goal": values.get("reached_goal")}
         if outcome.status is GoalStatus.CANCELED:

@@ -72,8 +72,7 @@ async def _to_pose(
     assert target.position is not None
     assert target.orientation is not None
     pose = await in_base(robot, target.position, target.orientation, target.frame_id)
-    joints = await solve(robot, group, pose)
-    claim.check()
+    joints = await claim.unless_canceled(solve(robot, group, pose))
     fields = await _move(claim, robot, group, joint_constraints(robot, joints), planner_id, planning_s)
     if fields.get("error_code") == MoveitCode.PLANNING_FAILED:
         fields = await _move(claim, robot, group, pose_constraints(robot, pose), planner_id, planning_s)

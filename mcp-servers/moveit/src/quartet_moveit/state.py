@@ -50,21 +50,25 @@ def register(server: ToolServer) -> None:
 
 
 async def arm_at_rest(robot: Robot) -> bool | None:
-    """True once /joint_states shows that no arm joint moves, None where it is missing. Raises BridgeUnavailable."""
-    deadline = time.monotonic() + STANDSTILL_WAIT_S
+    """True once /joint_states shows that no arm joint moves, False when one still does, None where it does not say.
+
+    Several drivers may share the topic: a message without speeds of all arm joints tells nothing. Raises
+    BridgeUnavailable.
+    """
+    deadline, seen_moving = time.monotonic() + STANDSTILL_WAIT_S, False
     topic, arm = robot.file.topics.joint_states, set(robot.file.arm.joints)
     async with robot.link.subscribe(topic, "sensor_msgs/msg/JointState", qos=SENSOR, keep=1) as subscription:
         while True:
             try:
-                message = await subscription.next(STANDSTILL_WAIT_S)
+                message = await subscription.next(max(0.1, deadline - time.monotonic()))
             except CallTimeout:
-                return None
-            moving = [
-                name
-                for name, speed in zip(message["name"], message.get("velocity") or [], strict=False)
-                if name in arm and abs(speed) > STANDSTILL_RAD_S
-            ]
-            if not moving:
-                return True
+                return False if seen_moving else None
+            velocities = message.get("velocity")
+            pairs = zip(message["name"], [] if velocities is None else velocities, strict=False)
+            speeds = [abs(float(speed)) for name, speed in pairs if name in arm]
+            if len(speeds) == len(arm):
+                if max(speeds) <= STANDSTILL_RAD_S:
+                    return True
+                seen_moving = True
             if time.monotonic() > deadline:
-                return False
+                return False if seen_moving else None

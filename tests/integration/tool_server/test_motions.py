@@ -1,0 +1,130 @@
+"""Who may move a robot, and how it is stopped: against a scripted bridge that answers only what a test wants."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quartet_moveit
+from quartet_contracts import GrantClaims, audience
+from quartet_moveit.state import arm_at_rest
+from quartet_robot_link import Robot
+from quartet_tool_server import Canceled, Fenced, Motions, ToolServer
+
+SPIN = ("/spin", "nav2_msgs/action/Spin", {})
+
+
+@pytest.fixture
+async def far(peer, robot_file) -> AsyncIterator[Robot]:
+    """A robot behind the scripted bridge."""
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=5)
+    yield robot
+    await robot.close()
+
+
+def goals(peer) -> list[str]:
+    return [operation["action"] for operation in peer.received if operation["op"] == "send_action_goal"]
+
+
+async def test_a_call_that_was_let_in_before_a_newer_fence_does_not_begin(far, peer):
+    motions = Motions(far, fence=lambda: 1, newest=lambda: 2)
+    with pytest.raises(Fenced, match="older than 2"):
+        async with motions.claim("base", "spin_robot"):
+            pass
+    assert motions.running == []
+    assert goals(peer) == []
+
+
+async def test_a_newer_fence_ends_a_tool_between_its_goals(far, peer):
+    newest = 1
+    motions = Motions(far, fence=lambda: 1, newest=lambda: newest)
+    async with motions.claim("base", "approach_target") as claim:
+        first = asyncio.create_task(claim.run(*SPIN, limit_s=60))
+        goal = await peer.wait_for(op="send_action_goal")
+        await peer.send({"op": "action_result", "id": goal["id"], "status": 4, "result": True, "values": {}})
+        await first
+        newest = 2
+        with pytest.raises(Fenced, match="fence 1 of this call of approach_target"):
+            await claim.run(*SPIN, limit_s=60)
+    assert goals(peer) == ["/spin"]
+
+
+async def test_a_motion_that_is_canceled_before_its_goal_was_sent_sends_none(far, peer):
+    motion = far.start_motion(*SPIN, limit_s=60)
+    motion.cancel("stopped")
+    outcome = await motion.outcome()
+    assert (outcome.status.name, outcome.canceled_because) == ("CANCELED", "stopped")
+    await far.link.call_service("/anything")
+    assert goals(peer) == []
+
+
+async def test_a_stop_does_not_wait_for_what_moves_nothing(far, peer):
+    peer.answer = lambda operation: None
+    motions = Motions(far, fence=lambda: 1, newest=lambda: 1)
+    async with motions.claim("arm", "plan_and_execute") as claim:
+        planning = asyncio.create_task(claim.unless_canceled(far.link.call_service("/compute_ik", timeout_s=600)))
+        await peer.wait_for(service="/compute_ik")
+        claim.cancel("stopped")
+        with pytest.raises(Canceled, match="stopped"):
+            await planning
+
+
+async def test_a_stop_reaches_the_arm_while_it_plans(far, peer, open_server, monkeypatch):
+    monkeypatch.setattr("quartet_moveit.plan.IK_TIMEOUT_S", 600.0)
+    moveit = await open_server(quartet_moveit, over=far)
+    ordinary = peer.answer
+    peer.answer = lambda operation: None if operation.get("service") == "/compute_ik" else ordinary(operation)
+    target = {"position": [0.6, 0.0, 0.8], "orientation": [1, 0, 0, 0]}
+    call = asyncio.create_task(moveit.call("plan_and_execute", target=target))
+    await peer.wait_for(service="/compute_ik")
+    assert await moveit.server.stop("a person pressed stop") == ["plan_and_execute"]
+    assert (await call)["error_code"] == "CANCELED"
+    assert goals(peer) == []
+
+
+async def test_goals_of_an_earlier_process_end_as_soon_as_there_is_a_bridge(
+    peer, robot_file, site_file, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr("quartet_tool_server.server.CONNECT_WAIT_S", 0.01)
+    await peer.stop()
+    robot = await Robot.open(robot_file, url=peer.url)
+    server = ToolServer("nav2", robot, site_file, state_dir=tmp_path, verifier=None, actions=("/spin",))
+    grant = GrantClaims(sub="test", aud=audience("summit"), iat=0, exp=1, jti="r", fence=3, tools=[])
+    try:
+        assert await server.install_fence(3) == 3
+        await peer.start()
+        assert await robot.link.wait_connected(10)
+        await server.admit(grant)
+        assert await peer.wait_for(service="/spin/_action/cancel_goal")
+        await server.admit(grant)
+        services = [operation["service"] for operation in peer.received if operation["op"] == "call_service"]
+        assert services.count("/spin/_action/cancel_goal") == 1, "once is enough"
+    finally:
+        await robot.close()
+
+
+@pytest.mark.parametrize(("speed", "rests"), [(0.0, True), (0.5, False)])
+async def test_only_the_arms_own_joints_tell_whether_it_rests(far, peer, speed, rests, monkeypatch):
+    """Drivers of gripper and wheels may publish on the same topic."""
+    monkeypatch.setattr("quartet_moveit.state.STANDSTILL_WAIT_S", 0.5)
+    asked = asyncio.create_task(arm_at_rest(far))
+    await peer.wait_for(op="subscribe", topic="/joint_states")
+    await states(peer, ["finger"], [0.0])
+    await states(peer, far.file.arm.joints, [speed] * 6)
+    assert await asked is rests
+
+
+async def test_an_arm_without_speeds_is_not_known_to_rest(far, peer, monkeypatch):
+    monkeypatch.setattr("quartet_moveit.state.STANDSTILL_WAIT_S", 0.2)
+    asked = asyncio.create_task(arm_at_rest(far))
+    await peer.wait_for(op="subscribe", topic="/joint_states")
+    await states(peer, far.file.arm.joints, [])
+    assert await asked is None
+
+
+async def states(peer, names: list[str], velocities: list[float]) -> None:
+    message: dict[str, Any] = {"name": names, "position": [math.pi] * len(names), "velocity": velocities}
+    await peer.send({"op": "publish", "topic": "/joint_states", "msg": message})
