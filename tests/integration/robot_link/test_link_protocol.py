@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-import time
 from collections.abc import AsyncIterator
 
 import cbor2
@@ -65,10 +64,9 @@ async def test_service_failures_keep_the_robots_words(link, peer, text, error):
 
 async def test_silence_ends_at_our_own_deadline(link, peer):
     peer.answer = lambda operation: None
-    began = time.monotonic()
-    with pytest.raises(CallTimeout, match=r"/clear did not answer within 0\.2 s"):
-        await link.call_service("/clear", timeout_s=0.2)
-    assert time.monotonic() - began < 0.4
+    async with asyncio.timeout(10):
+        with pytest.raises(CallTimeout, match=r"/clear did not answer within 0\.2 s"):
+            await link.call_service("/clear", timeout_s=0.2)
 
 
 async def test_a_late_answer_is_not_taken_for_the_next_call(link, peer):
@@ -89,17 +87,16 @@ async def test_pending_calls_and_goals_fail_at_once_when_the_connection_is_lost(
     goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
     await peer.wait_for(op="send_action_goal")
     await peer.wait_for(service="/slow")
-    began = time.monotonic()
     await peer.stop()
-    with pytest.raises(BridgeUnavailable, match="lost"):
-        await call
-    with pytest.raises(BridgeUnavailable, match="/spin"):
-        await goal.result()
-    assert time.monotonic() - began < 1
+    async with asyncio.timeout(10):
+        with pytest.raises(BridgeUnavailable, match="lost"):
+            await call
+        with pytest.raises(BridgeUnavailable, match="/spin"):
+            await goal.result()
 
 
 async def test_after_a_reconnect_only_subscriptions_are_made_again(link, peer):
-    peer.answer = lambda operation: None
+    answer_service, peer.answer = peer.answer, lambda operation: None
     link.subscribe("/odom", "nav_msgs/msg/Odometry", qos=SENSOR)
     await link.publish("/cmd_vel", "geometry_msgs/msg/Twist", {"linear": {"x": 1.0}})
     call = asyncio.create_task(link.call_service("/slow", timeout_s=30))
@@ -117,8 +114,10 @@ async def test_after_a_reconnect_only_subscriptions_are_made_again(link, peer):
     assert await link.wait_connected(5)
     again = await peer.wait_for(op="subscribe", topic="/odom")
     assert again["qos"]["reliability"] == "best_effort"
-    await asyncio.sleep(0.1)
-    assert [operation["op"] for operation in peer.received] == ["subscribe"]
+    peer.answer = answer_service
+    await link.call_service("/last")
+    assert [operation["op"] for operation in peer.received] == ["subscribe", "call_service"]
+    assert peer.received[-1]["service"] == "/last", "/slow is not called again"
     assert link.reconnects == 1
 
 
@@ -133,6 +132,21 @@ async def test_a_goal_that_lost_its_connection_is_canceled_before_anything_else(
     assert await link.wait_connected(5)
     assert [operation["service"] for operation in peer.received] == ["/spin/_action/cancel_goal"]
     assert peer.received[0]["args"] == {}
+
+
+async def test_a_fresh_bridge_that_does_not_know_the_action_yet_is_asked_again(link, peer, monkeypatch):
+    monkeypatch.setattr("quartet_robot_link.bridge.ORPHAN_RETRY_S", 0.01)
+    goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+    await peer.wait_for(op="send_action_goal")
+    await peer.stop()
+    with pytest.raises(BridgeUnavailable):
+        await goal.result()
+    answer, unknown = peer.answer, service_failure("Service /spin/_action/cancel_goal does not exist")
+    peer.received.clear()
+    peer.answer = lambda operation: (unknown if len(peer.received) == 1 else answer)(operation)
+    await peer.start()
+    assert await link.wait_connected(5)
+    assert [operation["service"] for operation in peer.received] == ["/spin/_action/cancel_goal"] * 2
 
 
 async def test_a_bridge_that_never_answers_is_given_up(peer, until):

@@ -28,6 +28,8 @@ from quartet_robot_link.link import Message, QoS
 log = logging.getLogger(__name__)
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
+ORPHAN_TRIES = 3
+ORPHAN_RETRY_S = 0.5
 PROBE_SERVICE = "/rosapi/get_time"
 """Any answer to it, also a refusal, proves that the robot's side is alive."""
 BRIDGE_TIMEOUT = "Timeout exceeded while waiting for service response"
@@ -191,8 +193,9 @@ class BridgeLink:
         try:
             # The bridge's own limit is 5 s unless told; ours ends first, so that its late answer is never mistaken.
             operation = {"op": "call_service", "id": key, "service": service, "args": args, "timeout": timeout_s + 1.0}
-            await self._send(operation)
-            response = await asyncio.wait_for(future, timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._send(operation)
+                response = await future
         except TimeoutError:
             raise CallTimeout(
                 f"service {service} did not answer within {timeout_s:g} s; whether it acted is not known"
@@ -261,6 +264,10 @@ class BridgeLink:
                     await self._serve(socket)
             except (OSError, TimeoutError, WebSocketException) as error:
                 self._why_down = str(error) or type(error).__name__
+            except Exception as error:
+                # Whatever one connection did wrong, the robot must be reachable over the next.
+                self._why_down = f"{type(error).__name__}: {error}"
+                log.exception("the connection to %s failed", self.url)
             await asyncio.sleep(delay * random.uniform(0.7, 1.3))
             delay = min(longest, delay * 2)
 
@@ -289,14 +296,23 @@ class BridgeLink:
             for subscription in [s for group in self._subscriptions.values() for s in group]:
                 await self._send(subscription.operation)
             for action in sorted(self._orphans):
-                try:
-                    await self._call(f"{action}/_action/cancel_goal", {}, self._call_timeout_s)
-                except (CallTimeout, RosError) as error:
-                    log.warning("a goal of %s that lost its connection could not be canceled: %s", action, error)
-                else:
-                    self._orphans.discard(action)
+                await self._cancel_orphans_of(action)
             self._ready.set()
             log.info("connected to %s", self.url)
+
+    async def _cancel_orphans_of(self, action: str) -> None:
+        """A bridge that has just started may not have discovered the action server yet."""
+        for attempt in range(1, ORPHAN_TRIES + 1):
+            try:
+                await self._call(f"{action}/_action/cancel_goal", {}, self._call_timeout_s)
+            except (CallTimeout, RosError) as error:
+                if attempt == ORPHAN_TRIES:
+                    log.error("a goal of %s that lost its connection could not be canceled: %s", action, error)
+                    return
+                await asyncio.sleep(ORPHAN_RETRY_S)
+            else:
+                self._orphans.discard(action)
+                return
 
     def _lost(self, why: str) -> None:
         """Everything that waits for the connection fails now."""
