@@ -1,13 +1,13 @@
 """Provider doubles: real HTTP servers that speak OpenAI's (or Anthropic's) format and fail as providers do."""
 
 import asyncio
+import importlib
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-import litellm.utils
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -133,8 +133,9 @@ async def other() -> AsyncIterator[Provider]:
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """The back-off's shape stays, its unit is 20 ms. No provider key of this machine is seen."""
-    monkeypatch.setattr(litellm.utils, "INITIAL_RETRY_DELAY", 0.02)
-    monkeypatch.setattr(litellm.utils, "JITTER", 0.0)
+    utils = importlib.import_module("litellm.utils")
+    monkeypatch.setattr(utils, "INITIAL_RETRY_DELAY", 0.02)
+    monkeypatch.setattr(utils, "JITTER", 0.0)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_API_BASE"):
         monkeypatch.delenv(name, raising=False)
 
