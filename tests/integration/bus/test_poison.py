@@ -50,6 +50,8 @@ async def test_whoever_asked_for_nonsense_is_told(bus, a_request):
         result = await asyncio.wait_for(future, 5)
     assert (result.error_code, result.state) == ("UNKNOWN", State.FAILED)
     assert "the request could not be read" in result.reason
+    (letter,) = await bus.dead_letters.list()
+    assert '"grant": "***"' in letter.message
     assert "object_name" in result.reason
 
 

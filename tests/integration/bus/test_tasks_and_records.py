@@ -45,13 +45,48 @@ async def test_other_robots_do_not_wait(bus, a_task):
     assert (one.task.task_id, two.task.task_id) == ("t1", "t2")
 
 
-async def test_a_task_reaches_a_waiting_replica_at_once(bus, other, a_task):
-    taking = asyncio.create_task(other.robot_tasks("summit").take())
-    await asyncio.sleep(0.2)
-    began = time.monotonic()
+async def test_a_task_reaches_a_waiting_replica_at_once(redis_url, bus, a_task, eventually, monkeypatch):
+    """By a signal, without waiting for the next poll."""
+    waits = []
+
+    async def without_a_poll(bell, timeout_s=0.0):
+        waits.append(timeout_s)
+        await bell._event.wait()
+        bell._event.clear()
+
+    monkeypatch.setattr("quartet_bus.signals.Bell.wait", without_a_poll)
+    async with await Bus.connect(redis_url, BusOptions(lease_s=600)) as other:
+        taking = asyncio.create_task(other.robot_tasks("summit").take())
+        await eventually(lambda: len(waits) == 2)  # the first wait ends when the subscription stands
+        await bus.tasks.submit(a_task())
+        assert (await asyncio.wait_for(taking, 20)).task.task_id == "t1"
+
+
+async def test_a_task_that_is_given_back_is_delivered_again_and_buried_in_the_end(bus, a_task, bus_options, eventually):
     await bus.tasks.submit(a_task())
-    await taking
-    assert time.monotonic() - began < 0.15
+    tasks = bus.robot_tasks("summit")
+    for turn in range(bus_options.delivery_cap):
+        delivery = await asyncio.wait_for(tasks.take(), 20)
+        assert (delivery.task.task_id, delivery.redelivered) == ("t1", turn > 0)
+        tasks.release(delivery)
+    taking = asyncio.create_task(tasks.take())
+    await eventually(bus.dead_letters.list, 20)
+    taking.cancel()
+    assert (await bus.statuses.get("t1")).state is State.FAILED
+    assert "without an answer" in (await bus.statuses.get("t1")).report.summary
+
+
+async def test_a_status_that_cannot_be_read_does_not_keep_a_task_alive(bus, a_task, bus_options, eventually):
+    await bus.tasks.submit(a_task())
+    await bus._store.call("HSET", bus._keys.status("t1"), "m", "{")
+    tasks = bus.robot_tasks("summit")
+    for _ in range(bus_options.delivery_cap):
+        tasks.release(await asyncio.wait_for(tasks.take(), 20))
+    taking = asyncio.create_task(tasks.take())
+    await eventually(bus.dead_letters.list, 20)
+    assert (await bus.statuses.get("t1")).state is State.FAILED
+    assert not taking.done()
+    taking.cancel()
 
 
 @pytest.mark.parametrize("started", [True, False])

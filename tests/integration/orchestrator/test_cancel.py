@@ -2,6 +2,7 @@
 
 import asyncio
 
+import jwt
 import pytest
 
 from quartet_contracts import State
@@ -75,7 +76,9 @@ async def test_a_robot_that_may_still_move_is_not_called_canceled(client, agents
     assert "look before you go on" in status.report.summary
 
 
-async def test_an_agent_that_ignores_the_cancel_does_not_hold_the_task_for_ever(start, agents, model, do):
+async def test_an_agent_that_ignores_the_cancel_does_not_hold_the_task_for_ever(start, agents, model, motion, do):
+    """The task ends, and the servers take the robot from the agent."""
+
     async def deaf(*_):
         await asyncio.Event().wait()
 
@@ -88,6 +91,26 @@ async def test_an_agent_that_ignores_the_cancel_does_not_hold_the_task_for_ever(
         await cancel(client, task_id)
         status = await client.until_state(task_id, State.FAILED)
     assert "the approach agent did not say within" in status.report.summary
+    assert "its motions were ended at the servers" in status.report.summary
+    (grant,) = [request.grant for request in agents.requests]
+    granted = jwt.decode(grant, options={"verify_signature": False})["fence"]
+    assert {server.fence for server in motion.values()} == {granted + 1}, "its grant is void"
+
+
+async def test_a_robot_that_cannot_be_taken_back_is_told(start, agents, model, motion, do):
+    async def deaf(*_):
+        await asyncio.Event().wait()
+
+    agents.answers["approach"] = [deaf]
+    agents.start()
+    model.say(do.approach(), do.report(False))
+    async with start(cancel_wait_s=0.3) as client:
+        task_id = await client.submit()
+        await asyncio.wait_for(agents.started.wait(), 5)
+        motion["moveit"].app.router.routes.clear()
+        await cancel(client, task_id)
+        status = await client.until_state(task_id, State.FAILED)
+    assert "its motions could not be ended at the servers" in status.report.summary
 
 
 async def test_a_cancel_while_the_model_thinks(client, agents, model, do):

@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import httpx2
 import pytest
 
 from quartet_bus import Bus, BusOptions
-from quartet_contracts import ApproachResult, Skill, State
+from quartet_contracts import ApproachResult, Budget, Skill, State, Task
 
 AGENT = textwrap.dedent(
     """
@@ -124,6 +125,29 @@ async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_motion(
     assert [e.event.kind for e in events][-3:] == ["skill_result", "report", "state"]
     assert len([r for r in agents.requests if r.task_id == first.task.task_id]) == 1
     assert second.report.success
+
+
+async def test_a_task_whose_replica_died_right_after_its_start_ends(start, settings, model, do):
+    """It had been marked as started and was still shown as queued."""
+    model.say(do.approach(), do.report(True))
+    now = time.time()
+    task = Task(
+        task_id="t-1", sentence="go", robot="summit", created_at=now, deadline=now + 600, budget=Budget(turns=5)
+    )
+    async with await Bus.connect(settings.redis_url, BusOptions()) as bus:
+        await bus.tasks.submit(task)
+        mine = bus.tasks.of("summit", "dead")
+        await mine.mark_started(await mine.take())
+        await mine.close()
+        await bus._store.call("DEL", bus._keys.robot_lease("summit"))
+        stream = bus._keys.task_stream("summit")
+        ((entry, _),) = await bus._store.call("XRANGE", stream, "-", "+", "COUNT", 1)
+        await bus._store.call("XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
+    async with start() as client:
+        status = await client.until_state("t-1", State.FAILED)
+        assert [e.event.kind for e in await client.events("t-1")] == ["report", "state"]
+    assert status.report.summary == "The orchestrator that ran this task went away."
+    assert model.requests == []
 
 
 async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, do):

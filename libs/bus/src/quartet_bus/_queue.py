@@ -225,6 +225,7 @@ class Queue(ABC, Generic[M]):
         )
         if not marked:
             lease.lost.set()
+            self._let_go(lease)
             raise LeaseLost(f"{self.kind} '{lease.identity}' was taken over by another consumer; do not act on it")
 
     async def _complete(self, lease: Lease, result: bytes, reply_to: str) -> bool:

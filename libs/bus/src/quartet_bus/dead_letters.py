@@ -1,11 +1,14 @@
 """Entries that cannot be handled, kept with the reason for a person to look at."""
 
+import re
 import time
 from dataclasses import dataclass
 
 from quartet_bus._keys import Keys
 from quartet_bus._store import Command, Store
 from quartet_bus.options import BusOptions
+
+_GRANT = re.compile(rb'("grant"\s*:\s*")[^"]*')
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,7 @@ class DeadLetter:
     entry_id: str
     reason: str
     message: str
-    """The entry as it came, cut at 64 KB."""
+    """The entry as it came, without its grant, cut at 64 KB."""
     at: float
 
 
@@ -27,7 +30,8 @@ class DeadLetters:
     def command(self, stream: str, entry_id: str, reason: str, message: bytes) -> Command:
         """Adds a letter, as a command for a transaction."""
         cap = self._options.dead_letters
-        fields = ("stream", stream, "entry_id", entry_id, "reason", reason, "message", message[: 64 * 1024])
+        kept = _GRANT.sub(rb"\1***", message)[: 64 * 1024]
+        fields = ("stream", stream, "entry_id", entry_id, "reason", reason, "message", kept)
         return ("XADD", self._keys.dead, "MAXLEN", "~", cap, "*", *fields, "at", repr(time.time()))
 
     async def list(self, limit: int = 100) -> list[DeadLetter]:

@@ -91,6 +91,10 @@ class RobotTasks(Queue[Task]):
         """Take the task off the stream; its end is already in the status and the journal."""
         await self._complete(delivery.lease, b"done", "")
 
+    def release(self, delivery: TaskDelivery) -> None:
+        """Give a task back that cannot be ended here: after the lease it is delivered again, or buried by the cap."""
+        self._let_go(delivery.lease)
+
     async def waiting(self) -> int:
         """Tasks on the stream, running ones included."""
         return int(await self._store.call("XLEN", self._stream))
@@ -143,8 +147,13 @@ class RobotTasks(Queue[Task]):
         )
 
     async def _fail(self, task: Task, reason: str) -> None:
-        status = await self._statuses.get(task.task_id)
         report = TaskReport(success=False, summary=f"The task was given up: {reason}")
+        try:
+            status = await self._statuses.get(task.task_id)
+        except ContractError:
+            # What cannot be read must not keep the task from its end.
+            log.exception("status of task %s is replaced", task.task_id)
+            status = None
         if status is None:
             status = TaskStatus(task=task, state=State.QUEUED, updated_at=time.time())
         changed = status.model_copy(update={"state": State.FAILED, "report": report, "updated_at": time.time()})

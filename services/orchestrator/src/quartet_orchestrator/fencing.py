@@ -1,17 +1,19 @@
 """Counts a robot's fence up and installs it at every server that moves the robot."""
 
 import asyncio
+import logging
 import time
 from urllib.parse import urlsplit
 
 import httpx2
 
-from quartet_bus import Bus
+from quartet_bus import Bus, BusError
 from quartet_contracts import MOTION_SERVERS
 from quartet_orchestrator.errors import FenceRefused
 from quartet_orchestrator.grants import Signer
 from quartet_orchestrator.settings import OrchestratorSettings
 
+log = logging.getLogger(__name__)
 RETRY_S = 0.25
 
 
@@ -43,6 +45,18 @@ class Fencer:
             if highest <= fence:
                 return fence
         raise FenceRefused(f"robot '{robot}' is being taken by somebody else: its servers know fence {highest}")
+
+    async def take_back(self, robot: str, request_id: str) -> bool:
+        """End the motions and the grant of an agent that does not say whether the robot rests; whether that is sure.
+
+        A newer fence ends them at the servers, whatever the agent does.
+        """
+        try:
+            await self.raise_fence(robot, request_id)
+        except (FenceRefused, BusError) as error:
+            log.error("the motions of request %s could not be ended: %s", request_id, error)
+            return False
+        return True
 
     async def _install(self, name: str, url: str, token: str) -> int:
         """The fence in force at one server afterwards."""

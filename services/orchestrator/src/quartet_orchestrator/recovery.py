@@ -11,26 +11,27 @@ import time
 from quartet_bus import Bus
 from quartet_contracts import Skill, SkillResult, State, TaskReport, TaskStatus
 from quartet_contracts.journal import SkillFinished, SkillRequested
+from quartet_orchestrator.fencing import Fencer
 from quartet_orchestrator.progress import TaskRecord
-from quartet_orchestrator.skill_calls import details
+from quartet_orchestrator.skill_calls import finished
 
 log = logging.getLogger(__name__)
 POLL_S = 0.1
 
 
-async def end_orphan(bus: Bus, status: TaskStatus, wait_s: float) -> None:
+async def end_orphan(bus: Bus, fencer: Fencer, status: TaskStatus, wait_s: float) -> None:
     """End a task that another replica had started."""
     record = TaskRecord(bus, status)
     events = await bus.journal.read_all(status.task.task_id)
-    finished = {e.event.request_id for e in events if isinstance(e.event, SkillFinished)}
+    ended = {e.event.request_id for e in events if isinstance(e.event, SkillFinished)}
     done = [f"{e.event.skill}" for e in events if isinstance(e.event, SkillFinished) and e.event.success]
     parts = ["The orchestrator that ran this task went away."]
     if done:
         parts.append(f"Steps that had succeeded: {', '.join(done)}.")
     for event in events:
         asked = event.event
-        if isinstance(asked, SkillRequested) and asked.request_id not in finished:
-            parts.append(await _settle(bus, record, asked, wait_s))
+        if isinstance(asked, SkillRequested) and asked.request_id not in ended:
+            parts.append(await _settle(bus, fencer, record, asked, wait_s))
     reason = await bus.tasks.cancellation(status.task.task_id)
     state = State.FAILED
     if reason is not None and record.state in {State.RUNNING, State.CANCELING, State.PAUSED}:
@@ -39,7 +40,7 @@ async def end_orphan(bus: Bus, status: TaskStatus, wait_s: float) -> None:
     await record.end(state, TaskReport(success=False, summary=" ".join(parts)[:4000]))
 
 
-async def _settle(bus: Bus, record: TaskRecord, asked: SkillRequested, wait_s: float) -> str:
+async def _settle(bus: Bus, fencer: Fencer, record: TaskRecord, asked: SkillRequested, wait_s: float) -> str:
     """Cancel an open request and wait for its end; in words for the report."""
     queue = bus.skills(Skill(asked.skill))
     await queue.cancel(asked.request_id)
@@ -51,17 +52,7 @@ async def _settle(bus: Bus, record: TaskRecord, asked: SkillRequested, wait_s: f
             return f"{asked.skill} ({asked.request_id}) had not been begun."
         await asyncio.sleep(POLL_S)
     if result is None:
+        await fencer.take_back(record.task.robot, asked.request_id)
         return f"How {asked.skill} ({asked.request_id}) ended is not known: look before you go on."
-    await record.write(
-        SkillFinished(
-            request_id=asked.request_id,
-            skill=asked.skill,
-            success=result.success,
-            error_code=str(result.error_code),
-            reason=result.reason,
-            state=result.state,
-            usage=result.usage,
-            details=details(result),
-        )
-    )
+    await record.write(finished(result))
     return f"{asked.skill} ended with {result.error_code}: {result.reason} {result.observed}".strip()

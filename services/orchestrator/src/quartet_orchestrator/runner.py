@@ -15,7 +15,7 @@ from quartet_orchestrator.task_run import TaskRun
 log = logging.getLogger(__name__)
 RETRY_S = 0.5
 ATTEMPTS = 60
-"""After so many the task is left on the stream for another replica."""
+"""After so many the task is given back, for another replica or to be given up by the stream's own cap."""
 
 
 class Runner:
@@ -67,6 +67,7 @@ class Runner:
                 log.exception("task %s", task_id)
                 started = True
             await asyncio.sleep(RETRY_S)
+        tasks.release(delivery)
 
     async def _run(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event, *, started: bool) -> None:
         bus, task = self._context.bus, delivery.task
@@ -76,8 +77,9 @@ class Runner:
         if status.state in TERMINAL:
             await close_journal(bus, status)
             return
-        if started and status.state is not State.QUEUED:
-            await end_orphan(bus, status, self._context.settings.cancel_wait_s)
+        # One that another replica had started is never run again, however far it got.
+        if delivery.started or (started and status.state is not State.QUEUED):
+            await end_orphan(bus, self._context.fencer, status, self._context.settings.cancel_wait_s)
         elif not await self._ended_before_start(status):
             await tasks.mark_started(delivery)
             await TaskRun(self._context, delivery, status).run(stop)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from quartet_bus import Bus, NoAnswer, QueueFull, Replies
+from quartet_bus import Bus, BusUnavailable, NoAnswer, QueueFull, Replies
 from quartet_contracts import (
     ApproachResult,
     Budget,
@@ -30,6 +30,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+RETRY_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class SkillCaller:
         try:
             result = await asyncio.shield(asked)
         except asyncio.CancelledError:
-            self.interrupted = Interruption(arguments, await self._stop(request, asked))
+            self.interrupted = Interruption(arguments, await _in_spite_of_cancel(self._stop(request, asked)))
             await self._note_result(request, self.interrupted.result)
             raise
         await self._note_result(request, result)
@@ -154,18 +155,19 @@ class SkillCaller:
                 )
                 raise TaskAborted(f"{error}. Nothing moved in this step.") from error
             state = State.UNCERTAIN if error.started else State.FAILED
-            return unknown_result(request, str(error), state)
+            return unknown_result(request, f"{error}; {await self._take_back(request)}", state)
 
     async def _stop(self, request: SkillRequest, asked: "asyncio.Task[SkillResult]") -> SkillResult:
-        """Cancel the request and wait for its end, whatever else is canceled meanwhile."""
-        await _in_spite_of_cancel(self._bus.skills(request.skill).cancel(request.request_id))
-        await _in_spite_of_cancel(asyncio.wait({asked}, timeout=self._settings.cancel_wait_s))
+        """Cancel the request and wait for its end."""
+        end = time.monotonic() + self._settings.cancel_wait_s
+        await self._tell_to_stop(request, end)
+        await asyncio.wait({asked}, timeout=max(0.0, end - time.monotonic()))
         if not asked.done():
             asked.cancel()
             return unknown_result(
                 request,
                 f"the {request.skill} agent did not say within {self._settings.cancel_wait_s:.0f} s that the robot "
-                "rests",
+                f"rests; {await self._take_back(request)}",
                 State.UNCERTAIN,
             )
         error = asked.exception()
@@ -174,22 +176,27 @@ class SkillCaller:
             return unknown_result(request, str(error), state)
         return asked.result()
 
+    async def _tell_to_stop(self, request: SkillRequest, end: float) -> None:
+        """Put the cancel where the agent sees it; a store that is away for a moment must not lose it."""
+        while True:
+            try:
+                await self._bus.skills(request.skill).cancel(request.request_id)
+                return
+            except BusUnavailable as error:
+                log.error("cancel of request %s: %s", request.request_id, error)
+                if time.monotonic() >= end:
+                    return
+                await asyncio.sleep(RETRY_S)
+
+    async def _take_back(self, request: SkillRequest) -> str:
+        """The servers end what an agent does that gives no word; in words for the reason."""
+        if await self._fencer.take_back(request.robot, request.request_id):
+            return "its motions were ended at the servers, its grant is void"
+        return "its motions could not be ended at the servers"
+
     async def _note_result(self, request: SkillRequest, result: SkillResult) -> None:
         self._record.add_usage(result.usage)
-        await _in_spite_of_cancel(
-            self._record.write(
-                SkillFinished(
-                    request_id=request.request_id,
-                    skill=request.skill,
-                    success=result.success,
-                    error_code=str(result.error_code),
-                    reason=result.reason,
-                    state=result.state,
-                    usage=result.usage,
-                    details=details(result),
-                )
-            )
-        )
+        await _in_spite_of_cancel(self._record.write(finished(result)))
 
     async def _observe(self, label: str) -> None:
         """A failing look is noted and does no harm."""
@@ -210,6 +217,20 @@ class SkillCaller:
                 await picture
             except Exception as error:
                 log.warning("pictures of task %s: %s", self._record.task.task_id, error)
+
+
+def finished(result: SkillResult) -> SkillFinished:
+    """A skill's end as the journal keeps it."""
+    return SkillFinished(
+        request_id=result.request_id,
+        skill=result.skill,
+        success=result.success,
+        error_code=str(result.error_code),
+        reason=result.reason,
+        state=result.state,
+        usage=result.usage,
+        details=details(result),
+    )
 
 
 def details(result: SkillResult) -> dict[str, Any]:
