@@ -15,6 +15,11 @@ BAD_SUBMISSIONS = [
     ({"sentence": "go", "robot": "marvin"}, "there is no robot 'marvin'; valid: summit"),
     ({"sentence": "go", "timeout_s": -1}, "timeout_s: Input should be greater than 0 (got '-1')"),
     ({"sentence": "go", "speed": 3}, "speed: Extra inputs are not permitted"),
+    ('{"sentence": "go", "timeout_s": NaN}', "timeout_s: Input should be"),
+    ('{"sentence": "go", "timeout_s": 1e999}', "timeout_s: Input should be less than or equal to 86400"),
+    ('{"sentence": "go", "budget": {"turns": 1e400}}', "budget.turns: Input should be a finite number"),
+    ('{"sentence": "half a \\ud800 pair"}', "sentence: Input should be a valid string, unable to parse"),
+    ("null", "request body: Input should be a valid dictionary"),
     ("{", "the request body is not JSON"),
     ("", "the request body is missing"),
 ]
@@ -36,6 +41,8 @@ BAD_QUESTIONS = [
     ("/tasks/nope/transcripts", 404, "there is no task"),
     ("/tasks?state=DONE", 422, "'SUCCEEDED'"),
     ("/tasks?limit=0", 422, "limit"),
+    ("/tasks/%ED%A0%80%00", 404, "there is no task"),
+    ("/tasks?limit=1e9", 422, "limit"),
     ("/task", 404, "/docs"),
     ("/skills/dance", 404, "/docs"),
 ]
@@ -46,6 +53,38 @@ async def test_a_bad_question_says_what_is_wrong(client):
         answer = await client.http.get(path)
         assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), path
         assert words in answer.json()["detail"]
+
+
+async def test_a_bad_position_is_no_position(client, model, do):
+    model.say(do.report(False))
+    task_id = await client.submit()
+    for position in ("now", "1", "99999999999999999999999-0", "١-٠", "0-0-0"):
+        headers = {"Last-Event-ID": position.encode()}
+        answer = await client.http.get(f"/tasks/{task_id}/events", headers=headers)
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), position
+        assert "Last-Event-ID" in answer.json()["detail"]
+
+
+async def test_a_body_that_is_too_large_is_refused_however_it_comes(client):
+    async def in_parts():
+        for _ in range(100):
+            yield b"x" * 1000
+
+    for content in (b"x" * 100_000, in_parts()):
+        answer = await client.http.post("/tasks", content=content, headers={"content-type": "application/json"})
+        assert (answer.status_code, answer.headers["content-type"]) == (413, "application/problem+json")
+        assert "over 65536 bytes" in answer.json()["detail"]
+
+
+async def test_a_fault_of_the_orchestrator_is_a_problem_too(client, monkeypatch):
+    async def broken(*_):
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr("quartet_bus.statuses.Statuses.list", broken)
+    answer = await client.http.get("/tasks")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
+    assert "its log has the details" in answer.json()["detail"]
+    assert "secret" not in answer.text
 
 
 async def test_a_bad_direct_skill_says_what_is_wrong(client):

@@ -1,5 +1,6 @@
 """What the orchestrator sees: look for the model, pictures for the record. Over a real MCP server."""
 
+import asyncio
 import base64
 import contextlib
 
@@ -10,8 +11,11 @@ from fastmcp.server.dependencies import get_http_headers
 from fastmcp.tools.base import ToolResult
 from mcp_types import ImageContent
 
+from quartet_agent_runtime import Toolbox
 from quartet_bus import Bus
-from quartet_contracts import ALGORITHM, State
+from quartet_contracts import ALGORITHM, Budget, State, Task
+from quartet_orchestrator.eyes import Eyes
+from quartet_orchestrator.grants import Signer
 
 
 class Perception:
@@ -101,6 +105,32 @@ async def test_an_older_grant_is_renewed(seeing, model, perception, key, do):
         for g in perception.grants
     ]
     assert fences == sorted(fences)
+
+
+async def test_looks_at_the_same_time_share_one_session(settings, perception, serve_app, key, monkeypatch):
+    """The model may look while pictures are taken; a session that one of them renews is not cut off for the other."""
+    opened = []
+
+    class Counted(Toolbox):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            opened.append(self)
+
+    monkeypatch.setattr("quartet_orchestrator.eyes.Toolbox", Counted)
+    perception.fenced = 1
+    task = Task(
+        task_id="t1", sentence="look", robot="summit", created_at=0, deadline=2_000_000_000, budget=Budget(turns=5)
+    )
+    async with (
+        serve_app(perception.mcp.http_app(path="/mcp"), lifespan="on") as url,
+        await Bus.connect(settings.redis_url) as bus,
+    ):
+        changed = settings.model_copy(update={"servers": {"summit": {"perception": f"{url}/mcp"}}})
+        eyes = Eyes(task, bus, Signer(key), changed)
+        outcomes = await asyncio.gather(eyes.look("front"), eyes.look("arm"))
+        await eyes.close()
+    assert [outcome.error_code for outcome in outcomes] == ["NONE", "NONE"]
+    assert len(opened) == 2, "one that was fenced off, and one that both used"
 
 
 async def test_pictures_are_taken_before_the_next_skill_begins(seeing, model, do, settings):

@@ -1,5 +1,6 @@
 """The orchestrator's own look at the world: the perception server's `look`, and nothing else."""
 
+import asyncio
 import secrets
 import time
 
@@ -21,14 +22,17 @@ class Eyes:
         self._signer = signer
         self._settings = settings
         self._toolbox: Toolbox | None = None
+        self._one_at_a_time = asyncio.Lock()
+        """The model may look while pictures are taken for the record; both use one session, and one may renew it."""
 
     async def look(self, camera: str, progress: Progress | None = None) -> ToolOutcome:
         """JPEGs of `camera` (front, arm or both)."""
-        outcome = await self._call(camera, progress or _ignore)
-        if outcome.error_code == "FENCED":
-            await self.close()
+        async with self._one_at_a_time:
             outcome = await self._call(camera, progress or _ignore)
-        return outcome
+            if outcome.error_code == "FENCED":
+                await self.close()
+                outcome = await self._call(camera, progress or _ignore)
+            return outcome
 
     async def close(self) -> None:
         if self._toolbox is not None:

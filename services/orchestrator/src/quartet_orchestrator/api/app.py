@@ -9,6 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from quartet_bus import Bus, BusUnavailable
 from quartet_contracts import Skill
 from quartet_orchestrator.api import problems
+from quartet_orchestrator.api.body_limit import BodyLimit
 from quartet_orchestrator.api.skills import skill_routes
 from quartet_orchestrator.api.tasks import TaskDesk, task_routes
 from quartet_orchestrator.runner import Runner
@@ -19,6 +20,7 @@ def create_app(bus: Bus, settings: OrchestratorSettings, runner: Runner, stop: a
     """The HTTP API of one orchestrator process; open streams end when `stop` is set."""
     app = FastAPI(title="Quartet orchestrator", redoc_url=None)
     problems.install(app)
+    app.add_middleware(BodyLimit)
     desk = TaskDesk(bus, settings)
     app.include_router(task_routes(desk, stop))
     app.include_router(skill_routes(desk))

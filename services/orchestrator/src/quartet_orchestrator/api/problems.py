@@ -51,6 +51,11 @@ def install(app: FastAPI) -> None:
     async def _no_question(_: Request, error: QuestionProblem) -> Response:
         return problem_response(409, "No such question", str(error))
 
+    @app.exception_handler(Exception)
+    async def _fault_of_ours(_: Request, error: Exception) -> Response:
+        text = f"{type(error).__name__}; this is a fault of the orchestrator, its log has the details"
+        return problem_response(500, "Internal Server Error", text)
+
     @app.exception_handler(HTTPException)
     async def _other(request: Request, error: HTTPException) -> Response:
         detail = str(error.detail)

@@ -27,7 +27,8 @@ from quartet_orchestrator.progress import TaskRecord
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.words import new_task_id
 
-POSITION = re.compile(r"\d+-\d+")
+POSITION = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")
+"""An id of a Redis stream: two numbers of 64 bits."""
 
 
 class TaskDesk:
