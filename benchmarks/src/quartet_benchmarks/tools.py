@@ -18,8 +18,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "get_robot_pose": ("nav2__get_robot_pose", {}),
     "get_grasp_state": ("moveit__get_grasp_state", {}),
     "look": ("perception__look", {"camera": "front"}),
-    "detect_objects": ("perception__detect_objects", {"camera": "front"}),
+    "detect_objects": ("perception__detect_objects", {"camera": "front", "names": ["red coke can"]}),
 }
+REFUSED_TOOL = "moveit__plan_and_execute"
 CLOCK_SERVICE = "/rosapi/get_time"
 
 
@@ -46,20 +47,20 @@ def run(parameters: BenchParameters) -> BenchResult:
         metrics,
         rows,
         notes=[
-            "mcp: a call of a tool that the grant does not cover, refused before it reaches the robot (client, HTTP, "
-            "token check and back). rosbridge: one service call without MCP. The others are whole tool calls."
+            "mcp: a tool call that is answered without the robot (client, HTTP, token check and back). "
+            "rosbridge: one service call without MCP. The others are whole tool calls."
         ],
     )
 
 
 async def _measure(stack: Stack, calls: int, say: Callable[[str], None]) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
-    grant = stack.grant([tool for tool, _ in CASES.values()], name="bench")
+    grant = stack.grant([REFUSED_TOOL, *(tool for tool, _ in CASES.values())], name="bench")
     async with Toolbox(stack.servers(), grant, (), TIMEOUT_S) as tools:
         for name, (tool, arguments) in CASES.items():
             times[name] = await _time(lambda tool=tool, arguments=arguments: _checked(tools, tool, arguments), calls)
             say(f"{name}: {percentile(times[name], 0.5):.2f} ms")
-        times["mcp"] = await _time(lambda: tools.call("nav2__cancel_navigation", {}, _silent), calls)
+        times["mcp"] = await _time(lambda: _refused(tools), calls)
     link = await BridgeLink.open(stack.bridge_url, wait_s=5.0)
     try:
         times["rosbridge"] = await _time(lambda: link.call_service(CLOCK_SERVICE), calls)
@@ -72,6 +73,15 @@ async def _checked(tools: Toolbox, tool: str, arguments: dict[str, Any]) -> None
     outcome = await tools.call(tool, arguments, _silent)
     if not outcome.ok:
         raise RuntimeError(f"{tool}: {outcome.error_code} {outcome.message}")
+
+
+async def _refused(tools: Toolbox) -> None:
+    """A call that is refused for its arguments, before the robot is asked."""
+    target = {"state_name": "look_forward"}
+    arguments = {"group": "no_such_group", "target_type": "named_state", "target": target}
+    outcome = await tools.call(REFUSED_TOOL, arguments, _silent)
+    if outcome.ok:
+        raise RuntimeError(f"{REFUSED_TOOL} took a group that is not there")
 
 
 async def _time(call: Callable[[], Awaitable[Any]], count: int) -> list[float]:

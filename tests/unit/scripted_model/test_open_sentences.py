@@ -112,10 +112,11 @@ def test_without_a_source_the_areas_are_searched_until_it_is_seen(orchestrator, 
     "sentence",
     ["You are holding the sponge. Put it on the desk.", "put the sponge that is in your gripper on the desk"],
 )
-def test_a_thing_that_is_said_to_be_held_is_not_searched_for(orchestrator, sentence):
+@pytest.mark.parametrize("told", ["the green sponge", "something else"])
+def test_a_thing_that_is_said_to_be_held_is_not_searched_for(orchestrator, sentence, told):
     def reply(name, arguments):
         if name == "pick":
-            reason = "The gripper already holds the green sponge."
+            reason = f"The gripper already holds {told}."
             return {"success": False, "error_code": "PICK_HOLDING_ALREADY", "reason": reason}
         return {"success": True, "error_code": "NONE", "reason": ""}
 
