@@ -77,7 +77,7 @@ async def test_a_standing_world_costs_nothing(start_sim: Any, connect: Any) -> N
         began = time.monotonic()
         while time.monotonic() - began < 1.5:
             await robot.message("/clock")
-        assert sum(process.cpu_times()[:2]) - before < 0.15
+        assert sum(process.cpu_times()[:2]) - before < 0.75, "less than half of the time"
         assert process.memory_info().rss < 500e6
 
 

@@ -53,8 +53,9 @@ async def test_answers_find_their_askers_in_any_order(bus, other, a_request, a_r
 
 async def test_take_gives_up_after_its_timeout(bus):
     started = time.monotonic()
-    assert await bus.skills(Skill.PICK).take(0.3) is None
-    assert 0.25 < time.monotonic() - started < 2
+    async with asyncio.timeout(20):
+        assert await bus.skills(Skill.PICK).take(0.3) is None
+    assert time.monotonic() - started > 0.25
     assert await bus.skills(Skill.PICK).take(0) is None
 
 

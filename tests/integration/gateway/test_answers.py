@@ -115,22 +115,18 @@ async def test_an_answer_without_a_choice_is_a_failure(gateway, provider):
 
 async def test_a_provider_that_hangs(gateway, provider):
     provider.plan = ["hang"] * 9
-    began = time.monotonic()
     response = await gateway(content(provider, retries={"timeout_s": 0.3, "timeout_attempts": 2})).ask()
     assert response.status_code == 504
     assert response.json()["error"]["code"] == "model_timeout"
     assert len(provider.requests) == 2
-    assert time.monotonic() - began < 3
 
 
 async def test_a_request_ends_when_its_whole_time_is_over(gateway, provider):
     provider.plan = [500] * 99
-    began = time.monotonic()
     retries = {"timeout_s": 5, "total_s": 0.5, "attempts": 10}
     response = await gateway(content(provider, retries=retries)).ask()
     assert response.status_code == 504
     assert "total_s" in response.json()["error"]["message"]
-    assert time.monotonic() - began < 2
 
 
 async def test_a_forbidden_model_is_told(gateway, provider):

@@ -183,7 +183,7 @@ async def test_an_arm_that_is_blocked_has_failed(moveit, sim):
 # --- stopping ------------------------------------------------------------------------------------------------------
 
 
-async def test_stop_ends_the_motion_and_keeps_the_grip(moveit, realtime, moving):
+async def test_stop_ends_the_motion_and_keeps_the_grip(moveit, realtime, moving, until):
     realtime.post("/grasp", object="red coke can")
     start = tool(realtime)
     motion = asyncio.create_task(moveit.call("plan_and_execute", target={"position": FREE, "orientation": DOWN}))
@@ -194,8 +194,8 @@ async def test_stop_ends_the_motion_and_keeps_the_grip(moveit, realtime, moving)
     result = await motion
     assert result["error_code"] == "CANCELED"
     assert "stop_execution" in result["message"]
-    rest = tool(realtime)
-    await asyncio.sleep(0.3)
+    rest, then = tool(realtime), realtime.truth()["time"]
+    await until(lambda: realtime.truth()["time"] > then + 0.3)
     assert math.dist(tool(realtime), rest) < 0.005
     assert realtime.truth()["held"] == "red coke can"
 

