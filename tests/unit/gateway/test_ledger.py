@@ -33,7 +33,7 @@ def test_old_tasks_are_forgotten_and_agents_are_not():
 def test_a_budget_is_spent_when_it_is_reached(limits):
     ledger = Ledger()
     ledger.add("pick", AgentModels(**limits), "", ONE)
-    with pytest.raises(BudgetSpent, match="raise agents.pick.budget_"):
+    with pytest.raises(BudgetSpent, match=r"raise agents\.pick\.budget_"):
         ledger.check("pick", AgentModels(**limits))
 
 
@@ -50,5 +50,5 @@ def test_months_are_apart():
 
 def test_a_spending_file_that_was_damaged(tmp_path):
     (tmp_path / "spending.json").write_text('{"pick:total": {"cost')
-    with pytest.raises(ConfigurationProblem, match="spending.json"):
+    with pytest.raises(ConfigurationProblem, match=r"spending\.json"):
         Ledger(tmp_path)

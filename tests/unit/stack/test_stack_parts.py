@@ -12,7 +12,7 @@ import jwt
 import psutil
 import pytest
 
-from quartet_cli.stack import NotInstalled, PortTaken, ProcessDied, Stack, StackError, StackOptions
+from quartet_cli.stack import FolderInUse, NotInstalled, PortTaken, ProcessDied, Stack, StackError, StackOptions
 from quartet_cli.stack._environment import (
     chosen_models,
     gateway_environment,
@@ -23,7 +23,7 @@ from quartet_cli.stack._environment import (
 from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._ports import free_ports, redis_answers, require_free
 from quartet_cli.stack._process import ManagedProcess, ProcessSpec
-from quartet_cli.stack._specs import choose_addresses, models, specs
+from quartet_cli.stack._specs import MODULES, choose_addresses, models, specs
 from quartet_contracts import ALGORITHM
 
 
@@ -119,6 +119,18 @@ def test_a_taken_port_stops_the_stack_before_anything_is_started(tmp_path: Path)
         with pytest.raises(PortTaken, match=str(port)):
             stack.start()
     assert stack.pids() == {}
+
+
+def test_a_second_stack_in_the_same_folder_is_refused_and_takes_nothing_away(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    without = frozenset({"simulation", *MODULES})
+    with Stack(StackOptions(state_dir=folder, without=without)) as first:
+        with pytest.raises(FolderInUse, match="another `quartet demo` runs in"):
+            Stack(StackOptions(state_dir=folder, fresh=True, without=without)).start()
+        assert first.running() == {"redis": True}
+        assert (folder / "stack.json").exists()
+    with Stack(StackOptions(state_dir=folder, fresh=True, without=without)) as second:
+        assert second.running() == {"redis": True}
 
 
 def test_keys_are_made_once_and_are_a_pair(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Quartet on one machine: start, watch and end all of its processes."""
 
 from quartet_cli.stack._stack import Stack
-from quartet_cli.stack.errors import NotInstalled, PortTaken, ProcessDied, StackError, StartTimeout
+from quartet_cli.stack.errors import FolderInUse, NotInstalled, PortTaken, ProcessDied, StackError, StartTimeout
 from quartet_cli.stack.options import AGENTS, SERVERS, StackOptions
 
 __all__ = [
     "AGENTS",
     "SERVERS",
+    "FolderInUse",
     "NotInstalled",
     "PortTaken",
     "ProcessDied",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 import psutil
 
@@ -17,6 +18,7 @@ from quartet_cli._root import project_root
 from quartet_cli.grants import sign_grant
 from quartet_cli.stack._environment import public_environment
 from quartet_cli.stack._keys import ensure_keys
+from quartet_cli.stack._lock import lock_folder
 from quartet_cli.stack._ports import require_free
 from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
 from quartet_cli.stack._specs import Addresses, choose_addresses, models, site_folder, specs
@@ -39,6 +41,7 @@ class Stack:
         """The settings that chose another model than the scripted one, {} for the scripted one."""
         self._at: Addresses = choose_addresses(options)
         self._processes: dict[str, ManagedProcess] = {}
+        self._lock: IO[str] | None = None
 
     def __enter__(self) -> "Stack":
         self.start()
@@ -104,6 +107,7 @@ class Stack:
             require_free(
                 self.options.orchestrator_port, "the orchestrator", "stop who uses it or name another with --port"
             )
+        self._lock = lock_folder(self.options.state_dir)
         if self.options.fresh:
             shutil.rmtree(self.options.state_dir, ignore_errors=True)
         atexit.register(self.stop)
@@ -122,6 +126,8 @@ class Stack:
     def stop(self) -> None:
         """End every process; those that do not end in time are killed. Idempotent."""
         atexit.unregister(self.stop)
+        if self._lock is None:
+            return
         running = list(reversed(self._processes.values()))
         for process in running:
             if process.name != "redis":
@@ -137,6 +143,9 @@ class Stack:
             redis.wait_for_end(time.monotonic() + TERM_GRACE_S)
         self._processes.clear()
         (self.options.state_dir / "stack.json").unlink(missing_ok=True)
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def kill(self, name: str) -> None:
         """Kill one process (signal 9), as a crash would."""

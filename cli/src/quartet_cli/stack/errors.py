@@ -3,6 +3,7 @@
 StackError
 ├── NotInstalled   a program that is needed is not there
 ├── PortTaken      a port that was asked for is in use
+├── FolderInUse    another stack runs in the same state folder
 ├── ProcessDied    a process ended by itself; has its last lines
 └── StartTimeout   a process did not become ready in time; has its last lines
 """
@@ -20,6 +21,10 @@ class NotInstalled(StackError):
 
 class PortTaken(StackError):
     """A port that was asked for is in use."""
+
+
+class FolderInUse(StackError):
+    """Another stack runs in the same state folder."""
 
 
 class ProcessDied(StackError):
