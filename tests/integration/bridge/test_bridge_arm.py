@@ -151,6 +151,27 @@ async def test_cartesian_path_goes_straight(robot: Any) -> None:
     assert 0.0 <= values["fraction"] < 0.9
 
 
+@pytest.mark.parametrize("x", [1e7, 1e308])
+async def test_an_absurd_waypoint_is_refused_at_once(robot: Any, x: float) -> None:
+    far = {"position": {"x": x}, "orientation": {"w": 1.0}}
+    args = {"header": {"frame_id": "base_footprint"}, "group_name": "manipulator", "waypoints": [far], "max_step": 0.01}
+    answer = (await robot.call("/compute_cartesian_path", args))["values"]["error_code"]
+    assert answer["val"] == -16
+    assert "valid: up to 100 m" in answer["message"]
+
+
+@pytest.mark.parametrize("position", [7.0, -1e308])
+async def test_a_trajectory_beyond_the_joints_limits_moves_nothing(robot: Any, position: float) -> None:
+    before = await arm(robot)
+    point = {"positions": [position, *list(before.values())[1:]], "time_from_start": {"sec": 1}}
+    trajectory = {"joint_trajectory": {"joint_names": list(before), "points": [point]}}
+    await robot.goal("g", "/execute_trajectory", "moveit_msgs/ExecuteTrajectory", {"trajectory": trajectory})
+    result = await robot.result("g")
+    assert (result["status"], result["values"]["error_code"]["val"]) == (6, -2)
+    assert f"{PAN} {position:g} rad is outside of its limits" in result["values"]["error_code"]["message"]
+    assert await arm(robot) == pytest.approx(before, abs=0.01)
+
+
 FAR = {"position": {"x": 5.0, "y": 0.0, "z": 1.0}, "orientation": {"w": 1.0}}
 
 

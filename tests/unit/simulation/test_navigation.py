@@ -40,6 +40,8 @@ def test_every_area_is_reached_with_the_pose_asked_for(home, hands):
         ((11.0, 2.0, 0.0), NavCode.GOAL_OCCUPIED),
         ((-4.0, 2.0, 0.0), NavCode.GOAL_OUTSIDE_MAP),
         ((float("nan"), 2.0, 0.0), NavCode.GOAL_OUTSIDE_MAP),
+        ((1e308, 2.0, 0.0), NavCode.GOAL_OUTSIDE_MAP),
+        ((2.0, -1e308, 1e308), NavCode.GOAL_OUTSIDE_MAP),
         ((11.2, 7.0, 0.0), NavCode.NO_VALID_PATH),
     ],
 )

@@ -10,6 +10,8 @@ from quartet_simulation.errors import InvalidCommand
 from quartet_simulation.robot import dimensions as dim
 
 MIN_DURATION = 0.10
+LIMIT_SLACK = 1e-3
+"""What rounding may add to a joint at its limit [rad]."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,15 @@ def from_points(joint_names: list[str], points: list[tuple[float, list[float]]])
     positions = np.array([[float(q[i]) for i in order] for _, q in points])
     if not (np.isfinite(times).all() and np.isfinite(positions).all()):
         raise InvalidCommand("a trajectory must hold finite times and positions")
+    beyond = (positions < np.array(dim.JOINT_LOWER) - LIMIT_SLACK) | (
+        positions > np.array(dim.JOINT_UPPER) + LIMIT_SLACK
+    )
+    if beyond.any():
+        point, joint = np.argwhere(beyond)[0]
+        raise InvalidCommand(
+            f"{dim.ARM_JOINTS[joint]} {positions[point, joint]:g} rad is outside of its limits; valid: "
+            f"{dim.JOINT_LOWER[joint]:.4f} to {dim.JOINT_UPPER[joint]:.4f}"
+        )
     if (np.diff(times) <= 0).any() or times[0] < 0:
         raise InvalidCommand("time_from_start must grow from point to point and start at 0 or later")
     if len(times) == 1:

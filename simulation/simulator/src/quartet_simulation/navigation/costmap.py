@@ -58,8 +58,9 @@ class Costmap:
         return self.origin[0] + column * RESOLUTION, self.origin[1] + row * RESOLUTION
 
     def inside(self, x: float, y: float) -> bool:
-        row, column = self.cell(x, y)
-        return 0 <= row < self.shape[0] and 0 <= column < self.shape[1]
+        # In floats, so that no number is too large to be asked about.
+        row, column = (y - self.origin[1]) / RESOLUTION, (x - self.origin[0]) / RESOLUTION
+        return -0.5 <= row < self.shape[0] - 0.5 and -0.5 <= column < self.shape[1] - 0.5
 
     def mark(self, marks: dict[str, tuple[float, float, float]]) -> None:
         """Add obstacles (key -> x, y, radius); a key that is there already moves."""

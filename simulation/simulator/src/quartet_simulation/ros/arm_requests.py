@@ -23,6 +23,8 @@ BASE = "base_footprint"
 TOOL = "arm_tool0"
 GOAL_LINKS = (TOOL, "gripper_tip")
 DEFAULT_PLANNING_TIME_S = 5.0
+FARTHEST_M = 100.0
+"""A pose further away is a mistake, and a straight path to it would have more points than memory."""
 
 
 class RequestError(Exception):
@@ -82,6 +84,11 @@ def pose_in_base(pose: Message, frame: str, link: str, snapshot: Snapshot) -> np
         raise RequestError(MoveItCode.FRAME_TRANSFORM_FAILURE, str(error)) from error
     except ValueError as error:
         raise RequestError(MoveItCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error
+    if not np.abs(wanted[:3, 3]).max() <= FARTHEST_M:
+        raise RequestError(
+            MoveItCode.INVALID_GOAL_CONSTRAINTS,
+            f"position {wanted[:3, 3].tolist()} in {BASE} is absurd; valid: up to {FARTHEST_M:g} m",
+        )
     if link == TOOL:
         return wanted
     scene = snapshot.scene
