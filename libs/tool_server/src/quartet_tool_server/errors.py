@@ -28,6 +28,9 @@ from quartet_robot_link import (
 
 log = logging.getLogger(__name__)
 
+MAX_MESSAGE = 2000
+"""Characters of a message; it may repeat what a model sent."""
+
 
 class ToolFailure(Exception):
     """An expected failure. `code` is the result's error_code, `fields` are further fields of the result."""
@@ -92,19 +95,25 @@ def failure(error: BaseException, *, tool: str = "", arguments: tuple[str, ...] 
     `arguments`: names of the tool's arguments, for the message about a wrong one.
     """
     if isinstance(error, ToolFailure):
-        return {"ok": False, "error_code": str(error.code), "message": str(error), **error.fields}
+        return _fields(error.code, str(error)) | error.fields
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return {"ok": False, "error_code": str(code), "message": str(error)}
+            return _fields(code, str(error))
     cause = error.__cause__ if isinstance(error, ValidationError) else None
     if isinstance(cause, PydanticValidationError):
-        text = _wrong_arguments(cause, tool, arguments)
-        return {"ok": False, "error_code": str(CommonCode.INVALID_PARAMETERS), "message": text}
+        return _fields(CommonCode.INVALID_PARAMETERS, _wrong_arguments(cause, tool, arguments))
     if isinstance(error, NotFoundError):
-        return {"ok": False, "error_code": str(CommonCode.DENIED), "message": str(error)}
+        return _fields(CommonCode.DENIED, str(error))
     log.error("tool %s failed", tool, exc_info=error)
     text = f"{type(error).__name__}: {error}; this is a fault of the server, its log has the details"
-    return {"ok": False, "error_code": str(CommonCode.UNKNOWN), "message": text}
+    return _fields(CommonCode.UNKNOWN, text)
+
+
+def _fields(code: str, text: str) -> dict[str, Any]:
+    left_out = len(text) - MAX_MESSAGE
+    if left_out > 0:
+        text = f"{text[: MAX_MESSAGE // 2]} [... {left_out} characters left out] {text[-MAX_MESSAGE // 2 :]}"
+    return {"ok": False, "error_code": str(code), "message": text}
 
 
 def _wrong_arguments(error: PydanticValidationError, tool: str, arguments: tuple[str, ...]) -> str:

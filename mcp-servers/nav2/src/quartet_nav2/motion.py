@@ -20,6 +20,8 @@ from quartet_robot_link import (
 from quartet_tool_server import Claim, InvalidArguments, ToolFailure
 from quartet_tool_server.motions import Progress
 
+MIN_SPEED_M_S = 0.01
+"""Slower is standing, and the time that it would take has no end."""
 SLACK_S = 10.0
 """Time on top of what a turn or a drive takes at the given speed, for acceleration and waiting."""
 SLOWNESS = 3.0
@@ -36,8 +38,8 @@ def limit_for(length: float, speed: float) -> float:
 def check_speed(speed: float, robot: Robot) -> None:
     """Raises InvalidArguments for a speed that the robot file does not allow."""
     cap = robot.file.base.linear_speed_m_s
-    if not 0 < speed <= cap:
-        raise InvalidArguments(f"speed {speed:g} m/s is not valid; valid: above 0, at most {cap:g}")
+    if not MIN_SPEED_M_S <= speed <= cap:
+        raise InvalidArguments(f"speed {speed:g} m/s is not valid; valid: at least {MIN_SPEED_M_S:g}, at most {cap:g}")
 
 
 def check_length(name: str, value: float, limit: float, unit: str, *, signed: bool = False, instead: str = "") -> None:
