@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 from fastmcp import FastMCP
 from fastmcp.tools import FunctionTool
 from fastmcp.tools import ToolResult as McpResult
+from mcp_types import ToolAnnotations
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
@@ -78,14 +79,23 @@ class ToolServer:
         )
         add_control_routes(self)
 
-    def tool(self, function: Function | None = None, *, result: type[ToolResult] | None = None) -> Any:
+    def tool(
+        self,
+        function: Function | None = None,
+        *,
+        result: type[ToolResult] | None = None,
+        read_only: bool = False,
+        destructive: bool | None = None,
+    ) -> Any:
         """Decorator: serve an async function as a tool under its own name, its docstring as the description.
 
         It returns its result model, or, with `result` naming that model, what `as_tool_result(model, images)` gives.
-        An exception becomes a failed result of the same model through `errors.failure`.
+        An exception becomes a failed result of the same model through `errors.failure`. `read_only` and `destructive`
+        are told to clients as MCP's annotations: a tool that moves the robot or changes what it knows is destructive
+        unless it says otherwise.
         """
         if function is None:
-            return functools.partial(self.tool, result=result)
+            return functools.partial(self.tool, result=result, read_only=read_only, destructive=destructive)
         model = result or get_type_hints(function)["return"]
         arguments = tuple(inspect.signature(function).parameters)
         name = function.__name__
@@ -102,7 +112,15 @@ class ToolServer:
         self._arguments[name] = arguments
         self.mcp.add_tool(
             FunctionTool.from_function(
-                served, name=name, description=inspect.getdoc(function), output_schema=model.model_json_schema()
+                served,
+                name=name,
+                description=inspect.getdoc(function),
+                output_schema=model.model_json_schema(),
+                annotations=ToolAnnotations(
+                    read_only_hint=read_only,
+                    destructive_hint=not read_only if destructive is None else destructive,
+                    open_world_hint=False,
+                ),
             )
         )
         return function

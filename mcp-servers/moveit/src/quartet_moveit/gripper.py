@@ -60,7 +60,7 @@ def register(server: ToolServer) -> None:
         """
         return await command("close_gripper", position, effort)
 
-    @server.tool
+    @server.tool(read_only=True)
     async def get_grasp_state() -> GripperResult:
         """Whether something is in the gripper: HOLDING, EMPTY, MOVING or UNKNOWN, with width_m and effort_n.
 

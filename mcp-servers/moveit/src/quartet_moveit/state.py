@@ -23,7 +23,7 @@ def actions(file: RobotFile) -> tuple[str, ...]:
 def register(server: ToolServer) -> None:
     robot = server.robot
 
-    @server.tool
+    @server.tool(read_only=True)
     async def get_current_pose() -> CurrentPoseResult:
         """Where the tool flange is now (base frame; position m, orientation x,y,z,w) and all joint positions (rad).
 
@@ -32,7 +32,7 @@ def register(server: ToolServer) -> None:
         pose, joints = await asyncio.gather(tool_pose(robot), robot.joint_positions())
         return CurrentPoseResult(pose=pose, joint_positions=joints)
 
-    @server.tool
+    @server.tool(destructive=False)
     async def stop_execution() -> CancelResult:
         """Bring the arm to a standstill: cancel every arm motion, also one that another client started.
 

@@ -33,7 +33,7 @@ def register(server: ToolServer) -> None:
                 cleared.append(name)
         return ClearCostmapsResult(cleared=cleared)
 
-    @server.tool
+    @server.tool(destructive=False)
     async def cancel_navigation() -> CancelResult:
         """Bring the base to a standstill: cancel every motion of the base, also one that another client started.
 

@@ -55,7 +55,7 @@ def register(server: ToolServer) -> None:
         left = None if pose is None else math.hypot(x - pose.x, y - pose.y)
         return MotionResult(pose=pose, distance_remaining_m=left, **verdict(outcome))
 
-    @server.tool
+    @server.tool(read_only=True)
     async def get_robot_pose() -> RobotPoseResult:
         """Where the base stands now: x, y [m], yaw [rad] in the map frame, and the area of the home it is in.
 
