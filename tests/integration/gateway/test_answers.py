@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from quartet_gateway import Ledger
+from quartet_gateway import AGENTS, Ledger
 
 # LiteLLM's own types make pydantic warn where they are first used.
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
@@ -20,7 +20,7 @@ def models(provider, **fields):
 
 def content(provider, *, agent=None, retries=None, **fields):
     uses = {"model": "main", **(agent or {})}
-    agents = dict.fromkeys(("orchestrator", "approach", "pick", "place"), uses)
+    agents = dict.fromkeys(AGENTS, uses)
     quick = {"timeout_s": 5, "total_s": 20, **(retries or {})}
     return {"models": models(provider, **fields), "agents": agents, "retries": quick}
 
@@ -46,8 +46,34 @@ async def test_models_and_health(gateway, provider):
     caller = gateway(content(provider))
     assert (await caller.http.get("/health")).status_code == 200
     listed = (await caller.http.get("/v1/models")).json()["data"]
-    assert [m["id"] for m in listed] == ["orchestrator", "approach", "pick", "place"]
+    assert [m["id"] for m in listed] == ["orchestrator", "approach", "pick", "place", "perception"]
     assert listed[0]["models"] == ["hosted_vllm/double"]
+
+
+async def test_it_is_ready_without_a_model_for_perception_but_for_nobody_else(gateway, provider):
+    four = {agent: {"model": "main"} for agent in ("orchestrator", "approach", "pick", "place")}
+    health = await gateway({"models": models(provider), "agents": four}).http.get("/health")
+    assert (health.status_code, health.json()["status"]) == (200, "ok")
+    assert "QUARTET_SCRIPTED_MODEL_URL" in health.json()["problems"]["perception"]
+    del four["pick"]
+    health = await gateway({"models": models(provider), "agents": four}).http.get("/health")
+    assert (health.status_code, set(health.json()["problems"])) == (503, {"pick", "perception"})
+
+
+async def test_perception_sends_pictures_with_its_own_key_and_budget(gateway, provider):
+    uses = {"model": "main", "budget_tokens": 1000}
+    file = {"models": models(provider, takes_images=True), "agents": {"perception": uses}}
+    caller = gateway(file, keys={"key-of-perception": frozenset({"perception"})}, client=("192.0.2.7", 1))
+    headers = {"Authorization": "Bearer key-of-perception"}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,/9j/4AAQ"}}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "where?"}, picture]}]
+    response = await caller.ask("perception", headers, messages=messages)
+    assert response.status_code == 200
+    assert response.json()["quartet"]["takes_images"] is True
+    assert provider.requests[0]["messages"][0]["content"][1] == picture
+    assert (await caller.ask("pick", headers)).status_code == 403
+    spent = await caller.ask("perception", headers, messages=messages)
+    assert (spent.status_code, spent.json()["error"]["code"]) == (402, "budget_spent")
 
 
 async def test_images_are_taken_only_when_every_model_of_the_chain_takes_them(gateway, provider, other):
@@ -387,7 +413,7 @@ async def test_a_fallback_serves_while_the_first_model_has_no_key(gateway, provi
 
 async def test_one_line_switches_all_agents(gateway, provider):
     caller = gateway({}, model="hosted_vllm/mine", model_api_base=provider.url)
-    for agent in ("orchestrator", "approach", "pick", "place"):
+    for agent in AGENTS:
         assert (await caller.ask(agent)).json()["quartet"]["model"] == "hosted_vllm/mine"
     assert provider.requests[0]["model"] == "mine"
 

@@ -212,9 +212,23 @@ def test_the_scripted_model_stays_while_an_agent_needs_it(chosen: dict[str, str]
 def test_each_agent_asks_the_gateway_with_its_own_key(tmp_path: Path) -> None:
     options = StackOptions(state_dir=tmp_path, use_dotenv=False)
     built = {spec.name: spec.env for spec in specs(options, choose_addresses(options), ensure_keys(tmp_path / "k"))}
-    keys = {name: built[name]["QUARTET_GATEWAY_KEY"] for name in ("orchestrator", "approach", "pick", "place")}
-    assert len(set(keys.values())) == 4
+    askers = ("orchestrator", "approach", "pick", "place", "perception")
+    keys = {name: built[name]["QUARTET_GATEWAY_KEY"] for name in askers}
+    assert len(set(keys.values())) == 5
     assert {name: built["gateway"][f"QUARTET_GATEWAY_KEY_{name.upper()}"] for name in keys} == keys
+
+
+def test_the_choice_of_a_segmenter_reaches_the_perception_server_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUARTET_SEGMENTER", "http")
+    monkeypatch.setenv("QUARTET_SEGMENTER_URL", "http://gpu:8000/segment")
+    options = StackOptions(state_dir=tmp_path, use_dotenv=False)
+    at = choose_addresses(options)
+    built = {spec.name: spec.env for spec in specs(options, at, ensure_keys(tmp_path / "k"))}
+    assert built["perception"]["QUARTET_SEGMENTER_URL"] == "http://gpu:8000/segment"
+    assert built["perception"]["QUARTET_GATEWAY_URL"] == at.url("gateway")
+    assert {name for name, env in built.items() if "QUARTET_SEGMENTER" in env} == {"perception"}
 
 
 def test_an_unknown_world_or_process_is_refused(tmp_path: Path) -> None:

@@ -35,6 +35,12 @@ def gateway_environment(dotenv: dict[str, str]) -> dict[str, str]:
     }
 
 
+def segmenter_environment(dotenv: dict[str, str]) -> dict[str, str]:
+    """QUARTET_SEGMENTER and its companions, from the environment and from .env (the environment wins)."""
+    given = {**dotenv, **os.environ}
+    return {name: value for name, value in given.items() if name.startswith("QUARTET_SEGMENTER") and value}
+
+
 def chosen_models(dotenv: dict[str, str]) -> dict[str, str]:
     """The lines that put another model in the place of the scripted one: {variable: model}."""
     given = {**dotenv, **os.environ}

@@ -13,6 +13,7 @@ from quartet_cli.stack._environment import (
     headless_gl,
     needs_scripted_model,
     read_dotenv,
+    segmenter_environment,
 )
 from quartet_cli.stack._keys import KeyFiles
 from quartet_cli.stack._ports import HOST, free_ports, redis_answers
@@ -73,7 +74,7 @@ def choose_addresses(options: StackOptions) -> Addresses:
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     if options.orchestrator_port:
         ports["orchestrator"] = options.orchestrator_port
-    gateway_keys = {agent: secrets.token_urlsafe(24) for agent in ("orchestrator", *AGENTS)}
+    gateway_keys = {agent: secrets.token_urlsafe(24) for agent in ("orchestrator", *AGENTS, "perception")}
     return Addresses(load_robot(folder / "robot.yaml").name, ports, gateway_keys)
 
 
@@ -133,7 +134,8 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
         file = {"QUARTET_GATEWAY_FILE": str(project_root() / "deploy" / "gateway.yaml")}
         return {**file, **chosen, **keys_of, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
     if name in SERVERS:
-        return {**files, "QUARTET_BRIDGE_URL": at.bridge, "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public)}
+        env = {**files, "QUARTET_BRIDGE_URL": at.bridge, "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public)}
+        return {**env, **_eyes(options, at)} if name == "perception" else env
     if name == "orchestrator" or name in AGENTS:
         signing = {"QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private)} if name == "orchestrator" else {}
         return {
@@ -145,6 +147,13 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
             "QUARTET_SERVERS": at.servers(),
         }
     return {}
+
+
+def _eyes(options: StackOptions, at: Addresses) -> dict[str, str]:
+    """How the perception server segments, and its way to a vision model."""
+    dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
+    gateway = {"QUARTET_GATEWAY_URL": at.url("gateway"), "QUARTET_GATEWAY_KEY": at.gateway_keys["perception"]}
+    return {**gateway, **segmenter_environment(dotenv)}
 
 
 def _redis(options: StackOptions, at: Addresses) -> ProcessSpec:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from quartet_gateway.access import Access
 from quartet_gateway.app import create_app
+from quartet_gateway.config import OPTIONAL
 from quartet_gateway.errors import ConfigurationProblem
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.ledger import Ledger
@@ -53,7 +54,8 @@ def main() -> int:
     for agent, models in gateway.model_names().items():
         logger.info("%s: %s", agent, " -> ".join(models))
     for agent, problem in gateway.problems().items():
-        logger.error("agent '%s' has no model: %s", agent, problem)
+        level = logging.INFO if agent in OPTIONAL else logging.ERROR
+        logger.log(level, "agent '%s' has no model: %s", agent, problem)
     asyncio.run(_serve(create_app(gateway, access), sock, settings))
     return 0
 

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quartet_gateway.access import Access
-from quartet_gateway.config import AGENTS
+from quartet_gateway.config import AGENTS, OPTIONAL
 from quartet_gateway.errors import GatewayError, wire
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.requests import read_request
@@ -57,8 +57,11 @@ def create_app(gateway: Gateway, access: Access) -> Starlette:
         problems = gateway.problems()
         body: dict[str, Any] = {"status": "ok", "models": gateway.model_names()}
         if problems:
-            body |= {"status": "not configured", "problems": problems}
-        return JSONResponse(body, status_code=503 if problems else 200)
+            body["problems"] = problems
+        ready = OPTIONAL.issuperset(problems)
+        if not ready:
+            body["status"] = "not configured"
+        return JSONResponse(body, status_code=200 if ready else 503)
 
     async def metrics(_: Request) -> Response:
         return Response(generate_latest(gateway.metrics.registry), media_type=CONTENT_TYPE_LATEST)

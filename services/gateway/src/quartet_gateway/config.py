@@ -4,8 +4,10 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-Agent = Literal["orchestrator", "approach", "pick", "place"]
+Agent = Literal["orchestrator", "approach", "pick", "place", "perception"]
 AGENTS: tuple[Agent, ...] = get_args(Agent)
+OPTIONAL: frozenset[Agent] = frozenset({"perception"})
+"""The perception server asks a model only where a vision LLM segments; the gateway is ready without one for it."""
 SCRIPTED = "scripted"
 
 Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
@@ -69,6 +71,7 @@ class Agents(Section):
     approach: AgentModels = AgentModels()
     pick: AgentModels = AgentModels()
     place: AgentModels = AgentModels()
+    perception: AgentModels = AgentModels()
 
 
 class Retries(Section):

@@ -30,6 +30,7 @@ class Settings(BaseSettings):
     model_approach: str | None = None
     model_pick: str | None = None
     model_place: str | None = None
+    model_perception: str | None = None
     model_api_base: str | None = Field(default=None, pattern=r"^https?://")
     """Endpoint of the models that the variables above name."""
 
@@ -39,6 +40,7 @@ class Settings(BaseSettings):
     gateway_key_approach: SecretStr | None = None
     gateway_key_pick: SecretStr | None = None
     gateway_key_place: SecretStr | None = None
+    gateway_key_perception: SecretStr | None = None
 
     @field_validator("model", *(f"model_{agent}" for agent in AGENTS))
     @classmethod
