@@ -137,6 +137,15 @@ async def test_a_hung_action_is_noticed_by_the_standing_clock(sim, robot, until)
         await motion.outcome()
 
 
+async def test_a_goal_after_a_long_rest_is_not_taken_for_hung(sim, robot, until):
+    """A simulation's clock stands while nothing moves."""
+    before = robot.start_motion(*SPIN, spin(0.3), limit_s=60)
+    assert (await before.outcome()).status is GoalStatus.SUCCEEDED
+    await until(lambda: robot.clock.stalled_s > 1.5)
+    motion = Motion(robot.link, robot.clock, *SPIN, spin(0.3), limit_s=60, stall_s=1.0)
+    assert (await motion.outcome()).status is GoalStatus.SUCCEEDED
+
+
 async def test_cancel_waits_for_the_end(realtime, robot, until):
     start = realtime.truth()["robot"]["pose"]
     motion = robot.start_motion("/drive_on_heading", "nav2_msgs/action/DriveOnHeading", drive(1.0, 0.1), limit_s=60)

@@ -1,6 +1,7 @@
 """One goal under supervision: a deadline in ROS time, and a cancel that waits for the end."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from quartet_robot_link.errors import BridgeUnavailable, CallTimeout, LinkError
 from quartet_robot_link.link import GoalHandle, GoalResult, GoalStatus, Message, RobotLink
 
 STALL_S = 20.0
-"""Wall time without progress of a published /clock after which a running goal counts as hung."""
+"""Wall time that a goal runs without progress of a published /clock after which it counts as hung."""
 CANCEL_WAIT_S = 10.0
 """Wall time within which a canceled goal must have ended."""
 CANCEL_AGAIN_S = 0.25
@@ -50,6 +51,7 @@ class Motion:
         self._goal = (action, action_type, args, on_feedback)
         self._limit_s, self._stall_s, self._cancel_wait_s = limit_s, stall_s, cancel_wait_s
         self._took_s, self._read_at = 0.0, clock.now()
+        self._runs_since = time.monotonic()
         self._reason: str | None = None
         self._cancel = asyncio.Event()
         self._task = asyncio.create_task(self._supervise(), name=f"motion {action}")
@@ -83,6 +85,7 @@ class Motion:
         if self._cancel.is_set():
             return MotionOutcome(GoalStatus.CANCELED, {}, 0.0, self._reason)
         goal = await self._link.send_goal(action, action_type, args, on_feedback=on_feedback)
+        self._runs_since = time.monotonic()
         result = asyncio.ensure_future(goal.result())
         result.add_done_callback(retrieve)
         try:
@@ -113,7 +116,8 @@ class Motion:
         self._tick()
         if self._took_s > self._limit_s:
             raise CallTimeout(f"{self.action} did not finish within {self._limit_s:g} s of the robot's time")
-        if self._clock.stalled_s > self._stall_s:
+        # Before the goal ran, the clock may have stood for as long as nothing moved.
+        if min(self._clock.stalled_s, time.monotonic() - self._runs_since) > self._stall_s:
             raise CallTimeout(f"{self.action}: the robot's clock has not advanced for {self._stall_s:g} s")
 
     async def _end(self, goal: GoalHandle, result: "asyncio.Future[GoalResult]") -> bool:
