@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -15,7 +16,7 @@ from quartet_simulation.bridge.faults import Faults
 from quartet_simulation.bridge.outbox import Outbox
 from quartet_simulation.bridge.subscription import Request, Subscription
 from quartet_simulation.ros.actions import GoalHandle, GoalRejected, GoalStatus
-from quartet_simulation.ros.graph import Graph, Service
+from quartet_simulation.ros.graph import Graph, Published, Service
 from quartet_simulation.ros.types import Message, TypeSupportError, complete, full_name, parts
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,11 @@ _FIELDS: dict[str, dict[str, tuple[bool, tuple[type, ...]]]] = {
 """Fields of each operation: required, and types. What does not fit gets no answer, as on the real bridge."""
 
 
+def resolve(name: str) -> str:
+    """A name as it stands in the graph: relative ones are in the bridge's own namespace, which is the root."""
+    return name if name.startswith("/") else f"/{name}"
+
+
 class Ignored(Exception):
     """A request that the real bridge does not answer."""
 
@@ -78,7 +84,7 @@ class Connection:
         self._closed = True
         for topic, (key, subscription) in self._subscriptions.items():
             subscription.close()
-            self._graph.unlisten(topic, NODE, key)
+            self._graph.unlisten(resolve(topic), NODE, key)
         for topic in self._advertised:
             self._graph.unadvertise(topic, NODE)
 
@@ -134,16 +140,18 @@ class Connection:
             if not isinstance(frame["qos"], dict):
                 raise Ignored("Expected field qos to be an object")
             latched = latched or qos.parse(frame["qos"]).durability == "transient_local"
-        self._graph.advertise(frame["topic"], frame["type"], NODE, latched)
-        self._advertised.append(frame["topic"])
+        topic = resolve(frame["topic"])
+        self._graph.advertise(topic, frame["type"], NODE, latched)
+        self._advertised.append(topic)
 
     def _unadvertise(self, frame: Message) -> None:
-        if frame["topic"] in self._advertised:
-            self._advertised.remove(frame["topic"])
-            self._graph.unadvertise(frame["topic"], NODE)
+        topic = resolve(frame["topic"])
+        if topic in self._advertised:
+            self._advertised.remove(topic)
+            self._graph.unadvertise(topic, NODE)
 
     def _publish(self, frame: Message) -> None:
-        topic = self._graph.topics.get(frame["topic"])
+        topic = self._graph.topics.get(resolve(frame["topic"]))
         if topic is None:
             raise Ignored(f"Cannot infer topic type for topic {frame['topic']} as it is not yet advertised")
         message = complete(topic.type_name, frame.get("msg", {}), self._graph.now)
@@ -153,7 +161,8 @@ class Connection:
         topic, sid = frame["topic"], frame.get("id")
         profile = qos.parse(frame["qos"]) if "qos" in frame else None
         type_name = full_name(frame["type"]) if frame.get("type") else None
-        known = self._graph.topics.get(topic)
+        name = resolve(topic)
+        known = self._graph.topics.get(name)
         if known is not None and type_name not in (None, known.type_name):
             raise Ignored(f"{topic} is established as {known.type_name}, not {type_name}")
         request = Request(
@@ -166,7 +175,7 @@ class Connection:
             _, subscription = self._subscriptions[topic]
             subscription.add(sid, request)
             if known is not None and known.last is not None:
-                subscription.receive(known.last)
+                self._receiver(topic, subscription)(known.last)
             return
         durability = profile.durability if profile is not None else None
         if durability == "transient_local" and known is not None and known.publishers and not known.latched:
@@ -174,13 +183,18 @@ class Connection:
             return
         subscription = Subscription(self._outbox)
         subscription.add(sid, request)
-        key = self._graph.listen(topic, type_name, NODE, self._receiver(subscription), latest=durability != "volatile")
+        receiver = self._receiver(topic, subscription)
+        key = self._graph.listen(name, type_name, NODE, receiver, latest=durability != "volatile")
         self._subscriptions[topic] = (key, subscription)
 
-    def _receiver(self, subscription: Subscription) -> Callable[..., None]:
-        def receive(published: Any) -> None:
-            if "zombie" not in self._bridge.faults:
-                subscription.receive(published)
+    def _receiver(self, spelled: str, subscription: Subscription) -> Callable[[Published], None]:
+        def receive(published: Published) -> None:
+            if "zombie" in self._bridge.faults:
+                return
+            if spelled != published.topic:
+                # A client knows a topic by the name that it subscribed to.
+                published = replace(published, topic=spelled, frames={})
+            subscription.receive(published)
 
         return receive
 
@@ -190,7 +204,7 @@ class Connection:
             key, subscription = self._subscriptions[topic]
             if subscription.remove(frame.get("id")):
                 del self._subscriptions[topic]
-                self._graph.unlisten(topic, NODE, key)
+                self._graph.unlisten(resolve(topic), NODE, key)
 
     # --- services -----------------------------------------------------------------------------------
     def _call_service(self, frame: Message) -> None:
@@ -209,7 +223,7 @@ class Connection:
         self._send(answer)
 
     async def _service_result(self, frame: Message) -> Message:
-        name = frame["service"]
+        name = resolve(frame["service"])
         service = self._graph.services.get(name)
         if service is None:
             raise ServiceFailed(f"Service {name} does not exist")
@@ -250,7 +264,7 @@ class Connection:
             self._send(answer | identity)
 
     async def _goal_result(self, frame: Message, identity: Message) -> tuple[GoalStatus, Message]:
-        name, bridge = frame["action"], self._bridge
+        name, bridge = resolve(frame["action"]), self._bridge
         type_name = full_name(frame["action_type"], "action")
         server = self._graph.actions.get(name)
         unavailable = server is None or name in bridge.poisoned or server.type_name != type_name
@@ -265,7 +279,7 @@ class Connection:
         request = complete(server.goal_type, frame.get("args") or {}, self._graph.now)
 
         def feedback(values: Message) -> None:
-            self._send({"op": "action_feedback", "action": name, "values": values} | identity)
+            self._send({"op": "action_feedback", "action": frame["action"], "values": values} | identity)
 
         try:
             handle, done = server.send(request, feedback if frame.get("feedback") else None)

@@ -61,6 +61,7 @@ class RosApi:
             "action_feedback_details": ("ActionFeedbackDetails", lambda r: _part(r, "action", 2)),
             "get_param": ("GetParam", self._get_param),
             "set_param": ("SetParam", self._set_param),
+            "delete_param": ("DeleteParam", self._delete_param),
             "has_param": ("HasParam", lambda r: {"exists": self._parameter(r["name"]) is not None}),
             "get_param_names": ("GetParamNames", lambda _: {"names": self._parameter_names()}),
             "get_time": ("GetTime", lambda _: {"time": graph.now()}),
@@ -148,6 +149,12 @@ class RosApi:
         node, _, key = request["name"].partition(":")
         self._graph.parameters[node][key] = value
         return {"successful": True, "reason": ""}
+
+    def _delete_param(self, request: Message) -> Message:
+        # Deleting is setting to PARAMETER_NOT_SET, which a parameter of a fixed type refuses.
+        if self._parameter(request["name"]) is None:
+            return {"successful": False, "reason": f"parameter {request['name']} is not declared"}
+        return {"successful": False, "reason": f"parameter {request['name']} is statically typed"}
 
 
 def _reachable(root: Definition) -> Iterable[Definition]:
