@@ -66,7 +66,8 @@ async def test_a_killed_agent_is_settled_by_another_and_never_run_again(start, a
         status = await client.status(task_id)
     assert status.state is State.SUCCEEDED
     asked = [e.event for e in events if e.event.kind == "skill_requested"]
-    assert [(a.attempt, a.fence) for a in asked] == [(1, 1), (2, 2)]
+    # Fence 2 took the robot from the first attempt, of which nobody knows whether it still moves.
+    assert [(a.attempt, a.fence) for a in asked] == [(1, 1), (2, 3)]
     assert len({a.request_id for a in asked}) == 2
     assert [r.request_id for r in agents.requests] == [a.request_id for a in asked]
 

@@ -35,7 +35,7 @@ async def test_an_unknown_outcome_is_looked_at_before_a_new_attempt(client, mode
     assert (uncertain["state"], uncertain["observed"]) == ("UNCERTAIN", "it stands in the hall")
     assert (refused["error_code"], looked["ok"], again["ok"]) == ("REFUSED", False, True)
     asked = [e.event for e in events if e.event.kind == "skill_requested"]
-    assert [(a.attempt, a.fence) for a in asked] == [(1, 1), (2, 2)]
+    assert [(a.attempt, a.fence) for a in asked] == [(1, 1), (2, 3)]
     assert (await client.status(task_id)).state is State.SUCCEEDED
 
 

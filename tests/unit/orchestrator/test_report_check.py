@@ -111,6 +111,14 @@ def test_a_drive_alone_may_succeed(ledger):
     assert settle_report(claim(), ledger, "go to the kitchen").success
 
 
+@pytest.mark.parametrize(("sentence", "stands"), [("what stands on the table?", True), (SENTENCE, False)])
+def test_to_have_looked_is_not_to_have_carried(ledger, sentence, stands):
+    ledger.looked = ledger.reached = True
+    settled = settle_report(claim(), ledger, sentence)
+    assert settled.success is stands
+    assert stands or "no object was picked up or put down" in settled.summary
+
+
 def test_an_honest_failure_keeps_its_words_and_loses_false_rows(ledger):
     settled = settle_report(claim(("red coke can", "bin"), success=False), ledger, SENTENCE)
     assert settled.summary == "All done."

@@ -51,8 +51,9 @@ async def _settle(bus: Bus, fencer: Fencer, record: TaskRecord, asked: SkillRequ
         if result is None and not await queue.was_taken(asked.request_id) and not await queue.alive():
             return f"{asked.skill} ({asked.request_id}) had not been begun."
         await asyncio.sleep(POLL_S)
-    if result is None:
+    if result is None or result.state is State.UNCERTAIN:
         await fencer.take_back(record.task.robot, asked.request_id)
+    if result is None:
         return f"How {asked.skill} ({asked.request_id}) ended is not known: look before you go on."
     await record.write(finished(result))
     return f"{asked.skill} ended with {result.error_code}: {result.reason} {result.observed}".strip()

@@ -6,6 +6,8 @@ from quartet_contracts import DeliveryOutcome, TaskReport
 from quartet_orchestrator.ledger import Hold, Ledger, ObjectRecord
 
 PUT_WORDS = re.compile(r"\b(put|place|bring|drop|deliver|carry|move|throw|leave|return|onto|into)\b", re.IGNORECASE)
+HANDLING_WORDS = re.compile(r"\b(put|bring|deliver|carry|throw|pick|grab|grasp|fetch)\b", re.IGNORECASE)
+"""Words that ask for a thing in the gripper, whatever else they may ask for."""
 
 
 def settle_report(claim: TaskReport, ledger: Ledger, sentence: str) -> TaskReport:
@@ -14,7 +16,7 @@ def settle_report(claim: TaskReport, ledger: Ledger, sentence: str) -> TaskRepor
     outcomes = [_settle(outcome, ledger, free, sentence) for outcome in claim.objects]
     faults = [f"{o.object_name}: {o.reason}" for o, was in zip(outcomes, claim.objects, strict=True) if o != was]
     if claim.success and not claim.objects:
-        faults += _without_objects(ledger)
+        faults += _without_objects(ledger, sentence)
     if claim.success:
         faults += [
             f"{record.name} was picked up and not put down"
@@ -68,7 +70,7 @@ def _is_held_on_purpose(record: ObjectRecord, ledger: Ledger, sentence: str) -> 
     return ledger.hold is Hold.OBJECT and ledger.held == record.name and not PUT_WORDS.search(sentence)
 
 
-def _without_objects(ledger: Ledger) -> list[str]:
+def _without_objects(ledger: Ledger, sentence: str) -> list[str]:
     worked = [r for r in ledger.objects.values() if r.picks or r.failed_picks or r.place_succeeded is not None]
     if worked:
         return [
@@ -76,6 +78,8 @@ def _without_objects(ledger: Ledger) -> list[str]:
             for record in worked
             if not record.place_succeeded
         ]
+    if HANDLING_WORDS.search(sentence):
+        return ["no object was picked up or put down"]
     if ledger.reached or ledger.looked:
         return []
     return ["nothing was done"]

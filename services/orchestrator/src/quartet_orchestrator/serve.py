@@ -62,6 +62,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
                 access_log=False,
                 lifespan="off",
                 timeout_graceful_shutdown=2,
+                timeout_keep_alive=75,
             )
         )
         await _run(server, runner, listener, settings, stop)

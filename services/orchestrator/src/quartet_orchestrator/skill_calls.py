@@ -79,10 +79,10 @@ class SkillCaller:
         try:
             result = await asyncio.shield(asked)
         except asyncio.CancelledError:
-            self.interrupted = Interruption(arguments, await _in_spite_of_cancel(self._stop(request, asked)))
-            await self._note_result(request, self.interrupted.result)
+            result = await _in_spite_of_cancel(self._stop(request, asked))
+            self.interrupted = Interruption(arguments, await _in_spite_of_cancel(self._settle(request, result)))
             raise
-        await self._note_result(request, result)
+        result = await _in_spite_of_cancel(self._settle(request, result))
         self.picture(f"after {skill}")
         return result
 
@@ -155,7 +155,7 @@ class SkillCaller:
                 )
                 raise TaskAborted(f"{error}. Nothing moved in this step.") from error
             state = State.UNCERTAIN if error.started else State.FAILED
-            return unknown_result(request, f"{error}; {await self._take_back(request)}", state)
+            return unknown_result(request, str(error), state)
 
     async def _stop(self, request: SkillRequest, asked: "asyncio.Task[SkillResult]") -> SkillResult:
         """Cancel the request and wait for its end."""
@@ -167,7 +167,7 @@ class SkillCaller:
             return unknown_result(
                 request,
                 f"the {request.skill} agent did not say within {self._settings.cancel_wait_s:.0f} s that the robot "
-                f"rests; {await self._take_back(request)}",
+                "rests",
                 State.UNCERTAIN,
             )
         error = asked.exception()
@@ -188,15 +188,17 @@ class SkillCaller:
                     return
                 await asyncio.sleep(RETRY_S)
 
-    async def _take_back(self, request: SkillRequest) -> str:
-        """The servers end what an agent does that gives no word; in words for the reason."""
-        if await self._fencer.take_back(request.robot, request.request_id):
-            return "its motions were ended at the servers, its grant is void"
-        return "its motions could not be ended at the servers"
-
-    async def _note_result(self, request: SkillRequest, result: SkillResult) -> None:
+    async def _settle(self, request: SkillRequest, result: SkillResult) -> SkillResult:
+        """Write the result down. Of an agent that cannot say whether the robot rests, the servers end motions and
+        grant: whatever still runs of it must not move the robot any more."""
+        if result.state is State.UNCERTAIN:
+            sure = await self._fencer.take_back(request.robot, request.request_id)
+            words = "were ended at the servers, its grant is void" if sure else "could not be ended at the servers"
+            reason = f"{result.reason[:1900]}; its motions {words}"
+            result = result.model_copy(update={"reason": reason})
         self._record.add_usage(result.usage)
-        await _in_spite_of_cancel(self._record.write(finished(result)))
+        await self._record.write(finished(result))
+        return result
 
     async def _observe(self, label: str) -> None:
         """A failing look is noted and does no harm."""
