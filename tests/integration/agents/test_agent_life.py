@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from quartet_agent_runtime import serve_agent
+from quartet_bus import BusUnavailable
 from quartet_contracts import Skill, State
 
 ENTRY = {"target_area": "studio", "object_name": "red coke can", "next_action": "pick"}
@@ -114,6 +115,21 @@ async def test_cancel_brings_the_robot_to_rest(desk, studio, redis_url, bus_opti
     assert sorted(calls[-2:]) == ["moveit__stop_execution", "nav2__cancel_navigation"]
     speed = studio.truth()["robot"]["twist"]
     assert max(map(abs, speed)) < 0.02
+
+
+async def test_a_request_that_cannot_be_marked_as_started_is_answered(
+    desk, studio, redis_url, bus_options, monkeypatch
+):
+    async def away(*_):
+        raise BusUnavailable("Redis is away")
+
+    monkeypatch.setattr("quartet_bus.skills.SkillQueue.mark_started", away)
+    pose = studio.truth()["robot"]["pose"]
+    async with serving(studio, redis_url, bus_options, Skill.APPROACH):
+        result = await desk.ask(desk.request(Skill.APPROACH, **ENTRY))
+    assert (result.error_code, result.state) == ("UNKNOWN", State.FAILED)
+    assert "Redis is away; nothing moved" in result.reason
+    assert studio.truth()["robot"]["pose"] == pose
 
 
 async def test_a_started_request_is_never_run_again(desk, studio, redis_url, bus_options):

@@ -122,7 +122,10 @@ class _Agent:
             await self._source.mark_started(delivery)
         except Exception as error:
             log.error("request %s was not started: %s", request.request_id, error)
-            return None
+            if delivery.lost.is_set():
+                return None
+            # Answered, so that nobody waits for a request that this replica holds and does not run.
+            return unknown_result(request, f"the request could not be marked as started: {error}; nothing moved")
         return await self._run(run, delivery)
 
     async def _run(self, run: SkillRun, delivery: Delivery) -> SkillResult | None:
