@@ -157,9 +157,6 @@ class SkillQueue(Queue[SkillRequest]):
         result = None if done is None else decode(RESULTS[self.skill], done)
         return Progress(result, bool(taken), bool(started), int(alive))
 
-    async def was_started(self, request_id: str) -> bool:
-        return bool(await self._store.call("EXISTS", self._keys.started(self.kind, request_id)))
-
     async def was_taken(self, request_id: str) -> bool:
         return bool(await self._store.call("EXISTS", self._keys.owner(self.kind, request_id)))
 

@@ -65,10 +65,6 @@ class Decoder:
             return self.decode(_unpack_png(operation.get("data", "")))
         return [operation]
 
-    def reset(self) -> None:
-        """Forget incomplete messages: their connection is gone."""
-        self._fragments.clear()
-
     @staticmethod
     def _parse(frame: str | bytes) -> Message:
         try:

@@ -46,13 +46,6 @@ def pose_matrix(
     return pose
 
 
-def matrix_pose(pose: np.ndarray) -> tuple[list[float], list[float]]:
-    """Position and quaternion (x, y, z, w) of a 4x4 pose."""
-    from scipy.spatial.transform import Rotation
-
-    return pose[:3, 3].tolist(), Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
-
-
 def _link(i: int, q: float) -> np.ndarray:
     d, a, alpha = DH[i]
     c, s, ca, sa = math.cos(q), math.sin(q), math.cos(alpha), math.sin(alpha)

@@ -97,10 +97,6 @@ class PathPlanner:
         points = np.array([self._map.point(c // width, c % width) for c in cells])
         return self._smooth(np.vstack([[start], points, [goal]]))
 
-    def length_of(self, start: tuple[float, float], goal: tuple[float, float]) -> float | None:
-        path = self.plan(start, goal)
-        return None if path is None else float(np.hypot(*np.diff(path, axis=0).T).sum())
-
     def _smooth(self, points: np.ndarray, rounds: int = 40) -> np.ndarray:
         path = points.copy()
         clearance, (ox, oy) = self._map.clearance(), self._map.origin

@@ -63,18 +63,6 @@ IMAGE_WIDTH, IMAGE_HEIGHT = 640, 480
 LASER_HEIGHT = 0.28
 LASER_RANGE = (0.10, 12.0)
 
-FOOTPRINT = (
-    (0.36, 0.305),
-    (0.36, 0.02),
-    (0.50, 0.0),
-    (0.50, -0.22),
-    (0.36, -0.24),
-    (0.36, -0.305),
-    (-0.36, -0.305),
-    (-0.36, 0.305),
-)
-"""Outline of body and folded arm with the hand, base_footprint, counter-clockwise not required."""
-
 
 def width_of(position: float) -> float:
     """Opening between the pads [m] at a GripperCommand position (0.0 open .. 0.7 closed)."""

@@ -35,7 +35,6 @@ class Camera:
     info: str
     node: str
     key: tuple[int, float] | None = None
-    rendered_wall: float = float("-inf")
     sent_wall: float = float("-inf")
     raw: tuple[np.ndarray, np.ndarray, dict[str, Any], float] | None = None
     ready: dict[str, Published] = field(default_factory=dict)
