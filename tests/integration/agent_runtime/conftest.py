@@ -201,6 +201,8 @@ class ToolHost:
     called: list[str] = field(default_factory=list)
     canceled: list[str] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
+    clients: list[tuple[str, int]] = field(default_factory=list)
+    """Address of the client of each request: one per connection."""
 
 
 def build_server(host: ToolHost) -> FastMCP:
@@ -267,7 +269,7 @@ def build_server(host: ToolHost) -> FastMCP:
 
 
 class _Watch:
-    """Counts listings and keeps the bearer tokens."""
+    """Counts listings, keeps the bearer tokens and who asked."""
 
     def __init__(self, app: Any, host: ToolHost) -> None:
         self._app = app
@@ -276,6 +278,7 @@ class _Watch:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             headers = {key.decode(): value.decode() for key, value in scope["headers"]}
+            self._host.clients.append(tuple(scope["client"]))
             self._host.tokens.append(headers.get("authorization", ""))
             self._host.listed += headers.get("mcp-method") == "tools/list"
         await self._app(scope, receive, send)

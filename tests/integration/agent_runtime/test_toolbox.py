@@ -163,3 +163,16 @@ async def until(condition, limit_s=5.0):
     while not condition():
         assert time.monotonic() < end, "the condition did not come true"
         await asyncio.sleep(0.01)
+
+
+async def test_a_connection_that_idled_is_not_used_again(host, progress, monkeypatch):
+    """The server may be closing it just then: the effect of the call would not be known."""
+    monkeypatch.setattr("quartet_agent_runtime._server.IDLE_S", 0.2)
+    async with Toolbox({"arm": host.url}, "g", ["arm__add"], 5) as tools:
+        await tools.call("arm__add", {"a": 1}, progress)
+        await tools.call("arm__add", {"a": 2}, progress)
+        busy = set(host.clients)
+        await asyncio.sleep(0.25)
+        assert (await tools.call("arm__add", {"a": 3}, progress)).content["total"] == 4
+    assert host.clients[-1] not in busy
+    assert len(host.clients) > len(busy)

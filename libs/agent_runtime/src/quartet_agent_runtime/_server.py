@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from quartet_agent_runtime._tls import context_for
+from quartet_agent_runtime._tls import IDLE_S, context_for
 from quartet_agent_runtime.tools import Progress, Specs, ToolSpec
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ class Server:
             httpx2.AsyncClient(
                 headers={"Authorization": f"Bearer {self._grant}"},
                 timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
+                limits=httpx2.Limits(keepalive_expiry=IDLE_S),
                 event_hooks={"response": [note_status]},
                 verify=context_for(self.url),
                 trust_env=False,

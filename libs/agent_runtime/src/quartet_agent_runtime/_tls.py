@@ -1,7 +1,13 @@
-"""TLS contexts for HTTP clients: loading the certificate store costs 30 ms, which plain HTTP need not pay."""
+"""What the HTTP clients share: TLS contexts (loading the certificate store costs 30 ms, which plain HTTP need not pay)
+and how long a connection may idle."""
 
 import ssl
 from functools import cache
+
+IDLE_S = 2.0
+"""Connections are not used again after this. A server that closes one (uvicorn: after 5 s, as long as a client keeps it
+by default) just when a request is on its way leaves the effect of that request unknown; a new connection costs little.
+"""
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 # httpx2 is what the mcp client stands on; using it here too keeps a second HTTP stack out of the process.
 import httpx2
 
-from quartet_agent_runtime._tls import context_for
+from quartet_agent_runtime._tls import IDLE_S, context_for
 from quartet_agent_runtime.errors import ModelUnavailable
 
 CONNECT_TIMEOUT_S = 5.0
@@ -58,6 +58,7 @@ class GatewayClient:
         self._http = httpx2.AsyncClient(
             headers=headers,
             timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
+            limits=httpx2.Limits(keepalive_expiry=IDLE_S),
             verify=context_for(url),
             trust_env=False,
         )

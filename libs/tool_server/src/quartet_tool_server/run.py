@@ -24,6 +24,10 @@ from quartet_tool_server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 
+KEEP_ALIVE_S = 75
+"""Idle connections are kept longer than clients keep them (5 s by default in httpx), so that none is closed while a
+request for a motion is on its way."""
+
 Register = Callable[[ToolServer], None]
 Actions = Callable[[RobotFile], tuple[str, ...]]
 
@@ -60,7 +64,14 @@ async def _serve(
             name, robot, site, settings.state_dir, verifier, register, actions=actions, instructions=instructions
         )
         http = uvicorn.Server(
-            uvicorn.Config(server.app(), log_config=None, access_log=False, timeout_graceful_shutdown=2, lifespan="on")
+            uvicorn.Config(
+                server.app(),
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=2,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                lifespan="on",
+            )
         )
         stopping = asyncio.Event()
         _on_signals(stopping)

@@ -61,7 +61,7 @@ def main() -> int:
 
 
 async def _serve(app: Any, sock: socket.socket, settings: Settings) -> None:
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2, timeout_keep_alive=75)
     server = _Server(config, on_start=lambda: _ready(sock, settings))
     await server.serve(sockets=[sock])
 
