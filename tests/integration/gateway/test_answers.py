@@ -469,6 +469,20 @@ async def test_a_request_that_cannot_be_served(gateway, provider, body, says):
     assert not provider.requests
 
 
+async def test_a_request_that_is_too_long_is_refused_however_it_comes(gateway, provider, monkeypatch):
+    monkeypatch.setattr("quartet_gateway.app.MAX_BODY", 1000)
+
+    async def in_parts():
+        for _ in range(100):
+            yield b"x" * 500
+
+    for body in (b"x" * 1001, in_parts()):
+        response = await gateway(content(provider)).http.post("/v1/chat/completions", content=body)
+        assert response.status_code == 400
+        assert "more than 1000 bytes" in response.json()["error"]["message"]
+    assert not provider.requests
+
+
 async def test_a_request_that_is_not_json(gateway, provider):
     response = await gateway(content(provider)).http.post("/v1/chat/completions", content=b"{")
     assert response.status_code == 400

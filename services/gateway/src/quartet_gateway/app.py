@@ -12,9 +12,9 @@ from starlette.routing import Route
 
 from quartet_gateway.access import Access
 from quartet_gateway.config import AGENTS, OPTIONAL
-from quartet_gateway.errors import GatewayError, wire
+from quartet_gateway.errors import BadRequest, GatewayError, wire
 from quartet_gateway.gateway import Gateway
-from quartet_gateway.requests import read_request
+from quartet_gateway.requests import MAX_BODY, read_request
 
 
 def create_app(gateway: Gateway, access: Access) -> Starlette:
@@ -23,7 +23,7 @@ def create_app(gateway: Gateway, access: Access) -> Starlette:
     async def chat(request: Request) -> Response:
         try:
             _check(access, request, None)
-            asked = read_request(await request.body())
+            asked = read_request(await _body(request))
             _check(access, request, asked.model)
             task = request.headers.get("x-quartet-task", "")[:128]
             return JSONResponse(await gateway.answer(asked, task=task))
@@ -81,6 +81,20 @@ def create_app(gateway: Gateway, access: Access) -> Starlette:
         ],
         lifespan=lifespan,
     )
+
+
+async def _body(request: Request) -> bytes:
+    """The body, read no further than a request may be long. Raises BadRequest."""
+    announced = request.headers.get("content-length", "")
+    body = bytearray()
+    if not announced.isdigit() or int(announced) <= MAX_BODY:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                break
+        else:
+            return bytes(body)
+    raise BadRequest(f"the request has more than {MAX_BODY} bytes; send fewer or smaller images")
 
 
 def _check(access: Access, request: Request, agent: str | None) -> None:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from quartet_gateway.errors import BadRequest
 
 MAX_BODY = 32 * 1024 * 1024
+"""Bytes of a request: a long conversation with the images of several turns."""
 
 
 class ChatRequest(BaseModel):
@@ -39,8 +40,6 @@ class ChatRequest(BaseModel):
 
 def read_request(raw: bytes) -> ChatRequest:
     """Raises BadRequest naming the field, what it holds and what is valid."""
-    if len(raw) > MAX_BODY:
-        raise BadRequest(f"the request has {len(raw)} bytes; at most {MAX_BODY} are taken")
     try:
         request = ChatRequest.model_validate_json(raw)
     except ValidationError as error:
