@@ -37,6 +37,18 @@ async def test_publish_needs_a_known_topic(robot: Any) -> None:
     assert "/nobody" not in topics
 
 
+async def test_a_client_that_advertises_again_and_again_is_one_publisher(robot: Any) -> None:
+    for _ in range(5):
+        await robot.send(op="advertise", topic="/chat", type=STRING)
+    await robot.send(op="advertise", topic="/chat", type="std_msgs/msg/Bool")
+    assert (await robot.call("/rosapi/publishers", {"topic": "/chat"}))["values"]["publishers"] == [
+        "/rosbridge_websocket"
+    ]
+    assert (await robot.call("/rosapi/topic_type", {"topic": "/chat"}))["values"]["type"] == STRING
+    await robot.send(op="unadvertise", topic="/chat")
+    assert "/chat" not in (await robot.call("/rosapi/topics"))["values"]["topics"]
+
+
 async def test_unsubscribe_by_id_and_all(robot: Any) -> None:
     for sid in ("a", "b"):
         await robot.send(op="subscribe", topic="/chat", type=STRING, id=sid)

@@ -140,9 +140,12 @@ class Connection:
             if not isinstance(frame["qos"], dict):
                 raise Ignored("Expected field qos to be an object")
             latched = latched or qos.parse(frame["qos"]).durability == "transient_local"
-        topic = resolve(frame["topic"])
-        self._graph.advertise(topic, frame["type"], NODE, latched)
-        self._advertised.append(topic)
+        topic, type_name = resolve(frame["topic"]), full_name(frame["type"])
+        if topic not in self._advertised:
+            self._graph.advertise(topic, frame["type"], NODE, latched)
+            self._advertised.append(topic)
+        elif (established := self._graph.topics[topic].type_name) != type_name:
+            raise Ignored(f"{topic} is established as {established}, not {type_name}")
 
     def _unadvertise(self, frame: Message) -> None:
         topic = resolve(frame["topic"])
