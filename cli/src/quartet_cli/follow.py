@@ -4,6 +4,7 @@ import contextlib
 import select
 import sys
 import time
+from collections.abc import Callable
 
 from quartet_cli.api import Api
 from quartet_cli.errors import CliError, ExitStatus
@@ -12,6 +13,7 @@ from quartet_cli.story import Teller
 from quartet_contracts import TERMINAL, State, TaskStatus
 from quartet_contracts.journal import Asked
 
+ASK_AGAIN_S = 1.0
 ENDINGS = {State.SUCCEEDED: ExitStatus.DONE, State.CANCELED: ExitStatus.CANCELED}
 
 
@@ -59,11 +61,29 @@ def _ask(api: Api, task_id: str, asked: Asked, teller: Teller) -> None:
         teller.say(f'Answer within {remaining:.0f} s: quartet answer {task_id} "your answer"')
         return
     teller.say(f"Your answer (within {remaining:.0f} s, Enter sends it):")
-    # Never blocks for longer than the question is open.
-    ready, _, _ = select.select([sys.stdin], [], [], remaining)
-    text = sys.stdin.readline().strip() if ready else ""
+    text = _line_while(lambda: time.time() < asked.expires_at and _waits(api, task_id, asked.text))
     if text:
         try:
             api.answer(task_id, text, asked.question_id)
         except CliError as error:
             teller.say(f"The answer was not taken: {error}")
+
+
+def _line_while(wanted: Callable[[], bool]) -> str:
+    """The line that the person enters; "" when it is no longer wanted."""
+    while True:
+        # Looked at only after a while: the question is in the journal before the task's state says so.
+        ready, _, _ = select.select([sys.stdin], [], [], ASK_AGAIN_S)
+        if ready:
+            return sys.stdin.readline().strip()
+        if not wanted():
+            return ""
+
+
+def _waits(api: Api, task_id: str, question: str) -> bool:
+    """False once somebody else has answered it or the task has ended."""
+    try:
+        status = api.task(task_id)
+    except CliError:
+        return True
+    return status.state == State.PAUSED and status.question == question

@@ -29,6 +29,7 @@ class Orchestrator:
         self.events: list[JournalEvent] = []
         self.state = State.RUNNING
         self.report: TaskReport | None = None
+        self.question: str | None = None
         self.requests: list[tuple[str, str, Any]] = []
         self.on_cancel: Callable[[], None] = lambda: self.end(State.CANCELED)
         self.refuse: tuple[int, dict[str, Any]] | None = None
@@ -61,7 +62,13 @@ class Orchestrator:
             deadline=2000.0,
             budget={"turns": 50},
         )
-        return TaskStatus(task=task, state=self.state, report=self.report, updated_at=1000.0 + len(self.events))
+        return TaskStatus(
+            task=task,
+            state=self.state,
+            report=self.report,
+            question=self.question,
+            updated_at=1000.0 + len(self.events),
+        )
 
     def wait_for_request(self, method: str, path: str, timeout_s: float = 10.0) -> Any:
         """The body of the first request of that kind."""
@@ -183,13 +190,13 @@ def orchestrator() -> Iterator[Orchestrator]:
 def quartet(orchestrator: Orchestrator, tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
     """Starts the command against the test's orchestrator, with its runs in tmp_path."""
 
-    def start(*arguments: str, **env: str) -> subprocess.Popen[str]:
+    def start(*arguments: str, stdin: int = subprocess.DEVNULL, **env: str) -> subprocess.Popen[str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("QUARTET_")}
         environment |= {"QUARTET_URL": orchestrator.url, "QUARTET_RUNS_DIR": str(tmp_path / "runs"), "COLUMNS": "200"}
         return subprocess.Popen(
             [sys.executable, "-m", "quartet_cli", *arguments],
             env={**environment, **env},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

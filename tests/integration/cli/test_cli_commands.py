@@ -1,6 +1,8 @@
 """The command against an orchestrator: story, exit status, folder of the run, errors."""
 
 import json
+import os
+import pty
 import signal
 import socket
 from collections.abc import Callable
@@ -132,6 +134,37 @@ def test_a_question_without_a_terminal_says_how_to_answer(orchestrator: Any, qua
     assert 'quartet answer task-1 "your answer"' in out
 
 
+def test_a_person_at_a_terminal_answers_there(orchestrator: Any, quartet: Start) -> None:
+    person, terminal = pty.openpty()
+    orchestrator.state, orchestrator.question = State.PAUSED, "Which can?"
+    orchestrator.play("orchestrator", Asked(question_id="q1", text="Which can?", expires_at=4e9))
+    process = quartet("run", "pick up the can", stdin=terminal)
+    os.write(person, b"the red one\n")
+    answer = orchestrator.wait_for_request("POST", "/tasks/task-1/answer")
+    assert (answer["text"], answer["question_id"]) == ("the red one", "q1")
+    orchestrator.end(State.SUCCEEDED)
+    assert finished(process)[0] == 0
+    os.close(person)
+    os.close(terminal)
+
+
+def test_a_question_that_is_answered_elsewhere_no_longer_holds_up_the_terminal(
+    orchestrator: Any, quartet: Start
+) -> None:
+    person, terminal = pty.openpty()
+    orchestrator.state, orchestrator.question = State.PAUSED, "Which can?"
+    orchestrator.play("orchestrator", Asked(question_id="q1", text="Which can?", expires_at=4e9))
+    process = quartet("run", "pick up the can", stdin=terminal)
+    orchestrator.wait_for_request("GET", "/tasks/task-1")
+    orchestrator.question = None
+    orchestrator.end(State.SUCCEEDED)
+    status, out, _ = finished(process)
+    assert status == 0
+    assert "Your answer" in out
+    os.close(person)
+    os.close(terminal)
+
+
 def test_single_skills_are_sent_with_their_arguments(orchestrator: Any, quartet: Start) -> None:
     orchestrator.end(State.SUCCEEDED)
     assert finished(quartet("--test-approach", "kitchen", "red can", "surface_place"))[0] == 0
@@ -161,7 +194,8 @@ def test_list_answer_and_cancel(orchestrator: Any, quartet: Start) -> None:
     assert status == 0
     assert "task-1" in out
     assert "pick up the can" in out
-    assert finished(quartet("answer", "task-1", "the red one"))[0] == 0
+    status, out, _ = finished(quartet("answer", "task-1", "the red one"))
+    assert (status, "the answer is taken" in out) == (0, True)
     assert orchestrator.wait_for_request("POST", "/tasks/task-1/answer") == {"text": "the red one"}
     status, out, _ = finished(quartet("cancel", "task-1"))
     assert (status, out) == (0, "task task-1: CANCELED\n")

@@ -118,6 +118,30 @@ def test_the_end_names_the_outcome_of_every_object(state: State, words: str) -> 
     assert "✗ cup  PICK_SEG_MISSED not there" in text
 
 
+def test_what_the_summary_has_said_is_not_said_again() -> None:
+    cup = {"object_name": "cup", "completed": False, "error_code": "UNKNOWN", "reason": "I know no cup."}
+    report = TaskReport(success=False, summary="0 of 1 done. cup: not done (UNKNOWN): I know no cup.", objects=[cup])
+    text = told(end=STATUS.model_copy(update={"state": State.FAILED, "report": report}))
+    assert text.count("I know no cup.") == 1
+    assert "✗ cup  UNKNOWN" in text
+
+
+def test_on_a_terminal_long_lines_are_broken_between_words_below_their_own_text() -> None:
+    out = io.StringIO()
+    teller = StoryTeller(Console(file=out, width=80, force_terminal=True, color_system=None, highlight=False))
+    teller.begin(STATUS)
+    teller.tell(event("orchestrator", kind="note", text="words " * 20 + "end"))
+    first, *others = out.getvalue().splitlines()[1:]
+    assert first.startswith("    3.5 s orchestrator words")
+    assert [line[:24] for line in others] == [" " * 23 + "w"] * len(others)
+    assert " ".join(" ".join([first, *others]).split()).endswith("words " * 20 + "end")
+    assert max(map(len, [first, *others])) <= 80
+
+
+def test_where_there_is_no_terminal_a_line_stays_a_line() -> None:
+    assert "words " * 60 + "end" in told(event("orchestrator", kind="note", text="words " * 60 + "end"))
+
+
 def test_markup_in_a_models_text_is_not_interpreted() -> None:
     text = told(event("orchestrator", kind="note", text="[bold]x[/bold] [/nonsense]"))
     assert "[bold]x[/bold] [/nonsense]" in text

@@ -62,7 +62,7 @@ def answer(
     """Answer a question that the robot has asked."""
     with Api(settings_for(url).url) as api:
         api.answer(task_id, text)
-        print(f"task {task_id}: {api.task(task_id).state}")
+        print(f"task {task_id}: the answer is taken; see how it goes on with: quartet watch {task_id}")
 
 
 def list_tasks(

@@ -30,6 +30,9 @@ from quartet_contracts.journal import (
 SHORT_TEXT = 280
 LONG_TEXT = 4000
 ACTOR_COLUMN = 12
+MIN_TEXT_WIDTH = 40
+INDENT = ACTOR_COLUMN + 11
+"""Where the text of a line begins, after time and actor."""
 
 
 class Teller(Protocol):
@@ -90,7 +93,8 @@ class StoryTeller:
 
     def say(self, text: str) -> None:
         self._still()
-        self._put(Text(text, style="yellow"))
+        # Commands and paths are copied from here, so the terminal breaks the line, not we.
+        self._console.print(Text(text, style="yellow"), soft_wrap=True)
 
     def end(self, status: TaskStatus) -> None:
         self._still()
@@ -104,12 +108,14 @@ class StoryTeller:
         }.get(status.state, status.state.value)
         self._put(Text.assemble((f"{words} ", "bold green" if done else "bold red"), f"after {seconds:.1f} s"))
         if status.report is not None:
-            self._put(Text(f"  {status.report.summary}"))
+            self._put(Text(f"  {status.report.summary}"), indent=2)
             for one in status.report.objects:
                 mark, style = ("✓", "green") if one.completed else ("✗", "red")
                 target = f" → {one.target}" if one.target else ""
-                why = "" if one.completed else f"  {one.error_code} {one.reason}"
-                self._put(Text.assemble(("  " + mark, style), f" {one.object_name}{target}{why}"))
+                why = "" if one.completed else f"  {one.error_code}"
+                if why and one.reason not in status.report.summary:
+                    why += f" {one.reason}"
+                self._put(Text.assemble(("  " + mark, style), f" {one.object_name}{target}{why}"), indent=4)
 
     def tell(self, event: JournalEvent) -> None:
         actor, what = event.actor, event.event
@@ -161,7 +167,7 @@ class StoryTeller:
             self._planned = True
             self._line(actor, "plan", "bold", at)
             for line in turn.text.strip().splitlines():
-                self._put(Text(" " * (ACTOR_COLUMN + 11) + line.rstrip()))
+                self._put(Text(" " * INDENT + line.rstrip()), indent=INDENT)
         elif turn.text and (self._verbose or actor == "orchestrator"):
             self._line(actor, _clip(turn.text, LONG_TEXT if self._verbose else SHORT_TEXT), "dim", at)
         if self._verbose:
@@ -194,7 +200,7 @@ class StoryTeller:
         if not what.ok or self._verbose:
             text.append(f"  {_clip(what.text, LONG_TEXT if self._verbose else SHORT_TEXT)}", style="dim")
         if self._verbose and call is not None:
-            text.append(f"\n{' ' * (ACTOR_COLUMN + 11)}{what.tool} {arguments}", style="dim")
+            text.append(f"\n{' ' * INDENT}{what.tool} {arguments}", style="dim")
         self._line(actor, text, "", at)
 
     def _tell_skill_result(self, what: SkillFinished, at: float) -> None:
@@ -212,9 +218,12 @@ class StoryTeller:
         if style:
             body.stylize(style)
         since = max(0.0, at - self._started_at)
-        self._put(Text.assemble((f"{since:7.1f} s ", "dim"), (f"{actor:<{ACTOR_COLUMN}} ", "cyan"), body))
+        self._put(Text.assemble((f"{since:7.1f} s ", "dim"), (f"{actor:<{ACTOR_COLUMN}} ", "cyan"), body), INDENT)
 
-    def _put(self, text: Text) -> None:
+    def _put(self, text: Text, indent: int = 0) -> None:
+        """On a terminal long lines go on below their own text; elsewhere a line stays a line."""
+        if self._console.is_terminal and self._console.width - indent >= MIN_TEXT_WIDTH:
+            text = _folded(text, self._console, indent)
         self._console.print(text, soft_wrap=True)
 
     def _moving(self, actor: str, words: str, at: float | None = None) -> None:
@@ -232,6 +241,19 @@ class StoryTeller:
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
+
+
+def _folded(text: Text, console: Console, indent: int) -> Text:
+    """`text` broken between words, its further lines indented."""
+    lines: list[Text] = []
+    for line in text.split("\n"):
+        head, body = line.divide([indent]) if len(line) > indent else (line, Text())
+        first, *others = body.wrap(console, console.width - indent) or [Text()]
+        lines.append(Text.assemble(head, first))
+        lines += [Text.assemble(" " * indent, other) for other in others]
+    for line in lines:
+        line.rstrip()
+    return Text("\n").join(lines)
 
 
 def _clip(text: str, limit: int) -> str:
