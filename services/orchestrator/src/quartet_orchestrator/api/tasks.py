@@ -70,7 +70,9 @@ class TaskDesk:
         status = await self.bus.statuses.get(task_id)
         if status is None:
             raise Problem(
-                404, "No such task", f"there is no task '{task_id[:80]}' (any more); `quartet list` and GET /tasks name those there are"
+                404,
+                "No such task",
+                f"there is no task '{task_id[:80]}' (any more); `quartet list` and GET /tasks name those there are",
             )
         return status
 
