@@ -20,11 +20,13 @@ MAX_OBSERVED = 4000
 
 
 async def stand_still(toolbox: Toolbox, recorder: Recorder) -> bool:
-    """Cancel whatever moves; True when every server says so. Never raises for a server or the journal."""
+    """Cancel whatever moves; True when every server has measured that it rests. Never raises for a server or the
+    journal.
+    """
     outcomes = await asyncio.gather(
         *(_call(toolbox, recorder, tool, STANDSTILL_TIMEOUT_S) for tool in STANDSTILL_TOOLS)
     )
-    return all(outcome.ok for outcome, _ in outcomes)
+    return all(outcome.ok and outcome.content.get("standstill") is True for outcome, _ in outcomes)
 
 
 async def observe(toolbox: Toolbox, recorder: Recorder) -> str:
