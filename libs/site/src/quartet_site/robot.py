@@ -37,6 +37,8 @@ class Frames(Section):
 
 class Actions(Section):
     navigate_to_pose: RosName = "/navigate_to_pose"
+    follow_waypoints: RosName = "/follow_waypoints"
+    compute_path_to_pose: RosName = "/compute_path_to_pose"
     spin: RosName = "/spin"
     drive_on_heading: RosName = "/drive_on_heading"
     backup: RosName = "/backup"
@@ -49,11 +51,14 @@ class Services(Section):
     compute_ik: RosName = "/compute_ik"
     compute_fk: RosName = "/compute_fk"
     compute_cartesian_path: RosName = "/compute_cartesian_path"
+    plan_kinematic_path: RosName = "/plan_kinematic_path"
+    check_state_validity: RosName = "/check_state_validity"
     get_planning_scene: RosName = "/get_planning_scene"
     apply_planning_scene: RosName = "/apply_planning_scene"
     clear_octomap: RosName = "/clear_octomap"
     clear_global_costmap: RosName = "/global_costmap/clear_entirely_global_costmap"
     clear_local_costmap: RosName = "/local_costmap/clear_entirely_local_costmap"
+    manage_navigation: RosName = "/lifecycle_manager_navigation/manage_nodes"
     guard_stop: RosName = "/robot_guard/stop"
     guard_reset: RosName = "/robot_guard/reset"
 

@@ -1,18 +1,23 @@
-"""clear_costmaps, cancel_navigation."""
+"""clear_costmaps, cancel_navigation, nav2_lifecycle."""
 
 from typing import Literal
 
 from quartet_contracts.tools.common_codes import CommonCode
-from quartet_contracts.tools.nav2 import CancelResult, ClearCostmapsResult
-from quartet_robot_link import CallTimeout
+from quartet_contracts.tools.nav2 import CancelResult, ClearCostmapsResult, LifecycleResult, NavCode
+from quartet_robot_link import CallTimeout, ServiceUnavailable
 from quartet_site import RobotFile
 from quartet_tool_server import ToolFailure, ToolServer
+
+STARTUP, SHUTDOWN = 0, 4
+"""Commands of nav2_msgs/srv/ManageLifecycleNodes."""
+MANAGE_TIMEOUT_S = 60.0
+"""All of Nav2's nodes are configured and activated within this (wall time)."""
 
 
 def actions(file: RobotFile) -> tuple[str, ...]:
     """Action servers that move the base."""
     names = file.actions
-    return (names.navigate_to_pose, names.spin, names.drive_on_heading, names.backup)
+    return (names.navigate_to_pose, names.follow_waypoints, names.spin, names.drive_on_heading, names.backup)
 
 
 def register(server: ToolServer) -> None:
@@ -52,3 +57,30 @@ def register(server: ToolServer) -> None:
             text = f"the base still moves after {', '.join(names) or 'nothing'} was canceled; use the stop button"
             raise ToolFailure(text, code=CommonCode.TIMEOUT, canceled=names, standstill=False)
         return CancelResult(canceled=names, standstill=standstill)
+
+    @server.tool
+    async def nav2_lifecycle(operation: Literal["startup", "shutdown"]) -> LifecycleResult:
+        """Start all of Nav2's nodes, or shut them down: after a shutdown the base takes no motion (NAV2_NOT_ACTIVE).
+
+        Nothing moves. For people who service the robot, and to start Nav2 where a motion answered NAV2_NOT_ACTIVE. On
+        many robots nodes that were shut down start again only when Nav2's launch file is started anew. Failures:
+        NAV2_NOT_ACTIVE (its lifecycle manager is not running or could not do it: read Nav2's log), BUSY (a motion
+        runs: cancel_navigation first), CANCELED, TIMEOUT, BRIDGE_UNAVAILABLE.
+        """
+        command = STARTUP if operation == "startup" else SHUTDOWN
+        async with server.motions.claim("base", "nav2_lifecycle") as claim:
+            try:
+                answer = await claim.unless_canceled(
+                    robot.link.call_service(
+                        services.manage_navigation, {"command": command}, timeout_s=MANAGE_TIMEOUT_S
+                    )
+                )
+            except ServiceUnavailable as error:
+                raise ToolFailure(f"{error}. Nav2 is not running.", code=NavCode.NAV2_NOT_ACTIVE) from error
+        if not answer.get("success"):
+            raise ToolFailure(
+                f"Nav2's lifecycle manager could not do '{operation}'; read Nav2's log and start its launch file anew",
+                code=NavCode.NAV2_NOT_ACTIVE,
+                operation=operation,
+            )
+        return LifecycleResult(operation=operation, done=True)

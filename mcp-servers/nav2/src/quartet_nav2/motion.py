@@ -99,6 +99,17 @@ async def where(robot: Robot, *, timeout_s: float = 1.0) -> Pose2D | None:
     return Pose2D(x=pose.x, y=pose.y, yaw=pose.yaw, frame_id=pose.frame)
 
 
+def pose_stamped(robot: Robot, x: float, y: float, yaw: float) -> Message:
+    """geometry_msgs/msg/PoseStamped on the floor of the map; no stamp means the newest transform."""
+    return {
+        "header": {"frame_id": robot.file.frames.map},
+        "pose": {
+            "position": {"x": x, "y": y, "z": 0.0},
+            "orientation": {"x": 0.0, "y": 0.0, "z": math.sin(yaw / 2), "w": math.cos(yaw / 2)},
+        },
+    }
+
+
 def spin_goal(angle: float, limit_s: float) -> Message:
     """Goal of nav2_msgs/action/Spin; `angle` [rad], positive to the left."""
     return {"target_yaw": angle, "time_allowance": duration(limit_s)}

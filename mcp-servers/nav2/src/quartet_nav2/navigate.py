@@ -4,7 +4,7 @@ import math
 
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult, RobotPoseResult
-from quartet_nav2.motion import drive, verdict, where
+from quartet_nav2.motion import drive, pose_stamped, verdict, where
 from quartet_robot_link import Message
 from quartet_site import Area, SiteFile
 from quartet_tool_server import Finite, ToolServer
@@ -31,15 +31,7 @@ def register(server: ToolServer) -> None:
             total = math.hypot(pose["x"] - start[0], pose["y"] - start[1]) + left
             return max(0.0, total - left), total, f"{left:.2f} m to go"
 
-        goal: Message = {
-            "pose": {
-                "header": {"frame_id": names.frames.map},
-                "pose": {
-                    "position": {"x": x, "y": y, "z": 0.0},
-                    "orientation": {"x": 0.0, "y": 0.0, "z": math.sin(yaw / 2), "w": math.cos(yaw / 2)},
-                },
-            },
-        }
+        goal: Message = {"pose": pose_stamped(robot, x, y, yaw)}
         async with server.motions.claim("base", "navigate_to_pose") as claim:
             here = await where(robot)
             start = (x, y) if here is None else (here.x, here.y)

@@ -1,6 +1,6 @@
 """Numeric result codes as ROS 2 Jazzy's own messages define them.
 
-Sources: nav2_msgs/action/{ComputePathToPose,FollowPath,Spin,BackUp,DriveOnHeading}.action (Jazzy),
+Sources: nav2_msgs/action/{ComputePathToPose,FollowPath,FollowWaypoints,Spin,BackUp,DriveOnHeading}.action (Jazzy),
 moveit_msgs/msg/MoveItErrorCodes.msg.
 """
 
@@ -16,6 +16,7 @@ class NavCode(IntEnum):
     FAILED_TO_MAKE_PROGRESS = 105
     NO_VALID_CONTROL = 106
     PLANNER_UNKNOWN = 200
+    INVALID_PLANNER = 201
     TF_ERROR = 202
     START_OUTSIDE_MAP = 203
     GOAL_OUTSIDE_MAP = 204
@@ -23,6 +24,14 @@ class NavCode(IntEnum):
     GOAL_OCCUPIED = 206
     PLANNER_TIMEOUT = 207
     NO_VALID_PATH = 208
+
+
+class WaypointCode(IntEnum):
+    NONE = 0
+    UNKNOWN = 600
+    TASK_EXECUTOR_FAILED = 601
+    NO_WAYPOINTS_GIVEN = 602
+    STOP_ON_MISSED_WAYPOINT = 603
 
 
 class SpinCode(IntEnum):

@@ -12,9 +12,11 @@ import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld, planning_model
 from quartet_simulation.arm.driver import ArmDriver
+from quartet_simulation.arm.kinematics import pose_matrix
+from quartet_simulation.arm.objects import SceneObjects
 from quartet_simulation.arm.scene import Scene
 from quartet_simulation.arm.trajectory import from_points
-from quartet_simulation.codes import MoveItCode
+from quartet_simulation.codes import MoveItCode, NavCode
 from quartet_simulation.episode import Episode
 from quartet_simulation.goal import Goal
 from quartet_simulation.navigation.behaviours import Spin, Straight
@@ -34,6 +36,10 @@ OCTOMAP_REFILL = 5.0
 MARK_RANGE = 4.0
 """Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
 MARK_EVERY = 50
+PLANNER_ID = "GridBased"
+"""Name of the path planner, as Nav2's example configurations have it."""
+OCCUPIED_WITHIN = 0.15
+"""A point nearer to an obstacle than this is occupied [m]."""
 
 
 class Simulation:
@@ -55,7 +61,7 @@ class Simulation:
         self.world = find_world(name)
         self._physics = Physics(self.world)
         self._physics.forward()
-        self._planning_model = planning_model(self.world)
+        self._planning_model = self._scene_model = planning_model(self.world)
         self._costmap = Costmap(self.world, self._physics.model, self._physics.data)
         self._base_checks = CollisionWorld(self._planning_model, "base")
         self._gripper = GripperDriver(self._physics)
@@ -74,6 +80,7 @@ class Simulation:
         self.seed = seed
         self._physics.clear()
         self._costmap.clear()
+        self.set_scene_objects(SceneObjects())
         self._octomap_cleared_at = -math.inf
         self._remainder = 0.0
         self._episode.begin(seed, scenario)
@@ -203,12 +210,47 @@ class Simulation:
         """A Scene: an own copy of what planning needs, for use in another thread."""
         cleared = self.time - self._octomap_cleared_at < OCTOMAP_REFILL
         return Scene(
-            self._planning_model,
+            self._scene_model,
             self._physics.data.qpos.copy(),
             self._physics.held_object(),
             with_objects=not cleared,
             seed=self.seed,
         )
+
+    @property
+    def scene_objects(self) -> SceneObjects:
+        """What clients added to the planning scene."""
+        return self._scene_objects
+
+    def set_scene_objects(self, objects: SceneObjects) -> None:
+        """From now on planning keeps clear of these; driving and physics know nothing of them."""
+        self._scene_objects = objects
+        self._scene_model = planning_model(self.world, objects) if len(objects) else self._planning_model
+
+    def base_in_world(self) -> np.ndarray:
+        """base_footprint in the world, 4x4: what planning reckons with."""
+        x, y, yaw = self._physics.base_pose()
+        return pose_matrix((x, y, 0.0), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
+
+    def compute_path(
+        self, goal: tuple[float, float, float], start: tuple[float, float, float] | None = None, planner_id: str = ""
+    ) -> tuple[NavCode, str, np.ndarray | None]:
+        """A path to a pose in `map` from `start` (None: from where localisation has the robot): points (N, 2)."""
+        if planner_id not in ("", PLANNER_ID):
+            return NavCode.INVALID_PLANNER, f"planner '{planner_id}' is not known; valid: {PLANNER_ID}", None
+        origin = self.estimated_pose() if start is None else start
+        for x, y, code, what in ((*origin[:2], NavCode.START_OUTSIDE_MAP, "start"),
+                                 (*goal[:2], NavCode.GOAL_OUTSIDE_MAP, "goal")):  # fmt: skip
+            if not (math.isfinite(x) and math.isfinite(y) and self._costmap.inside(x, y)):
+                return code, f"{what} ({x:.2f}, {y:.2f}) is outside the map", None
+        if start is not None and self._costmap.clearance_at(*start[:2]) < OCCUPIED_WITHIN:
+            return NavCode.START_OCCUPIED, f"start ({start[0]:.2f}, {start[1]:.2f}) is in lethal space", None
+        if self._costmap.clearance_at(*goal[:2]) < OCCUPIED_WITHIN or not self._base.pose_is_free(goal):
+            return NavCode.GOAL_OCCUPIED, f"goal ({goal[0]:.2f}, {goal[1]:.2f}) is in lethal space", None
+        path = self._base.planner.plan(origin[:2], goal[:2])
+        if path is None:
+            return NavCode.NO_VALID_PATH, f"no path to ({goal[0]:.2f}, {goal[1]:.2f})", None
+        return NavCode.NONE, "", path
 
     def clear_octomap(self) -> None:
         """Forget movable obstacles of the planning scene until they are seen again (5 s of world time)."""

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from pydantic import BaseModel
+
 from quartet_contracts.tools.base import Metres, Pose2D, Radians, ToolResult
 
 
@@ -39,6 +41,45 @@ class ApproachTargetResult(MotionResult):
     turned_rad: Radians = 0.0
     driven_m: Metres = 0.0
     within_tolerance: bool = False
+
+
+class MissedWaypoint(BaseModel):
+    """A waypoint that was not reached."""
+
+    index: int
+    nav2_error_code: int = 0
+    nav2_error: str = ""
+
+
+class WaypointsResult(MotionResult):
+    """follow_waypoints; it ends at the first waypoint that is missed."""
+
+    waypoints: int = 0
+    """How many there were."""
+    reached: int | None = None
+    """How many were reached for certain; None when that is not known."""
+    missed: list[MissedWaypoint] = []
+
+
+class PathResult(ToolResult):
+    """get_path, get_path_from_robot. Nothing moves."""
+
+    length_m: Metres | None = None
+    poses: list[Pose2D] = []
+    """From start to goal in the map frame, thinned out; both ends are among them."""
+    num_poses: int = 0
+    """Poses of the whole path."""
+    planning_time_s: float | None = None
+    nav2_error_code: int = 0
+    nav2_error: str = ""
+
+
+class LifecycleResult(ToolResult):
+    """nav2_lifecycle."""
+
+    operation: str = ""
+    done: bool = False
+    """Nav2's lifecycle manager said that all its nodes went along."""
 
 
 class RobotPoseResult(ToolResult):

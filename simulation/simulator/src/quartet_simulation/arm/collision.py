@@ -8,6 +8,7 @@ from typing import Literal
 import mujoco
 import numpy as np
 
+from quartet_simulation.arm.objects import SceneObjects, name_in
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.worlds.compile import make_spec
@@ -25,8 +26,8 @@ BASE_MARGIN = 0.015
 Mode = Literal["arm", "base"]
 
 
-def planning_model(world: World) -> mujoco.MjModel:
-    """The world with collision masks for planning in place of those for physics."""
+def planning_model(world: World, added: SceneObjects | None = None) -> mujoco.MjModel:
+    """The world with collision masks for planning in place of those for physics, and what clients added to it."""
     spec = make_spec(world, textures=False)
     spec.option.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
     for geom in spec.geoms:
@@ -43,6 +44,8 @@ def planning_model(world: World) -> mujoco.MjModel:
             geom.contype, geom.conaffinity = ARM, STATIC | OBJECT | BODY | ARM
         else:
             geom.contype, geom.conaffinity = BODY, 0
+    if added is not None:
+        added.build(spec, obstacle=(STATIC, 0), carried=(HELD, STATIC | OBJECT | BODY))
     return spec.compile()
 
 
@@ -138,6 +141,27 @@ class CollisionWorld:
     def contacts(self) -> list[tuple[str, str]]:
         """Names of what touches what (geom or object names)."""
         return [(self._label(a), self._label(b)) for a, b, _ in self._touches()]
+
+    def named_contacts(self) -> list[tuple[str, str, float]]:
+        """What touches what and how deep [m]: links of the robot and added objects by name, everything else is
+        "<octomap>", since that is how a planner knows what the sensors see."""
+        return [(self._public(a), self._public(b), max(0.0, -distance)) for a, b, distance in self._touches()]
+
+    def _public(self, geom: int) -> str:
+        added = name_in(self.model.geom(geom).name)
+        if added is not None:
+            return added
+        if int(self.model.geom_contype[geom]) in (BODY, ARM, FINGER):
+            return self.model.body(int(self.model.geom_bodyid[geom])).name
+        return "<octomap>"
+
+    def added_contact(self) -> str | None:
+        """The added object that the present state touches first, None when it touches none."""
+        for a, b, _ in self._touches():
+            for geom in (a, b):
+                if (name := name_in(self.model.geom(geom).name)) is not None:
+                    return name
+        return None
 
     def depth(self) -> float:
         """How far the robot is into something, margin included [m]; 0 when it touches nothing."""

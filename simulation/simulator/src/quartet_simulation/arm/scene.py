@@ -101,6 +101,14 @@ class Scene:
         self._world.set_arm(np.asarray(q, dtype=float))
         return self._world.contacts()
 
+    def named_contacts(self, q: np.ndarray | list[float]) -> list[tuple[str, str, float]]:
+        """What the planner knows of what would touch what at joints `q`, and how deep [m]."""
+        self._world.slack = GRAZE
+        self._world.set_arm(np.asarray(q, dtype=float))
+        found = self._world.named_contacts()
+        self._world.slack = 0.0
+        return found
+
     def _free(self, q: np.ndarray) -> bool:
         self._world.set_arm(q)
         return not self._world.colliding()
@@ -166,7 +174,9 @@ class Scene:
 
     def _collision_text(self, what: str) -> str:
         kinds = {"static": "the surroundings", "object": "a movable object", "self": "the robot itself"}
-        return f"the {what} state is in collision with {kinds[self._world.kind_of_contact()]}"
+        added = self._world.added_contact()
+        touched = kinds[self._world.kind_of_contact()] if added is None else f"the added object '{added}'"
+        return f"the {what} state is in collision with {touched}"
 
     def _plan_to(
         self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, scale: float, began: float

@@ -10,10 +10,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from quartet_simulation.arm.collision import FINGER_BODIES
+from quartet_simulation.arm.scene import LINKS
 from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.errors import UnknownName
-from quartet_simulation.ros import arm_requests, frames
+from quartet_simulation.ros import arm_requests, frames, planning_scene
 from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
 from quartet_simulation.ros.arm_requests import (
     BASE,
@@ -36,8 +38,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NODE = "/move_group"
-ADD, APPEND = 0, 2
-"""Operations of moveit_msgs/msg/CollisionObject that bring something into the scene."""
+LINK, WORLD_OBJECT, ATTACHED_OBJECT = 0, 1, 2
+"""Kinds of bodies of moveit_msgs/msg/ContactInformation."""
 
 Result = tuple[GoalStatus, Message]
 
@@ -218,24 +220,45 @@ class MoveIt:
         except RequestError as error:
             log.info("check_state_validity: %s", error)
             return {"valid": False}
-        return {"valid": not snapshot.scene.in_collision(joints)}
+        attached = {item.name for item in await self._world.call(lambda sim: list(sim.scene_objects)) if item.attached}
 
-    async def _get_planning_scene(self, _: Message) -> Message:
+        def kind(name: str) -> int:
+            if name in attached:
+                return ATTACHED_OBJECT
+            return LINK if name in LINKS or name in FINGER_BODIES or name == BASE else WORLD_OBJECT
+
+        contacts = [
+            {
+                "header": header(snapshot.time, BASE),
+                "depth": depth,
+                "contact_body_1": first,
+                "body_type_1": kind(first),
+                "contact_body_2": second,
+                "body_type_2": kind(second),
+            }
+            for first, second, depth in snapshot.scene.named_contacts(joints)
+        ]
+        return {"valid": not contacts, "contacts": contacts}
+
+    async def _get_planning_scene(self, request: Message) -> Message:
         snapshot = await self._snapshot()
-        state = robot_state(snapshot.scene.positions, snapshot.time)
-        return {"scene": {"name": "simulation", "robot_state": state, "robot_model_name": "summit"}}
+        components = request["components"]["components"]
+        world, attached = await self._world.call(lambda sim: planning_scene.describe(sim, components))
+        state = robot_state(snapshot.scene.positions, snapshot.time) | {"attached_collision_objects": attached}
+        return {
+            "scene": {
+                "name": "simulation",
+                "robot_state": state,
+                "robot_model_name": "summit",
+                "world": {"collision_objects": world},
+            }
+        }
 
     async def _apply_planning_scene(self, request: Message) -> Message:
-        scene = request["scene"]
-        attached = [item["object"] for item in scene["robot_state"]["attached_collision_objects"]]
-        added = [
-            item["id"]
-            for item in [*scene["world"]["collision_objects"], *attached]
-            if item["operation"] in (ADD, APPEND)
-        ]
-        if added:
-            log.warning("collision objects %s refused: the scene comes from the sensors alone", added)
-        return {"success": not added}
+        fault = await self._world.call(lambda sim: planning_scene.apply(sim, request["scene"]))
+        if fault is not None:
+            log.warning("the planning scene was not changed: %s", fault)
+        return {"success": fault is None}
 
     async def _clear_octomap(self, _: Message) -> Message:
         await self._world.call(lambda sim: sim.clear_octomap())

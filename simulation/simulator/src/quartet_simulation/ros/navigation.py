@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 
-from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode
+import numpy as np
+
+from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode, WaypointCode
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros import frames, running
-from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
+from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalRejected, GoalStatus
 from quartet_simulation.ros.goals import failed, run_in_world
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.messages import header, planar_pose, seconds, stamp, yaw_of
@@ -30,26 +33,38 @@ NAVIGATE_TF_ERROR = 9002
 """nav2_msgs/action/NavigateToPose TF_ERROR."""
 NO_ALLOWANCE_S = 3600.0
 """A time_allowance of zero is no limit."""
+UNCONFIGURED: Message = {"id": 1, "label": "unconfigured"}
+INACTIVE: Message = {"id": 2, "label": "inactive"}
 ACTIVE: Message = {"id": 3, "label": "active"}
-"""lifecycle_msgs/msg/State PRIMARY_STATE_ACTIVE."""
+"""Primary states of lifecycle_msgs/msg/State."""
+LOCALISATION_NODES = ("map_server", "amcl")
+"""These have a lifecycle manager of their own and stay active."""
+MANAGER = "/lifecycle_manager_navigation"
+STARTUP, PAUSE, RESUME, RESET, SHUTDOWN = range(5)
+"""Commands of nav2_msgs/srv/ManageLifecycleNodes."""
 
 Result = tuple[GoalStatus, Message]
 
 
 class Navigation:
-    """/navigate_to_pose, /spin, /drive_on_heading, /backup, /wait, the costmap and lifecycle services."""
+    """/navigate_to_pose, /follow_waypoints, /compute_path_to_pose, /spin, /drive_on_heading, /backup, /wait, the
+    costmap and lifecycle services."""
 
     def __init__(self, world: World, graph: Graph, accept: Callable[[Message], None]) -> None:
-        self._world, self._graph = world, graph
+        self._world, self._graph, self._may_move = world, graph, accept
+        self._state = ACTIVE
         for name, type_name, node, execute in (
             ("/navigate_to_pose", "NavigateToPose", "/bt_navigator", self._navigate),
+            ("/follow_waypoints", "FollowWaypoints", "/waypoint_follower", self._follow_waypoints),
+            ("/compute_path_to_pose", "ComputePathToPose", "/planner_server", self._compute_path),
             ("/spin", "Spin", "/behavior_server", self._spin),
             ("/drive_on_heading", "DriveOnHeading", "/behavior_server", self._drive),
             ("/backup", "BackUp", "/behavior_server", self._back_up),
             ("/wait", "Wait", "/behavior_server", self._wait),
         ):
+            admit = self._accept_planning if name == "/compute_path_to_pose" else self._accept
             graph.add_action(
-                ActionServer(name, f"nav2_msgs/{type_name}", node, execute, accept, graph.now, graph.checked)
+                ActionServer(name, f"nav2_msgs/{type_name}", node, execute, admit, graph.now, graph.checked)
             )
         for costmap in ("global", "local"):
             graph.serve(
@@ -59,34 +74,68 @@ class Navigation:
                 self._clear_costmap,
             )
         for node in LIFECYCLE_NODES:
-            graph.serve(f"/{node}/get_state", "lifecycle_msgs/GetState", f"/{node}", self._get_state)
+            graph.serve(f"/{node}/get_state", "lifecycle_msgs/GetState", f"/{node}", self._get_state(node))
+        graph.serve(f"{MANAGER}/manage_nodes", "nav2_msgs/ManageLifecycleNodes", MANAGER, self._manage)
+        graph.serve(f"{MANAGER}/is_active", "std_srvs/Trigger", MANAGER, self._is_active)
 
-    async def _get_state(self, _: Message) -> Message:
-        return {"current_state": dict(ACTIVE)}
+    def _accept_planning(self, _: Message) -> None:
+        if not self._world.navigation_active:
+            raise GoalRejected(f"Nav2 is not active; call {MANAGER}/manage_nodes with STARTUP")
+
+    def _accept(self, request: Message) -> None:
+        self._accept_planning(request)
+        self._may_move(request)
+
+    def _get_state(self, node: str) -> Callable[[Message], Awaitable[Message]]:
+        async def answer(_: Message) -> Message:
+            active = node in LOCALISATION_NODES or self._world.navigation_active
+            return {"current_state": dict(ACTIVE if active else self._state)}
+
+        return answer
+
+    async def _manage(self, request: Message) -> Message:
+        command, active = request["command"], self._world.navigation_active
+        # RESUME goes on from a pause alone, STARTUP begins at unconfigured nodes alone, as Nav2's own transitions do.
+        allowed = {STARTUP: not active and self._state != INACTIVE, RESUME: not active and self._state == INACTIVE}
+        if command in allowed:
+            self._world.navigation_active = active or allowed[command]
+            return {"success": self._world.navigation_active}
+        if command not in (PAUSE, RESET, SHUTDOWN):
+            return {"success": False}
+        self._world.navigation_active = False
+        self._state = INACTIVE if command == PAUSE else UNCONFIGURED
+        for action in self._graph.actions.values():
+            if action.node.removeprefix("/") in LIFECYCLE_NODES:
+                action.cancel_all()
+        return {"success": True}
+
+    async def _is_active(self, _: Message) -> Message:
+        active = self._world.navigation_active
+        return {"success": active, "message": "Managed nodes are active" if active else "Managed nodes are inactive"}
 
     async def _clear_costmap(self, _: Message) -> Message:
         await self._world.call(lambda sim: sim.clear_costmaps())
         return {"response": {}}
 
+    async def _in_map(self, stamped: Message) -> tuple[float, float, float]:
+        """x, y, yaw of a PoseStamped in map. Raises UnknownFrame, ValueError."""
+        pose, frame = frames.from_pose(stamped["pose"]), stamped["header"]["frame_id"]
+        if frame != "map":
+            tree = await self._world.call(frames.tree)
+            pose = tree.between("map", frame) @ pose
+        found = frames.to_pose(pose)
+        return found["position"]["x"], found["position"]["y"], yaw_of(found["orientation"])
+
     async def _navigate(self, handle: GoalHandle) -> Result:
-        pose = handle.request["pose"]
-        frame = pose["header"]["frame_id"]
         try:
-            goal_pose = frames.from_pose(pose["pose"])
-            if frame != "map":
-                tree = await self._world.call(frames.tree)
-                goal_pose = tree.between("map", frame) @ goal_pose
+            x, y, yaw = await self._in_map(handle.request["pose"])
         except (frames.UnknownFrame, ValueError) as error:
             return GoalStatus.ABORTED, {"error_code": NAVIGATE_TF_ERROR, "error_msg": str(error)}
-        target = frames.to_pose(goal_pose)
-        x, y = target["position"]["x"], target["position"]["y"]
-        yaw = yaw_of(target["orientation"])
 
         def feedback(values: Message) -> Message:
-            time = self._world.time
             return {
                 "current_pose": {
-                    "header": header(time, "map"),
+                    "header": header(self._world.time, "map"),
                     "pose": planar_pose(*values.get("current_pose", (0.0, 0.0, 0.0))),
                 },
                 "navigation_time": stamp(float(values.get("navigation_time", 0.0))),
@@ -99,6 +148,64 @@ class Navigation:
             self._world, handle, lambda sim: sim.navigate_to_pose(x, y, yaw), feedback, NavCode.UNKNOWN
         )
         return status, {"error_code": goal.error_code, "error_msg": goal.error_text}
+
+    async def _follow_waypoints(self, handle: GoalHandle) -> Result:
+        """One after the other; stops at the first that is missed, as Nav2 does by default (stop_on_failure)."""
+        poses, loops = handle.request["poses"], handle.request["number_of_loops"]
+        code, text, missed = WaypointCode.NONE, "", []
+        if not poses:
+            return GoalStatus.ABORTED, {
+                "error_code": int(WaypointCode.NO_WAYPOINTS_GIVEN),
+                "error_msg": "Empty vector of waypoints passed to waypoint following action.",
+            }
+        first = handle.request["goal_index"]
+        for index in [*range(first, len(poses)), *(number for _ in range(loops) for number in range(len(poses)))]:
+            if handle.on_feedback is not None:
+                handle.on_feedback({"current_waypoint": index})
+            try:
+                target = await self._in_map(poses[index])
+            except (frames.UnknownFrame, ValueError) as error:
+                status, goal = GoalStatus.ABORTED, failed("waypoint", NAVIGATE_TF_ERROR, str(error))
+            else:
+                status, goal = await run_in_world(
+                    self._world,
+                    handle,
+                    lambda sim, target=target: sim.navigate_to_pose(*target),
+                    lambda _, index=index: {"current_waypoint": index},
+                    NavCode.UNKNOWN,
+                )
+            if status is GoalStatus.CANCELED:
+                return status, {}
+            if status is not GoalStatus.SUCCEEDED:
+                missed = [{"index": index, "goal": poses[index], "error_code": goal.error_code}]
+                code = WaypointCode.STOP_ON_MISSED_WAYPOINT
+                text = f"Failed to process waypoint {index}: {goal.error_text}"
+                break
+        status = GoalStatus.ABORTED if missed else GoalStatus.SUCCEEDED
+        return status, {"missed_waypoints": missed, "error_code": int(code), "error_msg": text}
+
+    async def _compute_path(self, handle: GoalHandle) -> Result:
+        request, began = handle.request, time.monotonic()
+        try:
+            goal = await self._in_map(request["goal"])
+            start = await self._in_map(request["start"]) if request["use_start"] else None
+        except (frames.UnknownFrame, ValueError) as error:
+            return GoalStatus.ABORTED, {"error_code": int(NavCode.TF_ERROR), "error_msg": str(error)}
+        code, text, points = await self._world.call(lambda sim: sim.compute_path(goal, start, request["planner_id"]))
+        if handle.cancel_asked.is_set():
+            return GoalStatus.CANCELED, {}
+        spent = stamp(time.monotonic() - began)
+        if points is None:
+            return GoalStatus.ABORTED, {"error_code": int(code), "error_msg": text, "planning_time": spent}
+        # Every point looks along the path, the last one as the goal does.
+        ahead = np.diff(points, axis=0)
+        yaws = [*np.arctan2(ahead[:, 1], ahead[:, 0]), goal[2]]
+        now = header(self._world.time, "map")
+        poses = [
+            {"header": now, "pose": planar_pose(float(x), float(y), float(yaw))}
+            for (x, y), yaw in zip(points, yaws, strict=True)
+        ]
+        return GoalStatus.SUCCEEDED, {"path": {"header": now, "poses": poses}, "planning_time": spent}
 
     async def _spin(self, handle: GoalHandle) -> Result:
         target = handle.request["target_yaw"]

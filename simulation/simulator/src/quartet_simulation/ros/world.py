@@ -42,6 +42,8 @@ class World:
         self.observers: list[Observer] = []
         self.time = 0.0
         self.revision = 0
+        self.navigation_active = True
+        """Whether Nav2's nodes are active; a new episode finds them so."""
         self._make = make
         self._loop: asyncio.AbstractEventLoop
         self._wake = threading.Condition()
@@ -176,6 +178,7 @@ class World:
                 self._post(cancel, done)
             self._waits.clear()
             self._tail_until, self._velocity_until = 0.0, -BRAKING_LIMIT_S
+            self.navigation_active = True
             self.time = sim.time
             self.revision += 1
 

@@ -1,0 +1,132 @@
+"""What clients have told the planner about: obstacles beside what the sensors see, and things in the hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import mujoco
+import numpy as np
+
+TAG = "added:"
+"""Begins the names of the geoms of such objects in the planning model."""
+FARTHEST_M = 100.0
+
+Kind = Literal["box", "sphere", "cylinder"]
+_KINDS: dict[Kind, tuple[mujoco.mjtGeom, int]] = {
+    "box": (mujoco.mjtGeom.mjGEOM_BOX, 3),
+    "sphere": (mujoco.mjtGeom.mjGEOM_SPHERE, 1),
+    "cylinder": (mujoco.mjtGeom.mjGEOM_CYLINDER, 2),
+}
+
+
+class ObjectError(Exception):
+    """An object that cannot be added, attached or taken away."""
+
+
+@dataclass(frozen=True)
+class Solid:
+    """One shape at `pose` (4x4) of its object. `size` [m] as shape_msgs/SolidPrimitive gives it: box x, y, z;
+    sphere radius; cylinder height, radius. Raises ObjectError."""
+
+    kind: Kind
+    size: tuple[float, ...]
+    pose: np.ndarray
+
+    def __post_init__(self) -> None:
+        wanted = _KINDS[self.kind][1]
+        if len(self.size) != wanted or not all(0 < value <= FARTHEST_M for value in self.size):
+            raise ObjectError(
+                f"a {self.kind} needs {wanted} dimensions above 0 and up to {FARTHEST_M:g} m, got {list(self.size)}"
+            )
+
+    @property
+    def half_size(self) -> list[float]:
+        """MuJoCo's geom size."""
+        if self.kind == "box":
+            return [value / 2 for value in self.size]
+        if self.kind == "cylinder":
+            return [self.size[1], self.size[0] / 2, 0.0]
+        return [self.size[0], 0.0, 0.0]
+
+
+@dataclass(frozen=True)
+class SceneObject:
+    """An object at `pose` (4x4): in the world, or in arm_tool0 when it is attached."""
+
+    name: str
+    pose: np.ndarray
+    solids: tuple[Solid, ...]
+    attached: bool = False
+
+
+class SceneObjects:
+    """The objects by name. Changing them makes a new instance, so that a change is whole or not at all."""
+
+    def __init__(self, objects: Iterable[SceneObject] = ()) -> None:
+        self._objects = {item.name: item for item in objects}
+
+    def __iter__(self):
+        return iter(self._objects.values())
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def get(self, name: str) -> SceneObject | None:
+        return self._objects.get(name)
+
+    def put(self, item: SceneObject) -> SceneObjects:
+        """With an object that is new or takes the place of its namesake. Raises ObjectError."""
+        if not item.name or not item.name.isprintable():
+            raise ObjectError(f"'{item.name!r}' cannot be an object's id; use printable text")
+        if not item.solids:
+            raise ObjectError(f"'{item.name}' has no shapes; give at least one primitive")
+        if not np.abs(item.pose[:3, 3]).max() <= FARTHEST_M:
+            raise ObjectError(f"'{item.name}' is too far away; valid: up to {FARTHEST_M:g} m")
+        return SceneObjects([*(other for other in self if other.name != item.name), item])
+
+    def without(self, name: str) -> SceneObjects:
+        return SceneObjects(item for item in self if item.name != name)
+
+    def attach(self, name: str, tool: np.ndarray) -> SceneObjects:
+        """`name` of the world moves with the tool, whose pose in the world is `tool`. Raises ObjectError."""
+        item = self.get(name)
+        if item is None or item.attached:
+            known = ", ".join(sorted(other.name for other in self if not other.attached)) or "none"
+            raise ObjectError(f"'{name}' is not an object of the world; valid: {known}")
+        return self.put(replace(item, pose=np.linalg.inv(tool) @ item.pose, attached=True))
+
+    def detach(self, name: str, tool: np.ndarray) -> SceneObjects:
+        """`name` stays where the tool is now. Raises ObjectError."""
+        item = self.get(name)
+        if item is None or not item.attached:
+            known = ", ".join(sorted(other.name for other in self if other.attached)) or "none"
+            raise ObjectError(f"'{name}' is not attached; valid: {known}")
+        return self.put(replace(item, pose=tool @ item.pose, attached=False))
+
+    def build(self, spec: mujoco.MjSpec, obstacle: tuple[int, int], carried: tuple[int, int]) -> None:
+        """Add them to a planning model; the pairs are contype and conaffinity."""
+        for item in self:
+            body = spec.body("arm_tool0") if item.attached else spec.worldbody
+            contype, conaffinity = carried if item.attached else obstacle
+            for number, solid in enumerate(item.solids):
+                pose = item.pose @ solid.pose
+                turn = np.zeros(4)
+                mujoco.mju_mat2Quat(turn, pose[:3, :3].flatten())
+                body.add_geom(
+                    name=f"{TAG}{number}:{item.name}",
+                    type=_KINDS[solid.kind][0],
+                    size=solid.half_size,
+                    pos=pose[:3, 3],
+                    quat=turn,
+                    contype=contype,
+                    conaffinity=conaffinity,
+                    group=0,
+                    mass=0.0,
+                )
+
+
+def name_in(geom: str) -> str | None:
+    """The object whose geom this is, None for another geom."""
+    return geom.removeprefix(TAG).partition(":")[2] if geom.startswith(TAG) else None

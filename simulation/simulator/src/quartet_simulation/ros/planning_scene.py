@@ -1,0 +1,151 @@
+"""MoveIt's planning scene messages: reads what a client changes, tells what is there.
+
+Objects are kept in the world, so that they stay where they are when the robot drives; they are told in odom, the
+planning frame of a mobile robot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quartet_simulation.arm.objects import ObjectError, SceneObject, SceneObjects, Solid
+from quartet_simulation.ros import frames
+from quartet_simulation.ros.arm_requests import BASE, TOOL
+from quartet_simulation.ros.messages import header
+from quartet_simulation.ros.types import Message
+from quartet_simulation.simulation import Simulation
+
+PLANNING_FRAME = "odom"
+ADD, REMOVE, APPEND, MOVE = range(4)
+"""Operations of moveit_msgs/msg/CollisionObject."""
+OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
+ATTACHED, NAMES, GEOMETRY = 4, 8, 16
+"""Components of moveit_msgs/msg/PlanningSceneComponents; 0 asks for all."""
+TO_SHAPE = {1: "box", 2: "sphere", 3: "cylinder"}
+FROM_SHAPE = {name: number for number, name in TO_SHAPE.items()}
+"""Types of shape_msgs/msg/SolidPrimitive."""
+
+
+def apply(sim: Simulation, scene: Message) -> str | None:
+    """Change the planning scene as the message says, or not at all; the fault, None when it is done."""
+    places = _Places(sim)
+    state, objects = scene["robot_state"], sim.scene_objects
+    attached = state["attached_collision_objects"]
+    if not scene["is_diff"]:
+        objects = SceneObjects()
+    elif attached and not state["is_diff"]:
+        objects = SceneObjects(item for item in objects if not item.attached)
+    try:
+        for message in scene["world"]["collision_objects"]:
+            objects = _change_world(objects, message, places)
+        for message in attached:
+            objects = _change_attached(objects, message, places)
+    except (ObjectError, frames.UnknownFrame, ValueError) as error:
+        return str(error)
+    sim.set_scene_objects(objects)
+    return None
+
+
+def describe(sim: Simulation, components: int) -> tuple[list[Message], list[Message]]:
+    """Objects of the world and attached ones, as the components ask for them."""
+    places = _Places(sim)
+    world: list[Message] = []
+    held: list[Message] = []
+    for item in sim.scene_objects:
+        if item.attached and (not components or components & ATTACHED):
+            held.append({"link_name": TOOL, "object": _message(item, TOOL, item.pose, sim.time), "weight": 1.0})
+        elif not item.attached and (not components or components & GEOMETRY):
+            world.append(_message(item, PLANNING_FRAME, places.told(item.pose), sim.time))
+        elif not item.attached and components & NAMES:
+            world.append({"id": item.name})
+    return world, held
+
+
+class _Places:
+    """Poses of frames in the world as planning has it."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._tree, self._base = frames.tree(sim), sim.base_in_world()
+        self.tool = self._base @ sim.snapshot().fk()
+
+    def of(self, frame: str) -> np.ndarray:
+        """Raises UnknownFrame."""
+        return self._base @ self._tree.between(BASE, frame or BASE)
+
+    def told(self, pose: np.ndarray) -> np.ndarray:
+        """A pose of the world in the planning frame."""
+        return np.linalg.inv(self.of(PLANNING_FRAME)) @ pose
+
+
+def _change_world(objects: SceneObjects, message: Message, places: _Places) -> SceneObjects:
+    name, operation = message["id"], message["operation"]
+    known = objects.get(name)
+    if operation == REMOVE:
+        # As MoveIt: without an id all go, and an unknown one is no fault.
+        if not name:
+            return SceneObjects(item for item in objects if item.attached)
+        return objects if known is not None and known.attached else objects.without(name)
+    if operation == MOVE:
+        if known is None or known.attached:
+            raise ObjectError(f"'{name}' is not an object of the world and cannot be moved")
+        return objects.put(SceneObject(name, _pose(message, places), known.solids))
+    if operation not in (ADD, APPEND):
+        raise ObjectError(f"operation {operation} of '{name}' is not known; valid: {', '.join(OPERATIONS)}")
+    if known is not None and known.attached:
+        raise ObjectError(f"'{name}' is attached; detach it first")
+    pose, solids = _pose(message, places), _solids(message)
+    if operation == APPEND and known is not None:
+        step = np.linalg.inv(known.pose) @ pose
+        more = tuple(Solid(solid.kind, solid.size, step @ solid.pose) for solid in solids)
+        return objects.put(SceneObject(name, known.pose, known.solids + more))
+    return objects.put(SceneObject(name, pose, solids))
+
+
+def _change_attached(objects: SceneObjects, message: Message, places: _Places) -> SceneObjects:
+    item = message["object"]
+    name, link = item["id"], message["link_name"]
+    if item["operation"] == REMOVE:
+        names = [name] if name else [other.name for other in objects if other.attached]
+        for each in names:
+            objects = objects.detach(each, places.tool)
+        return objects
+    if link not in (TOOL, "gripper_tip"):
+        raise ObjectError(f"nothing can be attached to '{link}'; valid: {TOOL}, gripper_tip")
+    if item["operation"] not in (ADD, APPEND):
+        raise ObjectError(f"operation {item['operation']} of the attached '{name}' is not known; valid: ADD, REMOVE")
+    if item["primitives"]:
+        objects = objects.put(SceneObject(name, _pose(item, places), _solids(item)))
+    return objects.attach(name, places.tool)
+
+
+def _pose(message: Message, places: _Places) -> np.ndarray:
+    return places.of(message["header"]["frame_id"]) @ frames.from_pose(message["pose"])
+
+
+def _solids(message: Message) -> tuple[Solid, ...]:
+    name, shapes, poses = message["id"], message["primitives"], message["primitive_poses"]
+    if message["meshes"] or message["planes"]:
+        raise ObjectError(f"'{name}' has meshes or planes; valid: primitives {', '.join(FROM_SHAPE)}")
+    if len(poses) not in (0, len(shapes)):
+        raise ObjectError(f"'{name}' has {len(shapes)} primitives and {len(poses)} poses for them")
+    solids: list[Solid] = []
+    for number, shape in enumerate(shapes):
+        kind = TO_SHAPE.get(shape["type"])
+        if kind is None:
+            raise ObjectError(f"primitive type {shape['type']} of '{name}' is not known; valid: {TO_SHAPE}")
+        pose = frames.from_pose(poses[number]) if poses else np.eye(4)
+        solids.append(Solid(kind, tuple(shape["dimensions"]), pose))
+    return tuple(solids)
+
+
+def _message(item: SceneObject, frame: str, pose: np.ndarray, time: float) -> Message:
+    return {
+        "header": header(time, frame),
+        "pose": frames.to_pose(pose),
+        "id": item.name,
+        "primitives": [
+            {"type": FROM_SHAPE[solid.kind], "dimensions": [float(value) for value in solid.size]}
+            for solid in item.solids
+        ],
+        "primitive_poses": [frames.to_pose(solid.pose) for solid in item.solids],
+    }
