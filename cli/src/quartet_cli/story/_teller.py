@@ -90,6 +90,8 @@ class StoryTeller:
                 status.task.sentence,
             )
         )
+        if status.state == State.QUEUED:
+            self._moving("orchestrator", "is busy with another task (quartet list)")
 
     def say(self, text: str) -> None:
         self._still()
