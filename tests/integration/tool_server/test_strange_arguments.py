@@ -59,3 +59,12 @@ async def test_strange_values_are_refused_or_done_and_never_a_fault_of_the_serve
                 assert len(answer["message"]) < 2100, said
     pose = sim.truth()["robot"]["pose"]
     assert all(math.isfinite(value) and abs(value) < 10 for value in pose), "the robot is still in its room"
+
+
+async def test_names_of_tools_that_do_not_exist_do_not_fill_the_metrics(open_server, sim):
+    hands = await open_server(quartet_nav2)
+    for number in range(3):
+        assert "does not cover" in await hands.refused(f"fly_{number}", "DENIED")
+    text = hands.server.scrape().decode()
+    assert 'quartet_tool_calls_total{code="DENIED",robot="summit",server="nav2",tool="unknown"} 3.0' in text
+    assert "fly" not in text

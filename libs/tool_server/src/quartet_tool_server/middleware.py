@@ -28,7 +28,7 @@ class Gate(Middleware):
         *,
         caller: Callable[[], GrantClaims | None],
         admit: Callable[[GrantClaims], Any],
-        arguments: Callable[[str], tuple[str, ...]],
+        arguments: Callable[[str], tuple[str, ...] | None],
     ) -> None:
         self._server, self._metrics = server, metrics
         self._caller, self._admit, self._arguments = caller, admit, arguments
@@ -57,7 +57,7 @@ class Gate(Middleware):
             code = str((result.structured_content or {}).get("error_code", "NONE"))
             return result
         except Exception as error:
-            fields = failure(error, tool=name, arguments=self._arguments(name))
+            fields = failure(error, tool=name, arguments=self._arguments(name) or ())
             code = fields["error_code"]
             if isinstance(error, Denied | Fenced):
                 self._metrics.refused(code)
@@ -65,7 +65,9 @@ class Gate(Middleware):
         finally:
             if token is not None:
                 current_grant.reset(token)
-            self._metrics.called(name, code, time.monotonic() - started)
+            # Names that a caller made up must not fill the metrics.
+            known = name if self._arguments(name) is not None else "unknown"
+            self._metrics.called(known, code, time.monotonic() - started)
 
     def _scope(self, tool: str) -> str:
         return f"{self._server}__{tool}"

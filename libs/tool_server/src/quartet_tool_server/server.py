@@ -71,9 +71,7 @@ class ToolServer:
         self._fence_lock = asyncio.Lock()
         self._settled = not actions
         """No goals are left that a process before this one sent and nobody follows."""
-        gate = Gate(
-            name, self.metrics, caller=caller, admit=self.admit, arguments=lambda tool: self._arguments.get(tool, ())
-        )
+        gate = Gate(name, self.metrics, caller=caller, admit=self.admit, arguments=self._arguments.get)
         self.mcp: FastMCP[Any] = FastMCP(
             name=f"quartet {name}", instructions=instructions or None, auth=verifier, middleware=[gate]
         )
