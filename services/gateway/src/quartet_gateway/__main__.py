@@ -19,6 +19,7 @@ from quartet_gateway.errors import ConfigurationProblem
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.ledger import Ledger
 from quartet_gateway.load import find_file, load_file
+from quartet_gateway.log_lines import JsonLines
 from quartet_gateway.models import choose_models
 from quartet_gateway.redact import RedactingFilter, Redactor
 from quartet_gateway.settings import Settings
@@ -94,13 +95,11 @@ def write_ready(path: Path, url: str) -> None:
 
 
 def _log(settings: Settings) -> None:
-    form = "%(levelname)s %(message)s"
-    if settings.log_format == "json":
-        form = '{"time": "%(asctime)s", "level": "%(levelname)s", "logger": "%(name)s", "message": "%(message)s"}'
-    logging.basicConfig(level=logging.INFO, format=form)
-    redact = RedactingFilter(Redactor(os.environ))
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(redact)
+    handler = logging.StreamHandler()
+    plain = logging.Formatter("%(levelname)s %(message)s")
+    handler.setFormatter(JsonLines() if settings.log_format == "json" else plain)
+    handler.addFilter(RedactingFilter(Redactor(os.environ)))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
 def _refuse(problem: str) -> int:
