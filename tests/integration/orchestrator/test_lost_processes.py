@@ -70,6 +70,9 @@ async def test_a_killed_agent_is_settled_by_another_and_never_run_again(start, a
     assert [(a.attempt, a.fence) for a in asked] == [(1, 1), (2, 3)]
     assert len({a.request_id for a in asked}) == 2
     assert [r.request_id for r in agents.requests] == [a.request_id for a in asked]
+    first, second = [e.event.details for e in events if e.event.kind == "skill_result"]
+    assert first["observed"] == "in the hall"
+    assert "observed" not in second
 
 
 async def run_orchestrator(settings, tmp_path):

@@ -4,6 +4,7 @@ import signal
 import time
 from typing import Annotated
 
+import httpx
 import typer
 from rich.console import Console
 
@@ -39,7 +40,9 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
         raise CannotStart(str(error)) from error
     console.print(f"{len(stack.pids())} processes ready after {time.monotonic() - begun:.1f} s", style="dim")
     if stack.models:
-        console.print("model: " + ", ".join(f"{name}={value}" for name, value in stack.models.items()))
+        console.print("model: " + ", ".join(f"{name}={value}" for name, value in stack.models.items()), soft_wrap=True)
+        for agents, problem in model_problems(stack.url_of("gateway")).items():
+            console.print(f"no model for {agents}: {problem}", style="yellow", soft_wrap=True)
     else:
         console.print(
             "model: the scripted one (a fixed policy, not an LLM; README says how to use a real one)",
@@ -47,6 +50,19 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
             soft_wrap=True,
         )
     return stack
+
+
+def model_problems(gateway_url: str) -> dict[str, str]:
+    """Why agents are without a model: the agents, and what is to be done; {} where all have one."""
+    try:
+        problems: dict[str, str] = httpx.get(f"{gateway_url}/health", timeout=5.0).json().get("problems", {})
+    except (httpx.HTTPError, ValueError):
+        # That a process does not answer is told elsewhere.
+        return {}
+    agents_of: dict[str, list[str]] = {}
+    for agent, problem in problems.items():
+        agents_of.setdefault(problem, []).append(agent)
+    return {", ".join(agents): problem for problem, agents in agents_of.items()}
 
 
 def up(

@@ -93,7 +93,7 @@ class SkillFinished(Entry):
     state: State
     usage: Usage = Usage()
     details: dict[str, Any] = {}
-    """checks of approach, held_object_height_m of pick."""
+    """checks of approach, held_object_height_m of pick; observed: how it was found after an uncertain end."""
 
 
 class Verified(Entry):

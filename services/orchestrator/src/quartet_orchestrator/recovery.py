@@ -56,4 +56,5 @@ async def _settle(bus: Bus, fencer: Fencer, record: TaskRecord, asked: SkillRequ
     if result is None:
         return f"How {asked.skill} ({asked.request_id}) ended is not known: look before you go on."
     await record.write(finished(result))
-    return f"{asked.skill} ended with {result.error_code}: {result.reason} {result.observed}".strip()
+    found = " The journal has how the robot was found." if result.observed else ""
+    return f"{asked.skill} ended with {result.error_code}: {result.reason.rstrip('.')}.{found}"

@@ -231,7 +231,7 @@ def finished(result: SkillResult) -> SkillFinished:
         reason=result.reason,
         state=result.state,
         usage=result.usage,
-        details=details(result),
+        details=details(result) | ({"observed": result.observed} if result.observed else {}),
     )
 
 
