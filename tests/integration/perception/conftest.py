@@ -7,6 +7,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,10 @@ class World:
         return c * (x - rx) + s * (y - ry), c * (y - ry) - s * (x - rx), z
 
 
-@pytest.fixture(scope="session")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """The one-room world."""
-    ready = tmp_path_factory.mktemp("perception") / "ready.json"
-    command = [sys.executable, "-m", "quartet_simulation", "--world", "studio", "--ready-file", str(ready)]
+@contextmanager
+def _simulation(name: str, folder: Path) -> Iterator[World]:
+    ready = folder / "ready.json"
+    command = [sys.executable, "-m", "quartet_simulation", "--world", name, "--ready-file", str(ready)]
     process = subprocess.Popen([*command, "--port", "0", "--scoring-port", "0"], stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
@@ -73,10 +73,24 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 raise RuntimeError(f"the simulation did not come up (exit status {process.poll()})")
             time.sleep(0.05)
         facts = json.loads(ready.read_text())
-        yield World(facts["url"], facts["scoring_url"], "studio")
+        yield World(facts["url"], facts["scoring_url"], name)
     finally:
         process.terminate()
         process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The one-room world."""
+    with _simulation("studio", tmp_path_factory.mktemp("perception")) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The world with many objects."""
+    with _simulation("home", tmp_path_factory.mktemp("home")) as world:
+        yield world
 
 
 @dataclass
@@ -94,20 +108,33 @@ class Eyes:
         return await self.client.call_tool(tool, arguments, raise_on_error=False)
 
 
-@pytest.fixture
-async def eyes(studio: World, tmp_path: Path) -> AsyncIterator[Eyes]:
-    """The server's tools over an in-memory client with a grant for all of them."""
-    robot_file, site = load_robot(SITES / "studio" / "robot.yaml"), load_site(SITES / "studio" / "site.yaml")
+@asynccontextmanager
+async def _eyes(world: World, state: Path) -> AsyncIterator[Eyes]:
+    robot_file, site = load_robot(SITES / world.name / "robot.yaml"), load_site(SITES / world.name / "site.yaml")
     now = int(time.time())
     grant = GrantClaims(
         sub="test", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-1", fence=1,
         tools=[f"perception__{tool}" for tool in TOOLS],
     )  # fmt: skip
-    robot = await Robot.open(robot_file, url=studio.url, wait_s=10)
-    server = ToolServer("perception", robot, site, state_dir=tmp_path, verifier=None, caller=lambda: grant)
+    robot = await Robot.open(robot_file, url=world.url, wait_s=10)
+    server = ToolServer("perception", robot, site, state_dir=state, verifier=None, caller=lambda: grant)
     register(server)
     try:
         async with Client(server.mcp) as client:
             yield Eyes(client, server)
     finally:
         await robot.close()
+
+
+@pytest.fixture
+async def eyes(studio: World, tmp_path: Path) -> AsyncIterator[Eyes]:
+    """The server's tools over an in-memory client with a grant for all of them."""
+    async with _eyes(studio, tmp_path) as client:
+        yield client
+
+
+@pytest.fixture
+async def home_eyes(home: World, tmp_path: Path) -> AsyncIterator[Eyes]:
+    """The same in the world with many objects."""
+    async with _eyes(home, tmp_path) as client:
+        yield client

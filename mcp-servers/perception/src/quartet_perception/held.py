@@ -10,6 +10,9 @@ import numpy as np
 
 from quartet_perception.catalogue import Thing
 from quartet_perception.colour import FULL, membership_table, quantised, white_balance
+from quartet_perception.colour_shape import solids_of
+from quartet_perception.gripped import explains
+from quartet_perception.near_hand import near_hand
 from quartet_perception.segmenter import Found
 from quartet_perception.view import View
 from quartet_site import RobotFile
@@ -27,6 +30,13 @@ _SIZE_ERROR_M = 0.008
 _PLAUSIBLE = 0.1
 _DISPUTED = 0.6
 """A colour must cover this much of what the best one covers."""
+_OVERLAP, _CLOSE = 0.6, 0.15
+"""Least overlap of a thing too near for depth with its expected picture, and how much worse than the best one it may be
+and still be named."""
+_WELL, _AS_WELL = 0.3, 0.65
+"""Merit from which an explanation counts, and the share of the best merit that the others need."""
+_BLIND_SHARE = 0.05
+"""Part of the picture that lacks depth, from which something may be too near for it."""
 
 
 def find_held(view: View, catalogue: Sequence[Thing], wanted: Sequence[Thing], file: RobotFile) -> list[Found]:
@@ -52,12 +62,48 @@ def find_held(view: View, catalogue: Sequence[Thing], wanted: Sequence[Thing], f
         if float(np.percentile(z[mask], 2)) < file.gripper.finger_offset_m:
             candidates.append((pixels, _agreement(thing, y[mask]), thing, mask))
     most = max((pixels for pixels, agreement, *_ in candidates if agreement > _PLAUSIBLE), default=0)
-    found = [
-        _found(thing, agreement, mask)
+    likely = [
+        (agreement, thing, mask)
         for pixels, agreement, thing, mask in candidates
-        if agreement > _PLAUSIBLE and pixels >= _DISPUTED * most and thing in wanted
+        if agreement > _PLAUSIBLE and pixels >= _DISPUTED * most
     ]
+    if len(likely) > 1:
+        likely = _best_explained(view, likely, index, file)
+    found = [_found(thing, agreement, mask) for agreement, thing, mask in likely if thing in wanted]
+    if most == 0:
+        found = _too_near(view, [t for t in catalogue if t.kind == "object"], wanted, index, file)
     return sorted(found, key=lambda one: -one.score)
+
+
+def _best_explained(
+    view: View, likely: list[tuple[float, Thing, np.ndarray]], index: np.ndarray, file: RobotFile
+) -> list[tuple[float, Thing, np.ndarray]]:
+    """Those of several that explain the picture about as well as the best one; all where none explains it well."""
+    merits: list[float] = []
+    for agreement, thing, mask in likely:
+        member = membership_table(thing.palette)[index]
+        merits.append(agreement * explains(view, thing, solids_of(thing), mask, member, file))
+    if max(merits) < _WELL:
+        return likely
+    return [one for one, merit in zip(likely, merits, strict=True) if merit >= _AS_WELL * max(merits)]
+
+
+def _too_near(
+    view: View, catalogue: Sequence[Thing], wanted: Sequence[Thing], index: np.ndarray, file: RobotFile
+) -> list[Found]:
+    """What depth does not show, because it reaches up to the camera."""
+    if float((~view.valid).mean()) < _BLIND_SHARE:
+        return []
+    seen: list[tuple[float, Thing, np.ndarray]] = []
+    for thing in catalogue:
+        member = membership_table(tuple(thing.appearance.colours))[index] > _MEMBER
+        overlap, mask = near_hand(view, thing, member, file)
+        if overlap > _OVERLAP:
+            seen.append((overlap, thing, mask))
+    best = max((overlap for overlap, *_ in seen), default=0.0)
+    return [
+        _found(thing, overlap, mask) for overlap, thing, mask in seen if overlap > best - _CLOSE and thing in wanted
+    ]
 
 
 def _agreement(thing: Thing, across: np.ndarray) -> float:
