@@ -1,6 +1,5 @@
 """The orchestrator's HTTP API, as the command uses it."""
 
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +12,7 @@ from quartet_contracts import (
     Answer,
     Cancellation,
     JournalEvent,
+    MalformedMessage,
     Skill,
     SkillArguments,
     TaskStatus,
@@ -49,9 +49,12 @@ class Api:
 
     def tasks(self, state: str | None, limit: int) -> list[TaskStatus]:
         query = {"limit": limit, **({"state": state} if state else {})}
-        answer = self._call("GET", "/tasks", params=query).json()
-        rows = answer["tasks"] if isinstance(answer, dict) else answer
-        return [TaskStatus.model_validate(row) for row in rows]
+        answer = self._call("GET", "/tasks", params=query)
+        try:
+            rows = answer.json()
+            return [TaskStatus.model_validate(row) for row in (rows["tasks"] if isinstance(rows, dict) else rows)]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._stranger(answer) from error
 
     def task(self, task_id: str) -> TaskStatus:
         return self._status(self._call("GET", f"/tasks/{task_id}"))
@@ -137,15 +140,24 @@ class Api:
         try:
             problem = answer.json()
             text = str(problem.get("detail") or problem.get("title") or problem)
-        except (json.JSONDecodeError, AttributeError):
-            text = answer.text[:500]
+        except (ValueError, AttributeError) as error:
+            raise self._stranger(answer) from error
         if answer.status_code >= 500:
             raise CliError(f"the orchestrator at {self.url} answered {answer.status_code}: {text}")
         raise Refused(text)
 
-    @staticmethod
-    def _status(answer: httpx.Response) -> TaskStatus:
-        return decode(TaskStatus, answer.content)
+    def _stranger(self, answer: httpx.Response) -> Unreachable:
+        kind = answer.headers.get("content-type", "no content").split(";")[0]
+        return Unreachable(
+            f"what answers at {self.url} is not an orchestrator (status {answer.status_code}, {kind}).\n"
+            "Name the right one: QUARTET_URL=http://HOST:PORT (or --url)"
+        )
+
+    def _status(self, answer: httpx.Response) -> TaskStatus:
+        try:
+            return decode(TaskStatus, answer.content)
+        except MalformedMessage as error:
+            raise self._stranger(answer) from error
 
 
 def _cause(error: Exception) -> str:

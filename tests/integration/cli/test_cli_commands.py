@@ -5,7 +5,10 @@ import os
 import pty
 import signal
 import socket
+import threading
 from collections.abc import Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -246,6 +249,20 @@ def test_no_orchestrator_is_told_with_what_to_start(quartet: Start) -> None:
     assert status == 3
     assert url in err
     assert "quartet up" in err
+
+
+@pytest.mark.parametrize("command", [("run", "pick up the can"), ("list",), ("watch",), ("cancel", "t")])
+def test_another_server_is_not_taken_for_an_orchestrator(quartet: Start, tmp_path: Path, command: Any) -> None:
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    (tmp_path / "tasks").write_text("<html>")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        status, _, err = finished(quartet(*command, QUARTET_URL=url))
+        server.shutdown()
+    assert status == 3
+    assert f"what answers at {url} is not an orchestrator (status " in err
+    assert "<html>" not in err
 
 
 def test_schema_prints_every_message(quartet: Start) -> None:
