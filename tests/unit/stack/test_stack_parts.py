@@ -1,5 +1,6 @@
 """The parts of the supervisor: processes, ports, keys, environments."""
 
+import json
 import os
 import signal
 import socket
@@ -60,6 +61,15 @@ def test_a_process_that_dies_is_named_with_its_last_lines(tmp_path: Path) -> Non
     wait_until(lambda: process.status is not None)
     with pytest.raises(ProcessDied, match=r"(?s)nav2 exited with status 3\..*nav2\.log.*port 80 is taken"):
         process.is_ready()
+
+
+def test_the_last_lines_are_those_of_this_process(tmp_path: Path) -> None:
+    log = tmp_path / "nav2.log"
+    log.write_text("of an earlier run\n")
+    process = ManagedProcess(python("nav2", "print('of this run')"), dict(os.environ), log)
+    wait_until(lambda: process.status is not None)
+    assert process.tail() == "  of this run"
+    assert log.read_text().startswith("of an earlier run\n")
 
 
 def test_a_process_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
@@ -128,7 +138,9 @@ def test_a_second_stack_in_the_same_folder_is_refused_and_takes_nothing_away(tmp
         with pytest.raises(FolderInUse, match="another `quartet demo` runs in"):
             Stack(StackOptions(state_dir=folder, fresh=True, without=without)).start()
         assert first.running() == {"redis": True}
-        assert (folder / "stack.json").exists()
+        about = json.loads((folder / "stack.json").read_text())
+        assert (Path(about["site_dir"]) / "robot.yaml").is_file()
+        assert about["bridge_url"] == first.bridge_url
     with Stack(StackOptions(state_dir=folder, fresh=True, without=without)) as second:
         assert second.running() == {"redis": True}
 

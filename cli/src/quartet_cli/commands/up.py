@@ -99,7 +99,10 @@ def _watch(stack: Stack) -> None:
     while True:
         dead = stack.died()
         if dead:
-            raise CannotStart("\n".join(str(error) for error in dead))
+            what = "\n".join(str(error) for error in dead)
+            raise CannotStart(
+                f"{what}\nThe other processes are ended as well. Start all of them again with: quartet up"
+            )
         time.sleep(0.5)
 
 

@@ -45,6 +45,7 @@ class ManagedProcess:
             spec.ready_file.unlink(missing_ok=True)
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
+            self._log_began_at = output.seek(0, os.SEEK_END)
             try:
                 # The thread that starts it must live as long as the stack: Linux ties the death signal to it.
                 self._popen = subprocess.Popen(
@@ -73,8 +74,8 @@ class ManagedProcess:
         return self._popen.poll()
 
     def tail(self, lines: int = 15) -> str:
-        """The last lines of its log."""
-        text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+        """The last lines of its log; what an earlier process left there is not shown."""
+        text = self.log.read_bytes()[self._log_began_at :].decode(errors="replace") if self.log.exists() else ""
         return "\n".join(f"  {line}" for line in text.splitlines()[-lines:]) or "  (it wrote nothing)"
 
     def raise_if_dead(self) -> None:
