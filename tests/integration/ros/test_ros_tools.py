@@ -59,8 +59,3 @@ async def test_what_cannot_be_read(ros, arguments, code, words):
     message = await ros.refused("subscribe_once", code, **arguments)
     for word in words:
         assert word in message
-
-
-async def test_no_tool_of_this_server_writes(ros):
-    tools = {tool.name for tool in await ros.client.list_tools()}
-    assert tools == {"get_topics", "subscribe_once"}

@@ -161,9 +161,12 @@ class BridgeLink:
         found = (s.latest for s in self._subscriptions.get(topic, []))
         return next((message for message in found if message is not None), None)
 
-    async def publish(self, topic: str, msg_type: str, msg: Message) -> None:
+    async def advertise(self, topic: str, msg_type: str) -> None:
         await self._require_connection()
         await self._send({"op": "advertise", "id": f"{self._prefix}:adv:{topic}", "topic": topic, "type": msg_type})
+
+    async def publish(self, topic: str, msg_type: str, msg: Message) -> None:
+        await self.advertise(topic, msg_type)
         await self._send({"op": "publish", "topic": topic, "msg": msg})
 
     async def probe(self, timeout_s: float = 2.0) -> bool:

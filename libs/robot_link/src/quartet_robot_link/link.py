@@ -164,6 +164,13 @@ class RobotLink(Protocol):
         """The newest message of a topic that somebody here subscribes to."""
         ...
 
+    async def advertise(self, topic: str, msg_type: str) -> None:
+        """Become a publisher ahead of `publish`: subscribers miss what is sent before they discovered it.
+
+        Raises BridgeUnavailable.
+        """
+        ...
+
     async def publish(self, topic: str, msg_type: str, msg: Message) -> None:
         """Publish one message. Raises BridgeUnavailable; nothing is kept for later."""
         ...

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from quartet_site.errors import misfit
 from quartet_site.robot import Finite, Positive, Section
+from quartet_site.writes import RosWrites
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
 """Lower-case words, as a person says them: "parents' bedroom"."""
@@ -88,10 +89,15 @@ class SiteFile(Section):
 
     name: Name
     description: str = ""
+    segmenter: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """What finds things in this site's pictures: a segmenter of the perception server, or several with commas;
+    QUARTET_SEGMENTER overrides it."""
     areas: Annotated[list[Area], Field(min_length=1)]
     surfaces: list[Surface] = []
     containers: list[Container] = []
     objects: list[CatalogueObject] = []
+    ros_writes: RosWrites = RosWrites()
+    """What the ros server may write; nothing unless it is listed."""
 
     @model_validator(mode="after")
     def _names_are_unique_and_known(self) -> "SiteFile":

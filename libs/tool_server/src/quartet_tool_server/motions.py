@@ -64,6 +64,11 @@ class Claim:
                 "taken the robot over; stop working on this request"
             )
 
+    async def ready(self) -> None:
+        """Before anything that may move the robot. Raises Canceled, Fenced, Stopped."""
+        self.check()
+        await self._check_guard()
+
     async def unless_canceled(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, which moves nothing; given up as soon as the call is canceled, so that nobody who
         stops the robot waits behind a planner. Raises Canceled, Fenced and what `work` raises.
@@ -85,8 +90,7 @@ class Claim:
 
         Raises Canceled, Fenced, Stopped, CallTimeout, BridgeUnavailable, ActionUnavailable, GoalRejected, RosError.
         """
-        self.check()
-        await self._check_guard()
+        await self.ready()
         feedback: list[Message] = []
 
         def keep(message: Message) -> None:

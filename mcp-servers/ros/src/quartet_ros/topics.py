@@ -1,28 +1,23 @@
-"""get_topics."""
+"""get_topics, get_topic_type, get_topic_details, get_message_details."""
 
+import asyncio
 from typing import Annotated
 
 from pydantic import Field
 
-from quartet_contracts.tools.ros import TopicInfo, TopicsResult
-from quartet_robot_link import Robot
+from quartet_contracts.tools.ros import MessageDetailsResult, TopicDetailsResult, TopicInfo, TopicsResult, TypeResult
+from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, all_topics, known_topic, page, plain, require
+from quartet_ros.types import message_structures
 from quartet_tool_server import ToolServer
 
-MAX_TOPICS = 200
-
-
-async def all_topics(robot: Robot) -> dict[str, str]:
-    """Type of every topic by name. Raises what call_service raises."""
-    response = await robot.link.call_service("/rosapi/topics", timeout_s=10.0)
-    return dict(sorted(zip(response["topics"], response["types"], strict=True)))
+MAX_STRUCTURES = 60
 
 
 def register(server: ToolServer) -> None:
-    @server.tool
-    async def get_topics(
-        contains: Annotated[str, Field(max_length=100, description="only topics with this in name or type")] = "",
-        limit: Annotated[int, Field(ge=1, le=MAX_TOPICS)] = 30,
-    ) -> TopicsResult:
+    link = server.robot.link
+
+    @server.tool(read_only=True)
+    async def get_topics(contains: Contains = "", limit: Limit = 30) -> TopicsResult:
         """Names and message types of the robot's topics, at most `limit` of them, in alphabetical order.
 
         A robot can have hundreds: narrow with contains (any case, e.g. "camera" or "sensor_msgs"). total counts all
@@ -30,6 +25,46 @@ def register(server: ToolServer) -> None:
         """
         topics, wanted = await all_topics(server.robot), contains.lower()
         found = [TopicInfo(name=n, type=t) for n, t in topics.items() if wanted in n.lower() or wanted in t.lower()]
-        left_out = len(found) - limit
-        text = f"{left_out} more match; narrow with contains or raise limit" if left_out > 0 else ""
-        return TopicsResult(topics=found[:limit], total=len(topics), message=text)
+        shown, text = page(found, limit)
+        return TopicsResult(topics=shown, total=len(topics), message=text)
+
+    @server.tool(read_only=True)
+    async def get_topic_type(topic: Name) -> TypeResult:
+        """Message type of a topic, e.g. nav_msgs/msg/Odometry of /odom.
+
+        Failures: INVALID_PARAMETERS (no such topic; the message has similar ones), ROS_ERROR, TIMEOUT,
+        BRIDGE_UNAVAILABLE.
+        """
+        name, known = await known_topic(server.robot, topic, "")
+        return TypeResult(name=name, type=known)
+
+    @server.tool(read_only=True)
+    async def get_topic_details(topic: Name) -> TopicDetailsResult:
+        """Message type of a topic and the nodes that publish and subscribe it. Failures: as of get_topic_type."""
+        name, known = await known_topic(server.robot, topic, "")
+        out, into = await asyncio.gather(
+            *(
+                link.call_service(f"/rosapi/{role}", {"topic": name}, timeout_s=ROSAPI_S)
+                for role in ("publishers", "subscribers")
+            )
+        )
+        return TopicDetailsResult(
+            name=name, type=known, publishers=sorted(out["publishers"]), subscribers=sorted(into["subscribers"])
+        )
+
+    @server.tool(read_only=True)
+    async def get_message_details(
+        message_type: Annotated[str, Field(min_length=3, max_length=128, description="e.g. geometry_msgs/msg/Twist")],
+    ) -> MessageDetailsResult:
+        """Fields of a message type, and of the types inside it. array_length: -1 a single value, 0 any, n exactly n.
+
+        Failures: INVALID_PARAMETERS (no such type on the robot), ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE.
+        """
+        there = (await link.call_service("/rosapi/interfaces", timeout_s=ROSAPI_S))["interfaces"]
+        types = {plain(name): name for name in there if "/msg/" in name}
+        require(plain(message_type), types, "message type", "get_topics")
+        full = types[plain(message_type)]
+        parts = await message_structures(server.robot, full)
+        left_out = len(parts) - MAX_STRUCTURES
+        text = f"{left_out} more types are inside; ask for them by name" if left_out > 0 else ""
+        return MessageDetailsResult(type=full, structures=parts[:MAX_STRUCTURES], message=text)

@@ -16,16 +16,21 @@ _FIELDS: dict[type, tuple[int, str]] = {
     str: (4, "string_value"),
 }
 """rcl_interfaces/msg/ParameterType and the field that carries a value."""
+NOT_SET = 0
+UNDECLARED = {"/move_group"}
+"""Nodes that take parameters which they did not declare, and delete those again, as MoveIt's does."""
+_DESCRIPTIONS = {"use_sim_time": "Take time from /clock instead of the computer's clock."}
 
 
 class Parameters:
-    """get_parameters, set_parameters and list_parameters of some nodes, over the graph's parameter store."""
+    """The parameter services of some nodes, over the graph's parameter store."""
 
     def __init__(self, graph: Graph, nodes: Iterable[str]) -> None:
         self._graph = graph
         for node in nodes:
             graph.parameters[node] = {"use_sim_time": True}
-            for verb, handler in (("Get", self._get), ("Set", self._set), ("List", self._list)):
+            verbs = {"Get": self._get, "Set": self._set, "List": self._list, "Describe": self._describe}
+            for verb, handler in verbs.items():
                 name = f"{node}/{verb.lower()}_parameters"
                 graph.serve(name, f"rcl_interfaces/{verb}Parameters", node, partial(handler, node))
 
@@ -38,7 +43,14 @@ class Parameters:
         results = []
         for parameter in request["parameters"]:
             name, value = parameter["name"], _from_message(parameter["value"])
-            if name not in values:
+            declared = name in _DESCRIPTIONS
+            if parameter["value"]["type"] == NOT_SET and name in values:
+                reason = "cannot undeclare a statically typed parameter" if declared else ""
+                if not declared:
+                    del values[name]
+            elif name not in values and node in UNDECLARED and value is not None:
+                values[name], reason = value, ""
+            elif name not in values:
                 reason = f"parameter {name} is not declared; valid: {', '.join(sorted(values))}"
             elif type(value) is not type(values[name]):
                 reason = f"wrong type: {type(values[name]).__name__} expected, got {value!r}"
@@ -46,6 +58,21 @@ class Parameters:
                 values[name], reason = value, ""
             results.append({"successful": not reason, "reason": reason})
         return {"results": results}
+
+    async def _describe(self, node: str, request: Message) -> Message:
+        values = self._graph.parameters[node]
+        return {
+            "descriptors": [
+                default("rcl_interfaces/ParameterDescriptor")
+                | {
+                    "name": name,
+                    "type": _FIELDS[type(values[name])][0] if name in values else NOT_SET,
+                    "description": _DESCRIPTIONS.get(name, ""),
+                    "dynamic_typing": name not in _DESCRIPTIONS,
+                }
+                for name in request["names"]
+            ]
+        }
 
     async def _list(self, node: str, request: Message) -> Message:
         prefixes = tuple(request["prefixes"])

@@ -1,0 +1,136 @@
+"""connect_to_robot, ping_robot(s), detect_ros_version, get_verified_robot_spec, get_verified_robots_list.
+
+This server serves one robot over the one bridge that is configured; no caller can make it connect anywhere else.
+"""
+
+import time
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, Field
+
+from quartet_contracts.tools.ros import PingResult, PingsResult, RobotSpecResult, RobotsResult, RosVersionResult
+from quartet_robot_link import BridgeUnavailable, CallTimeout, LinkError, RosError
+from quartet_ros.graph import ROSAPI_S
+from quartet_tool_server import Denied, Finite, InvalidArguments, ToolServer
+
+PROBE = "/rosapi/get_time"
+
+Address = Annotated[str, Field(max_length=253, description="host of the robot's rosbridge; left out: the robot's own")]
+Port = Annotated[int, Field(ge=0, le=65535, description="left out: the robot's own")]
+Seconds = Annotated[Finite, Field(ge=0.1, le=30, description="wall time to wait for an answer [s]")]
+
+
+class Target(BaseModel):
+    """One robot to ping."""
+
+    ip: Address = ""
+    port: Port = 0
+
+
+def register(server: ToolServer) -> None:
+    robot, file = server.robot, server.robot.file
+
+    def own_url() -> str:
+        return str(getattr(robot.link, "url", file.bridge.url))
+
+    def check(ip: str, port: int) -> None:
+        own = urlsplit(own_url())
+        own_port = own.port or (443 if own.scheme == "wss" else 80)
+        host = ip if ip in {"", file.name} else (urlsplit(ip if "://" in ip else f"//{ip}").hostname or ip)
+        if host not in {"", file.name, own.hostname} or port not in {0, own_port}:
+            raise Denied(
+                f"{ip or own.hostname}:{port or own_port} is not this server's robot; allowed: '{file.name}' at "
+                f"{own.hostname}:{own_port}. A person configures others in robot.yaml"
+            )
+
+    async def ping(timeout_s: float) -> PingResult:
+        started = time.monotonic()
+        try:
+            await robot.link.call_service(PROBE, timeout_s=timeout_s)
+        except RosError:
+            pass  # a refusal is an answer too
+        except LinkError as error:
+            code = "BRIDGE_UNAVAILABLE" if isinstance(error, BridgeUnavailable) else "TIMEOUT"
+            return PingResult(
+                ok=False,
+                error_code=code,
+                message=str(error),
+                robot=file.name,
+                url=own_url(),
+                connected=not isinstance(error, BridgeUnavailable | CallTimeout),
+            )
+        took = (time.monotonic() - started) * 1000
+        return PingResult(robot=file.name, url=own_url(), connected=True, latency_ms=round(took, 2))
+
+    @server.tool(read_only=True)
+    async def connect_to_robot(
+        ip: Address = "", port: Port = 0, ping_timeout: Seconds = 5.0, port_timeout: Seconds = 5.0
+    ) -> PingResult:
+        """Make sure that the robot is connected. The connection keeps itself; only the configured robot is allowed.
+
+        Failures: DENIED (another address than the robot's), BRIDGE_UNAVAILABLE, TIMEOUT.
+        """
+        check(ip, port)
+        await robot.link.wait_connected(port_timeout)
+        return await ping(ping_timeout)
+
+    @server.tool(read_only=True)
+    async def ping_robot(
+        ip: Address = "", port: Port = 0, ping_timeout: Seconds = 2.0, port_timeout: Seconds = 2.0
+    ) -> PingResult:
+        """Whether the robot answers, and how fast: one service call there and back, not only the network.
+
+        Failures: DENIED (another address than the robot's), BRIDGE_UNAVAILABLE, TIMEOUT.
+        """
+        check(ip, port)
+        return await ping(min(ping_timeout, port_timeout))
+
+    @server.tool(read_only=True)
+    async def ping_robots(
+        targets: Annotated[list[Target], Field(max_length=20, description="left out: the configured robot")] = [],  # noqa: B006
+        ping_timeout: Seconds = 2.0,
+    ) -> PingsResult:
+        """ping_robot for several targets; each has its own ok and error_code, DENIED for one that is not configured."""
+        results: list[PingResult] = []
+        for target in targets or [Target()]:
+            try:
+                check(target.ip, target.port)
+            except Denied as error:
+                url = f"{target.ip}:{target.port}"
+                results.append(PingResult(ok=False, error_code="DENIED", message=str(error), url=url))
+            else:
+                results.append(await ping(ping_timeout))
+        return PingsResult(robots=results)
+
+    @server.tool(read_only=True)
+    async def detect_ros_version() -> RosVersionResult:
+        """ROS version (2) and distribution (jazzy) of the robot. Failures: ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE."""
+        found = await robot.link.call_service("/rosapi/get_ros_version", timeout_s=ROSAPI_S)
+        return RosVersionResult(version=int(found["version"]), distro=str(found["distro"]))
+
+    @server.tool(read_only=True)
+    async def get_verified_robots_list() -> RobotsResult:
+        """Names of the robots that this server is configured for."""
+        return RobotsResult(robots=[file.name])
+
+    @server.tool(read_only=True)
+    async def get_verified_robot_spec(
+        name: Annotated[str, Field(max_length=64, description="of get_verified_robots_list; left out: the robot")] = "",
+    ) -> RobotSpecResult:
+        """What is configured of a robot: frames, topics, actions, services, base, arm, gripper and cameras (metres,
+        radians), and what the site allows the generic tools to write. Failure: INVALID_PARAMETERS (another name)."""
+        if name not in {"", file.name}:
+            raise InvalidArguments(f"robot '{name}' is not configured here; valid: {file.name}")
+        writes = server.site.ros_writes
+        return RobotSpecResult(
+            robot=file.name,
+            description=file.description,
+            spec=file.model_dump(mode="json", exclude={"name", "description"}) | {"bridge": {"url": own_url()}},
+            ros_writes={
+                "topics": [entry.name for entry in writes.topics],
+                "services": [entry.name for entry in writes.services],
+                "actions": [entry.name for entry in writes.actions],
+                "parameters": list(writes.parameters),
+            },
+        )
