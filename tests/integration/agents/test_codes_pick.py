@@ -48,6 +48,8 @@ async def test_pick_holding_already(studio):
     studio.reset("in_gripper:red cup")
     result = await studio.pick("red coke can")
     assert result.error_code == "PICK_HOLDING_ALREADY", studio.memory.story()
+    assert "holds 'red cup'" in result.reason
+    assert result.held_object_height_m == 0.093
 
 
 async def test_pick_wrong_object_when_the_things_are_swapped(studio):

@@ -442,7 +442,7 @@ def test_place_that_does_not_see_the_target(place, robot):
 def test_place_without_free_space(place, robot):
     robot.fail("get_topdown_placing_pose", "NO_FREE_SPACE")
     _, report = place()
-    assert report["error_code"] == "PLACE_PLAN_FAILED"
+    assert report["error_code"] == "PLACE_SEG_MISSED"
     assert "NO_FREE_SPACE" in report["reason"]
 
 

@@ -38,7 +38,7 @@ class PickCode(StrEnum):
 class PlaceCode(StrEnum):
     NONE = "NONE"
     PLACE_SEG_MISSED = "PLACE_SEG_MISSED"
-    """The camera does not show the target."""
+    """The camera does not show the target, or no free spot on it."""
     PLACE_PLAN_FAILED = "PLACE_PLAN_FAILED"
     """No arm motion could be planned or executed."""
     PLACE_REACH_EXCEEDED = "PLACE_REACH_EXCEEDED"

@@ -26,14 +26,16 @@ MIN_HEIGHT_M = 0.005
 
 
 async def verify(check: Verification, report: PickReport) -> PickReport:
-    """Settle a claimed success, and a pick that failed only at the way back to the transit pose.
+    """Settle a claimed success, and a pick that failed only at the way back to the transit pose; name what was held.
 
     PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing.
     """
-    if not report.success and report.error_code is not PickCode.PICK_PLAN_FAILED:
-        return report
     arguments = check.request.arguments
     assert isinstance(arguments, PickArguments)
+    if report.error_code is PickCode.PICK_HOLDING_ALREADY:
+        return await _named_report(check, report, arguments.object_name)
+    if not report.success and report.error_code is not PickCode.PICK_PLAN_FAILED:
+        return report
     wanted = _named(check, arguments.object_name)
     grasp = await _settled_grasp(check)
     if not report.success:
@@ -56,6 +58,21 @@ async def verify(check: Verification, report: PickReport) -> PickReport:
     if other := await _other_thing(check, arguments.object_name, wanted, grasp):
         return _failed(report, PickCode.PICK_WRONG_OBJECT, other)
     return report.model_copy(update={"held_object_height_m": _height(report.held_object_height_m, wanted)})
+
+
+async def _named_report(check: Verification, report: PickReport, name: str) -> PickReport:
+    """The report of a gripper that was not empty, with the name of what it holds where the wrist camera tells: only
+    then can the orchestrator say what is put aside, and the drop be confirmed."""
+    grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+    if not _holds(check, grasp):
+        return report
+    everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
+    held = {one.label: _named(check, one.label) for one in everything.detections if one.in_gripper}
+    likely = [thing for thing in held.values() if thing is not None and _fits_hand(thing, grasp.width_m)]
+    if len(likely) != 1 or likely[0] == _named(check, name):
+        return report
+    reason = f"The gripper already holds '{likely[0].name}', as the wrist camera shows; '{name}' was not picked."
+    return report.model_copy(update={"reason": reason, "held_object_height_m": likely[0].appearance.size_m[2]})
 
 
 async def _back_off_and_tuck(check: Verification) -> bool:

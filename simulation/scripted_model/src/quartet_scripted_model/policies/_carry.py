@@ -116,7 +116,7 @@ class Carrier:
                     return
                 case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT" if freed < 2:
                     freed += 1
-                    moved = yield from self._free_gripper(job)
+                    moved = yield from self._free_gripper(job, _what_it_holds(result))
                     if moved or result.code == "PICK_WRONG_OBJECT":
                         yield from self._stand_before(job)
                     continue
@@ -165,13 +165,13 @@ class Carrier:
         self.held = job.item
         return True
 
-    def _free_gripper(self, job: Job) -> Generator[Turn, Result, bool]:
+    def _free_gripper(self, job: Job, named: str) -> Generator[Turn, Result, bool]:
         """Puts what is in the gripper on the floor, here or else where it is in nobody's way; True if it drove."""
-        held = self.held or "held object"
+        held = self.held or named or "held object"
         moved = False
         put = {"target_location": "floor", "object_name": held, "object_height_m": round(self.height, 4)}
         result = yield from self._call("place", **put)
-        if result.code in {"PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"}:
+        if result.code in {"PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED", "PLACE_SEG_MISSED"}:
             # Before furniture the arm may have no room; in the middle of a room that the job leads through the thing
             # would stand in the way afterwards.
             areas = [a["name"] for a in self.talk.facts.get("areas", [])]
@@ -285,6 +285,12 @@ def _says_it_holds(result: Result, job: Job) -> bool:
     """Whether the result says that the gripper holds the wanted object by one of its names."""
     text = result.message.lower()
     return any(re.search(rf"hold\w* (?:the |a |an )?'?{re.escape(name)}\b", text) for name in (job.item, *job.names))
+
+
+def _what_it_holds(result: Result) -> str:
+    """The name that a pick gives to what it found in the gripper, or ''."""
+    said = re.search(r"(?:holds|between the fingers is) '([^']+)'", result.message)
+    return said[1] if said else ""
 
 
 def _stopped(result: Result) -> bool:
