@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+import yaml
+from pydantic import BaseModel
 
 import quartet_site
 from quartet_site import FileProblem, load_robot, load_site, normalise
+from quartet_site.site import Part
 
 SITES = sorted((Path(__file__).parents[3] / "deploy" / "sites").iterdir())
 
@@ -170,3 +173,51 @@ def test_names_are_compared_as_people_say_them(said, written):
 def test_the_package_exports_what_it_says():
     for name in quartet_site.__all__:
         assert hasattr(quartet_site, name), name
+
+
+TEMPLATE = Path(__file__).parents[3] / "deploy" / "sites" / "template"
+
+
+def fields_of(model, prefix=""):
+    """Every field of a file's model with its section, such as approach.standoff_m.pick."""
+    found = set()
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            found |= fields_of(kind, f"{prefix}{name}.")
+        else:
+            found.add(f"{prefix}{name}")
+    return found
+
+
+def names_in(content, prefix=""):
+    found = set()
+    for name, value in content.items():
+        found |= names_in(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}"}
+    return found
+
+
+def test_the_template_of_a_robot_file_has_every_field():
+    content = yaml.safe_load((TEMPLATE / "robot.yaml").read_text())
+    states = content["arm"].pop("named_states")
+    assert len(states) >= 2
+    # Nav2 and MoveIt give their servers names of their own, which hardly a robot changes.
+    usual = {name for name in fields_of(quartet_site.RobotFile) if name.startswith(("actions.", "services."))}
+    assert names_in(content) - usual == fields_of(quartet_site.RobotFile) - usual - {"arm.named_states"}
+
+
+def test_the_template_of_a_robot_file_shows_the_defaults():
+    robot = load_robot(TEMPLATE / "robot.yaml")
+    for section in ("topics", "services", "approach", "manipulation"):
+        shown = getattr(robot, section)
+        assert shown == type(shown)()
+
+
+def test_the_template_of_a_site_file_shows_every_kind_of_thing():
+    text = (TEMPLATE / "site.yaml").read_text()
+    models = (quartet_site.SiteFile, quartet_site.Area, quartet_site.Surface, quartet_site.CatalogueObject, Part)
+    wanted = {name for model in models for name in model.model_fields}
+    assert {name for name in wanted if f"{name}:" not in text} == set()
+    site = load_site(TEMPLATE / "site.yaml")
+    assert all((site.areas, site.surfaces, site.containers, site.objects))
+    assert any(thing.appearance.parts for thing in site.objects)

@@ -54,14 +54,18 @@ class Addresses:
         return json.dumps({self.robot: {server: f"{self.url(server)}/mcp" for server in SERVERS}})
 
 
+TEMPLATE = "template"
+"""The folder of deploy/sites that is to be copied for a robot of one's own; no simulated world."""
+
+
 def site_folder(options: StackOptions) -> Path:
     """The folder with robot.yaml and site.yaml. Raises FileNotFoundError naming the worlds that there are."""
     if options.site_dir is not None:
         return options.site_dir
     sites = project_root() / "deploy" / "sites"
     folder = sites / options.world
-    if not (folder / "robot.yaml").is_file():
-        worlds = ", ".join(sorted(p.parent.name for p in sites.glob("*/robot.yaml")))
+    if options.world == TEMPLATE or not (folder / "robot.yaml").is_file():
+        worlds = ", ".join(sorted(p.parent.name for p in sites.glob("*/robot.yaml") if p.parent.name != TEMPLATE))
         raise FileNotFoundError(f"there is no world '{options.world}'; valid: {worlds}")
     return folder
 

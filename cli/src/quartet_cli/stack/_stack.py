@@ -220,6 +220,8 @@ class Stack:
                 "redis_url": self.redis_url,
                 "robot": self.robot,
                 "world": self.options.world,
+                "site_dir": str(self.site_dir.resolve()),
+                "bridge_url": self.bridge_url,
                 "private_key": str(ensure_keys(self.options.state_dir / "keys").private),
                 "root": str(project_root()),
             },

@@ -1,0 +1,292 @@
+"""Each fault of a robot is named with its remedy; a healthy robot has none."""
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+
+from quartet_cli.doctor import Finding, Report, Verdict, diagnose
+from quartet_cli.main import main
+from quartet_robot_link import Robot
+from quartet_site import RobotFile, SiteFile
+
+ROOT = Path(__file__).parents[3]
+STUDIO = ROOT / "deploy" / "sites" / "studio"
+STEPS = ["bridge", "rosapi", "topics", "frames", "site", "nav2", "moveit", "cameras", "gripper", "guard"]
+SPEED = {"rosapi", "topics", "cameras"}
+
+
+@pytest.fixture
+def changed(robot_file: RobotFile, sim: Any) -> Any:
+    """`changed({"topics.odom": "/x"})`: the robot file of the simulation with other values."""
+
+    def change(values: dict[str, Any] | None = None, url: str = sim.url) -> RobotFile:
+        fields = robot_file.model_dump()
+        for path, value in {"bridge.url": url, **(values or {})}.items():
+            *sections, last = path.split(".")
+            section = fields
+            for name in sections:
+                section = section[name]
+            section[last] = value
+        return RobotFile.model_validate(fields)
+
+    return change
+
+
+async def examine(file: RobotFile, site: SiteFile | None = None, patience_s: float = 5.0) -> Report:
+    report = await diagnose(file, site, patience_s=patience_s, watch_s=0.3)
+    for finding in report.findings:
+        assert bool(finding.remedy) == (finding.verdict is not Verdict.OK), finding
+    return report
+
+
+def only(report: Report, step: str) -> Finding:
+    """The one wrong finding, which is of this step."""
+    assert [finding.step for finding in report.wrong] == [step], report.wrong
+    return report.wrong[0]
+
+
+async def test_a_healthy_robot_has_nothing_to_mend(changed: Any, site_file: SiteFile) -> None:
+    told: list[Finding] = []
+    report = await diagnose(changed(), site_file, patience_s=10.0, on_finding=told.append)
+    assert report.healthy, report.wrong
+    assert told == report.findings
+    assert list(dict.fromkeys(finding.step for finding in report.findings)) == STEPS
+    # Only speed may be warned of, on a machine that is busy with other things.
+    assert {finding.step for finding in report.findings if finding.verdict is not Verdict.OK} <= SPEED
+    rates = {finding.what.split()[0]: finding.rate_hz for finding in report.findings if finding.rate_hz is not None}
+    assert {"/tf", "/odom", "/scan", "/joint_states"} <= set(rates)
+    assert min(rates.values()) > 0
+    timed = {finding.step for finding in report.findings if finding.latency_ms is not None}
+    assert timed >= {"bridge", "rosapi", "frames", "nav2", "moveit", "cameras"}
+
+
+async def test_no_bridge(changed: Any) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    report = await examine(changed(url=f"ws://127.0.0.1:{port}"), patience_s=0.3)
+    found = only(report, "bridge")
+    assert str(port) in found.what
+    assert "rosbridge_websocket_launch" in found.remedy
+    assert {finding.verdict for finding in report.findings[1:]} == {Verdict.SKIPPED}
+    assert [finding.step for finding in report.findings] == ["bridge", "rosapi", *STEPS[2:]]
+
+
+async def test_a_zombie_bridge(changed: Any, sim: Any) -> None:
+    sim.faults("zombie")
+    found = only(await examine(changed(), patience_s=0.3), "bridge")
+    assert "zombie" in found.what
+    assert "respawn" in found.remedy
+
+
+async def test_slow_services_are_a_warning(changed: Any, sim: Any) -> None:
+    sim.faults("slow_services")
+    # Only up to the point that it is about; every further call would take two seconds.
+    file, found = changed(), []
+
+    class Enough(Exception):
+        pass
+
+    def listen(finding: Finding) -> None:
+        found.append(finding)
+        if finding.step == "rosapi" and finding.latency_ms is not None:
+            raise Enough
+
+    with pytest.raises(Enough):
+        await diagnose(file, patience_s=2.1, on_finding=listen)
+    assert found[-1].verdict is Verdict.WARNING
+    assert found[-1].latency_ms > 1900
+    assert "CPU" in found[-1].remedy
+
+
+async def test_wrong_names_in_the_robot_file(changed: Any) -> None:
+    report = await examine(
+        changed(
+            {
+                "topics.odom": "/odometry/filtered",
+                "topics.scan": "/map",
+                "actions.spin": "/spin_robot",
+                "services.compute_ik": "/ik",
+                "arm.joints": ["arm_shoulder_pan_joint", *(f"axis_{number}" for number in range(5))],
+                "gripper.joint": "finger",
+                "cameras.front.depth_topic": "/front_camera/depth/image_raw",
+                "cameras.arm.frame": "arm_camera_optical_frame",
+                "services.guard_stop": "/guard/stop",
+            }
+        ),
+        patience_s=1.5,
+    )
+    what = {finding.what: (finding.step, finding.remedy) for finding in report.wrong}
+
+    def remedy(step: str, *words: str) -> str:
+        found = [text for name, (of, text) in what.items() if of == step and all(word in name for word in words)]
+        assert len(found) == 1, (step, words, what)
+        return found[0]
+
+    assert "set topics.odom in robot.yaml to one of this type: /odom" in remedy("topics", "/odometry/filtered")
+    assert "/scan" in remedy("topics", "/map", "nav_msgs/msg/OccupancyGrid", "sensor_msgs/msg/LaserScan")
+    assert "set actions.spin in robot.yaml to /spin" in remedy("nav2", "/spin_robot")
+    assert "/compute_ik" in remedy("moveit", "/ik")
+    assert "arm.joints" in remedy("moveit", "axis_0")
+    assert "robotiq_140_finger_joint" in remedy("gripper", "finger")
+    depth = remedy("cameras", "/front_camera/depth/image_raw")
+    assert "align_depth" in depth
+    assert "/front_camera/aligned_depth_to_color/image_raw" in depth
+    assert "arm_camera_color_optical_frame" in remedy("cameras", "arm_camera_optical_frame")
+    assert "/robot_guard/stop" in remedy("guard", "/guard/stop")
+
+
+async def test_what_a_robot_can_do_without_is_a_warning(changed: Any) -> None:
+    report = await examine(changed({"topics.gripper_status": "/gripper/word", "topics.scan": "/laser"}))
+    assert report.healthy, report.wrong
+    told = [finding for finding in report.findings if finding.step == "topics" and "/word" in finding.what]
+    assert [finding.verdict for finding in told] == [Verdict.WARNING]
+    assert "set topics.gripper_status in robot.yaml to one of this type: /gripper/status" in told[0].remedy
+
+
+async def test_a_missing_frame(changed: Any) -> None:
+    report = await examine(changed({"frames.tool": "arm_tool9"}), patience_s=1.5)
+    found = only(report, "frames")
+    assert "arm_tool9" in found.what
+    assert "set frames.tool" in found.remedy
+    assert "arm_tool0" in found.remedy
+    assert [finding.step for finding in report.findings if finding.verdict is Verdict.SKIPPED] == ["moveit"]
+
+
+async def test_planning_group_and_link(changed: Any) -> None:
+    found = only(await examine(changed({"arm.group": "left_arm"})), "moveit")
+    assert "left_arm" in found.what
+    assert "SRDF" in found.remedy
+    found = only(await examine(changed({"frames.tool": "arm_base"})), "moveit")
+    assert "frames.tool" in found.remedy
+
+
+async def test_a_topic_that_nobody_publishes_to(changed: Any, sim: Any) -> None:
+    async with connect(sim.url) as socket:
+        await socket.send(json.dumps({"op": "advertise", "topic": "/silent", "type": "sensor_msgs/msg/LaserScan"}))
+        await socket.send(json.dumps({"op": "call_service", "service": "/rosapi/get_time"}))
+        await socket.recv()
+        found = only(await examine(changed({"topics.scan": "/silent"}), patience_s=1.5), "topics")
+    assert "nothing came" in found.what
+    assert "/rosbridge_websocket" in found.remedy
+
+
+async def test_a_stopped_robot(changed: Any, robot: Robot) -> None:
+    await robot.link.call_service("/robot_guard/stop")
+    found = only(await examine(changed()), "guard")
+    assert "stop service called" in found.what
+    assert "/robot_guard/reset" in found.remedy
+
+
+async def test_outside_of_the_site(changed: Any, site_file: SiteFile) -> None:
+    fields = site_file.model_dump()
+    fields["areas"][0]["outline"] = [(10, 10), (11, 10), (11, 11)]
+    report = await examine(changed(), SiteFile.model_validate(fields))
+    [found] = [finding for finding in report.findings if finding.step == "site"]
+    assert found.verdict is Verdict.WARNING
+    assert "initial pose" in found.remedy
+    assert report.healthy
+
+
+def answering(values: dict[str, Any]) -> Any:
+    """A peer's answers: response by service, all others do not exist."""
+
+    def answer(operation: dict[str, Any]) -> list[Any] | None:
+        if operation["op"] != "call_service":
+            return None
+        name = operation["service"]
+        there = name in values
+        reply = {"op": "service_response", "service": name, "id": operation["id"], "result": there}
+        return [reply | {"values": values[name] if there else f"Service {name} does not exist"}]
+
+    return answer
+
+
+async def test_without_rosapi(changed: Any, peer: Any) -> None:
+    peer.answer = answering({})
+    report = await examine(changed(url=peer.url), patience_s=0.2)
+    assert report.findings[0].verdict is Verdict.OK
+    first = report.wrong[0]
+    assert first.step == "rosapi"
+    assert "rosapi_node" in first.remedy
+
+
+async def test_nav2_that_is_not_active(changed: Any, peer: Any) -> None:
+    state = {"current_state": {"id": 2, "label": "inactive"}}
+    nodes = [f"/{node}/get_state" for node in ("bt_navigator", "controller_server", "planner_server")]
+    peer.answer = answering(
+        {
+            "/rosapi/topics": {"topics": [], "types": []},
+            "/rosapi/services": {"services": nodes},
+            "/rosapi/action_servers": {"action_servers": []},
+            "/rosapi/get_time": {"time": {"sec": 1000, "nanosec": 0}},
+        }
+        | dict.fromkeys(nodes, state)
+    )
+    report = await examine(changed(url=peer.url), patience_s=0.2)
+    inactive = [finding for finding in report.wrong if "inactive" in finding.what]
+    assert len(inactive) == 3
+    assert all("manage_nodes" in finding.remedy for finding in inactive)
+    assert [finding.what for finding in report.wrong if "does not run" in finding.what] == [
+        "Nav2's node behavior_server does not run"
+    ]
+    assert any("clock" in finding.what and "chrony" in finding.remedy for finding in report.findings)
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", *arguments])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_the_command_on_a_good_robot(sim: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    status = run("--robot-file", str(STUDIO / "robot.yaml"), "--bridge-url", sim.url, "--json")
+    report = Report.model_validate_json(capsys.readouterr().out)
+    assert (status, report.healthy, report.bridge_url) == (0, True, sim.url)
+
+
+def test_the_command_on_a_bad_robot(sim: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    sim.faults("zombie")
+    options = ["--robot-file", str(STUDIO / "robot.yaml"), "--bridge-url", sim.url, "--patience", "0.3"]
+    assert run(*options) == 1
+    printed = capsys.readouterr().out
+    assert "zombie" in printed
+    assert "to mend it: restart the rosbridge_websocket" in printed
+    assert run(*options, "--json") == 1
+    assert not Report.model_validate_json(capsys.readouterr().out).healthy
+
+
+def test_the_robot_of_the_running_stack(
+    sim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "deploy" / "sites").mkdir(parents=True)
+    monkeypatch.setenv("QUARTET_ROOT", str(tmp_path))
+    assert run() == 2
+    assert "--robot-file is needed" in capsys.readouterr().err
+    state = tmp_path / ".quartet" / "up"
+    state.mkdir(parents=True)
+    about = {"pid": os.getpid(), "site_dir": str(STUDIO), "bridge_url": sim.url}
+    (state / "stack.json").write_text(json.dumps(about))
+    sim.faults("zombie")
+    assert run("--patience", "0.3") == 1
+    assert f"summit at {sim.url}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--robot-file", "/nowhere/robot.yaml"], "/nowhere/robot.yaml cannot be read"),
+        (["--robot-file", str(STUDIO / "site.yaml")], "valid fields here"),
+        (["--robot-file", str(STUDIO / "robot.yaml"), "--bridge-url", "http://x"], "valid: ws://HOST:PORT"),
+        (["--robot-file", str(STUDIO / "robot.yaml"), "--site-file", "/nowhere"], "/nowhere cannot be read"),
+    ],
+)
+def test_bad_input_starts_nothing(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*options) == 2
+    assert said in capsys.readouterr().err
