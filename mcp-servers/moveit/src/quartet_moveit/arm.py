@@ -71,8 +71,13 @@ def failed(code: str, message: str) -> dict[str, Any]:
 
 async def tool_pose(robot: Robot) -> Pose3D:
     """Pose of the tool flange in the base frame, from /tf. Raises TransformUnavailable."""
+    return await link_pose(robot, None)
+
+
+async def link_pose(robot: Robot, link: str | None) -> Pose3D:
+    """Pose of a link (None: the tool flange) in the base frame, from /tf. Raises TransformUnavailable."""
     frames = robot.file.frames
-    found = await robot.transform(frames.base, frames.tool)
+    found = await robot.transform(frames.base, link or frames.tool)
     return Pose3D(frame_id=frames.base, position=found.translation, orientation=found.quaternion)
 
 

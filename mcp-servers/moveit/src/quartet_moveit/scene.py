@@ -1,13 +1,9 @@
 """clear_planning_scene."""
 
 from quartet_contracts.tools.moveit import SceneResult
+from quartet_moveit.objects import REMOVE, WORLD_OBJECT_NAMES, apply
 from quartet_robot_link import Message
-from quartet_tool_server import ToolFailure, ToolServer
-
-WORLD_OBJECT_NAMES = 8
-"""moveit_msgs/msg/PlanningSceneComponents."""
-REMOVE = 1
-"""moveit_msgs/msg/CollisionObject."""
+from quartet_tool_server import ToolServer
 
 
 def register(server: ToolServer) -> None:
@@ -28,11 +24,5 @@ def register(server: ToolServer) -> None:
         objects: list[Message] = response.get("scene", {}).get("world", {}).get("collision_objects", [])
         names = sorted(str(item["id"]) for item in objects)
         if names:
-            removal = [{"id": name, "operation": REMOVE} for name in names]
-            scene = {"is_diff": True, "robot_state": {"is_diff": True}, "world": {"collision_objects": removal}}
-            answer = await robot.link.call_service(services.apply_planning_scene, {"scene": scene})
-            if not answer.get("success"):
-                raise ToolFailure(
-                    f"MoveIt refused to remove {', '.join(names)}", code="ROS_ERROR", octomap_cleared=True
-                )
+            await apply(robot, world=[{"id": name, "operation": REMOVE} for name in names], octomap_cleared=True)
         return SceneResult(removed_objects=names, octomap_cleared=True)

@@ -100,18 +100,23 @@ async def in_base(
     position: tuple[float, float, float],
     orientation: tuple[float, float, float, float],
     frame_id: str | None,
+    *,
+    within_m: float = MAX_DISTANCE_M,
 ) -> Pose3D:
-    """A pose of any frame in the base frame, now. Raises TransformUnavailable, InvalidArguments."""
+    """A pose of any frame in the base frame, now; at most `within_m` away.
+
+    Raises TransformUnavailable, InvalidArguments.
+    """
     base = robot.file.frames.base
     placed = Rigid(position, orientation)
     if frame_id not in {None, "", base}:
         placed = (await robot.transform(base, str(frame_id), timeout_s=1.0)).rigid @ placed
     x, y, z = placed.translation
     distance = math.hypot(x, y, z)
-    if distance > MAX_DISTANCE_M:
+    if distance > within_m:
         raise InvalidArguments(
             f"the pose ({x:.2f}, {y:.2f}, {z:.2f}) in {base} is {distance:.1f} m away; valid: at most "
-            f"{MAX_DISTANCE_M:g} m. Is its frame_id right?"
+            f"{within_m:g} m. Is its frame_id right?"
         )
     return Pose3D(frame_id=base, position=(x, y, z), orientation=unit(placed.rotation))
 

@@ -237,7 +237,7 @@ class Simulation:
     ) -> tuple[NavCode, str, np.ndarray | None]:
         """A path to a pose in `map` from `start` (None: from where localisation has the robot): points (N, 2)."""
         if planner_id not in ("", PLANNER_ID):
-            return NavCode.INVALID_PLANNER, f"planner '{planner_id}' is not known; valid: {PLANNER_ID}", None
+            return NavCode.INVALID_PLANNER, f"planner '{planner_id[:40]}' is not known; valid: {PLANNER_ID}", None
         origin = self.estimated_pose() if start is None else start
         for x, y, code, what in ((*origin[:2], NavCode.START_OUTSIDE_MAP, "start"),
                                  (*goal[:2], NavCode.GOAL_OUTSIDE_MAP, "goal")):  # fmt: skip

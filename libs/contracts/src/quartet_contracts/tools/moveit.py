@@ -1,8 +1,11 @@
 """Results of the moveit server's tools."""
 
 from enum import StrEnum
+from typing import Literal
 
-from quartet_contracts.tools.base import Metres, Pose3D, ToolResult
+from pydantic import BaseModel
+
+from quartet_contracts.tools.base import Metres, Pose3D, Radians, ToolResult
 
 
 class MoveitCode(StrEnum):
@@ -19,6 +22,12 @@ class MoveitCode(StrEnum):
     INVALID_GROUP = "INVALID_GROUP"
     UNKNOWN_STATE = "UNKNOWN_STATE"
     GRIPPER_FAILED = "GRIPPER_FAILED"
+    UNKNOWN_OBJECT = "UNKNOWN_OBJECT"
+    """The planning scene has no such object."""
+    UNKNOWN_OPERATION = "UNKNOWN_OPERATION"
+    """No plan of this attempt has that operation_id."""
+    PLAN_OUTDATED = "PLAN_OUTDATED"
+    """The plan cannot be executed any more: plan again."""
 
 
 class ArmResult(ToolResult):
@@ -67,3 +76,110 @@ class GripperResult(ToolResult):
     reached_goal: bool | None = None
     attached_object: str | None = None
     """Only where the site's gripper driver publishes `attached:<name>`."""
+
+
+class CollisionObject(BaseModel):
+    """Something that the arm's planner keeps clear of, or that it knows to be in the hand."""
+
+    object_id: str
+    shape: Literal["box", "sphere", "cylinder", "other"] = "other"
+    dimensions_m: list[Metres] = []
+    """Box: x, y, z; sphere: radius; cylinder: height, radius."""
+    pose: Pose3D | None = None
+    """In the base frame, now."""
+    attached_to: str | None = None
+    """Link that it moves with; None for an obstacle of the surroundings."""
+
+
+class CollisionObjectResult(ToolResult):
+    """add_collision_box, add_collision_sphere, remove_collision_object, attach_object, detach_object."""
+
+    object: CollisionObject | None = None
+
+
+class CollisionObjectsResult(ToolResult):
+    """list_collision_objects."""
+
+    objects: list[CollisionObject] = []
+
+
+class Contact(BaseModel):
+    """Two things that touch: links of the robot, added objects, or `<octomap>` for what the sensors see."""
+
+    first: str
+    second: str
+    depth_m: Metres | None = None
+
+
+class StateCollisionResult(ToolResult):
+    """check_state_collision."""
+
+    in_collision: bool | None = None
+    contacts: list[Contact] = []
+
+
+class JointStateResult(ToolResult):
+    """get_current_joint_state, compute_ik."""
+
+    group: str = ""
+    joint_names: list[str] = []
+    joint_positions: list[Radians] = []
+    """In the order of `joint_names`."""
+
+
+class LinkPoseResult(ToolResult):
+    """compute_fk."""
+
+    link_name: str = ""
+    pose: Pose3D | None = None
+
+
+class PlanningGroup(BaseModel):
+    name: str
+    joint_names: list[str] = []
+    named_states: dict[str, list[Radians]] = {}
+    base_frame: str = ""
+    tool_frame: str = ""
+
+
+class PlanningGroupsResult(ToolResult):
+    """list_planning_groups."""
+
+    groups: list[PlanningGroup] = []
+
+
+class OperationState(StrEnum):
+    PLANNED = "PLANNED"
+    PLAN_FAILED = "PLAN_FAILED"
+    OUTDATED = "OUTDATED"
+    """An obstacle came after it was planned: it is not executed any more."""
+    EXECUTING = "EXECUTING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELED = "CANCELED"
+    UNKNOWN = "UNKNOWN"
+    """The outcome of the execution was lost, and the arm is not where the plan ends."""
+
+
+class PlanResult(ToolResult):
+    """plan_to_pose, plan_to_joint_state, plan_to_named_state, get_plan_result. Nothing moves."""
+
+    operation_id: str = ""
+    """What execute_plan takes."""
+    state: OperationState | None = None
+    moveit_error_code: int = 0
+    moveit_error: str = ""
+    num_points: int = 0
+    planned_duration_s: float | None = None
+    """How long the motion will take."""
+    planning_time_s: float | None = None
+    joint_names: list[str] = []
+    final_positions: list[Radians] = []
+    """Joint positions at the end of the path, in the order of `joint_names`."""
+
+
+class ExecutionResult(ArmResult):
+    """execute_plan, get_execution_status."""
+
+    operation_id: str = ""
+    state: OperationState | None = None

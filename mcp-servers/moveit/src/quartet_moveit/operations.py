@@ -1,0 +1,74 @@
+"""Plans that wait for their execution, by operation id."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from quartet_contracts.tools.moveit import MoveitCode, OperationState, PlanResult
+from quartet_robot_link import Message
+from quartet_tool_server import ToolFailure
+
+KEPT = 50
+"""Operations that are remembered; the oldest go first."""
+
+
+@dataclass
+class Operation:
+    """One plan. `fence` is that of the attempt that made it: no other attempt executes it."""
+
+    result: PlanResult
+    fence: int
+    trajectory: Message = field(default_factory=dict[str, Any])
+    execution: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Fields of the execution's result, once there is one."""
+    why: str = ""
+    """Why it is outdated."""
+
+    @property
+    def id(self) -> str:
+        return self.result.operation_id
+
+    @property
+    def state(self) -> OperationState:
+        return self.result.state or OperationState.UNKNOWN
+
+    @state.setter
+    def state(self, value: OperationState) -> None:
+        self.result.state = value
+
+
+class Operations:
+    """The plans of one server. `fence` gives the fence of the call that is being served."""
+
+    def __init__(self, fence: Callable[[], int]) -> None:
+        self._fence = fence
+        self._items: dict[str, Operation] = {}
+        self._count = 0
+
+    def add(self, result: PlanResult, trajectory: Message) -> Operation:
+        """Remember a plan and give it its id."""
+        self._count += 1
+        result.operation_id = f"plan-{self._count}"
+        item = self._items[result.operation_id] = Operation(result, self._fence(), trajectory)
+        for old in list(self._items)[:-KEPT]:
+            if self._items[old].state is not OperationState.EXECUTING:
+                del self._items[old]
+        return item
+
+    def find(self, operation_id: str | None) -> Operation:
+        """The plan of that id, the newest when None. Raises ToolFailure UNKNOWN_OPERATION."""
+        own = [item for item in self._items.values() if item.fence == self._fence()]
+        if operation_id is None and own:
+            return own[-1]
+        for item in own:
+            if item.id == operation_id:
+                return item
+        known = ", ".join(item.id for item in own[-5:]) or "none; call plan_to_pose, for example"
+        asked = "there is no plan" if operation_id is None else f"operation_id '{operation_id}' is not known"
+        raise ToolFailure(f"{asked}; valid: {known}", code=MoveitCode.UNKNOWN_OPERATION)
+
+    def outdate(self, why: str) -> None:
+        """No plan that was made so far is executed any more."""
+        for item in self._items.values():
+            if item.state is OperationState.PLANNED:
+                item.state, item.why = OperationState.OUTDATED, why
