@@ -232,14 +232,11 @@ async def test_the_wall_time_budget_cuts_a_running_call_off(model, memory, make_
 
 async def test_the_deadline_of_the_request(model, memory, make_loop, talk):
     async def silent(_body):
-        await asyncio.sleep(5)
-        return talk.report()
+        await asyncio.Event().wait()
 
     model.script = [silent]
-    began = time.monotonic()
     ending = await make_loop(local(memory), deadline=time.time() + 0.3).run("system", "user")
     assert ending.report is None
-    assert time.monotonic() - began < 2
     assert not ending.uncertain
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -162,11 +161,9 @@ async def test_shut_down_while_working_ends_uncertain(desk, studio, redis_url, b
     async with serving(studio, redis_url, bus_options, Skill.APPROACH, grace_s=4.5) as (stop, agent):
         asking = asyncio.create_task(desk.ask(request))
         await until(driving)
-        began = time.monotonic()
         stop.set()
         result = await asking
         await agent
-    assert time.monotonic() - began < 12
     assert (result.error_code, result.state) == ("UNKNOWN", State.UNCERTAIN)
     assert "shut down" in result.reason
     assert result.observed

