@@ -19,7 +19,7 @@ def print_result(result: BenchResult, console: Console) -> None:
         soft_wrap=True,
     )
     if result.rows:
-        console.print(_rows(result.rows), soft_wrap=True)
+        console.print(_rows(result.rows))
     table = Table("metric", "value", "n", "95 % interval", box=SIMPLE_HEAD)
     for name, value in result.metrics.items():
         if isinstance(value, Rate):
@@ -35,8 +35,10 @@ def print_result(result: BenchResult, console: Console) -> None:
 def _rows(rows: list[dict[str, Any]]) -> Table:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     table = Table(*columns, box=SIMPLE_HEAD)
-    for column in table.columns:
-        column.no_wrap = True
+    for name, column in zip(columns, table.columns, strict=True):
+        # On a narrow terminal words give way, figures do not; nothing is cut off.
+        column.overflow = "fold"
+        column.no_wrap = all(isinstance(row.get(name), int | float | None) for row in rows)
     for row in rows:
         table.add_row(*(_cell(row.get(name)) for name in columns))
     return table

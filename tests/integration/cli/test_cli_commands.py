@@ -265,6 +265,13 @@ def test_another_server_is_not_taken_for_an_orchestrator(quartet: Start, tmp_pat
     assert "<html>" not in err
 
 
+def test_the_list_of_commands_is_not_cut_off(quartet: Start) -> None:
+    status, out, _ = finished(quartet("--help", COLUMNS="80"))
+    assert status == 0
+    assert "run " in out
+    assert [line for line in out.split("Commands:")[1].splitlines() if line.endswith("...")] == []
+
+
 def test_schema_prints_every_message(quartet: Start) -> None:
     status, out, _ = finished(quartet("schema"))
     assert status == 0

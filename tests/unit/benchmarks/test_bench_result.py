@@ -60,3 +60,15 @@ def test_the_table_shows_every_rate_with_n_and_interval() -> None:
     text = out.getvalue()
     assert "38/40" in text
     assert "0.835 to 0.986" in text
+
+
+def test_on_a_narrow_terminal_nothing_of_the_rows_is_cut_off() -> None:
+    row = {"template": "object is not there", "n": 1, "wall_s_p50": 12.19, "tool_calls": 80.0, "codes": "ABC_" * 12}
+    out = io.StringIO()
+    print_result(BenchResult("home", {}, {}, [row]), Console(file=out, width=60))
+    lines = out.getvalue().splitlines()
+    assert "wall_s_p50" in out.getvalue()
+    assert "12.19" in out.getvalue()
+    assert "".join(line[-20:].strip() for line in lines if "ABC" in line or "_" in line[-20:]).endswith("ABC_")
+    assert "…" not in out.getvalue()
+    assert max(map(len, lines[1:])) <= 60

@@ -21,7 +21,10 @@ def bench(
     short: Annotated[bool, typer.Option("--short", help="End within 50 s on 2 cores.")] = False,
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the result there.")] = None,
 ) -> None:
-    """Run a benchmark suite; every rate is printed with its n and 95 % interval."""
+    """Run a benchmark suite.
+
+    Every rate is printed with its n and 95 % interval.
+    """
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise Refused(f"--json {json_path}: the folder {json_path.resolve().parent} is not there")
     # Measuring is not needed to run a robot, so the package that does it is a plug-in.

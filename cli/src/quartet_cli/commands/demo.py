@@ -26,7 +26,7 @@ def demo(
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Start everything, let the robot do one job, show what happened, end everything."""
+    """Start everything, do one job, show it, end everything."""
     submission = make_submission(sentence, None, 1800.0)
     console = Console(highlight=False, stderr=json)
     folder = state_folder() / "demo"

@@ -37,7 +37,10 @@ def doctor(
     ] = 3.0,
     json: Annotated[bool, typer.Option("--json", help="One JSON object with all findings.")] = False,
 ) -> None:
-    """Check a robot: bridge, topics, frames, Nav2, MoveIt, cameras, gripper, guard. Moves nothing."""
+    """Check a robot and all that leads to it; nothing moves.
+
+    Bridge, topics, frames, Nav2, MoveIt, cameras, gripper, guard.
+    """
     robot, site = _load(robot_file, site_file, bridge_url)
     console = Console(highlight=False, soft_wrap=True)
     if not json:

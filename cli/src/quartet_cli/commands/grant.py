@@ -28,7 +28,10 @@ def grant(
         Path | None, typer.Option("--key", help="Private key (PEM); default: that of the running `quartet up`.")
     ] = None,
 ) -> None:
-    """Print a token with which a client of your own may call some tools of a robot's MCP servers."""
+    """Print a token for a client of your own.
+
+    With it the client may call these tools of the robot's MCP servers.
+    """
     running = running_stack()
     wrong = [tool for tool in tools if len(tool.split("__")) != 2]
     if wrong:

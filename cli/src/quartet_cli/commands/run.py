@@ -30,9 +30,9 @@ def run(
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """Give the robot a task in one sentence and watch it (same as --task).
+    """Give the robot a task in one sentence and watch it.
 
-    Exits with 0 only when the task was completed.
+    Same as --task. Exits with 0 only when the task was completed.
     """
     submission = make_submission(sentence, robot, timeout_s)
     teller = make_teller(json, verbose)

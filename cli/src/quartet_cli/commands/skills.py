@@ -26,7 +26,10 @@ def approach(
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """Drive to an area and stand before an object or place (same as --test-approach)."""
+    """Drive to an area and stand before an object or a place.
+
+    Same as --test-approach.
+    """
     arguments = {"target_area": target_area, "object_name": object_name, "next_action": next_action}
     _run(Skill.APPROACH, arguments, verbose, json, url)
 
@@ -37,7 +40,10 @@ def pick(
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """Grasp an object that the robot stands before (same as --test-pick)."""
+    """Grasp an object that the robot stands before.
+
+    Same as --test-pick.
+    """
     _run(Skill.PICK, {"object_name": object_name}, verbose, json, url)
 
 
@@ -49,7 +55,10 @@ def place(
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """Put the held object down at a place that the robot stands before (same as --test-place)."""
+    """Put the held object down at the place before the robot.
+
+    Same as --test-place.
+    """
     arguments = {
         "target_location": target_location,
         "object_name": object_name,

@@ -30,7 +30,10 @@ def watch(
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """Tell a task from its start and follow it to its end; Ctrl-C leaves and the task goes on."""
+    """Tell a task from its start and follow it to its end.
+
+    Ctrl-C leaves, and the task goes on.
+    """
     settings = settings_for(url)
     with Api(settings.url) as api:
         if task_id is None:

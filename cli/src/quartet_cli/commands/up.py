@@ -72,7 +72,10 @@ def up(
     realtime: Realtime = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget the tasks of earlier runs.")] = False,
 ) -> None:
-    """Start everything on this machine and keep it running; logs are in .quartet/up/logs."""
+    """Start everything on this machine and keep it running.
+
+    Ctrl-C ends it. Logs are in .quartet/up/logs.
+    """
     other = running_stack()
     if other:
         raise CannotStart(f"`quartet up` already runs (process {other['pid']}, {other['url']}); end it with Ctrl-C")
