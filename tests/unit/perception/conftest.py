@@ -193,6 +193,6 @@ def colours() -> dict[str, tuple[float, float, float]]:
     return COLOURS
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def new_scene() -> Callable[[], Scene]:
     return Scene

@@ -3,7 +3,7 @@
 import difflib
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from quartet_perception.colour import COLOUR_WORDS, words_of_sample
 from quartet_perception.errors import UnknownObject
@@ -11,6 +11,7 @@ from quartet_site import SiteFile, normalise
 from quartet_site.site import Appearance
 
 Kind = Literal["object", "surface", "container"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _NEUTRAL = frozenset(
     {"dark", "light", "bright", "small", "big", "large", "little", "old", "new", "other", "one", "some"}
@@ -78,7 +79,7 @@ class Catalogue:
             ]
         return cls(things)
 
-    def match(self, prompt: str, kinds: tuple[Kind, ...] = ("object", "surface", "container")) -> list[Thing]:
+    def match(self, prompt: str, kinds: tuple[Kind, ...] = KINDS) -> list[Thing]:
         """What `prompt` means: several things when it is ambiguous ("can" where there are two).
 
         An exact name or alias wins; otherwise the last noun must be known, no colour may be contradicted and at
@@ -132,6 +133,15 @@ class Catalogue:
         return (
             f"nothing here is called {prompt[:80]!r}; this site's catalogue has: {names}. Ask for one of these names."
         )
+
+
+def free_name(prompt: str) -> str:
+    """A name that the catalogue does not have, as it is asked for and reported: printable, in lower case. Raises
+    UnknownObject when nothing is left."""
+    name = normalise("".join(c if c.isprintable() else " " for c in prompt))
+    if not name:
+        raise UnknownObject(f"{prompt[:80]!r} has no word in it; say what to look for, such as 'red mug'")
+    return name
 
 
 def is_floor(prompt: str) -> bool:

@@ -12,6 +12,7 @@ from quartet_perception.catalogue import Catalogue, Thing
 from quartet_perception.colour import membership_table
 from quartet_perception.regions import MEMBER, MIN_PIXELS, Blob, Picture, between_fingers, blobs_of, pieces_of, prepare
 from quartet_perception.segmenter import Found, register
+from quartet_perception.settings import PerceptionSettings
 from quartet_perception.solids import Part, Placed, Solid
 from quartet_perception.surfaces import distance_to_outline, find_surface
 from quartet_perception.view import Mask, View, depth_noise
@@ -47,7 +48,6 @@ class _Fitted:
     """1 when it stands free, 0 when it is a patch of something larger."""
 
 
-@register("colour_shape")
 class ColourShapeSegmenter:
     """Names what it finds by comparing every hypothesis of the catalogue, so that a red cup is not a red can.
 
@@ -57,6 +57,7 @@ class ColourShapeSegmenter:
     """
 
     free_text = False
+    remote = False
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -224,6 +225,11 @@ class ColourShapeSegmenter:
     # --- surfaces ---------------------------------------------------------------------------------------
     def _surfaces(self, picture: Picture, thing: Thing) -> list[Found]:
         return find_surface(picture.view, picture.supports, picture.member(thing.appearance.colours), thing)
+
+
+@register("colour_shape")
+def _make(catalogue: Catalogue, _: PerceptionSettings) -> ColourShapeSegmenter:
+    return ColourShapeSegmenter(catalogue)
 
 
 def solids_of(thing: Thing) -> list[Solid]:

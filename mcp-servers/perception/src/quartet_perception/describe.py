@@ -29,10 +29,10 @@ def describe(view: View, found: Found) -> Detection:
     else:
         low, high = np.percentile(points, 1, axis=0).astype(float), np.percentile(points, 99, axis=0).astype(float)
         centre = (low + high) / 2
-        if found.thing is not None and found.thing.kind == "surface" and found.support_z is not None:
+        if found.kind == "surface" and found.support_z is not None:
             centre[2] = found.support_z
     near = nearest(points)
-    is_surface = found.thing is not None and found.thing.kind == "surface"
+    is_surface = found.kind == "surface"
     aim = np.array(near) if is_surface else centre
     return plain.model_copy(
         update={

@@ -7,7 +7,11 @@ PerceptionError          each carries the code of the tool's answer
 ├── NotAPlace            neither a surface, a container nor the floor
 ├── NoFreeSpace          the place is seen, but nothing fits there
 ├── BadImage              a picture came that cannot be used
-└── BadParameters        an argument out of its range
+├── BadParameters        an argument out of its range
+└── SegmenterFailure     the endpoint or model that segments did not do it
+    ├── SegmenterUnavailable  it cannot be reached, or it refuses
+    ├── SegmenterTimeout      no answer in time
+    └── SegmenterAnswer       an answer that is not what is documented
 """
 
 from quartet_contracts.tools.common_codes import CommonCode
@@ -45,3 +49,21 @@ class BadImage(PerceptionError):
 
 class BadParameters(PerceptionError):
     code = CommonCode.INVALID_PARAMETERS
+
+
+class SegmenterFailure(PerceptionError):
+    """Base; a fallback segmenter is asked after any of these."""
+
+    code = PerceptionCode.SEGMENTER_UNAVAILABLE
+
+
+class SegmenterUnavailable(SegmenterFailure):
+    code = PerceptionCode.SEGMENTER_UNAVAILABLE
+
+
+class SegmenterTimeout(SegmenterFailure):
+    code = PerceptionCode.SEGMENTER_TIMEOUT
+
+
+class SegmenterAnswer(SegmenterFailure):
+    code = PerceptionCode.SEGMENTER_ANSWER

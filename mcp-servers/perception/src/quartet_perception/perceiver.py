@@ -1,13 +1,14 @@
 """Eyes of one robot: takes pictures, runs the segmenter off the event loop, remembers steady estimates."""
 
 import asyncio
+import contextvars
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from quartet_contracts.tools.perception import CameraName
-from quartet_perception.catalogue import Catalogue, Thing
-from quartet_perception.errors import NothingFound
+from quartet_perception.catalogue import KINDS, Catalogue, Kind, Thing, free_name
+from quartet_perception.errors import NothingFound, UnknownObject
 from quartet_perception.estimate import Estimate
 from quartet_perception.held import find_held
 from quartet_perception.placing import Drop
@@ -30,6 +31,8 @@ class Perceiver:
         self.drops: PoseMemory[Drop] = PoseMemory()
         # One worker: pictures are large, and a second one would only compete for the same core.
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="perception")
+        # A segmenter that waits for another process must not hold the worker up meanwhile.
+        self._waiters = ThreadPoolExecutor(max_workers=4, thread_name_prefix="segmenter")
 
     @property
     def file(self) -> RobotFile:
@@ -37,7 +40,33 @@ class Perceiver:
 
     async def compute(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run heavy work in the worker thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, lambda: function(*args, **kwargs))
+        return await self._run(self._worker, function, *args, **kwargs)
+
+    async def _run(
+        self, executor: ThreadPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        # The thread sees the grant of the call that is being served.
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(
+            executor, lambda: context.run(function, *args, **kwargs)
+        )
+
+    def names(self, prompt: str, kinds: tuple[Kind, ...] = KINDS) -> list[str]:
+        """What the segmenter is asked for when a person says `prompt`: names of the catalogue, or, where the segmenter
+        takes free text, the words themselves. Raises UnknownObject."""
+        try:
+            return [t.name for t in self.catalogue.match(prompt, kinds)]
+        except UnknownObject:
+            # What the catalogue has as something else is not looked for as this.
+            if not self.segmenter.free_text or (kinds != KINDS and self._known(prompt)):
+                raise
+        return [free_name(prompt)]
+
+    def _known(self, name: str) -> list[Thing]:
+        try:
+            return self.catalogue.match(name)
+        except UnknownObject:
+            return []
 
     async def shoot(self, camera: CameraName) -> CameraSnapshot:
         """A fresh snapshot, without waiting for a bridge that is known to be away. Raises LinkError."""
@@ -76,24 +105,30 @@ class Perceiver:
         return pose.x, pose.y, pose.yaw
 
     async def find(self, camera: CameraName, names: Sequence[str]) -> tuple[View, list[Found]]:
-        """A fresh picture and what of `names` is in it, best first. Raises UnknownObject, LinkError."""
+        """A fresh picture and what of `names` is in it, best first.
+
+        Raises UnknownObject, SegmenterFailure, LinkError.
+        """
+        for name in names:
+            self.names(name)
         view = await self.view(camera)
-        found = await self.compute(self.segmenter.segment, view, names)
-        wanted = [thing for name in names for thing in self.catalogue.match(name)]
+        executor = self._waiters if self.segmenter.remote else self._worker
+        found = await self._run(executor, self.segmenter.segment, view, names)
+        wanted = [thing for name in names for thing in self._known(name)]
         held = await self.compute(find_held, view, self.catalogue.things, wanted, self.file)
         return view, [*(f for f in found if not (held and f.in_gripper)), *held]
 
     async def best(
-        self, things: Sequence[Thing], cameras: Sequence[CameraName], prompt: str
+        self, names: Sequence[str], cameras: Sequence[CameraName], prompt: str
     ) -> tuple[View, Found, list[Found]]:
-        """The best sight of one of `things`, and everything else found in that picture.
+        """The best sight of one of `names`, and everything else found in that picture.
 
         A later camera is asked only when an earlier one shows the thing badly or not at all. What hangs in the
         gripper is passed over. Raises NothingFound.
         """
         best: tuple[View, Found, list[Found]] | None = None
         for camera in cameras:
-            view, found = await self.find(camera, [t.name for t in things])
+            view, found = await self.find(camera, names)
             usable = [f for f in found if not f.in_gripper]
             if usable and (best is None or _quality(usable[0]) > _quality(best[1])):
                 best = (view, usable[0], found)

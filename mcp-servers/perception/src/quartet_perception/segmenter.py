@@ -7,7 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quartet_perception.catalogue import Catalogue, Thing
+from quartet_perception.catalogue import Catalogue, Kind, Thing
+from quartet_perception.settings import PerceptionSettings
 from quartet_perception.solids import Placed
 from quartet_perception.view import View
 
@@ -29,6 +30,8 @@ class Found:
     solid: Placed | None = None
     support_z: float | None = None
     """Height of what it stands on, base frame [m]."""
+    free_kind: Kind = "object"
+    """What it is where the catalogue does not say."""
     visible: float = 1.0
     """Part of its outline that is in view and not covered by something nearer."""
     in_gripper: bool = False
@@ -37,24 +40,31 @@ class Found:
     member: NDArray[np.uint8] | None = field(default=None, repr=False)
     """HxW: how much each pixel has its colours, 0 to 255."""
 
+    @property
+    def kind(self) -> Kind:
+        return self.free_kind if self.thing is None else self.thing.kind
+
 
 class Segmenter(Protocol):
     """Finds named things. Implementations hold no state between calls and are safe to call from any thread."""
 
     free_text: bool
     """Whether prompts outside of the catalogue are understood."""
+    remote: bool
+    """Whether it mostly waits for another process, so that other work goes on meanwhile."""
 
     def segment(self, view: View, prompts: Sequence[str]) -> list[Found]:
-        """All instances of all prompts, best first. Raises UnknownObject."""
+        """All instances of all prompts, best first. Raises UnknownObject, SegmenterFailure."""
         ...
 
 
-Factory = Callable[[Catalogue], Segmenter]
+Factory = Callable[[Catalogue, PerceptionSettings], Segmenter]
 _REGISTRY: dict[str, Factory] = {}
 
 
 def register(name: str) -> Callable[[Factory], Factory]:
-    """Class decorator: makes a segmenter available by name."""
+    """Decorator of a factory: makes a segmenter available by name. The factory raises ValueError for settings that it
+    cannot work with."""
 
     def add(factory: Factory) -> Factory:
         _REGISTRY[name] = factory
@@ -63,11 +73,14 @@ def register(name: str) -> Callable[[Factory], Factory]:
     return add
 
 
-def create_segmenter(name: str, catalogue: Catalogue) -> Segmenter:
-    """The segmenter of that name. Raises ValueError with the valid names."""
+def create_segmenter(name: str, catalogue: Catalogue, settings: PerceptionSettings | None = None) -> Segmenter:
+    """The segmenter of that name. Raises ValueError with the valid names, or saying which setting is missing."""
     if name not in _REGISTRY:
-        raise ValueError(f"segmenter '{name}' is not known; valid: {', '.join(sorted(_REGISTRY))}")
-    return _REGISTRY[name](catalogue)
+        raise ValueError(
+            f"segmenter '{name}' is not known; valid: {', '.join(sorted(_REGISTRY))}. Set QUARTET_SEGMENTER, or "
+            "segmenter in site.yaml, to one of them"
+        )
+    return _REGISTRY[name](catalogue, settings or PerceptionSettings())
 
 
 def segmenter_names() -> list[str]:

@@ -1,9 +1,8 @@
 """The perception server: its tools over one robot's cameras."""
 
-from quartet_perception import colour_shape as _colour_shape  # registers the default segmenter
 from quartet_perception.catalogue import Catalogue
+from quartet_perception.choice import choose_segmenter
 from quartet_perception.perceiver import Perceiver
-from quartet_perception.segmenter import create_segmenter
 from quartet_perception.settings import PerceptionSettings
 from quartet_perception.tools import add_detect_tools, add_grasp_tool, add_look_tool, add_placing_tool
 from quartet_tool_server import ToolServer
@@ -12,14 +11,14 @@ INSTRUCTIONS = (
     "Cameras of a mobile robot: find objects, surfaces and containers by name, grasp poses from above, placing poses. "
     "Positions are in metres in the base frame (x forward, y left, z up, origin on the floor) unless a field says map."
 )
-_ = _colour_shape
 
 
 def register(server: ToolServer) -> None:
-    """Add the tools. Raises ValueError for an unknown segmenter or a colour that nobody knows."""
-    settings = PerceptionSettings()
+    """Add the tools. Raises ValueError for an unknown segmenter, one whose settings are missing, or a colour that
+    nobody knows."""
     catalogue = Catalogue.of_site(server.site)
-    eyes = Perceiver(server.robot, server.site, create_segmenter(settings.segmenter, catalogue), catalogue)
+    segmenter = choose_segmenter(catalogue, PerceptionSettings(), server.site.segmenter)
+    eyes = Perceiver(server.robot, server.site, segmenter, catalogue)
     add_detect_tools(server, eyes)
     add_grasp_tool(server, eyes)
     add_placing_tool(server, eyes)

@@ -22,6 +22,12 @@ class PerceptionCode(StrEnum):
     UNKNOWN_OBJECT = "UNKNOWN_OBJECT"
     """The catalogue has no such name and the segmenter takes no free text."""
     NO_FREE_SPACE = "NO_FREE_SPACE"
+    SEGMENTER_UNAVAILABLE = "SEGMENTER_UNAVAILABLE"
+    """The endpoint or model that segments cannot be reached, or refuses."""
+    SEGMENTER_TIMEOUT = "SEGMENTER_TIMEOUT"
+    """It gave no answer in time; nothing was moved or changed."""
+    SEGMENTER_ANSWER = "SEGMENTER_ANSWER"
+    """It answered something that is not what is documented."""
 
 
 class Detection(BaseModel):

@@ -80,7 +80,7 @@ def add_detect_tools(server: ToolServer, eyes: Perceiver) -> None:
             )
         wanted = [t.name for t in eyes.catalogue.things] if names is None else names
         for name in wanted:
-            eyes.catalogue.match(name)
+            eyes.names(name)
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera == "both" else (camera,)
         detections = []
         for one in cameras:

@@ -32,9 +32,9 @@ def add_grasp_tool(server: ToolServer, eyes: Perceiver) -> None:
         (distance_m says how far the object is). NO_OBJECTS_FOUND: try the other camera or drive nearer.
         TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
         """
-        things = eyes.catalogue.match(object_name, kinds=("object",))
+        names = eyes.names(object_name, kinds=("object",))
         cameras: tuple[CameraName, ...] = ("arm", "front") if camera is None else (camera,)
-        view, found, _ = await eyes.best(things, cameras, object_name)
+        view, found, _ = await eyes.best(names, cameras, object_name)
         seen = await eyes.compute(estimate, view, found)
         base = await eyes.base()
         period = 0.0 if seen.solid.solid.round else float(np.pi)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
-from quartet_perception.catalogue import Thing, is_floor
+from quartet_perception.catalogue import is_floor
 from quartet_perception.errors import NotAPlace, PerceptionError, UnknownObject
 from quartet_perception.grasp import downward
 from quartet_perception.perceiver import Perceiver
@@ -72,10 +72,14 @@ def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
             view = await eyes.view(cameras[0])
             drop = await eyes.compute(on_floor, view, object_height_m, eyes.file, x_bias_m=x_bias_m)
             return _result(eyes, "floor", "floor", cameras[0], drop, top_clearance_m)
-        things = _places(eyes, object_name)
-        view, found, _ = await eyes.best(things, cameras, object_name)
+        names = _places(eyes, object_name)
+        view, found, _ = await eyes.best(names, cameras, object_name)
         seen_by: CameraName = "arm" if view.camera == "arm" else "front"
-        if found.thing is not None and found.thing.kind == "container":
+        if found.kind == "object":
+            raise NotAPlace(
+                f"'{found.label}' is seen, but it is neither a surface nor a container; choose another place"
+            )
+        if found.kind == "container":
             mode: Mode = "container"
             drop = await eyes.compute(into_container, view, found, object_height_m, eyes.file)
         else:
@@ -91,10 +95,10 @@ def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
         return _result(eyes, found.label, mode, seen_by, eyes.drops.settle(key, new), top_clearance_m)
 
 
-def _places(eyes: Perceiver, name: str) -> Sequence[Thing]:
-    """The surfaces and containers that `name` may mean. Raises NotAPlace, UnknownObject."""
+def _places(eyes: Perceiver, name: str) -> Sequence[str]:
+    """The names of the surfaces and containers that `name` may mean. Raises NotAPlace, UnknownObject."""
     try:
-        return eyes.catalogue.match(name, kinds=("surface", "container"))
+        return eyes.names(name, kinds=("surface", "container"))
     except UnknownObject as unknown:
         try:
             objects = eyes.catalogue.match(name, kinds=("object",))
