@@ -1,5 +1,6 @@
 """The ros server's tools that look: nodes, services, actions, parameters, types, images, the connection."""
 
+import asyncio
 import base64
 import io
 
@@ -190,11 +191,17 @@ async def test_actions(ros):
     assert "nav2_msgs/action/Spin" in await ros.refused("get_action_details", "INVALID_PARAMETERS", **wrong)
 
 
-async def test_the_end_of_a_goal_is_seen_afterwards(ros, robot):
+async def test_the_end_of_a_goal_is_seen_by_one_who_never_got_its_result(ros, robot, sim):
     before = await ros.call("get_action_status", action_name="/spin")
+    sim.faults("silent_action")
     goal = await robot.link.send_goal("/spin", "nav2_msgs/action/Spin", {"target_yaw": 0.1})
-    await goal.result()
-    after = await ros.call("get_action_status", action_name="/spin")
+    known = {item["goal_id"] for item in before["goals"]}
+    async with asyncio.timeout(10):
+        while True:
+            after = await ros.call("get_action_status", action_name="/spin")
+            if not after["running"] and {item["goal_id"] for item in after["goals"]} - known:
+                break
+    assert not goal.done
     assert after["running"] == 0
     assert after["goals"][0]["status"] == "SUCCEEDED"
     assert after["goals"][0]["goal_id"] not in {item["goal_id"] for item in before["goals"]}

@@ -26,6 +26,9 @@ ALLOWED = {
     "actions": [
         {"name": "/spin", "type": SPIN, "max_duration_s": 30.0},
         {"name": "/backup", "type": "nav2_msgs/action/Spin"},
+        {"name": "/no_such", "type": SPIN},
+        {"name": "/drive_on_heading", "type": "not_there/action/Drive"},
+        {"name": "/move_action", "type": "moveit_msgs/action/MoveGroup"},
     ],
     "parameters": ["/move_group:use_sim_time", "/move_group:planning_attempts", "/robot_guard:new", "/nobody:x"],
 }
@@ -219,6 +222,10 @@ async def test_a_wrong_or_fast_velocity_is_not_sent(ros, robot, message, words):
             {"action_name": "/spin", "action_type": SPIN, "goal": {"target_yaw": float("inf")}},
             "goal.target_yaw",
         ),
+        ("send_action_goal", {"action_name": "/spin", "action_type": SPIN, "goal": {"angle": 1}}, "target_yaw"),
+        ("send_action_goal", {"action_name": "/spin", "action_type": SPIN, "goal": {"target_yaw": "x"}}, "goal.target"),
+        ("send_action_goal", {"action_name": "/no_such", "action_type": "", "goal": {}}, "/no_such"),
+        ("send_action_goal", {"action_name": "/drive_on_heading", "action_type": "", "goal": {}}, "not_there/action"),
         ("set_parameter", {"name": "/move_group:use_sim_time", "value": "often"}, "bool"),
         ("set_parameter", {"name": "/nobody:x", "value": 1}, "/nobody"),
         ("delete_parameter", {"name": "/nobody:x"}, "/nobody"),
@@ -274,6 +281,21 @@ async def test_a_goal_runs_to_its_end(ros):
     assert answer["result"]["error_code"] == 0
     status = await ros.call("get_action_status", action_name="/spin")
     assert status["goals"][0]["status"] == "SUCCEEDED"
+
+
+async def test_a_goal_of_an_action_too_large_to_ask_about(ros, sim):
+    sim.faults("rosapi_dies")
+    move = {"action_name": "/move_action", "action_type": "moveit_msgs/action/MoveGroup"}
+    await ros.refused("send_action_goal", "ROS_ERROR", **move, goal={"request": {"group_name": "nobody"}})
+    assert (await ros.call("get_topics", limit=1))["ok"], "rosapi still answers"
+
+
+async def test_a_wrong_type_never_reaches_the_action(ros, sim):
+    sim.faults("wrong_type_poisons")
+    for wrong in ("nav2_msgs/action/BackUp", "nowhere/action/Spin"):
+        await ros.refused("send_action_goal", "INVALID_PARAMETERS", action_name="/spin", action_type=wrong, goal={})
+    good = {"action_name": "/spin", "action_type": SPIN, "goal": {"target_yaw": 0.1}}
+    assert (await ros.call("send_action_goal", **good))["status"] == "SUCCEEDED"
 
 
 async def test_a_goal_that_is_given_up_is_canceled_and_its_end_is_known(realtime, open_server, robot, until):

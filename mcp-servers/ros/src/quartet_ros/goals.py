@@ -19,7 +19,7 @@ from quartet_robot_link import LATCHED, CallTimeout, GoalStatus, Message, second
 from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, absolute, all_actions, page, plain, require
 from quartet_ros.messages import shorten, shown_whole
 from quartet_ros.permits import action_permit
-from quartet_ros.types import finite, structures
+from quartet_ros.types import Checker, finite, structures
 from quartet_tool_server import Finite, InvalidArguments, ToolFailure, ToolServer
 
 STATUS_WAIT_S = 1.0
@@ -61,6 +61,12 @@ def register(server: ToolServer) -> None:
         require(name, await all_actions(robot), "action", "get_actions")
         return name
 
+    async def known_type(kind: str) -> str:
+        there = (await robot.link.call_service("/rosapi/interfaces", timeout_s=ROSAPI_S))["interfaces"]
+        known = {plain(item): item for item in there if "/action/" in item}
+        require(plain(kind), known, "action type", "get_action_details")
+        return known[plain(kind)]
+
     @server.tool(read_only=True)
     async def get_actions(contains: Contains = "", limit: Limit = 50) -> ActionsResult:
         """Names of the robot's action servers, with the type where robot.yaml or site.yaml tells it.
@@ -97,10 +103,7 @@ def register(server: ToolServer) -> None:
                 name=name,
                 type=kind,
             )
-        there = (await robot.link.call_service("/rosapi/interfaces", timeout_s=ROSAPI_S))["interfaces"]
-        known = {plain(item): item for item in there if "/action/" in item}
-        require(plain(kind), known, "action type", "get_actions")
-        full = known[plain(kind)]
+        full = await known_type(kind)
         goal, result, feedback = await asyncio.gather(
             *(
                 robot.link.call_service(f"/rosapi/action_{part}_details", {"type": full}, timeout_s=ROSAPI_S)
@@ -139,8 +142,8 @@ def register(server: ToolServer) -> None:
         """Send a goal to an action that the site allows and wait for its end. Given up, it is canceled.
 
         Failures: DENIED (the site does not allow it; do not try again), INVALID_PARAMETERS (no such action, wrong
-        type), ROS_ERROR (rejected or aborted; status and result say how), CANCELED, BUSY, FENCED, STOPPED (report it),
-        TIMEOUT or BRIDGE_UNAVAILABLE (look with get_action_status before trying again).
+        type or field), ROS_ERROR (rejected or aborted; status and result say how), CANCELED, BUSY, FENCED, STOPPED
+        (report it), TIMEOUT or BRIDGE_UNAVAILABLE (look with get_action_status before trying again).
         """
         permit = action_permit(server, action_name, action_type)
         finite(goal, "goal")
@@ -149,11 +152,18 @@ def register(server: ToolServer) -> None:
         if own is not None and plain(own) != plain(permit.type):
             # A goal of a wrong type makes the bridge lose the action until it restarts.
             raise InvalidArguments(f"'{name}' is {own} in the robot file, the site file says {permit.type}; correct it")
+        kind = await known_type(permit.type)
+        if not kind.startswith(_TOO_LARGE):
+            parts = structures(
+                await robot.link.call_service("/rosapi/action_goal_details", {"type": kind}, timeout_s=ROSAPI_S)
+            )
+            if parts:
+                Checker(parts).check(parts[0].type, goal, "goal")
         limit_s = min(timeout, permit.max_duration_s)
         async with server.motions.claim(f"action {name}", "send_action_goal") as claim:
             outcome = await claim.run(
                 name,
-                permit.type,
+                kind,
                 goal,
                 limit_s=limit_s,
                 progress=lambda values: (0.0, None, str(shorten(values))[:200]),
@@ -166,7 +176,7 @@ def register(server: ToolServer) -> None:
             fields = {"ok": False, "error_code": "ROS_ERROR", "message": f"{name} aborted the goal; see result"}
         return ActionGoalResult(
             action=name,
-            action_type=permit.type,
+            action_type=kind,
             status=outcome.status.name,
             result=shown_whole(outcome.values, f"the result of {name}"),
             duration_s=round(outcome.duration_s, 3),

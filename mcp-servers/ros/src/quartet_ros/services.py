@@ -87,7 +87,7 @@ def register(server: ToolServer) -> None:
             await robot.link.call_service("/rosapi/service_request_details", {"type": known}, timeout_s=ROSAPI_S)
         )
         if parts:
-            Checker(parts).check(parts[0].type, fields)
+            Checker(parts).check(parts[0].type, fields, "request")
         async with server.motions.claim(f"service {permit.name}", "call_service") as claim:
             await claim.ready()
             answer = await claim.unless_canceled(robot.link.call_service(permit.name, fields, timeout_s=timeout))

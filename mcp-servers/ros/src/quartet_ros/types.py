@@ -49,9 +49,9 @@ class Checker:
         self._known = {plain(part.type): part for part in known}
         self.twists: list[Message] = []
 
-    def check(self, msg_type: str, value: Any) -> None:
+    def check(self, msg_type: str, value: Any, at: str = "msg") -> None:
         """Raises InvalidArguments that names the field, its value and what is valid."""
-        self._struct(plain(msg_type), value, "msg", 0)
+        self._struct(plain(msg_type), value, at, 0)
 
     def _struct(self, type_name: str, value: Any, at: str, depth: int) -> None:
         part = self._known.get(type_name)
