@@ -141,6 +141,24 @@ const services = async (ros) => ({
   time: (await settle(ros)).time,
 });
 
+/** A service that this program offers and another connection calls. */
+const offered = async (ros, other) => {
+  const [name, serviceType] = [`${CHAT}/switch`, "std_srvs/SetBool"];
+  const asked = [];
+  const service = new Service({ ros, name, serviceType });
+  await service.advertise((request, response) => {
+    asked.push(request);
+    response.success = true;
+    response.message = "switched äöü";
+    return true;
+  });
+  await settle(ros);
+  const answer = await call(other, name, serviceType, { data: true });
+  await service.unadvertise();
+  await settle(ros);
+  return { asked, answer, gone: await call(other, name, serviceType, { data: true }) };
+};
+
 const parameters = async (ros) => {
   const name = "/move_group:use_sim_time";
   const parameter = new Param({ ros, name });
@@ -213,7 +231,7 @@ const connect = async (url) => {
 const [url] = process.argv.slice(2);
 const [ros, other] = [await connect(url), await connect(url)];
 const report = { connected: ros.isConnected };
-const parts = { graph, topics, latched, services, parameters, actions, images };
+const parts = { graph, topics, latched, services, offered, parameters, actions, images };
 for (const [name, part] of Object.entries(parts)) {
   try {
     report[name] = await part(ros, other);

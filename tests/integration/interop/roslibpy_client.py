@@ -136,6 +136,25 @@ def services(ros: Ros) -> dict[str, Any]:
     }
 
 
+def offered(ros: Ros, other: Ros) -> dict[str, Any]:
+    """A service that this program offers and another connection calls."""
+    name, kind = f"{CHAT}/switch", "std_srvs/SetBool"
+    asked: list[dict[str, Any]] = []
+
+    def switch(request: Any, response: Any) -> bool:
+        asked.append(dict(request))
+        response["success"], response["message"] = True, "switched äöü"
+        return True
+
+    service = roslibpy.Service(ros, name, kind)
+    service.advertise(switch)
+    settle(ros)
+    answer = call(other, name, kind, data=True)
+    service.unadvertise()
+    settle(ros)
+    return {"asked": asked, "answer": answer, "gone": call(other, name, kind, data=True)}
+
+
 def parameters(ros: Ros) -> dict[str, Any]:
     name = "/move_group:use_sim_time"
     parameter = roslibpy.Param(ros, name)
@@ -204,6 +223,7 @@ def main(url: str) -> None:
         "topics": lambda: topics(ros, other),
         "latched": lambda: latched(ros, other),
         "services": lambda: services(ros),
+        "offered": lambda: offered(ros, other),
         "parameters": lambda: parameters(ros),
         "actions": lambda: actions(ros),
         "images": lambda: images(ros),

@@ -69,7 +69,7 @@ def test_what_is_there_graph(part: Report, client: str) -> None:
     assert part["topics_of_type"] == ["/odom"]
     assert "/compute_ik" in part["services"]
     assert part["service_type"] == "std_srvs/srv/Trigger"
-    assert set(part["services_of_type"]) == {"/robot_guard/stop", "/robot_guard/reset"}
+    assert {"/robot_guard/stop", "/robot_guard/reset"} <= set(part["services_of_type"])
     assert "/robot_guard" in part["nodes"]
     assert "/robot_guard/state" in part["node"]["publishing"]
     assert {"/navigate_to_pose", "/move_action", "/spin"} <= set(part["actions"])
@@ -96,6 +96,12 @@ def test_answers_and_refusals_of_services(part: Report) -> None:
     assert part["unknown"] == "Service /nope does not exist"
     assert part["bad_field"] == "Message type std_srvs/Trigger_Request does not have a field bad"
     assert set(part["time"]) == {"sec", "nanosec"}
+
+
+def test_services_that_clients_have_offered(part: Report, client: str) -> None:
+    assert part["asked"] == [{"data": True}]
+    assert part["answer"] == {"success": True, "message": "switched äöü"}
+    assert part["gone"] == f"Service /interop/{client}/switch does not exist"
 
 
 def test_reading_and_setting_parameters(part: Report) -> None:

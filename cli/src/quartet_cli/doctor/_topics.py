@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 
 from quartet_cli.doctor._exam import Exam, candidates
-from quartet_robot_link import LATCHED, SENSOR, LinkError, Message, QoS
+from quartet_robot_link import LATCHED, SENSOR, LinkError, Message, QoS, Subscription
 
 
 @dataclass
@@ -57,7 +57,7 @@ async def check_topics(exam: Exam) -> None:
     for watched in everything:
         watched.topic = getattr(topics, watched.name)
     present = [watched for watched in everything if _is_there(exam, watched)]
-    silent, subscriptions = asyncio.Event(), []
+    heard, subscriptions = asyncio.Event(), list[Subscription]()
     for watched in present:
 
         def arrived(message: Message, watched: Watched = watched) -> None:
@@ -66,14 +66,14 @@ async def check_topics(exam: Exam) -> None:
                 for item in message["transforms"]:
                     exam.frames |= {item["header"]["frame_id"].lstrip("/"), item["child_frame_id"].lstrip("/")}
             if all(other.arrivals for other in present):
-                silent.set()
+                heard.set()
 
         subscriptions.append(
             exam.robot.link.subscribe(watched.topic, watched.msg_type, qos=watched.qos, keep=1, on_message=arrived)
         )
     began = time.monotonic()
     try:
-        await asyncio.wait_for(silent.wait(), exam.patience_s)
+        await asyncio.wait_for(heard.wait(), exam.patience_s)
         await asyncio.sleep(max(0.0, exam.watch_s - (time.monotonic() - began)))
     except TimeoutError:
         pass

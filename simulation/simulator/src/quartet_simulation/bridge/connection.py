@@ -13,6 +13,7 @@ import orjson
 from quartet_simulation.bridge import qos
 from quartet_simulation.bridge.encoding import to_json
 from quartet_simulation.bridge.faults import Faults
+from quartet_simulation.bridge.offered import OfferedServices, ServiceFailed
 from quartet_simulation.bridge.outbox import Outbox
 from quartet_simulation.bridge.subscription import Request, Subscription
 from quartet_simulation.ros.actions import GoalHandle, GoalRejected, GoalStatus
@@ -42,6 +43,9 @@ _FIELDS: dict[str, dict[str, tuple[bool, tuple[type, ...]]]] = {
     },
     "unsubscribe": {"topic": (True, (str,))},
     "call_service": {"service": (True, (str,)), "timeout": (False, (int, float, type(None)))},
+    "advertise_service": {"service": (True, (str,)), "type": (True, (str,))},
+    "unadvertise_service": {"service": (True, (str,))},
+    "service_response": {"service": (True, (str,)), "result": (True, (bool,))},
     "send_action_goal": {"action": (True, (str,)), "action_type": (True, (str,))},
     "cancel_action_goal": {"action": (True, (str,))},
     "fragment": {"id": (True, (str, int)), "data": (True, (str,)), "num": (True, (int,)), "total": (True, (int,))},
@@ -77,6 +81,7 @@ class Connection:
         self._goals: dict[object, GoalHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._partial: dict[object, dict[int, str]] = {}
+        self._offered = OfferedServices(self._graph, NODE, self._send)
         self._closed = False
 
     def close(self) -> None:
@@ -87,6 +92,7 @@ class Connection:
             self._graph.unlisten(resolve(topic), NODE, key)
         for topic in self._advertised:
             self._graph.unadvertise(topic, NODE)
+        self._offered.close()
 
     def handle(self, text: str | bytes) -> None:
         """One incoming frame. Whatever is wrong with it gets no answer."""
@@ -249,6 +255,15 @@ class Connection:
             await asyncio.sleep(2.0)
         return self._graph.response(service, await service.handler(request))
 
+    def _advertise_service(self, frame: Message) -> None:
+        self._offered.offer(resolve(frame["service"]), frame["service"], frame["type"])
+
+    def _unadvertise_service(self, frame: Message) -> None:
+        self._offered.withdraw(resolve(frame["service"]))
+
+    def _service_response(self, frame: Message) -> None:
+        self._offered.answer(frame)
+
     # --- actions ------------------------------------------------------------------------------------
     def _send_action_goal(self, frame: Message) -> None:
         self._spawn(self._answer_goal(frame))
@@ -301,10 +316,6 @@ class Connection:
         handle = self._goals.get(frame.get("id"))
         if handle is not None:
             handle.cancel()
-
-
-class ServiceFailed(Exception):
-    """A service call that ends without the service's answer; the text goes to the client."""
 
 
 class GoalFailed(Exception):
