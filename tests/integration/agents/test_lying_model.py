@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -132,3 +133,17 @@ async def test_place_on_the_floor_of_something_on_the_counter(studio, liar):
     async with liar(Skill.PLACE) as url:
         result = await studio.place("floor", "red coke can", model_url=url)
     assert result.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
+
+
+@pytest.mark.parametrize("direction", [1.05, -1.05])
+async def test_place_of_something_that_fell_beside_the_container(studio, liar, direction):
+    """In plain view, a hand's breadth from the bin, which stands askew before the robot."""
+    await studio.approach("studio", "bin", "container_place")
+    seen = (await studio.call("perception__detect_objects", names=["bin"])).content["detections"][0]
+    x, y, _ = seen["position_base"]
+    studio.put_before("red coke can", x + 0.275 * math.cos(direction), y + 0.275 * math.sin(direction), 0.0)
+    async with liar(Skill.PLACE) as url:
+        result = await studio.place("bin", "red coke can", model_url=url)
+    assert result.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
+    # It was seen, so it is its place that speaks against it.
+    assert "m away" in result.reason

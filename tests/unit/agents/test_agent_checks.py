@@ -7,10 +7,11 @@ import pytest
 
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
 from quartet_approach.target import place_named
+from quartet_contracts import PlaceArguments
 from quartet_contracts.tools import Pose2D
-from quartet_contracts.tools.perception import Detection
+from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_pick.verify import _fits_hand, _height
-from quartet_place.target import Region, _around, mode_of
+from quartet_place.target import Region, _around, around_drop, mode_of, opening_m
 from quartet_site import load_site
 
 HOME = load_site(Path(__file__).parents[3] / "deploy" / "sites" / "home" / "site.yaml")
@@ -73,6 +74,25 @@ def test_an_object_lies_in_a_container_or_beside_it():
     assert bin_.holds(seen(0.75, 0.05, 0.06))
     assert not bin_.holds(seen(1.1, 0.0, 0.06))
     assert not bin_.holds(seen(0.7, 0.0, 0.8))
+
+
+@pytest.mark.parametrize("container", HOME.containers, ids=lambda one: one.name)
+def test_what_leans_on_a_container_from_outside_is_not_in_it(container):
+    """In every direction, though a box around a turned container would have room for it."""
+    can = next(thing for thing in HOME.objects if thing.name == "red coke can")
+    arguments = PlaceArguments(target_location=container.name, object_name=can.name, object_height_m=0.12)
+    half, height = container.appearance.size_m[0] / 2, container.appearance.size_m[2]
+    radius = can.appearance.size_m[0] / 2
+    opening = opening_m(HOME, arguments)
+    for turn in [math.radians(degrees) for degrees in range(0, 90, 15)]:
+        box = 2 * half * (math.cos(turn) + math.sin(turn))
+        seen_there = _around("container", (0.8, 0.0, height / 2), (box, box, height), opening)
+        pose = PlacingPoseResult(drop_point=(0.8, 0.0, 0.0), surface_height_m=height)
+        for region in (seen_there, around_drop("container", pose, opening)):
+            out, corner = half + radius, (half - radius - 0.01) * math.sqrt(2)
+            assert not region.holds(seen(0.8 + out * math.cos(turn), out * math.sin(turn), 0.06))
+            there = turn + math.pi / 4
+            assert region.holds(seen(0.8 + corner * math.cos(there), corner * math.sin(there), 0.06))
 
 
 def test_a_detection_without_depth_proves_nothing():

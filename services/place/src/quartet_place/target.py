@@ -25,17 +25,25 @@ NEAR_DROP_M = 0.35
 
 @dataclass(frozen=True)
 class Region:
-    """A box in the base frame that the middle of the object must be in [m]."""
+    """A box in the base frame that the middle of the object must be in [m], with a circle for containers."""
 
     x: Range
     y: Range
     z: Range
+    within: tuple[float, float, float] | None = None
+    """x, y and radius of a circle that the middle must be in as well: whatever way a container is turned, what lies
+    beside it is outside of this, while a box around it has room for more than the container."""
 
     def holds(self, seen: Detection) -> bool:
         if seen.position_base is None or seen.in_gripper:
             return False
         inside = zip((self.x, self.y, self.z), seen.position_base, strict=True)
-        return all(low <= value <= high for (low, high), value in inside)
+        if not all(low <= value <= high for (low, high), value in inside):
+            return False
+        if self.within is None:
+            return True
+        x, y, radius = self.within
+        return math.hypot(seen.position_base[0] - x, seen.position_base[1] - y) <= radius
 
 
 def mode_of(site: SiteFile, location: str) -> Mode:
@@ -59,23 +67,41 @@ async def region_of(check: Verification, arguments: PlaceArguments) -> Region | 
         return Region((-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-0.1, FLOOR_M))
     for seen in await check.first_seen(arguments.target_location):
         if seen.position_base is not None and seen.size_m is not None:
-            return _around(mode, seen.position_base, seen.size_m)
+            return _around(mode, seen.position_base, seen.size_m, opening_m(check.site, arguments))
     return None
 
 
-def around_drop(mode: Mode, pose: PlacingPoseResult) -> Region | None:
-    """The region around a drop point, where the outline of the place is not in view."""
+def around_drop(mode: Mode, pose: PlacingPoseResult, opening: float | None) -> Region | None:
+    """The region around a drop point, where the outline of the place is not in view; that of a container is over its
+    middle."""
     if pose.drop_point is None or pose.surface_height_m is None:
         return None
     x, y, _ = pose.drop_point
     low, high = _heights(mode, pose.surface_height_m)
-    return Region((x - NEAR_DROP_M, x + NEAR_DROP_M), (y - NEAR_DROP_M, y + NEAR_DROP_M), (low, high))
+    within = (x, y, opening) if mode == "container" and opening is not None else None
+    return Region((x - NEAR_DROP_M, x + NEAR_DROP_M), (y - NEAR_DROP_M, y + NEAR_DROP_M), (low, high), within)
 
 
-def _around(mode: Mode, centre: tuple[float, float, float], size: tuple[float, float, float]) -> Region:
+def opening_m(site: SiteFile, arguments: PlaceArguments) -> float | None:
+    """How far from the middle of the container that is meant the middle of an object in it can be [m]; None for other
+    places. What lies beside it is farther away than that by a quarter of the object's thickness or more."""
+    name = normalise(arguments.target_location)
+    container = next((one for one in site.containers if name in {one.name, *one.aliases}), None)
+    if container is None:
+        return None
+    held = normalise(arguments.object_name)
+    thing = next((one for one in site.objects if held in {one.name, *one.aliases}), None)
+    thickness = 0.0 if thing is None else min(thing.appearance.size_m)
+    return min(container.appearance.size_m[:2]) / 2 + thickness / 4
+
+
+def _around(
+    mode: Mode, centre: tuple[float, float, float], size: tuple[float, float, float], opening: float | None = None
+) -> Region:
     spans = [(c - s / 2 - EDGE_M, c + s / 2 + EDGE_M) for c, s in zip(centre[:2], size[:2], strict=True)]
     top = centre[2] if mode == "surface" else centre[2] + size[2] / 2
-    return Region(spans[0], spans[1], _heights(mode, top))
+    within = (centre[0], centre[1], opening) if mode == "container" and opening is not None else None
+    return Region(spans[0], spans[1], _heights(mode, top), within)
 
 
 def _heights(mode: Mode, top: float) -> Range:

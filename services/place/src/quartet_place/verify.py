@@ -5,7 +5,7 @@ from quartet_contracts import PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
-from quartet_place.target import Region, around_drop, distances, is_floor, mode_of, region_of
+from quartet_place.target import Region, around_drop, distances, is_floor, mode_of, opening_m, region_of
 
 SETTLED = frozenset({PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED})
 HIGHER_M = 0.15
@@ -47,7 +47,8 @@ async def _look_from_above(
     )
     if not pose.ok or pose.pre_place_pose is None or pose.reachable is False:
         return [], region
-    region = region or around_drop(mode_of(check.site, arguments.target_location), pose)
+    mode = mode_of(check.site, arguments.target_location)
+    region = region or around_drop(mode, pose, opening_m(check.site, arguments))
     seen: list[Detection] = []
     x, y, z = pose.pre_place_pose.position
     for height in (z, z + HIGHER_M):
