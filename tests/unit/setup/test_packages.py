@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.metadata
+import json
 import re
 import subprocess
 import sys
@@ -140,3 +141,13 @@ def test_no_source_file_is_ignored_by_git() -> None:
     command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", "*/src/*.py", "tests/*.py"]
     ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
     assert ignored.stdout.split() == []
+
+
+def test_the_npm_lock_names_the_public_registry_or_none_and_permissive_licences() -> None:
+    lock = json.loads((ROOT / "tests" / "integration" / "interop" / "package-lock.json").read_text())
+    installed = {path: package for path, package in lock["packages"].items() if path}
+    assert "node_modules/roslib" in installed
+    for path, package in installed.items():
+        assert package.get("resolved", "https://registry.npmjs.org/").startswith("https://registry.npmjs.org/"), path
+        assert package["integrity"].startswith("sha512-"), path
+        assert package["license"] in {"MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Apache-2.0"}, path

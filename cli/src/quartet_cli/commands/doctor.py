@@ -86,7 +86,8 @@ def _print(console: Console, finding: Finding) -> None:
     mark = Text(f"{finding.verdict.value:8}", style=MARKS[finding.verdict])
     console.print(mark + Text(f"{finding.step:8}{finding.what}{took}", style=""))
     if finding.remedy:
-        console.print(Text(f"{'':16}to mend it: {finding.remedy}", style=""))
+        lead = "" if finding.verdict is Verdict.SKIPPED else "to mend it: "
+        console.print(Text(f"{'':16}{lead}{finding.remedy}", style=""))
 
 
 def _summary(report: Report) -> str:
