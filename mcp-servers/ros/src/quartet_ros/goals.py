@@ -19,7 +19,7 @@ from quartet_robot_link import LATCHED, CallTimeout, GoalStatus, Message, second
 from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, absolute, all_actions, page, plain, require
 from quartet_ros.messages import shorten, shown_whole
 from quartet_ros.permits import action_permit
-from quartet_ros.types import Checker, finite, structures
+from quartet_ros.types import MAX_STRUCTURES, Checker, finite, structures
 from quartet_tool_server import Finite, InvalidArguments, ToolFailure, ToolServer
 
 STATUS_WAIT_S = 1.0
@@ -111,7 +111,11 @@ def register(server: ToolServer) -> None:
             )
         )
         return ActionDetailsResult(
-            name=name, type=full, goal=structures(goal), result=structures(result), feedback=structures(feedback)
+            name=name,
+            type=full,
+            goal=structures(goal)[:MAX_STRUCTURES],
+            result=structures(result)[:MAX_STRUCTURES],
+            feedback=structures(feedback)[:MAX_STRUCTURES],
         )
 
     @server.tool(read_only=True)

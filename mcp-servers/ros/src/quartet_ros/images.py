@@ -1,5 +1,6 @@
 """Images of a topic as image content, and those that were saved: view_saved_image."""
 
+import base64
 import io
 import re
 import time
@@ -41,8 +42,13 @@ def to_jpeg(topic: str, message: Message) -> bytes:
             "mono16",
             "32FC1",
         }
-        if int(message.get("height", 0)) * int(message.get("width", 0)) > MAX_PIXELS:
-            raise ValueError(f"{message['width']} x {message['height']} pixels are too many")
+        width, height = int(message.get("width", 0)), int(message.get("height", 0))
+        if not depth and "encoding" not in message:
+            # Only the header is read here: a small file can unpack to gigabytes.
+            with Image.open(io.BytesIO(_bytes(message["data"]))) as header:
+                width, height = header.size
+        if width * height > MAX_PIXELS:
+            raise ValueError(f"{width} x {height} pixels are too many, at most {MAX_PIXELS} can be shown")
         if depth:
             metres = decode_depth(message)
             far = float(metres.max()) or 1.0
@@ -58,6 +64,11 @@ def to_jpeg(topic: str, message: Message) -> bytes:
         raise ToolFailure(
             f"the message of {topic} is no image that can be shown: {error}", code="ROS_ERROR", topic=topic
         ) from error
+
+
+def _bytes(value: Any) -> bytes:
+    """uint8[] is base64 text in JSON, bytes in CBOR."""
+    return base64.b64decode(value) if isinstance(value, str) else bytes(value)
 
 
 def save(server: ToolServer, topic: str, jpeg: bytes) -> str:

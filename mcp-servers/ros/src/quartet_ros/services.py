@@ -10,7 +10,7 @@ from quartet_robot_link import Robot
 from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, absolute, all_services, page, plain, require
 from quartet_ros.messages import shown_whole
 from quartet_ros.permits import service_permit
-from quartet_ros.types import Checker, structures
+from quartet_ros.types import MAX_STRUCTURES, Checker, structures
 from quartet_tool_server import Finite, InvalidArguments, ToolServer
 
 
@@ -59,8 +59,8 @@ def register(server: ToolServer) -> None:
             name=name,
             type=known,
             providers=[node["node"]] if node.get("node") else [],
-            request=structures(request),
-            response=structures(response),
+            request=structures(request)[:MAX_STRUCTURES],
+            response=structures(response)[:MAX_STRUCTURES],
         )
 
     @server.tool

@@ -7,10 +7,8 @@ from pydantic import Field
 
 from quartet_contracts.tools.ros import MessageDetailsResult, TopicDetailsResult, TopicInfo, TopicsResult, TypeResult
 from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, all_topics, known_topic, page, plain, require
-from quartet_ros.types import message_structures
+from quartet_ros.types import MAX_STRUCTURES, message_structures
 from quartet_tool_server import ToolServer
-
-MAX_STRUCTURES = 60
 
 
 def register(server: ToolServer) -> None:

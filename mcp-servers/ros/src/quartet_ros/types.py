@@ -19,6 +19,8 @@ _TEXTS = {"string", "wstring"}
 _PRIMITIVES = {*_INTEGERS, *_FLOATS, *_BOOLS, *_TEXTS}
 _BINARY = {"uint8", "char", "octet", "byte"}
 MAX_DEPTH = 16
+MAX_STRUCTURES = 60
+"""Types shown of one definition."""
 
 
 def structures(response: Message) -> list[Structure]:
