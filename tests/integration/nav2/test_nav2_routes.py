@@ -1,4 +1,4 @@
-"""follow_waypoints, get_path, get_path_from_robot and nav2_lifecycle in the simulated studio."""
+"""Routes, paths, docking and the life of Nav2 in the simulated studio."""
 
 import asyncio
 import math
@@ -131,6 +131,51 @@ async def test_a_path_is_found_while_the_robot_drives_and_while_it_is_stopped(na
         await link.call_service(services.guard_reset)
 
 
+# --- docking -------------------------------------------------------------------------------------------------------
+
+
+async def test_docking_at_a_pose_and_undocking(nav2, sim):
+    result = await nav2.call("dock_robot", x=0.3, y=-1.0, yaw=-1.5708)
+    assert result["ok"], result
+    x, y, yaw = place(sim)
+    assert math.dist((x, y), (0.3, -1.0)) < 0.12
+    assert abs(yaw + 1.5708) < 0.2
+    again = await nav2.call("undock_robot")
+    assert again["ok"], again
+    assert math.dist(place(sim)[:2], (0.3, -0.3)) < 0.15
+
+
+async def test_docking_at_the_known_dock(nav2, sim, site_file):
+    result = await nav2.call("dock_robot", dock_id="home_dock", dock_type="simple_non_charging_dock")
+    assert result["ok"], result
+    entry = site_file.areas[0].entry
+    assert math.dist(place(sim)[:2], (entry.x, entry.y)) < 0.12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        ({"dock_id": "mars"}, "NAVIGATION_FAILED", "DOCKING_DOCK_NOT_IN_DB"),
+        ({"dock_id": "home_dock", "dock_type": "tower"}, "NAVIGATION_FAILED", "DOCKING_DOCK_NOT_VALID"),
+        ({"x": 40.0, "y": 0.0}, "NAVIGATION_FAILED", "DOCKING_FAILED_TO_STAGE"),
+        ({}, "INVALID_PARAMETERS", "dock_id"),
+        ({"x": 1.0}, "INVALID_PARAMETERS", "x and y"),
+        ({"x": 1.0, "y": 0.0, "dock_id": "home_dock"}, "INVALID_PARAMETERS", "not both"),
+    ],
+)
+async def test_a_dock_that_cannot_be_is_named_and_nothing_moves(nav2, sim, arguments, code, word):
+    before = place(sim)
+    assert word in await nav2.refused("dock_robot", code, **arguments)
+    assert place(sim) == pytest.approx(before, abs=0.01)
+
+
+async def test_docking_from_beside_the_dock_is_not_called_done(nav2, sim):
+    x, y, yaw = place(sim)
+    aside = {"x": x + 0.2 * math.sin(yaw), "y": y - 0.2 * math.cos(yaw)}
+    result = await nav2.call("dock_robot", nav_to_dock=False, yaw=yaw, **aside)
+    assert result["nav2_error"] == "DOCKING_FAILED_TO_CONTROL"
+
+
 # --- nav2_lifecycle ------------------------------------------------------------------------------------------------
 
 
@@ -142,6 +187,7 @@ async def test_after_a_shutdown_nothing_moves_until_the_next_startup(nav2, sim):
         ("navigate_to_pose", {"x": 0.3, "y": 0}),
         ("spin_robot", {"angle": 0.5}),
         ("follow_waypoints", {"waypoints": [{"x": 0, "y": 0}]}),
+        ("dock_robot", {"dock_id": "home_dock"}),
         ("get_path_from_robot", {"goal_x": 0.3, "goal_y": 0}),
     ):
         assert "not active" in await nav2.refused(tool, "NAV2_NOT_ACTIVE", **arguments)

@@ -42,6 +42,8 @@ class Actions(Section):
     spin: RosName = "/spin"
     drive_on_heading: RosName = "/drive_on_heading"
     backup: RosName = "/backup"
+    dock_robot: RosName = "/dock_robot"
+    undock_robot: RosName = "/undock_robot"
     move_group: RosName = "/move_action"
     execute_trajectory: RosName = "/execute_trajectory"
     gripper: RosName = "/robotiq_gripper_controller/gripper_cmd"

@@ -1,7 +1,7 @@
 """Numeric error codes of Nav2's action results on ROS 2 Jazzy, their names, and what to do about them.
 
-Source: ros-navigation/navigation2, branch jazzy, nav2_msgs/action/*.action. NavigateToPose hands up the codes of its
-planner (200), controller (100), smoother (500) and behaviours (700).
+Source: ros-navigation/navigation2, branch jazzy, nav2_msgs/action/*.action and opennav_docking_msgs/action/*.action.
+NavigateToPose hands up the codes of its planner (200), controller (100), smoother (500) and behaviours (700).
 """
 
 _GROUPS: dict[str, dict[int, str]] = {
@@ -43,6 +43,15 @@ _GROUPS: dict[str, dict[int, str]] = {
     "SPIN": {700: "UNKNOWN", 701: "TIMEOUT", 702: "TF_ERROR", 703: "COLLISION_AHEAD"},
     "BACKUP": {710: "UNKNOWN", 711: "TIMEOUT", 712: "TF_ERROR", 713: "INVALID_INPUT", 714: "COLLISION_AHEAD"},
     "DRIVE": {720: "UNKNOWN", 721: "TIMEOUT", 722: "TF_ERROR", 723: "COLLISION_AHEAD", 724: "INVALID_INPUT"},
+    "DOCKING": {
+        901: "DOCK_NOT_IN_DB",
+        902: "DOCK_NOT_VALID",
+        903: "FAILED_TO_STAGE",
+        904: "FAILED_TO_DETECT_DOCK",
+        905: "FAILED_TO_CONTROL",
+        906: "FAILED_TO_CHARGE",
+        999: "UNKNOWN",
+    },
     "NAVIGATOR": {9000: "UNKNOWN", 9001: "FAILED_TO_LOAD_BEHAVIOR_TREE", 9002: "TF_ERROR", 9003: "TIMEOUT"},
 }
 
@@ -59,6 +68,9 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     ("INVALID_PLANNER", "leave planner_id out: the robot's default is used then"),
     ("START_OUTSIDE_MAP", "the start is outside the map: check its x and y (map frame, metres)"),
     ("MISSED_WAYPOINT", "missed says at which waypoint and why: look, then go on from there or choose another pose"),
+    ("DOCK_NOT_IN_DB", "the docking server knows no such dock: give the dock's pose (x, y, yaw) instead"),
+    ("DOCK_NOT_VALID", "leave dock_type out, or use one that the docking server is configured with"),
+    ("FAILED_TO_STAGE", "the pose before the dock could not be reached: look whether something stands there"),
     ("FAILED_TO_MAKE_PROGRESS", "the robot was blocked: clear_costmaps and try once more"),
     ("COLLISION_AHEAD", "an obstacle is in the way: the robot stopped before it; look, then turn or back up"),
     ("TF_ERROR", "the robot does not know where it is: wait for localisation, then try once more"),

@@ -17,7 +17,15 @@ MANAGE_TIMEOUT_S = 60.0
 def actions(file: RobotFile) -> tuple[str, ...]:
     """Action servers that move the base."""
     names = file.actions
-    return (names.navigate_to_pose, names.follow_waypoints, names.spin, names.drive_on_heading, names.backup)
+    return (
+        names.navigate_to_pose,
+        names.follow_waypoints,
+        names.spin,
+        names.drive_on_heading,
+        names.backup,
+        names.dock_robot,
+        names.undock_robot,
+    )
 
 
 def register(server: ToolServer) -> None:

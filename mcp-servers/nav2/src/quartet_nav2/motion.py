@@ -51,11 +51,18 @@ def check_length(name: str, value: float, limit: float, unit: str, *, signed: bo
 
 
 async def drive(
-    claim: Claim, action: str, kind: str, args: Message, *, limit_s: float, progress: Progress
+    claim: Claim,
+    action: str,
+    kind: str,
+    args: Message,
+    *,
+    limit_s: float,
+    progress: Progress,
+    package: str = "nav2_msgs",
 ) -> MotionOutcome:
-    """One goal of a nav2_msgs action. Raises ToolFailure NAV2_NOT_ACTIVE and what Claim.run raises."""
+    """One goal of an action of Nav2. Raises ToolFailure NAV2_NOT_ACTIVE and what Claim.run raises."""
     try:
-        return await claim.run(action, f"nav2_msgs/action/{kind}", args, limit_s=limit_s + GRACE_S, progress=progress)
+        return await claim.run(action, f"{package}/action/{kind}", args, limit_s=limit_s + GRACE_S, progress=progress)
     except ActionUnavailable as error:
         raise ToolFailure(f"{error}. Nav2 is not running or not active.", code=NavCode.NAV2_NOT_ACTIVE) from error
     except GoalRejected as error:

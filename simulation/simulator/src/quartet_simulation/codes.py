@@ -60,6 +60,19 @@ class DriveCode(IntEnum):
     INVALID_INPUT = 724
 
 
+class DockCode(IntEnum):
+    """opennav_docking_msgs/action/{DockRobot,UndockRobot}."""
+
+    NONE = 0
+    DOCK_NOT_IN_DB = 901
+    DOCK_NOT_VALID = 902
+    FAILED_TO_STAGE = 903
+    FAILED_TO_DETECT_DOCK = 904
+    FAILED_TO_CONTROL = 905
+    FAILED_TO_CHARGE = 906
+    UNKNOWN = 999
+
+
 class MoveItCode(IntEnum):
     SUCCESS = 1
     FAILURE = 99999

@@ -252,6 +252,16 @@ class Simulation:
             return NavCode.NO_VALID_PATH, f"no path to ({goal[0]:.2f}, {goal[1]:.2f})", None
         return NavCode.NONE, "", path
 
+    def docks(self) -> dict[str, tuple[float, float, float]]:
+        """Poses in `map` of the docks that the docking server knows."""
+        area = self.world.area(self.world.start_areas[0])
+        return {} if area is None else {"home_dock": area.entry}
+
+    def distance_to(self, x: float, y: float) -> float:
+        """From where localisation has the robot to a point of `map` [m]."""
+        here = self.estimated_pose()
+        return math.hypot(x - here[0], y - here[1])
+
     def clear_octomap(self) -> None:
         """Forget movable obstacles of the planning scene until they are seen again (5 s of world time)."""
         self._octomap_cleared_at = self.time

@@ -74,6 +74,12 @@ class PathResult(ToolResult):
     nav2_error: str = ""
 
 
+class DockResult(MotionResult):
+    """dock_robot, undock_robot."""
+
+    num_retries: int = 0
+
+
 class LifecycleResult(ToolResult):
     """nav2_lifecycle."""
 

@@ -62,7 +62,7 @@ class Navigation:
             ("/backup", "BackUp", "/behavior_server", self._back_up),
             ("/wait", "Wait", "/behavior_server", self._wait),
         ):
-            admit = self._accept_planning if name == "/compute_path_to_pose" else self._accept
+            admit = self._accept_planning if name == "/compute_path_to_pose" else self.accept
             graph.add_action(
                 ActionServer(name, f"nav2_msgs/{type_name}", node, execute, admit, graph.now, graph.checked)
             )
@@ -82,7 +82,8 @@ class Navigation:
         if not self._world.navigation_active:
             raise GoalRejected(f"Nav2 is not active; call {MANAGER}/manage_nodes with STARTUP")
 
-    def _accept(self, request: Message) -> None:
+    def accept(self, request: Message) -> None:
+        """For action servers of motions: raises GoalRejected while Nav2 is not active or the robot is stopped."""
         self._accept_planning(request)
         self._may_move(request)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from quartet_simulation.bridge.faults import Faults
 from quartet_simulation.guard import RobotGuard
 from quartet_simulation.ros.cameras import Cameras
+from quartet_simulation.ros.docking import Docking
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.gripper import Gripper
 from quartet_simulation.ros.moveit import MoveIt
@@ -45,7 +46,8 @@ class Robot:
             loop.call_soon_threadsafe(function)
 
         self.guard = RobotGuard(world, graph)
-        Navigation(world, graph, self.guard.accept)
+        navigation = Navigation(world, graph, self.guard.accept)
+        Docking(world, graph, navigation.accept)
         Gripper(world, graph, self.guard.accept)
         self._moveit = MoveIt(world, graph, self.guard.accept)
         VelocityInput(world, graph)
