@@ -93,8 +93,7 @@ def _object(picture: Picture, sight: Sight, box: Box, kind: Kind) -> Found | Non
         if int(mask.sum()) < MIN_PIXELS:
             return Found(sight.label, sight.score, box, sight.mask, thing=sight.thing, free_kind=kind)
         box = _box_of(mask)
-    core = ndimage.binary_erosion(sure)
-    points = view.points[core if core.sum() >= 30 else sure]
+    points = view.points[sure]
     low = float(np.percentile(points[:, 2], 2))
     middle = np.median(points, axis=0)
     slack = 0.02 + 2 * depth_noise(float(np.median(view.depth[sure])))
