@@ -154,7 +154,7 @@ class Carrier:
     def _is_in_hand(self, job: Job) -> Generator[Turn, Result, bool]:
         """Where the sentence says that the gripper holds the object: a pick tells whether it does."""
         result = yield from self._call("pick", object_name=job.item)
-        # Black between black fingers cannot be told by the camera: then the person's word counts, and what is put
+        # What the camera cannot tell (black between black fingers, say): the person's word counts, and what is put
         # down is looked at anyway.
         held = _says_it_holds(result, job) or UNTOLD in result.message
         if not (result.ok or (result.code == "PICK_HOLDING_ALREADY" and held)):
