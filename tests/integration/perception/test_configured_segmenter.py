@@ -4,6 +4,9 @@ import base64
 import io
 import json
 import math
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -188,3 +191,26 @@ async def test_a_slow_model_holds_up_nobody_else(looker, gateway):
     assert late["error_code"] == "TIMEOUT"
     assert (await looker.call("look", camera="front"))["ok"]
     assert time.monotonic() - began < 15, "the model takes 20 s"
+
+
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        ({"QUARTET_SEGMENTER": "magic"}, "'magic' is not known; valid: colour_shape, http, vision_llm"),
+        (
+            {"QUARTET_SEGMENTER": "http", "QUARTET_SEGMENTER_URL": "gpu:8000"},
+            "QUARTET_SEGMENTER_URL: String should match",
+        ),
+    ],
+)
+def test_a_server_with_a_choice_that_cannot_be_says_so_and_ends(make_keys, tmp_path, env, says):
+    files = {f"QUARTET_{name.upper()}_FILE": str(SITES / "studio" / f"{name}.yaml") for name in ("robot", "site")}
+    given = {"QUARTET_GRANT_PUBLIC_KEY": make_keys().public_pem, "QUARTET_STATE_DIR": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-m", "quartet_perception"],
+        env={**os.environ, **files, **given, "QUARTET_BRIDGE_URL": "ws://127.0.0.1:1", **env},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert says in ended.stderr
+    assert "Traceback" not in ended.stderr
