@@ -145,7 +145,7 @@ class _Agent:
             work.cancel()
             await end_of(work)
             if lost.done():
-                # Whoever took the request over settles it; its fence makes any late call of ours void.
+                # Whoever took the request over settles it as UNCERTAIN; the orchestrator then raises the fence.
                 log.error("request %s was taken over by another replica", delivery.request.request_id)
                 return None
             if canceled.done():
