@@ -98,7 +98,7 @@ async def test_slow_services_are_a_warning(changed: Any, sim: Any) -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        await diagnose(file, patience_s=2.1, on_finding=listen)
+        await diagnose(file, patience_s=3.5, on_finding=listen)
     assert found[-1].verdict is Verdict.WARNING
     assert found[-1].latency_ms > 1900
     assert "CPU" in found[-1].remedy
@@ -115,11 +115,10 @@ async def test_wrong_names_in_the_robot_file(changed: Any) -> None:
                 "arm.joints": ["arm_shoulder_pan_joint", *(f"axis_{number}" for number in range(5))],
                 "gripper.joint": "finger",
                 "cameras.front.depth_topic": "/front_camera/depth/image_raw",
-                "cameras.arm.frame": "arm_camera_optical_frame",
+                "cameras.arm.frame": "laser",
                 "services.guard_stop": "/guard/stop",
             }
-        ),
-        patience_s=1.5,
+        )
     )
     what = {finding.what: (finding.step, finding.remedy) for finding in report.wrong}
 
@@ -137,7 +136,7 @@ async def test_wrong_names_in_the_robot_file(changed: Any) -> None:
     depth = remedy("cameras", "/front_camera/depth/image_raw")
     assert "align_depth" in depth
     assert "/front_camera/aligned_depth_to_color/image_raw" in depth
-    assert "arm_camera_color_optical_frame" in remedy("cameras", "arm_camera_optical_frame")
+    assert "'arm_camera_color_optical_frame'" in remedy("cameras", "laser")
     assert "/robot_guard/stop" in remedy("guard", "/guard/stop")
 
 
@@ -150,7 +149,7 @@ async def test_what_a_robot_can_do_without_is_a_warning(changed: Any) -> None:
 
 
 async def test_a_missing_frame(changed: Any) -> None:
-    report = await examine(changed({"frames.tool": "arm_tool9"}), patience_s=1.5)
+    report = await examine(changed({"frames.tool": "arm_tool9"}), patience_s=3.0)
     found = only(report, "frames")
     assert "arm_tool9" in found.what
     assert "set frames.tool" in found.remedy
@@ -171,7 +170,7 @@ async def test_a_topic_that_nobody_publishes_to(changed: Any, sim: Any) -> None:
         await socket.send(json.dumps({"op": "advertise", "topic": "/silent", "type": "sensor_msgs/msg/LaserScan"}))
         await socket.send(json.dumps({"op": "call_service", "service": "/rosapi/get_time"}))
         await socket.recv()
-        found = only(await examine(changed({"topics.scan": "/silent"}), patience_s=1.5), "topics")
+        found = only(await examine(changed({"topics.scan": "/silent"}), patience_s=3.0), "topics")
     assert "nothing came" in found.what
     assert "/rosbridge_websocket" in found.remedy
 
@@ -209,7 +208,7 @@ def answering(values: dict[str, Any]) -> Any:
 
 async def test_without_rosapi(changed: Any, peer: Any) -> None:
     peer.answer = answering({})
-    report = await examine(changed(url=peer.url), patience_s=0.2)
+    report = await examine(changed(url=peer.url), patience_s=0.5)
     assert report.findings[0].verdict is Verdict.OK
     first = report.wrong[0]
     assert first.step == "rosapi"
@@ -228,7 +227,7 @@ async def test_nav2_that_is_not_active(changed: Any, peer: Any) -> None:
         }
         | dict.fromkeys(nodes, state)
     )
-    report = await examine(changed(url=peer.url), patience_s=0.2)
+    report = await examine(changed(url=peer.url), patience_s=0.5)
     inactive = [finding for finding in report.wrong if "inactive" in finding.what]
     assert len(inactive) == 3
     assert all("manage_nodes" in finding.remedy for finding in inactive)

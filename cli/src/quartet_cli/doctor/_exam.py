@@ -82,6 +82,7 @@ def alike(name: str, known: Iterable[str]) -> list[str]:
     for other in known:
         last = other.rpartition("/")[2]
         score = difflib.SequenceMatcher(None, wanted, last).ratio()
-        if score >= 0.6 or (last and (wanted in last or last in wanted)):
-            scored.append((-score, other))
+        contained = bool(last) and (wanted in last or last in wanted)
+        if contained or score >= 0.6:
+            scored.append((-score - contained, other))
     return [other for _, other in sorted(scored)][:SHOWN]
