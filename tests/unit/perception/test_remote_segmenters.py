@@ -451,8 +451,8 @@ def test_a_model_that_only_writes_nonsense(make, remote, kitchen):
 
 
 def test_too_many_names_or_none_at_all(make, kitchen):
-    with pytest.raises(UnknownObject, match="70 names"):
-        make("http").segment(kitchen, [f"part {n}" for n in range(70)])
+    with pytest.raises(UnknownObject, match="210 names"):
+        make("http").segment(kitchen, [f"part {n}" for n in range(210)])
     with pytest.raises(UnknownObject, match="no word"):
         make("http").segment(kitchen, ["\n\t"])
 

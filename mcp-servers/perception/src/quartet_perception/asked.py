@@ -7,7 +7,8 @@ from quartet_perception.catalogue import Catalogue, Thing, free_name
 from quartet_perception.errors import UnknownObject
 from quartet_site import normalise
 
-MAX_NAMES = 64
+MAX_NAMES = 200
+"""A whole catalogue fits; a call of a tool names 50 at most."""
 
 
 @dataclass(frozen=True)
