@@ -42,7 +42,10 @@ def wait_until(condition: object, timeout_s: float = 10.0) -> None:
 def test_a_process_is_ready_when_its_file_is_there(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     ready.write_text("of an earlier run")
-    code = "import os, time; open(os.environ['F'], 'w').write('{\"url\": \"u\"}'); time.sleep(60)"
+    code = (
+        "import os, pathlib, time; new = pathlib.Path(os.environ['F'] + '.new'); "
+        "new.write_text('{\"url\": \"u\"}'); new.replace(os.environ['F']); time.sleep(60)"
+    )
     process = ManagedProcess(
         python("a", code, env={"F": str(ready)}, ready_file=ready), dict(os.environ), tmp_path / "a.log"
     )
