@@ -265,6 +265,14 @@ def test_another_server_is_not_taken_for_an_orchestrator(quartet: Start, tmp_pat
     assert "<html>" not in err
 
 
+def test_without_a_folder_for_runs_nothing_is_started(orchestrator: Any, quartet: Start, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    status, _, err = finished(quartet("run", "pick up the can", QUARTET_RUNS_DIR=str(tmp_path / "file" / "runs")))
+    assert status == 2
+    assert f"{tmp_path}/file/runs, cannot be written (Not a directory); name another: QUARTET_RUNS_DIR" in err
+    assert orchestrator.requests == []
+
+
 def test_the_list_of_commands_is_not_cut_off(quartet: Start) -> None:
     status, out, _ = finished(quartet("--help", COLUMNS="80"))
     assert status == 0

@@ -1,6 +1,8 @@
 """Options and steps that several commands share."""
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,6 +53,8 @@ def start_and_follow(
     start: Callable[[Api], TaskStatus], settings: CliSettings, teller: Teller, *, detach: bool = False
 ) -> ExitStatus:
     """Start a task and follow it to its end, leaving its folder behind."""
+    if not detach:
+        _require_writable(settings.runs_folder())
     with Api(settings.url) as api:
         status = start(api)
         if detach:
@@ -58,6 +62,18 @@ def start_and_follow(
             return ExitStatus.DONE
         folder = RunFolder(settings.runs_folder(), status.task.task_id, api, settings.overhead_url)
         return follow(api, status, teller, folder)
+
+
+def _require_writable(runs: Path) -> None:
+    """Before anything moves. Raises Refused."""
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=runs):
+            pass
+    except OSError as error:
+        raise Refused(
+            f"the folder for runs, {runs}, cannot be written ({error.strerror}); name another: QUARTET_RUNS_DIR"
+        ) from error
 
 
 def settings_for(url: str | None) -> CliSettings:
