@@ -21,7 +21,7 @@ test: setup ## Run all tests
 lint: setup ## Check style, types and import rules
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/basedpyright
+	@$(BIN)/basedpyright --project pyproject.toml
 	@$(BIN)/lint-imports
 
 bench: setup ## Measure the home suite (short); `quartet bench --help` has the others
