@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quartet_simulation.arm.objects import ObjectError, SceneObject, SceneObjects, Solid
+from quartet_simulation.arm.objects import Kind, ObjectError, SceneObject, SceneObjects, Solid
 from quartet_simulation.ros import frames
 from quartet_simulation.ros.arm_requests import BASE, TOOL
 from quartet_simulation.ros.messages import header
@@ -21,7 +21,7 @@ ADD, REMOVE, APPEND, MOVE = range(4)
 OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
 ATTACHED, NAMES, GEOMETRY = 4, 8, 16
 """Components of moveit_msgs/msg/PlanningSceneComponents; 0 asks for all."""
-TO_SHAPE = {1: "box", 2: "sphere", 3: "cylinder"}
+TO_SHAPE: dict[int, Kind] = {1: "box", 2: "sphere", 3: "cylinder"}
 FROM_SHAPE = {name: number for number, name in TO_SHAPE.items()}
 """Types of shape_msgs/msg/SolidPrimitive."""
 
