@@ -86,6 +86,16 @@ def keys(make_keys):
     return make_keys()
 
 
+def faults(log: str) -> list[str]:
+    """The exceptions that a server logged.
+
+    Without those of the MCP library when a notification of a client comes just as its session is closed: the library
+    has answered the client by then, and nothing of ours is concerned.
+    """
+    blocks = log.split("Traceback (most recent call last):")[1:]
+    return [block for block in blocks if "ClosedResourceError" not in block and "BrokenResourceError" not in block]
+
+
 @pytest.fixture
 def start(tmp_path, keys) -> Iterator[Callable[..., Process]]:
     """`start(url)`: a process of its own for a test that ends or restarts it."""
@@ -109,7 +119,7 @@ def shared(realtime_process, tmp_path_factory, keys) -> Iterator[Process]:
     folder = tmp_path_factory.mktemp("server")
     process = Process(folder, environment(realtime_process.url, folder, keys)).wait_ready()
     yield process
-    assert "Traceback" not in process.end()
+    assert faults(process.end()) == []
 
 
 POSE = "nav2__get_robot_pose"
@@ -304,7 +314,7 @@ async def test_fence_and_end_of_a_process(start, realtime, keys, drive, until):
     motion, place = await drive(server, 7)
     log = await asyncio.to_thread(server.end)
     assert server.process.returncode == 0
-    assert "Traceback" not in log
+    assert faults(log) == []
     assert math.dist(await standing(realtime, until), place) < 0.5
     await asyncio.wait([motion], timeout=10)
     assert motion.done()
