@@ -1,7 +1,6 @@
 """One task from its start to its one terminal state."""
 
 import asyncio
-import contextlib
 import logging
 import time
 
@@ -63,8 +62,7 @@ class TaskRun:
             if work.done():
                 state, report = _outcome(work, self._ledger)
                 # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
-                with contextlib.suppress(Exception):
-                    await self._caller.close()
+                await self._close_caller()
                 await self._record.end(state, report)
             elif lost.done():
                 log.error("task %s was taken over by another replica", self._task.task_id)
@@ -76,8 +74,13 @@ class TaskRun:
                 task.cancel()
             await asyncio.gather(*watchers, return_exceptions=True)
             await _cancel(work)
-            with contextlib.suppress(Exception):
-                await self._caller.close()
+            await self._close_caller()
+
+    async def _close_caller(self) -> None:
+        try:
+            await self._caller.close()
+        except Exception as error:
+            log.warning("task %s ends without its last pictures: %s", self._task.task_id, error)
 
     async def _break_off(self, work: "asyncio.Task[tuple[State, TaskReport]]", canceled: "asyncio.Task[str]") -> None:
         if canceled.done():
