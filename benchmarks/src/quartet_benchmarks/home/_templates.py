@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from typing import Literal
 
 from quartet_benchmarks.home._goals import Goal, Truth
 from quartet_site import CatalogueObject, Container, SiteFile, Surface
@@ -104,29 +105,25 @@ class Template:
 
 
 def _to_surface(support: str, words: str) -> Callable[[Draw], Episode]:
-    def make(draw: Draw) -> Episode:
-        name = draw.object_on(support)
-        target = draw.surface(name)
-        return Episode(
-            f"{support} to surface",
-            words.format(
-                o=draw.said(name),
-                area=draw.area_of(name),
-                support=draw.support_of(name),
-                target=target.name,
-                target_area=target.area,
-            ),
-            [Goal(name, "on", target.name)],
-        )
-
-    return make
+    return _to_place(f"{support} to surface", support, words, "on", Draw.surface)
 
 
 def _to_container(support: str, words: str) -> Callable[[Draw], Episode]:
+    return _to_place(f"{support} to container", support, words, "in", lambda draw, _: draw.container())
+
+
+def _to_place(
+    template: str,
+    support: str,
+    words: str,
+    relation: Literal["on", "in"],
+    choose: Callable[[Draw, str], Surface | Container],
+) -> Callable[[Draw], Episode]:
     def make(draw: Draw) -> Episode:
-        name, target = draw.object_on(support), draw.container()
+        name = draw.object_on(support)
+        target = choose(draw, name)
         return Episode(
-            f"{support} to container",
+            template,
             words.format(
                 o=draw.said(name),
                 area=draw.area_of(name),
@@ -134,7 +131,7 @@ def _to_container(support: str, words: str) -> Callable[[Draw], Episode]:
                 target=target.name,
                 target_area=target.area,
             ),
-            [Goal(name, "in", target.name)],
+            [Goal(name, relation, target.name)],
         )
 
     return make
