@@ -33,7 +33,7 @@ async def wait_until(condition: Callable[[], Any], timeout_s: float = 10.0) -> N
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout_s:g} s"
-        await asyncio.sleep(0.005)  # noqa: ASYNC110: nobody here can signal it
+        await asyncio.sleep(0.005)  # noqa: ASYNC110  nobody here can signal it
 
 
 @pytest.fixture(scope="session")

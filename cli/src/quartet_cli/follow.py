@@ -20,7 +20,17 @@ ENDINGS = {State.SUCCEEDED: ExitStatus.DONE, State.CANCELED: ExitStatus.CANCELED
 def follow(
     api: Api, status: TaskStatus, teller: Teller, folder: RunFolder | None, *, cancel_on_interrupt: bool = True
 ) -> ExitStatus:
-    """Until the task has ended. The first Ctrl-C cancels the task, the second leaves."""
+    """Until the task has ended. The first Ctrl-C cancels the task, the second leaves, whenever it comes."""
+    try:
+        return _to_its_end(api, status, teller, folder, cancel_on_interrupt=cancel_on_interrupt)
+    except KeyboardInterrupt:
+        teller.say(f"Left. See how it ends with: quartet watch {status.task.task_id}")
+        return ExitStatus.LEFT
+
+
+def _to_its_end(
+    api: Api, status: TaskStatus, teller: Teller, folder: RunFolder | None, *, cancel_on_interrupt: bool
+) -> ExitStatus:
     task_id = status.task.task_id
     teller.begin(status)
     position, canceling = "", False
@@ -38,8 +48,7 @@ def follow(
                 break
         except KeyboardInterrupt:
             if canceling or not cancel_on_interrupt:
-                teller.say(f"Left. See how it ends with: quartet watch {task_id}")
-                return ExitStatus.LEFT
+                raise
             canceling = True
             teller.say("Canceling the task and halting the robot; press Ctrl-C again to leave without waiting.")
             with contextlib.suppress(CliError):

@@ -187,13 +187,15 @@ def orchestrator() -> Iterator[Orchestrator]:
 
 
 @pytest.fixture
-def quartet(orchestrator: Orchestrator, tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Starts the command against the test's orchestrator, with its runs in tmp_path."""
+def quartet(orchestrator: Orchestrator, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts the command against the test's orchestrator, with its runs in tmp_path; what still runs at the end is
+    killed."""
+    started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str, stdin: int = subprocess.DEVNULL, **env: str) -> subprocess.Popen[str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("QUARTET_")}
         environment |= {"QUARTET_URL": orchestrator.url, "QUARTET_RUNS_DIR": str(tmp_path / "runs"), "COLUMNS": "200"}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "quartet_cli", *arguments],
             env={**environment, **env},
             stdin=stdin,
@@ -201,5 +203,11 @@ def quartet(orchestrator: Orchestrator, tmp_path: Path) -> Callable[..., subproc
             stderr=subprocess.PIPE,
             text=True,
         )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

@@ -119,10 +119,7 @@ def test_the_second_interrupt_leaves(orchestrator: Any, quartet: Start) -> None:
     orchestrator.wait_for_request("GET", "/tasks/task-1/events")
     process.send_signal(signal.SIGINT)
     orchestrator.wait_for_request("POST", "/tasks/task-1/cancel")
-    before = len(orchestrator.requests)
-    with orchestrator.changed:
-        # It follows again before it can be interrupted a second time.
-        assert orchestrator.changed.wait_for(lambda: len(orchestrator.requests) > before, 10)
+    # Whether it still waits for the answer or follows again.
     process.send_signal(signal.SIGINT)
     status, out, _ = finished(process)
     assert status == 130
