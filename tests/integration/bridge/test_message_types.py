@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+from importlib import resources
+from pathlib import Path
 
 import pytest
 from rosbags.interfaces import Nodetype
@@ -21,6 +24,16 @@ from quartet_simulation.ros.types import (
 )
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
+STORED = {name.split("/")[0] for name in STORE.fielddefs}
+ROOT = Path(__file__).parents[3]
+SOURCES = sorted(
+    source
+    for folder in ("mcp-servers", "libs/robot_link", "libs/site", "cli/src/quartet_cli/doctor")
+    for source in (ROOT / folder).rglob("*.py")
+)
+TYPE = re.compile(r"\"([a-z][a-z0-9_]*_(?:msgs|srvs|interfaces)/(?:msg|srv|action)/[A-Z]\w*)\"")
+DRIVEN = re.compile(r"names\.actions\.\w+,\s*\"([A-Z]\w*)\"")
+"""An action of Nav2 and its type without package, as quartet_nav2.motion.drive takes them."""
 
 
 def spelled(node: object) -> str:
@@ -48,6 +61,27 @@ def test_fields_are_those_of_jazzy(name: str) -> None:
     _, fields = STORE.fielddefs[name]
     expected = [(field, spelled(node)) for field, node in fields if field != "structure_needs_at_least_one_member"]
     assert [(field.name, field.spelled) for field in definition(name).fields] == expected
+
+
+@pytest.mark.parametrize("package", sorted({name.split("/")[0] for name in load()} - STORED))
+def test_other_packages_say_where_their_fields_come_from(package: str) -> None:
+    text = resources.files("quartet_simulation.ros").joinpath("definitions", f"{package}.txt").read_text()
+    assert re.match(r"# .*(\d|branch jazzy)", text), text[:200]
+
+
+NAMED = sorted({name for source in SOURCES for name in TYPE.findall(source.read_text())})
+"""Types that the servers, the robot link and the doctor write out."""
+NAV2 = sorted({f"nav2_msgs/action/{kind}" for source in SOURCES for kind in DRIVEN.findall(source.read_text())})
+
+
+def test_the_servers_name_types() -> None:
+    assert {"nav2_msgs/action/ComputePathToPose", "moveit_msgs/action/MoveGroup", "sensor_msgs/msg/Image"} <= set(NAMED)
+    assert {"nav2_msgs/action/NavigateToPose", "nav2_msgs/action/BackUp", "nav2_msgs/action/DockRobot"} <= set(NAV2)
+
+
+@pytest.mark.parametrize("name", [*NAMED, *NAV2])
+def test_what_the_servers_speak_is_defined(name: str) -> None:
+    assert name in load()
 
 
 def test_every_referenced_type_is_defined() -> None:

@@ -1,7 +1,7 @@
 """Numeric error codes of Nav2's action results on ROS 2 Jazzy, their names, and what to do about them.
 
-Source: ros-navigation/navigation2, branch jazzy, nav2_msgs/action/*.action and opennav_docking_msgs/action/*.action.
-NavigateToPose hands up the codes of its planner (200), controller (100), smoother (500) and behaviours (700).
+Source: ros-navigation/navigation2, branch jazzy, nav2_msgs/action/*.action; 602, 603 and those from 9000 on came after
+it. NavigateToPose hands up the codes of its planner (200), controller (100), smoother (500) and behaviours (700).
 """
 
 _GROUPS: dict[str, dict[int, str]] = {
@@ -37,7 +37,7 @@ _GROUPS: dict[str, dict[int, str]] = {
     "WAYPOINTS": {
         600: "UNKNOWN",
         601: "TASK_EXECUTOR_FAILED",
-        602: "NO_WAYPOINTS_GIVEN",
+        602: "NO_VALID_WAYPOINTS",
         603: "STOP_ON_MISSED_WAYPOINT",
     },
     "SPIN": {700: "UNKNOWN", 701: "TIMEOUT", 702: "TF_ERROR", 703: "COLLISION_AHEAD"},
@@ -60,6 +60,9 @@ NAMES: dict[int, str] = {
     **{code: f"{group}_{name}" for group, names in _GROUPS.items() for code, name in names.items()},
 }
 
+MISSED_WAYPOINT = "missed says at which waypoint and why: look, then go on from there or choose another pose"
+"""The advice for it; Jazzy itself has no code for a missed waypoint."""
+
 _ADVICE: tuple[tuple[str, str], ...] = (
     ("GOAL_OCCUPIED", "the goal is inside an obstacle: choose a pose further from furniture and walls"),
     ("GOAL_OUTSIDE_MAP", "the goal is outside the map: check x and y (map frame, metres)"),
@@ -67,7 +70,7 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     ("NO_VALID_PATH", "no free way leads there: clear_costmaps and try once more, then choose another pose"),
     ("INVALID_PLANNER", "leave planner_id out: the robot's default is used then"),
     ("START_OUTSIDE_MAP", "the start is outside the map: check its x and y (map frame, metres)"),
-    ("MISSED_WAYPOINT", "missed says at which waypoint and why: look, then go on from there or choose another pose"),
+    ("MISSED_WAYPOINT", MISSED_WAYPOINT),
     ("DOCK_NOT_IN_DB", "the docking server knows no such dock: give the dock's pose (x, y, yaw) instead"),
     ("DOCK_NOT_VALID", "leave dock_type out, or use one that the docking server is configured with"),
     ("FAILED_TO_STAGE", "the pose before the dock could not be reached: look whether something stands there"),

@@ -9,7 +9,6 @@ from quartet_nav2.motion import drive, failed, pose_stamped, verdict, where
 from quartet_robot_link import Message, MotionOutcome
 from quartet_tool_server import Finite, InvalidArguments, ToolServer
 
-PACKAGE = "opennav_docking_msgs"
 UNDOCKING_S = 60.0
 STATES = ("starting", "driving to the staging pose", "looking for the dock", "driving in", "charging", "trying again")
 """States of DockRobot's feedback."""
@@ -61,7 +60,7 @@ def register(server: ToolServer) -> None:
 
     async def run(tool: str, action: str, kind: str, goal: Message, limit_s: float) -> DockResult:
         async with server.motions.claim("base", tool) as claim:
-            outcome = await drive(claim, action, kind, goal, limit_s=limit_s, progress=report, package=PACKAGE)
+            outcome = await drive(claim, action, kind, goal, limit_s=limit_s, progress=report)
             pose = await where(robot)
         return DockResult(**judged(outcome), pose=pose, num_retries=int(outcome.values.get("num_retries") or 0))
 

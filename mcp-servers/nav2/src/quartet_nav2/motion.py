@@ -58,11 +58,10 @@ async def drive(
     *,
     limit_s: float,
     progress: Progress,
-    package: str = "nav2_msgs",
 ) -> MotionOutcome:
     """One goal of an action of Nav2. Raises ToolFailure NAV2_NOT_ACTIVE and what Claim.run raises."""
     try:
-        return await claim.run(action, f"{package}/action/{kind}", args, limit_s=limit_s + GRACE_S, progress=progress)
+        return await claim.run(action, f"nav2_msgs/action/{kind}", args, limit_s=limit_s + GRACE_S, progress=progress)
     except ActionUnavailable as error:
         raise ToolFailure(f"{error}. Nav2 is not running or not active.", code=NavCode.NAV2_NOT_ACTIVE) from error
     except GoalRejected as error:

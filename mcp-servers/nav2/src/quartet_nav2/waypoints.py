@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, ValidationError, WithJsonSchema
 
 from quartet_contracts.tools.nav2 import MissedWaypoint, NavCode, WaypointsResult
-from quartet_nav2.codes import name_of
+from quartet_nav2.codes import MISSED_WAYPOINT, name_of
 from quartet_nav2.motion import drive, failed, pose_stamped, verdict, where
-from quartet_robot_link import Message
+from quartet_robot_link import GoalStatus, Message
 from quartet_tool_server import Finite, ToolFailure, ToolServer
 
 MOST_WAYPOINTS = 100
@@ -92,8 +92,10 @@ def register(server: ToolServer) -> None:
             fields |= failed(NavCode.NAVIGATION_FAILED, f"waypoints {gone} (counted from 0) were missed; look why")
         if fields.get("ok", True):
             reached = count
-        elif missed and fields["nav2_error"].endswith("MISSED_WAYPOINT"):
+        elif missed and outcome.status is GoalStatus.ABORTED:
             reached = missed[0].index
+            if not fields["nav2_error"]:
+                fields["message"] += f"; {MISSED_WAYPOINT}"
         else:
             reached = count - len(missed) if missed else None
         return WaypointsResult(**fields, pose=pose, waypoints=count, reached=reached, missed=missed)

@@ -1,7 +1,8 @@
 """Numeric result codes as ROS 2 Jazzy's own messages define them.
 
-Sources: nav2_msgs/action/{ComputePathToPose,FollowPath,FollowWaypoints,Spin,BackUp,DriveOnHeading}.action (Jazzy),
-moveit_msgs/msg/MoveItErrorCodes.msg.
+Sources: nav2_msgs/action/{ComputePathToPose,FollowPath,Spin,BackUp,DriveOnHeading,DockRobot}.action (Jazzy),
+moveit_msgs/msg/MoveItErrorCodes.msg. On Jazzy NavigateToPose defines no code of its own, and FollowWaypoints none for
+a missed waypoint or an empty list: those end aborted with code 0 and a text.
 """
 
 from enum import IntEnum
@@ -11,7 +12,6 @@ class NavCode(IntEnum):
     """Error codes that NavigateToPose hands up from its planner and controller."""
 
     NONE = 0
-    UNKNOWN = 9000
     CONTROLLER_UNKNOWN = 100
     FAILED_TO_MAKE_PROGRESS = 105
     NO_VALID_CONTROL = 106
@@ -24,14 +24,6 @@ class NavCode(IntEnum):
     GOAL_OCCUPIED = 206
     PLANNER_TIMEOUT = 207
     NO_VALID_PATH = 208
-
-
-class WaypointCode(IntEnum):
-    NONE = 0
-    UNKNOWN = 600
-    TASK_EXECUTOR_FAILED = 601
-    NO_WAYPOINTS_GIVEN = 602
-    STOP_ON_MISSED_WAYPOINT = 603
 
 
 class SpinCode(IntEnum):
@@ -61,7 +53,7 @@ class DriveCode(IntEnum):
 
 
 class DockCode(IntEnum):
-    """opennav_docking_msgs/action/{DockRobot,UndockRobot}."""
+    """nav2_msgs/action/{DockRobot,UndockRobot}."""
 
     NONE = 0
     DOCK_NOT_IN_DB = 901

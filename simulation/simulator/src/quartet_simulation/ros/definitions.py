@@ -1,8 +1,9 @@
 """Reads ROS 2 interface definitions, written once in definitions/<package>.txt.
 
 A line is `msg Name: type field, ...`, `srv Name: request --- response` or
-`action Name: goal --- result --- feedback`; types are spelled as in .msg files, without constants. Source: the
-packages' interface files as released for ROS 2 Jazzy.
+`action Name: goal --- result --- feedback`; types are spelled as in .msg files, without constants; # begins a comment.
+Source: the packages' interface files as released for ROS 2 Jazzy; those that no type store of PyPI has (nav2_msgs,
+moveit_msgs, control_msgs) say in their first lines what they were compared with.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ def _field(text: str, where: str) -> Field:
 
 def _parse(package: str, text: str) -> dict[str, tuple[str, tuple[Definition, ...]]]:
     types: dict[str, tuple[str, tuple[Definition, ...]]] = {}
-    for line in filter(None, text.splitlines()):
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
         head, _, body = line.partition(":")
         kind, name = head.split()
         where = f"{package}/{name}"

@@ -43,9 +43,7 @@ class Docking:
             ("/dock_robot", "DockRobot", self._dock),
             ("/undock_robot", "UndockRobot", self._undock),
         ):
-            graph.add_action(
-                ActionServer(name, f"opennav_docking_msgs/{kind}", NODE, execute, accept, graph.now, graph.checked)
-            )
+            graph.add_action(ActionServer(name, f"nav2_msgs/{kind}", NODE, execute, accept, graph.now, graph.checked))
 
     async def _dock(self, handle: GoalHandle) -> Result:
         request, began = handle.request, time.monotonic()
@@ -99,7 +97,7 @@ class Docking:
     async def _run(
         self, handle: GoalHandle, start: Callable[[Simulation], Goal], feedback: Callable[[Message], Message]
     ) -> tuple[GoalStatus, Goal]:
-        return await run_in_world(self._world, handle, start, feedback, NavCode.UNKNOWN)
+        return await run_in_world(self._world, handle, start, feedback, NavCode.NONE)
 
 
 def _failed(code: DockCode, text: str) -> Result:

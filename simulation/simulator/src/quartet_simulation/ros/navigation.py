@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import numpy as np
 
-from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode, WaypointCode
+from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros import frames, running
 from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalRejected, GoalStatus
@@ -29,8 +29,6 @@ LIFECYCLE_NODES = (
     "waypoint_follower",
     "velocity_smoother",
 )
-NAVIGATE_TF_ERROR = 9002
-"""nav2_msgs/action/NavigateToPose TF_ERROR."""
 NO_ALLOWANCE_S = 3600.0
 """A time_allowance of zero is no limit."""
 UNCONFIGURED: Message = {"id": 1, "label": "unconfigured"}
@@ -131,7 +129,7 @@ class Navigation:
         try:
             x, y, yaw = await self._in_map(handle.request["pose"])
         except (frames.UnknownFrame, ValueError) as error:
-            return GoalStatus.ABORTED, {"error_code": NAVIGATE_TF_ERROR, "error_msg": str(error)}
+            return GoalStatus.ABORTED, {"error_msg": str(error)}
 
         def feedback(values: Message) -> Message:
             return {
@@ -146,19 +144,16 @@ class Navigation:
             }
 
         status, goal = await run_in_world(
-            self._world, handle, lambda sim: sim.navigate_to_pose(x, y, yaw), feedback, NavCode.UNKNOWN
+            self._world, handle, lambda sim: sim.navigate_to_pose(x, y, yaw), feedback, NavCode.NONE
         )
         return status, {"error_code": goal.error_code, "error_msg": goal.error_text}
 
     async def _follow_waypoints(self, handle: GoalHandle) -> Result:
         """One after the other; stops at the first that is missed, as Nav2 does by default (stop_on_failure)."""
         poses, loops = handle.request["poses"], handle.request["number_of_loops"]
-        code, text, missed = WaypointCode.NONE, "", []
+        text, missed = "", []
         if not poses:
-            return GoalStatus.ABORTED, {
-                "error_code": int(WaypointCode.NO_WAYPOINTS_GIVEN),
-                "error_msg": "Empty vector of waypoints passed to waypoint following action.",
-            }
+            return GoalStatus.ABORTED, {"error_msg": "Empty vector of waypoints passed to waypoint following action."}
         first = handle.request["goal_index"]
         for index in [*range(first, len(poses)), *(number for _ in range(loops) for number in range(len(poses)))]:
             if handle.on_feedback is not None:
@@ -166,24 +161,30 @@ class Navigation:
             try:
                 target = await self._in_map(poses[index])
             except (frames.UnknownFrame, ValueError) as error:
-                status, goal = GoalStatus.ABORTED, failed("waypoint", NAVIGATE_TF_ERROR, str(error))
+                status, goal = GoalStatus.ABORTED, failed("waypoint", NavCode.NONE, str(error))
             else:
                 status, goal = await run_in_world(
                     self._world,
                     handle,
                     lambda sim, target=target: sim.navigate_to_pose(*target),
                     lambda _, index=index: {"current_waypoint": index},
-                    NavCode.UNKNOWN,
+                    NavCode.NONE,
                 )
             if status is GoalStatus.CANCELED:
                 return status, {}
             if status is not GoalStatus.SUCCEEDED:
-                missed = [{"index": index, "goal": poses[index], "error_code": goal.error_code}]
-                code = WaypointCode.STOP_ON_MISSED_WAYPOINT
+                missed = [
+                    {
+                        "index": index,
+                        "goal": poses[index],
+                        "error_code": goal.error_code,
+                        "error_msg": goal.error_text,
+                    }
+                ]
                 text = f"Failed to process waypoint {index}: {goal.error_text}"
                 break
         status = GoalStatus.ABORTED if missed else GoalStatus.SUCCEEDED
-        return status, {"missed_waypoints": missed, "error_code": int(code), "error_msg": text}
+        return status, {"missed_waypoints": missed, "error_msg": text}
 
     async def _compute_path(self, handle: GoalHandle) -> Result:
         request, began = handle.request, time.monotonic()
