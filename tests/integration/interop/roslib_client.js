@@ -159,6 +159,32 @@ const offered = async (ros, other) => {
   return { asked, answer, gone: await call(other, name, serviceType, { data: true }) };
 };
 
+/** An action that this program serves and another connection sends goals to. */
+const served = async (ros, other) => {
+  const [name, actionType] = [`${CHAT}/wait`, "nav2_msgs/action/Wait"];
+  const asked = [];
+  const server = new Action({ ros, name, actionType });
+  server.advertise(
+    (request, id) => {
+      asked.push(request.time.sec);
+      server.sendFeedback(id, { time_left: { sec: 1, nanosec: 0 } });
+      if (request.time.sec === 1) server.setSucceeded(id, { total_elapsed_time: { sec: 1, nanosec: 0 } });
+      if (request.time.sec === 2) server.setFailed(id);
+    },
+    (id) => server.setCanceled(id, { total_elapsed_time: { sec: 3, nanosec: 0 } }),
+  );
+  await settle(ros);
+  const send = (sec, cancel) => goal(other, name, actionType, { time: { sec, nanosec: 0 } }, cancel);
+  const ends = {
+    succeeded: await send(1),
+    aborted: await send(2),
+    canceled: await send(3, (action, id) => action.cancelGoal(id)),
+  };
+  server.unadvertise();
+  await settle(ros);
+  return { asked, ...ends, gone: await send(4) };
+};
+
 const parameters = async (ros) => {
   const name = "/move_group:use_sim_time";
   const parameter = new Param({ ros, name });
@@ -231,7 +257,7 @@ const connect = async (url) => {
 const [url] = process.argv.slice(2);
 const [ros, other] = [await connect(url), await connect(url)];
 const report = { connected: ros.isConnected };
-const parts = { graph, topics, latched, services, offered, parameters, actions, images };
+const parts = { graph, topics, latched, services, offered, served, parameters, actions, images };
 for (const [name, part] of Object.entries(parts)) {
   try {
     report[name] = await part(ros, other);

@@ -104,6 +104,19 @@ def test_services_that_clients_have_offered(part: Report, client: str) -> None:
     assert part["gone"] == f"Service /interop/{client}/switch does not exist"
 
 
+def test_goals_of_an_action_that_is_served(whole: Report, client: str) -> None:
+    if client == "roslibpy":
+        pytest.skip("roslibpy has no action server")
+    part = whole["served"]
+    assert part["asked"] == [1, 2, 3], part
+    assert (part["succeeded"]["way"], values_of(part["succeeded"])["total_elapsed_time"]["sec"]) == ("result", 1)
+    assert part["succeeded"]["feedback"] == {"time_left": {"sec": 1, "nanosec": 0}}
+    assert "aborted" in part["aborted"]["text"]
+    assert "canceled" in part["canceled"]["text"]
+    assert values_of(part["canceled"])["total_elapsed_time"]["sec"] == 3
+    assert "No action server available" in part["gone"]["text"]
+
+
 def test_reading_and_setting_parameters(part: Report) -> None:
     assert part["listed"] is True
     assert (part["before"], part["changed"], part["restored"], part["own"]) == (True, False, True, True)

@@ -14,6 +14,7 @@ from quartet_simulation.bridge import qos
 from quartet_simulation.bridge.encoding import to_json
 from quartet_simulation.bridge.faults import Faults
 from quartet_simulation.bridge.offered import OfferedServices, ServiceFailed
+from quartet_simulation.bridge.offered_actions import OfferedActions
 from quartet_simulation.bridge.outbox import Outbox
 from quartet_simulation.bridge.subscription import Request, Subscription
 from quartet_simulation.ros.actions import GoalHandle, GoalRejected, GoalStatus
@@ -48,6 +49,15 @@ _FIELDS: dict[str, dict[str, tuple[bool, tuple[type, ...]]]] = {
     "service_response": {"service": (True, (str,)), "result": (True, (bool,))},
     "send_action_goal": {"action": (True, (str,)), "action_type": (True, (str,))},
     "cancel_action_goal": {"action": (True, (str,))},
+    "advertise_action": {"action": (True, (str,)), "type": (True, (str,))},
+    "unadvertise_action": {"action": (True, (str,))},
+    "action_feedback": {"action": (True, (str,)), "values": (False, (dict,))},
+    "action_result": {
+        "action": (True, (str,)),
+        "values": (False, (dict,)),
+        "status": (True, (int,)),
+        "result": (True, (bool,)),
+    },
     "fragment": {"id": (True, (str, int)), "data": (True, (str,)), "num": (True, (int,)), "total": (True, (int,))},
 }
 """Fields of each operation: required, and types. What does not fit gets no answer, as on the real bridge."""
@@ -82,6 +92,7 @@ class Connection:
         self._tasks: set[asyncio.Task[None]] = set()
         self._partial: dict[object, dict[int, str]] = {}
         self._offered = OfferedServices(self._graph, NODE, self._send)
+        self._offered_actions = OfferedActions(self._graph, NODE, self._send)
         self._closed = False
 
     def close(self) -> None:
@@ -93,6 +104,7 @@ class Connection:
         for topic in self._advertised:
             self._graph.unadvertise(topic, NODE)
         self._offered.close()
+        self._offered_actions.close()
 
     def handle(self, text: str | bytes) -> None:
         """One incoming frame. Whatever is wrong with it gets no answer."""
@@ -316,6 +328,18 @@ class Connection:
         handle = self._goals.get(frame.get("id"))
         if handle is not None:
             handle.cancel()
+
+    def _advertise_action(self, frame: Message) -> None:
+        self._offered_actions.offer(resolve(frame["action"]), frame["action"], frame["type"])
+
+    def _unadvertise_action(self, frame: Message) -> None:
+        self._offered_actions.withdraw(resolve(frame["action"]))
+
+    def _action_feedback(self, frame: Message) -> None:
+        self._offered_actions.feedback(frame)
+
+    def _action_result(self, frame: Message) -> None:
+        self._offered_actions.result(frame)
 
 
 class GoalFailed(Exception):

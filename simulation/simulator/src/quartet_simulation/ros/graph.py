@@ -169,6 +169,13 @@ class Graph:
         )
         server.on_status = lambda message: self.publish(status.name, message)
 
+    def remove_action(self, name: str) -> None:
+        """Take an action server out again."""
+        server = self.actions.pop(name)
+        del self.services[f"{name}/_action/cancel_goal"]
+        server.on_status = None
+        self.unadvertise(f"{name}/_action/status", server.node)
+
     def nodes(self) -> list[str]:
         """All node names."""
         names = {"/rosbridge_websocket", "/rosapi"}
