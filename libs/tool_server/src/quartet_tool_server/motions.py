@@ -67,7 +67,7 @@ class Claim:
     async def ready(self) -> None:
         """Before anything that may move the robot. Raises Canceled, Fenced, Stopped."""
         self.check()
-        await self._check_guard()
+        await self.check_guard()
 
     async def unless_canceled(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, which moves nothing; given up as soon as the call is canceled, so that nobody who
@@ -105,15 +105,16 @@ class Claim:
                 await motion.ended()
             raise
         except GoalRejected:
-            await self._check_guard(settle=True)
+            await self.check_guard(settle=True)
             raise
         finally:
             self.motion = None
         if outcome.status is GoalStatus.CANCELED and outcome.canceled_because is None:
-            await self._check_guard(settle=True)
+            await self.check_guard(settle=True)
         return outcome
 
-    async def _check_guard(self, *, settle: bool = False) -> None:
+    async def check_guard(self, *, settle: bool = False) -> None:
+        """Raises Stopped while the guard is latched; `settle` waits a little for news of it."""
         guard = self.robot.guard
         if await guard.settle() if settle else guard.latched:
             raise Stopped(
@@ -129,7 +130,7 @@ class Claim:
                 if waiting.done():
                     return waiting.result()
                 if progress is not None and feedback:
-                    await _report(*progress(feedback[-1]))
+                    await report_progress(*progress(feedback[-1]))
         finally:
             if not waiting.done():
                 waiting.cancel()
@@ -208,7 +209,7 @@ class Motions:
         return sorted(found)
 
 
-async def _report(done: float, total: float | None, text: str) -> None:
+async def report_progress(done: float, total: float | None, text: str | None) -> None:
     """Tell the caller how far a motion is; a caller that cannot be told is no reason to stop it here."""
     try:
         await get_context().report_progress(done, total, text)
