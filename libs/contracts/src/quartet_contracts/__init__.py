@@ -3,8 +3,19 @@
 from quartet_contracts.budgets import Budget, Usage
 from quartet_contracts.codes import ApproachCode, PickCode, PlaceCode
 from quartet_contracts.errors import ContractError, MalformedMessage, MessageTooLarge, UnsupportedVersion
-from quartet_contracts.grants import ALGORITHM, FENCE_SCOPE, ISSUER, STOP_SCOPE, GrantClaims, audience
+from quartet_contracts.grants import (
+    ALGORITHM,
+    FENCE_SCOPE,
+    ISSUER,
+    RESET_SCOPE,
+    STOP_ISSUER,
+    STOP_SCOPE,
+    GrantClaims,
+    audience,
+    control_url,
+)
 from quartet_contracts.journal import JournalEvent
+from quartet_contracts.latch import Latch, LatchFile
 from quartet_contracts.schema import json_schemas
 from quartet_contracts.skill_tools import (
     MODEL_TOOLS,
@@ -71,9 +82,11 @@ __all__ = [
     "MOTION_SERVERS",
     "OBSERVE_TOOLS",
     "REPORTS",
+    "RESET_SCOPE",
     "RESULTS",
     "SCHEMA_VERSION",
     "STANDSTILL_TOOLS",
+    "STOP_ISSUER",
     "STOP_SCOPE",
     "TERMINAL",
     "TRANSITIONS",
@@ -95,6 +108,8 @@ __all__ = [
     "GrantClaims",
     "Identifier",
     "JournalEvent",
+    "Latch",
+    "LatchFile",
     "MalformedMessage",
     "Message",
     "MessageTooLarge",
@@ -120,6 +135,7 @@ __all__ = [
     "UnsupportedVersion",
     "Usage",
     "audience",
+    "control_url",
     "decode",
     "describe",
     "encode",

@@ -1,6 +1,7 @@
 """The grant: what one agent may do with one robot for one attempt."""
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,6 +29,8 @@ class GrantClaims(BaseModel):
     """A server refuses any fence below the highest that it has persisted."""
     tools: list[str]
     """`<server>__<tool>` names; a call of any other is refused."""
+    beats: bool = False
+    """The caller sends heartbeats while it moves the robot: when they stay out, its motion ends."""
 
 
 def audience(robot: str) -> str:
@@ -39,3 +42,14 @@ FENCE_SCOPE = "control__fence"
 """In `tools` of the orchestrator's own grant: may install a fence."""
 STOP_SCOPE = "control__stop"
 """In `tools`: may bring the robot to a standstill."""
+RESET_SCOPE = "control__reset"
+"""In `tools`: may let a stopped server move the robot again."""
+STOP_ISSUER = "quartet-stop"
+"""Issuer of the stop service's own grants; its key signs STOP_SCOPE and RESET_SCOPE and nothing else."""
+
+
+def control_url(mcp_url: str, what: str) -> str:
+    """The control endpoint `what` (fence, stop, reset, beat) of the server whose MCP endpoint is `mcp_url`."""
+    parts = urlsplit(mcp_url)
+    path = parts.path.removesuffix("/").removesuffix("/mcp")
+    return f"{parts.scheme}://{parts.netloc}{path}/control/{what}"

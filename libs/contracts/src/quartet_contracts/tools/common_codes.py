@@ -16,6 +16,8 @@ class CommonCode(StrEnum):
     STOPPED = "STOPPED"
     """The robot guard or a server is stopped; a person must reset it."""
     CANCELED = "CANCELED"
+    HEARTBEAT_LAPSED = "HEARTBEAT_LAPSED"
+    """Caller or server was silent for too long while the robot moved, so it was brought to a standstill."""
     BUSY = "BUSY"
     """Another call moves the same part of the robot; wait for it or cancel it."""
     FENCED = "FENCED"
