@@ -1,9 +1,11 @@
 """Fixtures for the whole suite: a real Redis, and a wall that keeps every test on this machine."""
 
 import asyncio
+import contextlib
 import ipaddress
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -13,10 +15,21 @@ from typing import Any
 
 import pytest
 import redis
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from quartet_bus import Bus, BusOptions
 
 MODEL_KEYS = ("_API_KEY", "_AUTH_TOKEN", "QUARTET_MODEL")
+PATIENCE_S = 60.0
+"""For what another process or thread has to do first. Long, since it costs nothing unless a test fails; a wait without
+a limit of its own ends with pytest's `timeout`."""
+
+# The same examples on every machine, however slow it is.
+hypothesis_settings.register_profile(
+    "suite", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("suite")
 
 
 class OutsideWorld(AssertionError):
@@ -62,10 +75,33 @@ def no_real_model_calls() -> Iterator[None]:
     patch.undo()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_are_heard() -> Iterator[None]:
+    """A suite that was started in the background ignores SIGINT, and so would every process that it starts."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def hold_port() -> Iterator[int]:
+    """A TCP port that refuses connections until a server of the test binds it, and that nobody else is given.
+
+    The socket that holds it does not listen, and like those of all servers it has SO_REUSEADDR, which lets them bind
+    beside it.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
+
+
+@pytest.fixture
+def free_port() -> Iterator[int]:
+    with hold_port() as port:
+        yield port
 
 
 class RedisServer:
@@ -79,7 +115,8 @@ class RedisServer:
         self._folder = folder
         self._durable = durable
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = free_port()
+        self._held = contextlib.ExitStack()
+        self.port = self._held.enter_context(hold_port())
 
     @property
     def url(self) -> str:
@@ -90,7 +127,7 @@ class RedisServer:
         if self._durable:
             options += ["--appendonly", "yes", "--appendfsync", "always"]
         self._process = subprocess.Popen([self._binary, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             try:
                 with redis.Redis(port=self.port) as client:
@@ -98,17 +135,19 @@ class RedisServer:
                 return
             except redis.exceptions.ConnectionError:
                 if self._process.poll() is not None:
-                    self.port = free_port()
-                    self.start()
-                    return
+                    pytest.fail(f"redis-server on port {self.port} ended with status {self._process.returncode}")
                 time.sleep(0.02)
-        pytest.fail(f"redis-server on port {self.port} did not answer within 10 s")
+        pytest.fail(f"redis-server on port {self.port} did not answer within {PATIENCE_S:g} s")
 
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def close(self) -> None:
+        self.kill()
+        self._held.close()
 
     def flush(self) -> None:
         with redis.Redis(port=self.port) as client:
@@ -121,7 +160,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     server.start()
     yield server
-    server.kill()
+    server.close()
 
 
 @pytest.fixture
@@ -137,7 +176,7 @@ def own_redis(tmp_path: Path) -> Iterator[RedisServer]:
     server = RedisServer(tmp_path, durable=True)
     server.start()
     yield server
-    server.kill()
+    server.close()
 
 
 @pytest.fixture
@@ -152,7 +191,7 @@ async def bus(redis_url: str, bus_options: BusOptions) -> AsyncIterator[Bus]:
         yield opened
 
 
-async def _eventually(condition: Callable[[], Any], timeout_s: float = 10.0) -> Any:
+async def _eventually(condition: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
     end = time.monotonic() + timeout_s
     while True:
         value = condition()
@@ -161,11 +200,17 @@ async def _eventually(condition: Callable[[], Any], timeout_s: float = 10.0) -> 
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"not true within {timeout_s} s")
+            raise AssertionError(f"not true within {timeout_s:g} s")
         await asyncio.sleep(0.01)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def eventually() -> Callable[..., Awaitable[Any]]:
-    """`await eventually(condition)`: wait until a function (or coroutine function) gives something true."""
+    """`await eventually(condition)`: wait until a function (or coroutine function) gives something true; gives that."""
     return _eventually
+
+
+@pytest.fixture(scope="session")
+def until(eventually: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The same where only the waiting matters."""
+    return eventually

@@ -26,20 +26,8 @@ from quartet_tool_server import ToolServer
 
 STUDIO = Path(__file__).parents[2] / "deploy" / "sites" / "studio"
 FAR_FUTURE = 4_000_000_000
-
-
-async def wait_until(condition: Callable[[], Any], timeout_s: float = 10.0) -> None:
-    """Wait for a condition of another process or thread."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {timeout_s:g} s"
-        await asyncio.sleep(0.005)  # noqa: ASYNC110  nobody here can signal it
-
-
-@pytest.fixture(scope="session")
-def until() -> Callable[..., Awaitable[None]]:
-    """`await until(lambda: ...)`."""
-    return wait_until
+START_S = 120.0
+"""For a simulation to come up, however busy the machine is."""
 
 
 @dataclass
@@ -53,11 +41,11 @@ class SimulatedStudio:
     def post(self, path: str, **body: Any) -> dict[str, Any]:
         data = json.dumps(body).encode()
         request = urllib.request.Request(self.scoring_url + path, data, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
     def truth(self) -> dict[str, Any]:
-        with urllib.request.urlopen(self.scoring_url + "/truth", timeout=30) as answer:
+        with urllib.request.urlopen(self.scoring_url + "/truth", timeout=60) as answer:
             return json.load(answer)
 
     def faults(self, *kinds: str) -> None:
@@ -65,7 +53,7 @@ class SimulatedStudio:
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(60)
 
     def reset(self, *, seed: int = 1, scenario: str | None = None) -> None:
         self.post("/reset", world="studio", seed=seed, scenario=scenario)
@@ -75,7 +63,7 @@ def start_studio(ready: Path, *options: str) -> SimulatedStudio:
     """A new process of the one-room world; its owner ends it with `end`."""
     command = [sys.executable, "-m", "quartet_simulation", "--world", "studio", "--ready-file", str(ready), *options]
     process = subprocess.Popen([*command, "--port", "0", "--scoring-port", "0"], stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + START_S
     while not ready.exists():
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
@@ -132,7 +120,7 @@ def site_file() -> SiteFile:
 async def robot(request: pytest.FixtureRequest, robot_file: RobotFile) -> AsyncIterator[Robot]:
     """A link to the simulated robot; to the one in real time when the test asks for that."""
     kind = "realtime" if "realtime" in request.fixturenames else "sim"
-    robot = await Robot.open(robot_file, url=request.getfixturevalue(kind).url, wait_s=10)
+    robot = await Robot.open(robot_file, url=request.getfixturevalue(kind).url, wait_s=60)
     assert robot.link.connected
     yield robot
     await robot.close()
@@ -262,13 +250,12 @@ class Peer:
 
     async def wait_for(self, **fields: Any) -> dict[str, Any]:
         """The first operation received so far, or to come, that has these fields."""
-        async with asyncio.timeout(5):
-            while True:
-                self.news.clear()
-                for operation in self.received:
-                    if all(operation.get(name) == value for name, value in fields.items()):
-                        return operation
-                await self.news.wait()
+        while True:
+            self.news.clear()
+            for operation in self.received:
+                if all(operation.get(name) == value for name, value in fields.items()):
+                    return operation
+            await self.news.wait()
 
     async def _serve(self, connection: ServerConnection) -> None:
         self.connections.append(connection)

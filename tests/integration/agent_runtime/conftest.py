@@ -336,27 +336,19 @@ class MortalServer:
 
     async def start(self) -> None:
         self.process = await asyncio.to_thread(subprocess.Popen, [sys.executable, str(self._script), str(self._port)])
-        async with asyncio.timeout(20):
-            while True:
-                with contextlib.suppress(ConnectionError):
-                    _, writer = await asyncio.open_connection("127.0.0.1", self._port)
-                    writer.close()
-                    return
-                await asyncio.sleep(0.05)
+        while self.process.poll() is None:
+            with contextlib.suppress(ConnectionError):
+                _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+                writer.close()
+                await writer.wait_closed()
+                return
+            await asyncio.sleep(0.05)
+        raise RuntimeError(f"the server ended with status {self.process.returncode}")
 
     def stop(self) -> None:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-
-
-@pytest.fixture
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

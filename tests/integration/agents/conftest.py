@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from quartet_site import load_robot, load_site
 
 ROOT = Path(__file__).parents[3]
 SERVERS = {"nav2": "quartet_nav2", "moveit": "quartet_moveit", "perception": "quartet_perception"}
-START_S = 40.0
+START_S = 120.0
 
 
 def definition_of(skill: Skill) -> AgentDefinition:
@@ -150,13 +150,13 @@ class Stage:
         """A request to the scoring interface."""
         request = urllib.request.Request(self.simulation["scoring_url"] + path, json.dumps(body).encode())
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{path} {body}: {error.read().decode()}") from None
 
     def truth(self) -> Any:
-        with urllib.request.urlopen(self.simulation["scoring_url"] + "/truth", timeout=30) as answer:
+        with urllib.request.urlopen(self.simulation["scoring_url"] + "/truth", timeout=60) as answer:
             return json.load(answer)
 
     def reset(self, scenario: str | None = None, seed: int = 0) -> None:
@@ -203,7 +203,7 @@ class Stage:
             request = urllib.request.Request(
                 f"{self.urls[name]}/control/fence", b"{}", {"Authorization": f"Bearer {token}"}
             )
-            with await asyncio.to_thread(urllib.request.urlopen, request, timeout=10) as answer:
+            with await asyncio.to_thread(urllib.request.urlopen, request, timeout=60) as answer:
                 assert answer.status == 200
 
     def toolbox(self) -> Toolbox:
@@ -291,7 +291,7 @@ class Stage:
             process.terminate()
         for process in self.processes:
             try:
-                process.wait(10)
+                process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -317,19 +317,3 @@ def studio(studio_stage: Stage) -> Stage:
 
 async def _ignore(_fraction: float | None, _message: str) -> None:
     return None
-
-
-async def _until(condition: Callable[[], Any], limit_s: float = 15.0) -> None:
-    end = time.monotonic() + limit_s
-    while True:
-        value = condition()
-        if await value if isinstance(value, Awaitable) else value:
-            return
-        assert time.monotonic() < end, f"not true within {limit_s} s"
-        await asyncio.sleep(0.01)
-
-
-@pytest.fixture
-def until() -> Callable[..., Awaitable[None]]:
-    """`await until(condition)`: wait until a function, or coroutine function, gives something true."""
-    return _until

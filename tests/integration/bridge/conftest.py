@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import websockets
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 class SimProcess:
