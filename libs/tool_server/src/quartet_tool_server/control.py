@@ -82,7 +82,8 @@ def add_control_routes(server: "ToolServer") -> None:
 
     async def health(_: Request) -> Response:
         robot = server.robot
-        return JSONResponse({"status": "ok", "robot": robot.file.name, "bridge": await robot.link.probe()})
+        parts = {name: state() for name, state in server.health.items()}
+        return JSONResponse({"status": "ok", "robot": robot.file.name, "bridge": await robot.link.probe(), **parts})
 
     async def metrics(_: Request) -> Response:
         return Response(server.scrape(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -29,6 +29,7 @@ from quartet_tool_server.metrics import Metrics
 from quartet_tool_server.middleware import Gate, current_grant
 from quartet_tool_server.motions import Motions
 from quartet_tool_server.results import as_tool_result
+from quartet_tool_server.upstream import Proxy
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ CONNECT_WAIT_S = 1.0
 """How long the first call waits for the bridge, to end what an earlier process left running."""
 
 Function = Callable[..., Awaitable[ToolResult | McpResult]]
+Limits = Callable[..., Awaitable[None] | None]
+"""Takes a tool's arguments by name and raises InvalidArguments for values that robot.yaml or site.yaml rule out."""
 
 
 class ToolServer:
@@ -43,7 +46,8 @@ class ToolServer:
 
     `name` is the server's name in tool names (nav2, moveit, perception, ros). `actions` are the action servers whose
     goals it sends. `verifier` checks the bearer tokens of HTTP requests. `caller` gives the grant of the request that
-    is being served; an in-memory client has no token, so its owner hands in the grant here.
+    is being served; an in-memory client has no token, so its owner hands in the grant here. With a `proxy`,
+    third-party servers do the work of the tools that it maps.
     """
 
     def __init__(
@@ -57,10 +61,13 @@ class ToolServer:
         caller: Callable[[], GrantClaims | None] = caller,
         actions: tuple[str, ...] = (),
         instructions: str = "",
+        proxy: Proxy | None = None,
     ) -> None:
         self.name, self.robot, self.site, self.actions = name, robot, site, actions
-        self.verifier = verifier
+        self.verifier, self.proxy = verifier, proxy
         self.metrics = Metrics(name, robot.file.name)
+        self.health: dict[str, Callable[[], Any]] = {}
+        """What /health says beside the bridge: a part of this server, and what gives its state."""
         self.fences = FenceStore(state_dir / f"fence-{name}-{robot.file.name}.json", robot.file.name)
         self.motions = Motions(
             robot,
@@ -69,12 +76,15 @@ class ToolServer:
         )
         self._arguments: dict[str, tuple[str, ...]] = {}
         self._fence_lock = asyncio.Lock()
-        self._settled = not actions
+        self._settled = not actions or (proxy is not None and not proxy.mapping.rosbridge)
         """No goals are left that a process before this one sent and nobody follows."""
         gate = Gate(name, self.metrics, caller=caller, admit=self.admit, arguments=self._arguments.get)
         self.mcp: FastMCP[Any] = FastMCP(
             name=f"quartet {name}", instructions=instructions or None, auth=verifier, middleware=[gate]
         )
+        if proxy is not None:
+            proxy.bind(self)
+            self.health["upstreams"] = proxy.connected
         add_control_routes(self)
 
     def tool(
@@ -84,24 +94,41 @@ class ToolServer:
         result: type[ToolResult] | None = None,
         read_only: bool = False,
         destructive: bool | None = None,
+        limits: Limits | None = None,
     ) -> Any:
         """Decorator: serve an async function as a tool under its own name, its docstring as the description.
 
         It returns its result model, or, with `result` naming that model, what `as_tool_result(model, images)` gives.
         An exception becomes a failed result of the same model through `errors.failure`. `read_only` and `destructive`
         are told to clients as MCP's annotations: a tool that moves the robot or changes what it knows is destructive
-        unless it says otherwise.
+        unless it says otherwise. `limits` judges the arguments before the tool is run, by whomever it is served: with a
+        proxy it may be a third-party server, and a tool that is not mapped is not served.
         """
         if function is None:
-            return functools.partial(self.tool, result=result, read_only=read_only, destructive=destructive)
+            return functools.partial(
+                self.tool, result=result, read_only=read_only, destructive=destructive, limits=limits
+            )
         model = result or get_type_hints(function)["return"]
-        arguments = tuple(inspect.signature(function).parameters)
+        signature = inspect.signature(function)
+        arguments = tuple(signature.parameters)
         name = function.__name__
+        run = function
+        if self.proxy is not None:
+            chosen = self.proxy.stand_in(name, function, model, read_only=read_only)
+            if chosen is None:
+                return function
+            run = chosen
 
         @functools.wraps(function)
         async def served(*args: Any, **kwargs: Any) -> McpResult:
             try:
-                value = await function(*args, **kwargs)
+                if limits is not None:
+                    bound = signature.bind(*args, **kwargs)
+                    bound.apply_defaults()
+                    judged = limits(**bound.arguments)
+                    if judged is not None:
+                        await judged
+                value = await run(*args, **kwargs)
             except Exception as error:
                 value = model(**failure(error, tool=name, arguments=arguments))
             return value if isinstance(value, McpResult) else as_tool_result(value)
@@ -145,10 +172,11 @@ class ToolServer:
 
     async def stop(self, reason: str) -> list[str]:
         """Cancel everything that this server moves and wait for it to have ended."""
-        canceled, on_robot = await asyncio.gather(
-            self.motions.cancel(reason), self.motions.cancel_on_robot(self.actions)
+        upstreams = None if self.proxy is None else self.proxy.stop()
+        canceled, on_robot, at_upstreams = await asyncio.gather(
+            self.motions.cancel(reason), self.motions.cancel_on_robot(self.actions), upstreams or _nothing()
         )
-        return sorted({*canceled, *on_robot})
+        return sorted({*canceled, *on_robot, *at_upstreams})
 
     def scrape(self) -> bytes:
         """Metrics in Prometheus' text format."""
@@ -161,3 +189,7 @@ class ToolServer:
     def app(self, path: str = "/mcp") -> Starlette:
         """The ASGI application: MCP at `path`, /control/fence, /control/stop, /health, /metrics."""
         return self.mcp.http_app(path=path, stateless_http=False, middleware=[Middleware(DisconnectWatch)])
+
+
+async def _nothing() -> list[str]:
+    return []
