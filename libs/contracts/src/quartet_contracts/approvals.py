@@ -1,0 +1,95 @@
+"""Approvals: a person's word on one call of one tool, signed by the orchestrator.
+
+A server whose policy wants a person's word on a call answers with MCP's input_required result. It holds one form
+request, whose key is the approval id. The client calls again with an ElicitResult under that key; `accept` carries
+`{"decision": token}`, where the token is a JWT (Ed25519) with ApprovalClaims. The decision fits that one call only:
+the same grant, tool and arguments, and no second use.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from quartet_contracts.grants import ISSUER
+from quartet_contracts.wire import Identifier, Message, Seconds
+
+DECISION_FIELD = "decision"
+"""Field of the form in which the signed decision comes back."""
+Text = Annotated[str, Field(max_length=2000)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class ApprovalClaims(BaseModel):
+    """Claims of the signed decision."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    iss: str = ISSUER
+    sub: str
+    """The agent whose call it is."""
+    aud: str
+    """`approval:<robot>`; a decision is no grant, and a grant is no decision."""
+    exp: int
+    iat: int
+    jti: Identifier
+    """The approval id that the server gave."""
+    request_id: Identifier
+    """`jti` of the grant that the call carries."""
+    tool: str
+    """`<server>__<tool>`."""
+    arguments_sha256: Digest
+    decision: Literal["allow", "deny"]
+    reason: Text = ""
+    """The person's words."""
+
+
+class ApprovalRequest(Message):
+    """An agent asks for a person's word on a call that a server has put off."""
+
+    approval_id: Identifier
+    request_id: Identifier
+    task_id: Identifier
+    robot: Identifier
+    agent: Annotated[str, Field(max_length=32)]
+    tool: Annotated[str, Field(max_length=200)]
+    arguments: dict[str, Any]
+    because: Text = ""
+    """The server's words on why a person is asked."""
+    expires_at: Seconds
+
+
+class ApprovalDecision(Message):
+    """The orchestrator's answer to an ApprovalRequest."""
+
+    approval_id: Identifier
+    allowed: bool
+    reason: Text = ""
+    token: Annotated[str, Field(max_length=4000)]
+    """ApprovalClaims, signed."""
+
+
+def approval_audience(robot: str) -> str:
+    """The audience claim of a decision for a robot's servers."""
+    return f"approval:{robot}"
+
+
+def arguments_digest(arguments: Mapping[str, Any]) -> str:
+    """SHA-256 of the arguments as canonical JSON: sorted keys, no spaces, whole numbers without a fraction.
+
+    1 and 1.0 are the same number in JSON, and give the same digest.
+    """
+    text = json.dumps(_canonical(arguments), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, Mapping):
+        return {str(key): _canonical(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in cast("list[Any]", value)]
+    return value
