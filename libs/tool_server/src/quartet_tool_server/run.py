@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 from pydantic import ValidationError
@@ -21,6 +22,9 @@ from quartet_tool_server.fence import FenceProblem
 from quartet_tool_server.grants import GrantVerifier, KeyProblem, read_keys
 from quartet_tool_server.server import ToolServer
 from quartet_tool_server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from quartet_tool_server.upstream import Proxy
 
 log = logging.getLogger(__name__)
 
@@ -60,9 +64,22 @@ async def _serve(
         robot = await Robot.open(robot_file, url=settings.bridge_url)
         stack.push_async_callback(robot.close)
         verifier = GrantVerifier(robot_file.name, keys)
+        proxy = None if settings.upstreams_file is None else open_proxy(settings.upstreams_file, settings.upstream_urls)
         server = make_server(
-            name, robot, site, settings.state_dir, verifier, register, actions=actions, instructions=instructions
+            name,
+            robot,
+            site,
+            settings.state_dir,
+            verifier,
+            register,
+            actions=actions,
+            instructions=instructions,
+            proxy=proxy,
         )
+        if proxy is not None:
+            stack.push_async_callback(proxy.close)
+            surveying = asyncio.create_task(proxy.survey())
+            stack.callback(surveying.cancel)
         http = uvicorn.Server(
             uvicorn.Config(
                 server.app(),
@@ -96,8 +113,9 @@ def make_server(
     *,
     actions: Actions | None = None,
     instructions: str = "",
+    proxy: "Proxy | None" = None,
 ) -> ToolServer:
-    """A server with its tools."""
+    """A server with its tools; with a proxy those that it maps. Raises FileProblem for a mapping that does not fit."""
     server = ToolServer(
         name,
         robot,
@@ -106,9 +124,24 @@ def make_server(
         verifier=verifier,
         actions=actions(robot.file) if actions else (),
         instructions=instructions,
+        proxy=proxy,
     )
     register(server)
+    if proxy is not None and (missing := proxy.check()):
+        log.warning(
+            "agents need tools that the mapping does not cover: %s; add them under tools, or under own to have them "
+            "served over rosbridge",
+            ", ".join(missing),
+        )
     return server
+
+
+def open_proxy(file: Path, urls: dict[str, str]) -> "Proxy":
+    """The upstreams of a mapping file; `urls` are instead of the file's. Raises FileProblem."""
+    # Here, because a client of MCP servers is slow to import and most servers need none.
+    from quartet_tool_server.upstream import Proxy, load_mapping
+
+    return Proxy(load_mapping(file).with_urls(urls))
 
 
 def _settings() -> ServerSettings:

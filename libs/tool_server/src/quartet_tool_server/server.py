@@ -6,7 +6,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from fastmcp import FastMCP
 from fastmcp.tools import FunctionTool
@@ -29,7 +29,9 @@ from quartet_tool_server.metrics import Metrics
 from quartet_tool_server.middleware import Gate, current_grant
 from quartet_tool_server.motions import Motions
 from quartet_tool_server.results import as_tool_result
-from quartet_tool_server.upstream import Proxy
+
+if TYPE_CHECKING:
+    from quartet_tool_server.upstream import Proxy
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +63,7 @@ class ToolServer:
         caller: Callable[[], GrantClaims | None] = caller,
         actions: tuple[str, ...] = (),
         instructions: str = "",
-        proxy: Proxy | None = None,
+        proxy: "Proxy | None" = None,
     ) -> None:
         self.name, self.robot, self.site, self.actions = name, robot, site, actions
         self.verifier, self.proxy = verifier, proxy
@@ -172,11 +174,10 @@ class ToolServer:
 
     async def stop(self, reason: str) -> list[str]:
         """Cancel everything that this server moves and wait for it to have ended."""
-        upstreams = None if self.proxy is None else self.proxy.stop()
-        canceled, on_robot, at_upstreams = await asyncio.gather(
-            self.motions.cancel(reason), self.motions.cancel_on_robot(self.actions), upstreams or _nothing()
-        )
-        return sorted({*canceled, *on_robot, *at_upstreams})
+        stops = [self.motions.cancel(reason), self.motions.cancel_on_robot(self.actions)]
+        if self.proxy is not None:
+            stops.append(self.proxy.stop())
+        return sorted({name for names in await asyncio.gather(*stops) for name in names})
 
     def scrape(self) -> bytes:
         """Metrics in Prometheus' text format."""
@@ -189,7 +190,3 @@ class ToolServer:
     def app(self, path: str = "/mcp") -> Starlette:
         """The ASGI application: MCP at `path`, /control/fence, /control/stop, /health, /metrics."""
         return self.mcp.http_app(path=path, stateless_http=False, middleware=[Middleware(DisconnectWatch)])
-
-
-async def _nothing() -> list[str]:
-    return []

@@ -16,6 +16,10 @@ class ServerSettings(BaseSettings):
     site_file: Path
     bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
     """Instead of the robot file's."""
+    upstreams_file: Path | None = None
+    """Mapping file of third-party MCP servers that do this server's work; None: it does it itself."""
+    upstream_urls: dict[str, Annotated[str, Field(pattern=r"^https?://")]] = {}
+    """Instead of the mapping file's, by name of the upstream."""
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 0
     """0: a free one; see ready_file."""

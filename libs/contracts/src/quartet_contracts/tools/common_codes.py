@@ -10,6 +10,8 @@ class CommonCode(StrEnum):
     """The robot did not answer in time; the outcome is not known: look before doing it again."""
     BRIDGE_UNAVAILABLE = "BRIDGE_UNAVAILABLE"
     """No connection to the robot's rosbridge, or it was lost during the call."""
+    UPSTREAM_UNAVAILABLE = "UPSTREAM_UNAVAILABLE"
+    """The third-party server behind this tool cannot be reached, or was lost during the call."""
     ROS_ERROR = "ROS_ERROR"
     """The robot's side answered with an error; the message carries its text."""
     TRANSFORM_UNAVAILABLE = "TRANSFORM_UNAVAILABLE"

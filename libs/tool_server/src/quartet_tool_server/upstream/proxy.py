@@ -1,0 +1,314 @@
+"""Serves tools of ours by asking upstreams."""
+
+import asyncio
+import functools
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from fastmcp.tools import ToolResult as McpResult
+from pydantic import TypeAdapter
+
+from quartet_contracts import Skill, granted_tools
+from quartet_contracts.tools import CommonCode, ToolResult
+from quartet_site import FileProblem
+from quartet_tool_server.errors import InvalidArguments, ToolFailure
+from quartet_tool_server.motions import Claim, report_progress
+from quartet_tool_server.upstream.answers import Answer, judge, passes, read, unknown
+from quartet_tool_server.upstream.conversions import Context
+from quartet_tool_server.upstream.mapping import Call, MappedTool, UpstreamMapping, Value
+from quartet_tool_server.upstream.session import Session, Unavailable, UpstreamError
+from quartet_tool_server.upstream.values import ROOTS, NotUnderstood, take_all
+
+if TYPE_CHECKING:
+    from quartet_tool_server.server import ToolServer
+
+log = logging.getLogger(__name__)
+
+STOP_LIMIT_S = 2.0
+"""Wall time of a call that stops something."""
+END_WAIT_S = 3.0
+"""Wall time within which a call ends by itself once its motion was stopped, before it is given up."""
+
+Function = Callable[..., Awaitable[ToolResult | McpResult]]
+_anything = TypeAdapter[Any](Any)
+
+
+class Proxy:
+    """The upstreams of one server. `bind` it to the server before its tools are registered."""
+
+    def __init__(self, mapping: UpstreamMapping, sessions: dict[str, Session] | None = None) -> None:
+        self.mapping = mapping
+        self._sessions = sessions or {name: Session(name, upstream) for name, upstream in mapping.upstreams.items()}
+        self._offered: set[str] = set()
+
+    def bind(self, server: "ToolServer") -> None:
+        """Serve as `server`. Raises FileProblem for the mapping of another one."""
+        if server.name != self.mapping.server:
+            raise FileProblem(f"the mapping file is for server '{self.mapping.server}', this is '{server.name}'")
+        self._server = server
+        self._context = Context(server.robot, server.site)
+        self._robot_facts: dict[str, Any] = server.robot.file.model_dump(mode="json")
+
+    def stand_in(self, name: str, function: Function, model: type[ToolResult], *, read_only: bool) -> Function | None:
+        """What serves the tool `name` in place of `function`: `function` itself for one of `own`, None for a tool
+        that is not mapped. Raises FileProblem for an entry that does not fit the tool.
+        """
+        self._offered.add(name)
+        if name in self.mapping.own:
+            return function
+        mapped = self.mapping.tools.get(name)
+        if mapped is None:
+            return None
+        signature = inspect.signature(function)
+        self._check_entry(name, mapped, set(signature.parameters), model, read_only=read_only)
+
+        @functools.wraps(function)
+        async def ask(*args: Any, **kwargs: Any) -> McpResult:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given: dict[str, Any] = _anything.dump_python(dict(bound.arguments), mode="json", exclude_none=True)
+            return await self._serve(name, mapped, model, {k: v for k, v in given.items() if v is not None})
+
+        return ask
+
+    def check(self) -> list[str]:
+        """Once the tools are registered: raises FileProblem for names that are no tools of the server; gives the
+        tools that agents of ours need and that nothing serves.
+        """
+        unknown_names = sorted(({*self.mapping.tools, *self.mapping.own}) - self._offered)
+        if unknown_names:
+            raise FileProblem(
+                f"the mapping file of '{self.mapping.server}' names {', '.join(unknown_names)}, which it has not; "
+                f"valid: {', '.join(sorted(self._offered))}"
+            )
+        served = {*self.mapping.tools, *self.mapping.own}
+        prefix = f"{self.mapping.server}__"
+        missing: dict[str, list[str]] = {}
+        for skill in Skill:
+            for scope in granted_tools(skill):
+                if scope.startswith(prefix) and scope.removeprefix(prefix) not in served:
+                    missing.setdefault(scope, []).append(skill.value)
+        return [f"{scope} ({', '.join(skills)})" for scope, skills in missing.items()]
+
+    async def survey(self) -> dict[str, list[str]]:
+        """What is wrong at the upstreams now, by upstream; logged, since an upstream may come later."""
+        wrong = {name: await self._lacking(name, session) for name, session in self._sessions.items()}
+        for name, faults in wrong.items():
+            for fault in faults:
+                log.warning("upstream '%s': %s", name, fault)
+        return wrong
+
+    def connected(self) -> dict[str, bool]:
+        """Which upstreams have a session now."""
+        return {name: session.connected for name, session in self._sessions.items()}
+
+    async def stop(self) -> list[str]:
+        """Call what the mapping names to bring the robot to rest; the tools that answered."""
+        return await self._stop_calls(self.mapping.stop, {})
+
+    async def close(self) -> None:
+        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+
+    async def _serve(self, name: str, mapped: MappedTool, model: type[ToolResult], given: dict[str, Any]) -> McpResult:
+        if mapped.cancels is not None:
+            await self._server.motions.cancel(f"{name} was called", channels=(mapped.cancels,))
+        arguments = await self._arguments(mapped.arguments, given)
+        run = _Run(self, mapped, given)
+        if mapped.moves is None:
+            return await self._result(run, await self._ask(name, run, arguments), model)
+        async with self._server.motions.claim(mapped.moves, name) as claim:
+            answer = await self._move(claim, run, arguments)
+            try:
+                return await self._result(run, answer, model)
+            except ToolFailure:
+                # A motion that the guard ended is no failure of the upstream.
+                await claim.check_guard(settle=True)
+                raise
+
+    async def _result(self, run: "_Run", answer: Answer, model: type[ToolResult]) -> McpResult:
+        roots = answer.roots(run.given, self._robot_facts)
+        return await judge(run.upstream, run.mapped, self.mapping.errors, answer, roots, model, self._context)
+
+    async def _ask(self, name: str, run: "_Run", arguments: dict[str, Any]) -> Answer:
+        """One call that moves nothing, within its limit. Raises ToolFailure."""
+        try:
+            async with asyncio.timeout(run.mapped.limit_s):
+                return await run.answer(name, arguments)
+        except TimeoutError:
+            raise _late(run, moved=False) from None
+        except UpstreamError as error:
+            raise _unreached(error, moved=False) from error
+        except NotUnderstood as error:
+            raise unknown(f"'{run.upstream}' answered {error}", moved=False) from error
+
+    async def _move(self, claim: Claim, run: "_Run", arguments: dict[str, Any]) -> Answer:
+        """One motion to its end. Whatever ends it early brings the robot to rest before this returns."""
+        await claim.ready()
+        work = asyncio.create_task(run.answer(claim.tool, arguments))
+        canceled = asyncio.create_task(claim.canceled.wait())
+        try:
+            await asyncio.wait([work, canceled], timeout=run.mapped.limit_s, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                await self._halt(run, work)
+                claim.check()
+                raise _late(run, moved=True)
+            try:
+                return work.result()
+            except UpstreamError as error:
+                if run.begun:
+                    await self._halt(run, work)
+                claim.check()
+                raise _unreached(error, moved=bool(run.begun)) from error
+            except NotUnderstood as error:
+                raise unknown(f"'{run.upstream}' answered {error}", moved=True) from error
+        except asyncio.CancelledError:
+            claim.cancel("the caller gave the call up")
+            with anyio.CancelScope(shield=True):
+                await self._halt(run, work)
+            raise
+        finally:
+            work.cancel()
+            canceled.cancel()
+            await asyncio.gather(work, canceled, return_exceptions=True)
+
+    async def _halt(self, run: "_Run", work: "asyncio.Task[Answer]") -> None:
+        """Stop at the upstream and, where the robot's rosbridge is there, past it; then wait for the call to end."""
+        waits: list[Coroutine[Any, Any, Any]] = [self._stop_calls([*run.mapped.stop, *self.mapping.stop], run.begun)]
+        if self.mapping.rosbridge:
+            gripper = self._server.robot.file.actions.gripper
+            actions = (gripper,) if run.mapped.moves == "gripper" else self._server.actions
+            waits.append(self._server.motions.cancel_on_robot(actions))
+        await asyncio.gather(*waits)
+        await asyncio.wait([work], timeout=END_WAIT_S)
+
+    async def _stop_calls(self, calls: Sequence[Call], begun: dict[str, Any]) -> list[str]:
+        """Those whose arguments are known; each on its own, within STOP_LIMIT_S."""
+
+        async def stop(call: Call) -> str | None:
+            name = self.mapping.upstream_of(call.upstream)
+            try:
+                arguments = await take_all(call.arguments, begun, self._context)
+                if len(arguments) == len(call.arguments):
+                    async with asyncio.timeout(STOP_LIMIT_S):
+                        await self._sessions[name].call(call.tool, arguments)
+                    return f"{name}: {call.tool}"
+            except (UpstreamError, NotUnderstood, TimeoutError) as error:
+                log.warning("'%s' could not be stopped with %s: %s", name, call.tool, error or "no answer in time")
+            return None
+
+        return [done for done in await asyncio.gather(*map(stop, calls)) if done is not None]
+
+    async def _arguments(self, wanted: dict[str, Value] | None, given: dict[str, Any]) -> dict[str, Any]:
+        """The upstream's arguments. Raises InvalidArguments."""
+        if wanted is None:
+            return given
+        roots = {"": given, "$arguments": given, "$robot": self._robot_facts}
+        try:
+            return await take_all(wanted, roots, self._context)
+        except NotUnderstood as error:
+            raise InvalidArguments(f"{error}. Nothing was done; call again with valid values.") from error
+
+    def _check_entry(
+        self, name: str, mapped: MappedTool, ours: set[str], model: type[ToolResult], *, read_only: bool
+    ) -> None:
+        where = f"the mapping file of '{self.mapping.server}', tools.{name}"
+        if not (read_only or mapped.moves or mapped.changes or mapped.cancels):
+            raise FileProblem(
+                f"{where}: it is no question; give moves (base, arm or gripper), cancels, or changes: true when "
+                "nothing moves"
+            )
+        for source in _sources(mapped.arguments or {}):
+            first = source.split(".")[0]
+            if first not in ours and first not in ("$robot", "$arguments"):
+                raise FileProblem(
+                    f"{where}: arguments takes '{source}'; valid: {', '.join(sorted(ours)) or 'none'}, $robot"
+                )
+        wrong = sorted(set(mapped.result) - set(model.model_fields))
+        if wrong:
+            raise FileProblem(f"{where}: result has {', '.join(wrong)}; valid: {', '.join(sorted(model.model_fields))}")
+        for source in _sources(mapped.result):
+            first = source.split(".")[0]
+            if first.startswith("$") and first not in ROOTS:
+                raise FileProblem(f"{where}: result takes '{source}'; valid after $: {', '.join(ROOTS)}")
+
+    async def _lacking(self, name: str, session: Session) -> list[str]:
+        try:
+            tools = await session.tools()
+        except Unavailable as error:
+            return [str(error)]
+        faults: list[str] = []
+        for ours, mapped in self.mapping.tools.items():
+            if self.mapping.upstream_of(mapped.upstream) == name:
+                theirs = mapped.tool or ours
+                unknown_arguments = sorted(set(mapped.arguments or {}) - tools.get(theirs, set()))
+                if theirs not in tools:
+                    faults.append(f"it has no tool '{theirs}', which {ours} is mapped to")
+                elif unknown_arguments:
+                    faults.append(f"{theirs} takes no {', '.join(unknown_arguments)}, which {ours} is mapped to")
+        return faults
+
+
+class _Run:
+    """One call of a mapped tool."""
+
+    def __init__(self, proxy: Proxy, mapped: MappedTool, given: dict[str, Any]) -> None:
+        self.mapped, self.given, self._proxy = mapped, given, proxy
+        self.upstream = proxy.mapping.upstream_of(mapped.upstream)
+        self.begun: dict[str, Any] = {}
+        """Roots of the first answer, for the calls that follow or stop it; something once the call was sent."""
+        self._context = copy_context()
+
+    async def _progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Hand on to our caller; the library calls this outside of the request that is being served."""
+        await asyncio.create_task(report_progress(progress, total, message), context=self._context)
+
+    async def answer(self, name: str, arguments: dict[str, Any]) -> Answer:
+        """The last answer. Raises UpstreamError, NotUnderstood."""
+        proxy, follow = self._proxy, self.mapped.follow
+        session = proxy._sessions[self.upstream]  # pyright: ignore[reportPrivateUsage]
+        await session.tools()
+        self.begun = {"$arguments": self.given}
+        answer = read(await session.call(self.mapped.tool or name, arguments, self._progress))
+        self.begun = answer.roots(self.given, proxy._robot_facts)  # pyright: ignore[reportPrivateUsage]
+        if follow is None or answer.failed:
+            return answer
+        context = proxy._context  # pyright: ignore[reportPrivateUsage]
+        asked = await take_all(follow.arguments, self.begun, context)
+        if len(asked) < len(follow.arguments):
+            return answer
+        while True:
+            answer = read(await session.call(follow.tool, asked))
+            if not passes(follow.pending, answer, answer.roots(self.given, {})):
+                return answer
+            await asyncio.sleep(follow.every_s)
+
+
+def _sources(values: dict[str, Value]) -> list[str]:
+    """All paths in `values`."""
+    found: list[str] = []
+    for value in values.values():
+        found += [value.source] if value.source is not None else []
+        found += _sources(value.fields or {})
+        found += _sources({str(number): item for number, item in enumerate(value.items or [])})
+    return found
+
+
+def _late(run: _Run, *, moved: bool) -> ToolFailure:
+    what = "it was stopped; look where the robot is before trying again" if moved else "try again"
+    return ToolFailure(
+        f"'{run.upstream}' gave no answer within {run.mapped.limit_s:g} s; {what}.", code=CommonCode.TIMEOUT
+    )
+
+
+def _unreached(error: UpstreamError, *, moved: bool) -> ToolFailure:
+    if isinstance(error, Unavailable):
+        text = f"{error}. Nothing was done; start it, then try again."
+    elif moved:
+        text = f"{error}. Its effect is not known: look before trying again."
+    else:
+        text = f"{error}. Try again."
+    return ToolFailure(text, code=CommonCode.UPSTREAM_UNAVAILABLE)
