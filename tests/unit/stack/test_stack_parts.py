@@ -22,7 +22,7 @@ from quartet_cli.stack._environment import (
     read_dotenv,
 )
 from quartet_cli.stack._keys import ensure_keys
-from quartet_cli.stack._ports import free_ports, redis_answers, require_free
+from quartet_cli.stack._ports import free_ports, hold_ports, redis_answers, require_free
 from quartet_cli.stack._process import ManagedProcess, ProcessSpec
 from quartet_cli.stack._specs import MODULES, choose_addresses, models, specs
 from quartet_contracts import ALGORITHM
@@ -32,7 +32,7 @@ def python(name: str, code: str, **fields: object) -> ProcessSpec:
     return ProcessSpec(name, [sys.executable, "-c", code], **fields)  # type: ignore[arg-type]
 
 
-def wait_until(condition: object, timeout_s: float = 10.0) -> None:
+def wait_until(condition: object, timeout_s: float = 60.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "the condition did not come true in time"
@@ -122,7 +122,23 @@ def test_ports_are_different_and_a_taken_one_is_told() -> None:
         port = holder.getsockname()[1]
         with pytest.raises(PortTaken, match=rf"port {port} for the orchestrator is taken .*; name another with --port"):
             require_free(port, "the orchestrator", "name another with --port")
-        assert not redis_answers(free_ports(1)[0])
+
+
+def test_held_ports_are_given_to_nobody_but_the_process_that_is_to_have_them() -> None:
+    (port,) = free_ports(1)
+    with hold_ports([port]):
+        assert not redis_answers(port), "nobody listens yet"
+        with socket.socket() as stranger, pytest.raises(OSError, match="in use"):
+            stranger.bind(("127.0.0.1", port))
+        for _ in range(2):
+            with socket.create_server(("127.0.0.1", port)) as server, socket.create_connection(("127.0.0.1", port)):
+                server.accept()[0].close()
+        with (
+            socket.create_server(("127.0.0.1", 0)) as other,
+            pytest.raises(PortTaken, match="by another program just now"),
+        ):
+            hold_ports([other.getsockname()[1]])
+    require_free(port, "anybody", "")
 
 
 def test_a_taken_port_stops_the_stack_before_anything_is_started(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+from collections.abc import Iterable
 
 from quartet_cli.stack.errors import PortTaken
 
@@ -17,6 +18,24 @@ def free_ports(count: int) -> list[int]:
             probe.bind((HOST, 0))
             ports.append(probe.getsockname()[1])
         return ports
+
+
+def hold_ports(ports: Iterable[int]) -> contextlib.ExitStack:
+    """Keep anybody else from being given these ports until the returned stack is closed. Raises PortTaken.
+
+    Seconds pass between the choice of a port and its use, and between the end of a process and its restart. The
+    sockets held here do not listen, so connections are refused as long as the process is not there; with SO_REUSEADDR,
+    which every server sets too, Linux lets the process bind its port beside them.
+    """
+    with contextlib.ExitStack() as held:
+        for port in ports:
+            holder = held.enter_context(socket.socket())
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                holder.bind((HOST, port))
+            except OSError as error:
+                raise PortTaken(f"port {port} has been taken by another program just now; start again") from error
+        return held.pop_all()
 
 
 def require_free(port: int, what: str, remedy: str) -> None:

@@ -19,7 +19,7 @@ from quartet_cli.grants import sign_grant
 from quartet_cli.stack._environment import public_environment
 from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._lock import lock_folder
-from quartet_cli.stack._ports import require_free
+from quartet_cli.stack._ports import hold_ports, require_free
 from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
 from quartet_cli.stack._specs import Addresses, choose_addresses, models, site_folder, specs
 from quartet_cli.stack.errors import ProcessDied, StackError, StartTimeout
@@ -42,6 +42,7 @@ class Stack:
         self._at: Addresses = choose_addresses(options)
         self._processes: dict[str, ManagedProcess] = {}
         self._lock: IO[str] | None = None
+        self._ports = contextlib.ExitStack()
 
     def __enter__(self) -> "Stack":
         self.start()
@@ -112,6 +113,7 @@ class Stack:
             shutil.rmtree(self.options.state_dir, ignore_errors=True)
         atexit.register(self.stop)
         try:
+            self._ports = hold_ports(self._at.ports.values())
             keys = ensure_keys(self.options.state_dir / "keys")
             base = public_environment()
             for spec in specs(self.options, self._at, keys):
@@ -142,6 +144,7 @@ class Stack:
             redis.ask_to_end()
             redis.wait_for_end(time.monotonic() + TERM_GRACE_S)
         self._processes.clear()
+        self._ports.close()
         (self.options.state_dir / "stack.json").unlink(missing_ok=True)
         if self._lock is not None:
             self._lock.close()
