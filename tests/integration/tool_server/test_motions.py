@@ -10,7 +10,6 @@ import pytest
 
 import quartet_moveit
 from quartet_contracts import GrantClaims, audience
-from quartet_moveit.state import arm_at_rest
 from quartet_robot_link import Robot
 from quartet_tool_server import Canceled, Fenced, Motions, ToolServer
 
@@ -107,19 +106,17 @@ async def test_goals_of_an_earlier_process_end_as_soon_as_there_is_a_bridge(
 
 
 @pytest.mark.parametrize(("speed", "rests"), [(0.0, True), (0.5, False)])
-async def test_only_the_arms_own_joints_tell_whether_it_rests(far, peer, speed, rests, monkeypatch):
+async def test_only_the_arms_own_joints_tell_whether_it_rests(far, peer, speed, rests):
     """Drivers of gripper and wheels may publish on the same topic."""
-    monkeypatch.setattr("quartet_moveit.state.STANDSTILL_WAIT_S", 0.5)
-    asked = asyncio.create_task(arm_at_rest(far))
+    asked = asyncio.create_task(far.wait_arm_at_rest(timeout_s=0.5))
     await peer.wait_for(op="subscribe", topic="/joint_states")
     await states(peer, ["finger"], [0.0])
     await states(peer, far.file.arm.joints, [speed] * 6)
     assert await asked is rests
 
 
-async def test_an_arm_without_speeds_is_not_known_to_rest(far, peer, monkeypatch):
-    monkeypatch.setattr("quartet_moveit.state.STANDSTILL_WAIT_S", 0.2)
-    asked = asyncio.create_task(arm_at_rest(far))
+async def test_an_arm_without_speeds_is_not_known_to_rest(far, peer):
+    asked = asyncio.create_task(far.wait_arm_at_rest(timeout_s=0.2))
     await peer.wait_for(op="subscribe", topic="/joint_states")
     await states(peer, far.file.arm.joints, [])
     assert await asked is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from quartet_robot_link.bridge import BridgeLink
 from quartet_robot_link.clock import RosClock
-from quartet_robot_link.errors import TransformUnavailable
+from quartet_robot_link.errors import CallTimeout, TransformUnavailable
 from quartet_robot_link.geometry import Transform
 from quartet_robot_link.guard import GuardState
 from quartet_robot_link.link import SENSOR, Message, RobotLink
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 STANDSTILL_M_S = 0.01
 STANDSTILL_RAD_S = 0.01
 """Below both speeds of /odom the base stands still."""
+ARM_AT_REST_RAD_S = 0.01
+"""Below this speed of every joint of the arm it is at rest."""
 
 
 @dataclass(frozen=True)
@@ -137,3 +139,28 @@ class Robot:
                     return True
                 if time.monotonic() > deadline:
                     return False
+
+    async def wait_arm_at_rest(self, *, timeout_s: float = 3.0) -> bool | None:
+        """True once /joint_states shows that no arm joint moves, False when one still does after `timeout_s` (wall
+        time), None where it does not say.
+
+        Several drivers may share the topic: a message without speeds of all arm joints tells nothing. Raises
+        BridgeUnavailable.
+        """
+        deadline, seen_moving = time.monotonic() + timeout_s, False
+        topic, arm = self.file.topics.joint_states, set(self.file.arm.joints)
+        async with self.link.subscribe(topic, "sensor_msgs/msg/JointState", qos=SENSOR, keep=1) as subscription:
+            while True:
+                try:
+                    message = await subscription.next(max(0.1, deadline - time.monotonic()))
+                except CallTimeout:
+                    return False if seen_moving else None
+                velocities = message.get("velocity")
+                pairs = zip(message["name"], [] if velocities is None else velocities, strict=False)
+                speeds = [abs(float(speed)) for name, speed in pairs if name in arm]
+                if len(speeds) == len(arm):
+                    if max(speeds) <= ARM_AT_REST_RAD_S:
+                        return True
+                    seen_moving = True
+                if time.monotonic() > deadline:
+                    return False if seen_moving else None

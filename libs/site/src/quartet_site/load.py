@@ -1,4 +1,4 @@
-"""Reads robot and site files and says precisely what is wrong with one."""
+"""Reads robot, site and policy files and says precisely what is wrong with one."""
 
 from pathlib import Path
 from typing import Any, TypeVar
@@ -7,6 +7,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from quartet_site.errors import FileProblem
+from quartet_site.policy import PolicyFile
 from quartet_site.robot import RobotFile
 from quartet_site.site import SiteFile
 
@@ -23,7 +24,17 @@ def load_site(path: Path) -> SiteFile:
     return _load(path, SiteFile, "site file")
 
 
-def _load(path: Path, model: type[Model], what: str) -> Model:
+def load_policy(path: Path, site: SiteFile, robot: RobotFile) -> PolicyFile:
+    """The policy file at `path`, which must fit the site and the robot. Raises FileProblem."""
+    return _load(path, PolicyFile, "policy file", {"site": site, "robot": robot})
+
+
+def load_file(path: Path, model: type[Model], what: str) -> Model:
+    """The YAML file at `path` as a `model`; `what` is what messages call it. Raises FileProblem."""
+    return _load(path, model, what)
+
+
+def _load(path: Path, model: type[Model], what: str, context: dict[str, Any] | None = None) -> Model:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -41,7 +52,7 @@ def _load(path: Path, model: type[Model], what: str) -> Model:
     if not isinstance(data, dict):
         raise FileProblem(f"{what} {path} must hold a mapping of fields, it holds {type(data).__name__}.")
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context=context)
     except ValidationError as error:
         faults = "\n".join(_fault(path, node, model, e) for e in error.errors())
         raise FileProblem(f"{what} {path} cannot be used:\n{faults}") from error
@@ -105,7 +116,7 @@ def _valid_fields(model: type[BaseModel], location: tuple[str | int, ...]) -> li
             field = current.model_fields.get(part) if _is_model(current) else None
             current = field.annotation if field else None
         current = _unwrap(current)
-    return sorted(current.model_fields) if _is_model(current) else []
+    return sorted(field.alias or name for name, field in current.model_fields.items()) if _is_model(current) else []
 
 
 def _unwrap(annotation: Any) -> Any:

@@ -24,6 +24,13 @@ SMALLEST_M2 = 0.01
 """A polygon of less area is a typing mistake."""
 
 
+def _of(info: ValidationInfo, key: str, kind: type[Any]) -> Any:
+    """The file that the policy goes with, where the loader has it."""
+    context: dict[str, Any] = info.context or {}
+    value = context.get(key)
+    return value if isinstance(value, kind) else None
+
+
 class Zone(Section):
     """A polygon on the floor of the map."""
 
@@ -185,9 +192,3 @@ class PolicyFile(Section):
     approval_wait_s: Annotated[float, Field(gt=0, le=3600)] = 300.0
     """A call whose approval has not come by then is refused."""
     unchecked: Unchecked = Unchecked()
-
-
-def _of(info: ValidationInfo, key: str, kind: type[Any]) -> Any:
-    """The file that the policy goes with, where the loader has it."""
-    value = (info.context or {}).get(key)
-    return value if isinstance(value, kind) else None

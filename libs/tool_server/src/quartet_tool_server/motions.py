@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -24,6 +24,8 @@ RELEASE_WAIT_S = 12.0
 
 Progress = Callable[[Message], tuple[float, float | None, str]]
 """Feedback of an action to (done, total or None, text)."""
+GoalCheck = Callable[[str, str, str, Message], Awaitable[None]]
+"""Tool, action, action type and goal: raises when the site's policy does not allow it."""
 
 
 @dataclass
@@ -36,6 +38,7 @@ class Claim:
     newest: Callable[[], int]
     """The fence that is in force now."""
     robot: Robot
+    check_goal: GoalCheck | None = None
     reason: str | None = None
     motion: Motion | None = None
     canceled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -88,9 +91,13 @@ class Claim:
     ) -> MotionOutcome:
         """One goal to its end; `limit_s` is ROS time. When the call is canceled, the goal is, and has ended after.
 
-        Raises Canceled, Fenced, Stopped, CallTimeout, BridgeUnavailable, ActionUnavailable, GoalRejected, RosError.
+        Raises Canceled, Fenced, Stopped, CallTimeout, BridgeUnavailable, ActionUnavailable, GoalRejected, RosError, and
+        what the check of the site's policy raises.
         """
         await self.ready()
+        if self.check_goal is not None:
+            await self.unless_canceled(self.check_goal(self.tool, action, action_type, args))
+            await self.ready()
         feedback: list[Message] = []
 
         def keep(message: Message) -> None:
@@ -143,8 +150,14 @@ class Motions:
     every goal, since a call may have been let in just before a newer attempt took over.
     """
 
-    def __init__(self, robot: Robot, fence: Callable[[], int], newest: Callable[[], int]) -> None:
-        self._robot = robot
+    def __init__(
+        self,
+        robot: Robot,
+        fence: Callable[[], int],
+        newest: Callable[[], int],
+        check_goal: GoalCheck | None = None,
+    ) -> None:
+        self._robot, self._check_goal = robot, check_goal
         self._fence, self._newest = fence, newest
         self._claims: dict[str, Claim] = {}
 
@@ -160,7 +173,7 @@ class Motions:
             raise Busy(
                 f"{other.tool} is moving the {channel} now; wait for its result or cancel it before calling {tool}"
             )
-        claim = Claim(channel, tool, self._fence(), self._newest, self._robot)
+        claim = Claim(channel, tool, self._fence(), self._newest, self._robot, self._check_goal)
         claim.check()
         self._claims[channel] = claim
         gone = caller_gone()

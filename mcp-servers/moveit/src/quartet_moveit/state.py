@@ -1,19 +1,14 @@
 """get_current_pose, stop_execution."""
 
 import asyncio
-import time
 
 from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import CurrentPoseResult
 from quartet_contracts.tools.nav2 import CancelResult
 from quartet_moveit.arm import link_pose
 from quartet_moveit.target import check_group
-from quartet_robot_link import SENSOR, CallTimeout, Robot
 from quartet_site import RobotFile
 from quartet_tool_server import ToolFailure, ToolServer
-
-STANDSTILL_RAD_S = 0.01
-STANDSTILL_WAIT_S = 3.0
 
 
 def actions(file: RobotFile) -> tuple[str, ...]:
@@ -46,33 +41,8 @@ def register(server: ToolServer) -> None:
         """
         canceled = await server.motions.cancel("stop_execution was called", channels=("arm",))
         canceled += await server.motions.cancel_on_robot(actions(robot.file))
-        names, standstill = sorted(set(canceled)), await arm_at_rest(robot)
+        names, standstill = sorted(set(canceled)), await robot.wait_arm_at_rest()
         if standstill is False:
             text = f"the arm still moves after {', '.join(names) or 'nothing'} was canceled; use the stop button"
             raise ToolFailure(text, code=CommonCode.TIMEOUT, canceled=names, standstill=False)
         return CancelResult(canceled=names, standstill=standstill)
-
-
-async def arm_at_rest(robot: Robot) -> bool | None:
-    """True once /joint_states shows that no arm joint moves, False when one still does, None where it does not say.
-
-    Several drivers may share the topic: a message without speeds of all arm joints tells nothing. Raises
-    BridgeUnavailable.
-    """
-    deadline, seen_moving = time.monotonic() + STANDSTILL_WAIT_S, False
-    topic, arm = robot.file.topics.joint_states, set(robot.file.arm.joints)
-    async with robot.link.subscribe(topic, "sensor_msgs/msg/JointState", qos=SENSOR, keep=1) as subscription:
-        while True:
-            try:
-                message = await subscription.next(max(0.1, deadline - time.monotonic()))
-            except CallTimeout:
-                return False if seen_moving else None
-            velocities = message.get("velocity")
-            pairs = zip(message["name"], [] if velocities is None else velocities, strict=False)
-            speeds = [abs(float(speed)) for name, speed in pairs if name in arm]
-            if len(speeds) == len(arm):
-                if max(speeds) <= STANDSTILL_RAD_S:
-                    return True
-                seen_moving = True
-            if time.monotonic() > deadline:
-                return False if seen_moving else None
