@@ -50,6 +50,14 @@ async def test_aborted_carries_result_true_and_a_code(robot: Any) -> None:
     assert (result["status"], result["values"]["error_code"]) == (6, 713)
 
 
+async def test_an_actions_own_services_cannot_be_called(robot: Any) -> None:
+    for part, name in (("send_goal", "Spin_SendGoal"), ("get_result", "Spin_GetResult")):
+        answer = await robot.call(f"/spin/_action/{part}")
+        assert answer["result"] is False
+        assert answer["values"].startswith(f"Unable to import srv class {name} from package nav2_msgs. Caused by")
+    assert (await robot.call("/fly/_action/get_result"))["values"] == "Service /fly/_action/get_result does not exist"
+
+
 async def test_unknown_frame_aborts_without_a_code_of_its_own(robot: Any) -> None:
     goal = {"pose": {"header": {"frame_id": "moon"}}}
     await robot.goal("g", "/navigate_to_pose", "nav2_msgs/NavigateToPose", goal)

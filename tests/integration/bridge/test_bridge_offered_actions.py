@@ -112,5 +112,5 @@ async def test_only_the_offerer_withdraws_and_nobody_replaces_the_robots_own(rob
     assert second["id"] != first["id"]
     await offerer.send(op="unadvertise_action", action=NAME)
     assert (await robot.result("h"))["status"] == ABORTED
-    services = (await offerer.call("/rosapi/services"))["values"]["services"]
-    assert f"{NAME}/_action/cancel_goal" not in services
+    cancel = f"{NAME}/_action/cancel_goal"
+    assert (await offerer.call(cancel))["values"] == f"Service {cancel} does not exist"

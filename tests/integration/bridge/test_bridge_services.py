@@ -58,9 +58,12 @@ async def test_graph_through_rosapi(robot: Any) -> None:
     text = raw["typedefs_full_text"][raw["topics"].index("/odom")]
     assert "MSG: geometry_msgs/PoseWithCovariance" in text
     services = (await robot.call("/rosapi/services"))["values"]["services"]
-    for name in ("/compute_ik", "/robot_guard/stop", "/bt_navigator/get_state", "/spin/_action/cancel_goal"):
+    for name in ("/compute_ik", "/robot_guard/stop", "/bt_navigator/get_state"):
         assert name in services
         assert (await robot.call("/rosapi/service_type", {"service": name}))["values"]["type"]
+    hidden = "/spin/_action/cancel_goal"
+    assert hidden not in services
+    assert (await robot.call("/rosapi/service_type", {"service": hidden}))["values"] == {"type": ""}
     actions = (await robot.call("/rosapi/action_servers"))["values"]["action_servers"]
     assert {
         "/navigate_to_pose",

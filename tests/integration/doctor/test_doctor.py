@@ -182,6 +182,30 @@ async def test_a_stopped_robot(changed: Any, robot: Robot) -> None:
     assert "/robot_guard/reset" in found.remedy
 
 
+async def test_an_action_of_another_type(changed: Any, sim: Any) -> None:
+    async with connect(sim.url) as socket:
+        await socket.send(json.dumps({"op": "advertise_action", "action": "/turn", "type": "nav2_msgs/action/Wait"}))
+        await socket.send(json.dumps({"op": "call_service", "service": "/rosapi/get_time"}))
+        await socket.recv()
+        found = only(await examine(changed({"actions.spin": "/turn"})), "nav2")
+    assert found.what == "action /turn is nav2_msgs/action/Wait, actions.spin needs nav2_msgs/action/Spin"
+    assert "loses the action" in found.remedy
+
+
+async def test_nobody_listens_for_heartbeats(changed: Any, sim: Any) -> None:
+    found = only(await examine(changed({"topics.guard_heartbeat": "/nobody"})), "guard")
+    assert "nobody listens for heartbeats on /nobody" in found.what
+    assert "start the robot guard" in found.remedy
+    # The bridge listening for one of its clients is no guard.
+    async with connect(sim.url) as socket:
+        await socket.send(json.dumps({"op": "subscribe", "topic": "/beats", "type": "std_msgs/msg/Header"}))
+        await socket.send(json.dumps({"op": "call_service", "service": "/rosapi/get_time"}))
+        await socket.recv()
+        assert "/beats" in only(await examine(changed({"topics.guard_heartbeat": "/beats"})), "guard").what
+    found = only(await examine(changed({"topics.guard_heartbeat": "/odom"})), "guard")
+    assert "/odom carries nav_msgs/msg/Odometry" in found.what
+
+
 async def test_outside_of_the_site(changed: Any, site_file: SiteFile) -> None:
     fields = site_file.model_dump()
     fields["areas"][0]["outline"] = [(10, 10), (11, 10), (11, 11)]

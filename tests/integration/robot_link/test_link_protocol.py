@@ -49,6 +49,27 @@ async def test_service_call(link, peer):
 
 
 @pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (
+            "Unable to import srv class Spin_GetResult from package nav2_msgs. Caused by module 'nav2_msgs.srv' has no "
+            "attribute 'Spin_GetResult'",
+            "nav2_msgs/action/Spin",
+        ),
+        ("Message type nav2_msgs/Spin_GetResult_Request does not have a field x", "nav2_msgs/action/Spin"),
+        ("Unable to import my_msgs.srv from package my_msgs. Caused by: No module named 'my_msgs.srv'", None),
+        ("Service /spin/_action/get_result does not exist", None),
+    ],
+)
+async def test_the_type_of_an_action_without_a_goal(link, peer, text, kind):
+    peer.answer = service_failure(text)
+    assert await link.action_type("/spin") == kind
+    [asked] = [operation for operation in peer.received if operation["op"] != "subscribe"]
+    assert (asked["op"], asked["service"]) == ("call_service", "/spin/_action/get_result")
+    assert asked["args"], "a field that no request has, so that the call is refused in any case"
+
+
+@pytest.mark.parametrize(
     ("text", "error"),
     [
         ("Service /clear does not exist", ServiceUnavailable),

@@ -1,7 +1,7 @@
 """The gripper: its action server, its joint, its status word."""
 
 from quartet_cli.doctor._exam import Exam, candidates
-from quartet_cli.doctor._nav2 import check_name
+from quartet_cli.doctor._nav2 import check_action
 from quartet_robot_link import LATCHED, LinkError
 
 WORDS = ("moving", "holding", "empty", "open")
@@ -10,16 +10,8 @@ TOLERANCE = 0.1
 
 
 async def check_gripper(exam: Exam) -> None:
-    file = exam.robot.file
     if exam.graph is not None:
-        check_name(
-            exam,
-            "gripper",
-            "actions.gripper",
-            file.actions.gripper,
-            exam.graph.actions,
-            "start the gripper's controller",
-        )
+        await check_action(exam, "gripper", "gripper", "start the gripper's controller")
     await _check_joint(exam)
     await _check_status(exam)
 

@@ -1,7 +1,7 @@
 """MoveIt: services, actions, the planning group, the arm's joints and named states."""
 
 from quartet_cli.doctor._exam import Exam, candidates
-from quartet_cli.doctor._nav2 import check_name
+from quartet_cli.doctor._nav2 import check_action, check_name
 from quartet_robot_link import LinkError, Message, TransformUnavailable
 
 START = "start move_group of the robot's MoveIt configuration"
@@ -20,7 +20,7 @@ async def check_moveit(exam: Exam) -> None:
         for name in SERVICES
     ]
     for name in ("move_group", "execute_trajectory"):
-        check_name(exam, "moveit", f"actions.{name}", getattr(file.actions, name), exam.graph.actions, START)
+        await check_action(exam, "moveit", name, START)
     if file.services.clear_octomap not in exam.graph.services:
         exam.warn(
             "moveit",

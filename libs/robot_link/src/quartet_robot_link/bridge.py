@@ -13,6 +13,7 @@ import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
+from quartet_robot_link._action_type import ARGS, SERVICE, type_in
 from quartet_robot_link._decode import Decoder, Undecodable
 from quartet_robot_link._goal import BridgeGoal, fail, mapping
 from quartet_robot_link._subscription import BridgeSubscription
@@ -119,6 +120,13 @@ class BridgeLink:
     async def cancel_goals(self, action: str, *, timeout_s: float | None = None) -> int:
         response = await self.call_service(f"{action}/_action/cancel_goal", {}, timeout_s=timeout_s)
         return len(response.get("goals_canceling") or [])
+
+    async def action_type(self, action: str, *, timeout_s: float | None = None) -> str | None:
+        try:
+            await self.call_service(f"{action}{SERVICE}", ARGS, timeout_s=timeout_s)
+        except RosError as error:
+            return type_in(str(error))
+        return None
 
     def subscribe(
         self,

@@ -146,6 +146,13 @@ class RobotLink(Protocol):
         """
         ...
 
+    async def action_type(self, action: str, *, timeout_s: float | None = None) -> str | None:
+        """`pkg/action/Name` of an action server; None when there is none of that name or its type cannot be learned.
+
+        Sends no goal. Raises BridgeUnavailable, CallTimeout.
+        """
+        ...
+
     def subscribe(
         self,
         topic: str,

@@ -1,6 +1,6 @@
 """The robot file: frames, topics, actions, arm, gripper, cameras and standoffs of one robot."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -47,6 +47,21 @@ class Actions(Section):
     move_group: RosName = "/move_action"
     execute_trajectory: RosName = "/execute_trajectory"
     gripper: RosName = "/robotiq_gripper_controller/gripper_cmd"
+
+    TYPES: ClassVar[dict[str, str]] = {
+        "navigate_to_pose": "nav2_msgs/action/NavigateToPose",
+        "follow_waypoints": "nav2_msgs/action/FollowWaypoints",
+        "compute_path_to_pose": "nav2_msgs/action/ComputePathToPose",
+        "spin": "nav2_msgs/action/Spin",
+        "drive_on_heading": "nav2_msgs/action/DriveOnHeading",
+        "backup": "nav2_msgs/action/BackUp",
+        "dock_robot": "nav2_msgs/action/DockRobot",
+        "undock_robot": "nav2_msgs/action/UndockRobot",
+        "move_group": "moveit_msgs/action/MoveGroup",
+        "execute_trajectory": "moveit_msgs/action/ExecuteTrajectory",
+        "gripper": "control_msgs/action/GripperCommand",
+    }
+    """Type that each of them must have, as released for ROS 2 Jazzy."""
 
 
 class Services(Section):

@@ -33,25 +33,15 @@ _CANCEL_CODES = {
     3: "the goal had ended already",
 }
 """action_msgs/srv/CancelGoal."""
-_CONFIGURED = {
-    "navigate_to_pose": "nav2_msgs/action/NavigateToPose",
-    "follow_waypoints": "nav2_msgs/action/FollowWaypoints",
-    "compute_path_to_pose": "nav2_msgs/action/ComputePathToPose",
-    "spin": "nav2_msgs/action/Spin",
-    "drive_on_heading": "nav2_msgs/action/DriveOnHeading",
-    "backup": "nav2_msgs/action/BackUp",
-    "move_group": "moveit_msgs/action/MoveGroup",
-    "execute_trajectory": "moveit_msgs/action/ExecuteTrajectory",
-    "gripper": "control_msgs/action/GripperCommand",
-}
-"""Type of each action that robot.yaml names: asking rosapi 2.7.1 for it would end rosapi."""
 _TOO_LARGE = ("moveit_msgs/",)
 """Packages with actions whose details end rosapi 2.7.1."""
 
 
 def register(server: ToolServer) -> None:
     robot = server.robot
-    configured = {absolute(str(name)): kind for field, name in robot.file.actions if (kind := _CONFIGURED.get(field))}
+    # Asking rosapi 2.7.1 for the type of an action would end rosapi.
+    actions = robot.file.actions
+    configured = {absolute(str(name)): actions.TYPES[field] for field, name in actions}
     types = configured | {entry.name: entry.type for entry in server.site.ros_writes.actions}
     # What a stop of this server ends on the robot: the goals that its send_action_goal may have sent.
     server.actions = tuple(entry.name for entry in server.site.ros_writes.actions)

@@ -247,7 +247,7 @@ class Connection:
         name = resolve(frame["service"])
         service = self._graph.services.get(name)
         if service is None:
-            raise ServiceFailed(f"Service {name} does not exist")
+            raise ServiceFailed(self._not_there(name))
         request = parts(service.type_name, "srv")[0]
         args = frame.get("args", {})
         if isinstance(args, list):
@@ -261,6 +261,18 @@ class Connection:
         except TimeoutError:
             work.add_done_callback(lambda task: task.cancelled() or task.exception())
             raise ServiceFailed("Timeout exceeded while waiting for service response") from None
+
+    def _not_there(self, name: str) -> str:
+        """The classes of an action's own services are not where rosbridge looks for those of services."""
+        action, _, part = name.partition("/_action/")
+        server, kind = self._graph.actions.get(action), {"send_goal": "SendGoal", "get_result": "GetResult"}.get(part)
+        if server is None or kind is None:
+            return f"Service {name} does not exist"
+        package, _, short = server.type_name.split("/")
+        return (
+            f"Unable to import srv class {short}_{kind} from package {package}. Caused by module '{package}.srv' has "
+            f"no attribute '{short}_{kind}'"
+        )
 
     async def _serve(self, service: Service, request: Message) -> Message:
         if "slow_services" in self._bridge.faults:

@@ -40,7 +40,7 @@ class RosApi:
                 "Subscribers",
                 lambda r: {"subscribers": self._nodes_of(r["topic"], "subscribers")},
             ),
-            "services": ("Services", lambda _: {"services": sorted(graph.services)}),
+            "services": ("Services", lambda _: {"services": sorted(filter(_shown, graph.services))}),
             "service_type": ("ServiceType", lambda r: {"type": self._service(r, "type_name")}),
             "service_node": ("ServiceNode", lambda r: {"node": self._service(r, "node")}),
             "services_for_type": ("ServicesForType", lambda r: {"services": self._services_of(r["type"])}),
@@ -83,7 +83,7 @@ class RosApi:
 
     def _topics(self) -> Message:
         topics = sorted(self._graph.topics.values(), key=lambda topic: topic.name)
-        shown = [topic for topic in topics if "/_action/" not in topic.name]
+        shown = [topic for topic in topics if _shown(topic.name)]
         return {"topics": [topic.name for topic in shown], "types": [topic.type_name for topic in shown]}
 
     def _raw_topics(self) -> Message:
@@ -91,33 +91,36 @@ class RosApi:
         return listed | {"typedefs_full_text": [_full_text(definition(name)) for name in listed["types"]]}
 
     def _topic_type(self, name: str) -> str:
-        topic = self._graph.topics.get(name)
+        topic = self._graph.topics.get(name) if _shown(name) else None
         return topic.type_name if topic is not None else ""
 
     def _topics_of(self, type_name: str) -> list[str]:
-        return sorted(topic.name for topic in self._graph.topics.values() if topic.type_name == type_name)
+        topics = self._graph.topics.values()
+        return sorted(topic.name for topic in topics if topic.type_name == type_name and _shown(topic.name))
 
     def _nodes_of(self, name: str, role: str) -> list[str]:
-        topic = self._graph.topics.get(name)
+        topic = self._graph.topics.get(name) if _shown(name) else None
         return sorted(set(getattr(topic, role))) if topic is not None else []
 
     def _service(self, request: Message, attribute: str) -> str:
-        service = self._graph.services.get(request["service"])
+        service = self._graph.services.get(request["service"]) if _shown(request["service"]) else None
         return getattr(service, attribute) if service is not None else ""
 
     def _services_of(self, type_name: str) -> list[str]:
-        return sorted(service.name for service in self._graph.services.values() if service.type_name == type_name)
+        services = self._graph.services.values()
+        return sorted(s.name for s in services if s.type_name == type_name and _shown(s.name))
 
     def _action_type(self, name: str) -> str:
         server = self._graph.actions.get(name)
         return server.type_name if server is not None else ""
 
     def _node_details(self, node: str) -> Message:
-        topics = self._graph.topics.values()
+        topics = [topic for topic in self._graph.topics.values() if _shown(topic.name)]
+        services = self._graph.services.values()
         return {
             "subscribing": sorted({topic.name for topic in topics if node in topic.subscribers}),
             "publishing": sorted({topic.name for topic in topics if node in topic.publishers}),
-            "services": sorted(s.name for s in self._graph.services.values() if s.node == node),
+            "services": sorted(s.name for s in services if s.node == node and _shown(s.name)),
         }
 
     # --- parameters -----------------------------------------------------------------------------------
@@ -155,6 +158,11 @@ class RosApi:
         if self._parameter(request["name"]) is None:
             return {"successful": False, "reason": f"parameter {request['name']} is not declared"}
         return {"successful": False, "reason": f"parameter {request['name']} is statically typed"}
+
+
+def _shown(name: str) -> bool:
+    """Hidden names, such as those that an action consists of, have a part that begins with an underscore."""
+    return "/_" not in name
 
 
 def _reachable(root: Definition) -> Iterable[Definition]:
