@@ -224,10 +224,10 @@ async def test_the_wall_time_budget_cuts_a_running_call_off(model, memory, make_
         await asyncio.Event().wait()
 
     model.script = [talk.calls(("arm__move", {"x": 1}))]
-    ending = await make_loop(local(memory, endless), budget=Budget(wall_s=0.3)).run("system", "user")
+    ending = await make_loop(local(memory, endless), budget=Budget(wall_s=2.0)).run("system", "user")
     assert ending.cause is Cause.TIME
     assert ending.uncertain
-    assert "0 s of wall time" in ending.reason or "wall time" in ending.reason
+    assert ending.reason == "budget spent: 2 s of wall time without a report"
 
 
 async def test_the_deadline_of_the_request(model, memory, make_loop, talk):

@@ -70,7 +70,7 @@ class Orchestrator:
             updated_at=1000.0 + len(self.events),
         )
 
-    def wait_for_request(self, method: str, path: str, timeout_s: float = 10.0) -> Any:
+    def wait_for_request(self, method: str, path: str, timeout_s: float = 60.0) -> Any:
         """The body of the first request of that kind."""
         deadline = time.monotonic() + timeout_s
         with self.changed:
@@ -175,7 +175,7 @@ def orchestrator() -> Iterator[Orchestrator]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     stage.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield stage
     with stage.changed:

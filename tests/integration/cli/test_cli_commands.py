@@ -28,7 +28,7 @@ from quartet_contracts.journal import (
 )
 
 Start = Callable[..., Popen[str]]
-TIMEOUT_S = 30
+TIMEOUT_S = 120
 
 
 def finished(process: Popen[str]) -> tuple[int, str, str]:
@@ -253,7 +253,7 @@ def test_another_server_is_not_taken_for_an_orchestrator(quartet: Start, tmp_pat
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
     (tmp_path / "tasks").write_text("<html>")
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}"
         status, _, err = finished(quartet(*command, QUARTET_URL=url))
         server.shutdown()

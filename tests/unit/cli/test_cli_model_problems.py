@@ -23,7 +23,7 @@ class Health(BaseHTTPRequestHandler):
 
 def test_agents_with_the_same_problem_are_named_together() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Health)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         found = model_problems(f"http://127.0.0.1:{server.server_address[1]}")
     finally:
