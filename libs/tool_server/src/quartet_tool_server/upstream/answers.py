@@ -92,6 +92,24 @@ def _same(found: Any, wanted: Any) -> bool:
     return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
 
 
+def check(
+    upstream: str,
+    success: Sequence[Test],
+    errors: Sequence[ErrorRule],
+    answer: Answer,
+    roots: dict[str, Any],
+    *,
+    moved: bool,
+) -> None:
+    """Raises ToolFailure with the code of the first rule that fits, UNKNOWN unless the answer is a success."""
+    said = f"'{upstream}' answered: {_shown(answer)}"
+    for rule in errors:
+        if passes(rule, answer, roots):
+            raise ToolFailure(said, code=rule.code)
+    if answer.failed or not any(passes(test, answer, roots) for test in success):
+        raise unknown(f"{said}. The mapping does not say what that means", moved=moved)
+
+
 async def judge(
     upstream: str,
     mapped: MappedTool,
@@ -101,13 +119,9 @@ async def judge(
     model: type[ToolResult],
     context: Context,
 ) -> McpResult:
-    """Our result of an answer. Raises ToolFailure with the code of the first rule that fits, UNKNOWN when none does."""
+    """Our result of an answer. Raises ToolFailure."""
     said = f"'{upstream}' answered: {_shown(answer)}"
-    for rule in (*mapped.errors, *common):
-        if passes(rule, answer, roots):
-            raise ToolFailure(said, code=rule.code)
-    if answer.failed or not any(passes(test, answer, roots) for test in mapped.success):
-        raise unknown(f"{said}. The mapping does not say what that means", moved=mapped.moves is not None)
+    check(upstream, mapped.success, (*mapped.errors, *common), answer, roots, moved=mapped.moves is not None)
     fields: dict[str, Any] = {"message": answer.text[:SHOWN] if not answer.data else ""}
     try:
         for name, value in mapped.result.items():

@@ -54,6 +54,8 @@ class Value(Part):
     """Searched in a text; the first group (or all of the match) is the value."""
     steps: list[dict[str, Any]] = Field(default=[], alias="as")
     """Conversions, one after the other: a name, or {name: its parameter}."""
+    default: Any = None
+    """Instead of a value that is not there."""
     optional: bool = False
     """The answer may lack it."""
 
@@ -119,6 +121,15 @@ class Call(Part):
     arguments: dict[str, Value] = {}
 
 
+class First(Call):
+    """Asked before the tool itself, with arguments from ours, where that rests on what was asked before.
+
+    What comes of it is judged like an answer of the tool: it goes on when one of `success` holds.
+    """
+
+    success: Annotated[list[Test], BeforeValidator(_listed), Field(min_length=1)]
+
+
 class Follow(Call):
     """Asks how a call goes on that only began something, until the answer no longer passes `pending`."""
 
@@ -150,6 +161,7 @@ class MappedTool(Part):
     """Ends what runs in this channel before the upstream is asked."""
     changes: bool = False
     """It moves nothing but is no question either, such as clearing a costmap; said so that it is not forgotten."""
+    first: list[First] = []
     follow: Follow | None = None
     stop: list[Call] = []
     """What ends this motion at the upstream, besides the file's own `stop`."""
@@ -180,9 +192,6 @@ class UpstreamMapping(Part):
     """The file of one of our servers."""
 
     server: Literal["nav2", "moveit", "perception", "ros"]
-    rosbridge: bool = True
-    """Whether the robot's rosbridge is there as well: for the tools in `own`, frames, the guard and a stop that does
-    not depend on the upstream."""
     upstreams: Annotated[dict[str, Upstream], Field(min_length=1)]
     own: list[str] = []
     """Tools that this server goes on serving itself, over rosbridge."""
@@ -203,12 +212,11 @@ class UpstreamMapping(Part):
                 raise misfit(f"'{name}' is in own as well; it can only be one of both", "tools", name)
             self.upstream_of(tool.upstream, "tools", name, "upstream")
             calls = [(f"stop.{number}", call) for number, call in enumerate(tool.stop)]
+            calls += [(f"first.{number}", call) for number, call in enumerate(tool.first)]
             for field, call in [*calls, *([("follow", tool.follow)] if tool.follow else [])]:
                 self.upstream_of(call.upstream or tool.upstream, "tools", name, field)
             for number, rule in enumerate(tool.errors):
                 self._check_code(rule, codes, "tools", name, "errors", number)
-        if not self.rosbridge and self.own:
-            raise misfit("own tools need the robot's rosbridge; leave rosbridge out or own empty", "own")
         return self
 
     def upstream_of(self, name: str | None, *at: str | int) -> str:

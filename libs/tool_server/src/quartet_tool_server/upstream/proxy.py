@@ -4,7 +4,7 @@ import asyncio
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ from pydantic import TypeAdapter
 from quartet_contracts import Skill, granted_tools
 from quartet_contracts.tools import CommonCode, ToolResult
 from quartet_site import FileProblem
+from quartet_tool_server.claim import Claim, report_progress
 from quartet_tool_server.errors import InvalidArguments, ToolFailure
-from quartet_tool_server.motions import Claim, report_progress
-from quartet_tool_server.upstream.answers import Answer, judge, passes, read, unknown
+from quartet_tool_server.upstream.answers import Answer, check, judge, passes, read, unknown
 from quartet_tool_server.upstream.conversions import Context
 from quartet_tool_server.upstream.mapping import Call, MappedTool, UpstreamMapping, Value
 from quartet_tool_server.upstream.session import Session, Unavailable, UpstreamError
@@ -50,8 +50,8 @@ class Proxy:
         if server.name != self.mapping.server:
             raise FileProblem(f"the mapping file is for server '{self.mapping.server}', this is '{server.name}'")
         self._server = server
-        self._context = Context(server.robot, server.site)
-        self._robot_facts: dict[str, Any] = server.robot.file.model_dump(mode="json")
+        self.context = Context(server.robot, server.site)
+        self.robot_facts: dict[str, Any] = server.robot.file.model_dump(mode="json")
 
     def stand_in(self, name: str, function: Function, model: type[ToolResult], *, read_only: bool) -> Function | None:
         """What serves the tool `name` in place of `function`: `function` itself for one of `own`, None for a tool
@@ -106,6 +106,10 @@ class Proxy:
         """Which upstreams have a session now."""
         return {name: session.connected for name, session in self._sessions.items()}
 
+    def session(self, name: str) -> Session:
+        """The session with an upstream."""
+        return self._sessions[name]
+
     async def stop(self) -> list[str]:
         """Call what the mapping names to bring the robot to rest; the tools that answered."""
         return await self._stop_calls(self.mapping.stop, {})
@@ -116,7 +120,7 @@ class Proxy:
     async def _serve(self, name: str, mapped: MappedTool, model: type[ToolResult], given: dict[str, Any]) -> McpResult:
         if mapped.cancels is not None:
             await self._server.motions.cancel(f"{name} was called", channels=(mapped.cancels,))
-        arguments = await self._arguments(mapped.arguments, given)
+        arguments = await self.arguments(mapped.arguments, given)
         run = _Run(self, mapped, given)
         if mapped.moves is None:
             return await self._result(run, await self._ask(name, run, arguments), model)
@@ -130,8 +134,8 @@ class Proxy:
                 raise
 
     async def _result(self, run: "_Run", answer: Answer, model: type[ToolResult]) -> McpResult:
-        roots = answer.roots(run.given, self._robot_facts)
-        return await judge(run.upstream, run.mapped, self.mapping.errors, answer, roots, model, self._context)
+        roots = answer.roots(run.given, self.robot_facts)
+        return await judge(run.upstream, run.mapped, self.mapping.errors, answer, roots, model, self.context)
 
     async def _ask(self, name: str, run: "_Run", arguments: dict[str, Any]) -> Answer:
         """One call that moves nothing, within its limit. Raises ToolFailure."""
@@ -176,13 +180,13 @@ class Proxy:
             await asyncio.gather(work, canceled, return_exceptions=True)
 
     async def _halt(self, run: "_Run", work: "asyncio.Task[Answer]") -> None:
-        """Stop at the upstream and, where the robot's rosbridge is there, past it; then wait for the call to end."""
-        waits: list[Coroutine[Any, Any, Any]] = [self._stop_calls([*run.mapped.stop, *self.mapping.stop], run.begun)]
-        if self.mapping.rosbridge:
-            gripper = self._server.robot.file.actions.gripper
-            actions = (gripper,) if run.mapped.moves == "gripper" else self._server.actions
-            waits.append(self._server.motions.cancel_on_robot(actions))
-        await asyncio.gather(*waits)
+        """Stop at the upstream and past it, over the robot's rosbridge; then wait for the call to end."""
+        gripper = self._server.robot.file.actions.gripper
+        actions = (gripper,) if run.mapped.moves == "gripper" else self._server.actions
+        await asyncio.gather(
+            self._stop_calls([*run.mapped.stop, *self.mapping.stop], run.begun),
+            self._server.motions.cancel_on_robot(actions),
+        )
         await asyncio.wait([work], timeout=END_WAIT_S)
 
     async def _stop_calls(self, calls: Sequence[Call], begun: dict[str, Any]) -> list[str]:
@@ -191,7 +195,7 @@ class Proxy:
         async def stop(call: Call) -> str | None:
             name = self.mapping.upstream_of(call.upstream)
             try:
-                arguments = await take_all(call.arguments, begun, self._context)
+                arguments = await take_all(call.arguments, begun, self.context)
                 if len(arguments) == len(call.arguments):
                     async with asyncio.timeout(STOP_LIMIT_S):
                         await self._sessions[name].call(call.tool, arguments)
@@ -202,13 +206,13 @@ class Proxy:
 
         return [done for done in await asyncio.gather(*map(stop, calls)) if done is not None]
 
-    async def _arguments(self, wanted: dict[str, Value] | None, given: dict[str, Any]) -> dict[str, Any]:
+    async def arguments(self, wanted: dict[str, Value] | None, given: dict[str, Any]) -> dict[str, Any]:
         """The upstream's arguments. Raises InvalidArguments."""
         if wanted is None:
             return given
-        roots = {"": given, "$arguments": given, "$robot": self._robot_facts}
+        roots = {"": given, "$arguments": given, "$robot": self.robot_facts}
         try:
-            return await take_all(wanted, roots, self._context)
+            return await take_all(wanted, roots, self.context)
         except NotUnderstood as error:
             raise InvalidArguments(f"{error}. Nothing was done; call again with valid values.") from error
 
@@ -216,6 +220,8 @@ class Proxy:
         self, name: str, mapped: MappedTool, ours: set[str], model: type[ToolResult], *, read_only: bool
     ) -> None:
         where = f"the mapping file of '{self.mapping.server}', tools.{name}"
+        if self.mapping.server == "ros" and not read_only:
+            raise FileProblem(f"{where}: what it may write is checked here, by the site file; name it under own")
         if not (read_only or mapped.moves or mapped.changes or mapped.cancels):
             raise FileProblem(
                 f"{where}: it is no question; give moves (base, arm or gripper), cancels, or changes: true when "
@@ -262,6 +268,16 @@ class _Run:
         """Roots of the first answer, for the calls that follow or stop it; something once the call was sent."""
         self._context = copy_context()
 
+    async def _first(self) -> None:
+        """What must be asked before. Raises UpstreamError, NotUnderstood, ToolFailure."""
+        proxy, mapped = self._proxy, self.mapped
+        for call in mapped.first:
+            name = proxy.mapping.upstream_of(call.upstream or mapped.upstream)
+            arguments = await proxy.arguments(call.arguments, self.given)
+            answer = read(await proxy.session(name).call(call.tool, arguments))
+            roots = answer.roots(self.given, proxy.robot_facts)
+            check(name, call.success, (*mapped.errors, *proxy.mapping.errors), answer, roots, moved=False)
+
     async def _progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Hand on to our caller; the library calls this outside of the request that is being served."""
         await asyncio.create_task(report_progress(progress, total, message), context=self._context)
@@ -269,15 +285,15 @@ class _Run:
     async def answer(self, name: str, arguments: dict[str, Any]) -> Answer:
         """The last answer. Raises UpstreamError, NotUnderstood."""
         proxy, follow = self._proxy, self.mapped.follow
-        session = proxy._sessions[self.upstream]  # pyright: ignore[reportPrivateUsage]
+        session = proxy.session(self.upstream)
         await session.tools()
+        await self._first()
         self.begun = {"$arguments": self.given}
         answer = read(await session.call(self.mapped.tool or name, arguments, self._progress))
-        self.begun = answer.roots(self.given, proxy._robot_facts)  # pyright: ignore[reportPrivateUsage]
+        self.begun = answer.roots(self.given, proxy.robot_facts)
         if follow is None or answer.failed:
             return answer
-        context = proxy._context  # pyright: ignore[reportPrivateUsage]
-        asked = await take_all(follow.arguments, self.begun, context)
+        asked = await take_all(follow.arguments, self.begun, proxy.context)
         if len(asked) < len(follow.arguments):
             return answer
         while True:

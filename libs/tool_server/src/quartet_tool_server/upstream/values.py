@@ -49,7 +49,9 @@ async def take(value: Value, roots: Mapping[str, Any], context: Context) -> Any:
     else:
         found = value.constant
     if found is MISSING:
-        return MISSING
+        if value.default is None:
+            return MISSING
+        found = value.default
     if value.match is not None:
         hit = value.match.search(str(found))
         if hit is None:
@@ -59,6 +61,8 @@ async def take(value: Value, roots: Mapping[str, Any], context: Context) -> Any:
         ((name, parameter),) = step.items()
         if isinstance(parameter, str) and parameter.startswith("$"):
             parameter = at(parameter, roots)
+            if parameter is MISSING:
+                raise NotUnderstood(f"{step[name]}, the parameter of {name}, is not there")
         try:
             found = await convert(name, found, parameter, context)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
