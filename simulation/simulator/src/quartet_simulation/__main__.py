@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from quartet_contracts import LatchFile
 from quartet_simulation.bridge.faults import FAULTS, Faults
 from quartet_simulation.settings import Settings
 
@@ -59,6 +60,9 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--port", type=int, help="rosbridge port, 0 = a free one")
     parser.add_argument("--scoring-port", type=int, help="ground truth port, 0 = a free one")
+    parser.add_argument("--guard-port", type=int, help="HTTP port of the robot guard, 0 = a free one")
+    parser.add_argument("--guard-file", help="keeps a stop across restarts")
+    parser.add_argument("--heartbeat-timeout", type=float, help="of the robot guard, in seconds of wall time")
     parser.add_argument("--realtime", action="store_true", default=None, help="follow the wall clock")
     parser.add_argument("--faults", help=f"comma-separated: {', '.join(FAULTS)}")
     parser.add_argument("--ready-file", help="also write the line with the ports here")
@@ -73,6 +77,7 @@ async def _serve(settings: Settings) -> int:
     from quartet_simulation.bridge.connection import Bridge
     from quartet_simulation.bridge.server import start_bridge
     from quartet_simulation.errors import SimulationError
+    from quartet_simulation.guard_http import guard_server
     from quartet_simulation.ros.robot import Robot
     from quartet_simulation.scoring import Scoring
     from quartet_simulation.simulation import Simulation
@@ -86,11 +91,18 @@ async def _serve(settings: Settings) -> int:
         settings.realtime,
         Faults(settings.faults),
         settings.check_messages,
+        settings.heartbeat_timeout_s,
+        None if settings.guard_file is None else LatchFile(settings.guard_file),
     )
     async with contextlib.AsyncExitStack() as stack:
         # Ports first: a taken one is told at once, not after the world has been built.
         bridge_socket = stack.enter_context(_bind("--port", settings.host, settings.port))
         scoring_socket = stack.enter_context(_bind("--scoring-port", settings.host, settings.scoring_port))
+        guard_socket = stack.enter_context(_bind("--guard-port", settings.host, settings.guard_port))
+        try:
+            guard_token = settings.guard_secret()
+        except (OSError, ValueError) as error:
+            raise StartError(f"QUARTET_GUARD_TOKEN_FILE: {error}") from error
         stack.push_async_callback(robot.close)
         try:
             await robot.start()
@@ -98,8 +110,9 @@ async def _serve(settings: Settings) -> int:
             raise StartError(str(error)) from error
         bridge = Bridge(robot.graph, robot.faults, settings.max_message_size)
         await stack.enter_async_context(await start_bridge(bridge, bridge_socket))
-        await stack.enter_async_context(await Scoring(robot).start(scoring_socket))
-        _announce(settings, bridge_socket.getsockname()[1], scoring_socket.getsockname()[1])
+        await stack.enter_async_context(Scoring(robot).server().serving(scoring_socket))
+        await stack.enter_async_context(guard_server(robot.guard, guard_token).serving(guard_socket))
+        _announce(settings, *(one.getsockname()[1] for one in (bridge_socket, scoring_socket, guard_socket)))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({stopping, robot.world.failed}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -127,7 +140,7 @@ def _bind(option: str, host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _announce(settings: Settings, port: int, scoring_port: int) -> None:
+def _announce(settings: Settings, port: int, scoring_port: int, guard_port: int) -> None:
     line = orjson.dumps(
         {
             "event": "ready",
@@ -135,6 +148,8 @@ def _announce(settings: Settings, port: int, scoring_port: int) -> None:
             "port": port,
             "scoring_url": f"http://{settings.host}:{scoring_port}",
             "scoring_port": scoring_port,
+            "guard_url": f"http://{settings.host}:{guard_port}",
+            "guard_port": guard_port,
             "world": settings.world,
             "seed": settings.seed,
             "pid": os.getpid(),

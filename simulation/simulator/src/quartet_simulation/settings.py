@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from quartet_simulation.bridge.faults import FAULTS
 
+HEARTBEAT_TIMEOUT_S = 0.4
+FAST_HEARTBEAT_TIMEOUT_S = 5.0
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
@@ -26,6 +28,18 @@ class Settings(BaseSettings):
     """rosbridge; 0 takes a free port."""
     scoring_port: Port = 0
     """Ground truth for benchmarks; 0 takes a free port."""
+    guard_port: Port = 0
+    """The robot guard's own HTTP port; 0 takes a free one."""
+    guard_token: SecretStr | None = Field(None, validation_alias=AliasChoices("guard_token", "QUARTET_GUARD_TOKEN"))
+    """Bearer token that the guard's port asks for."""
+    guard_token_file: Path | None = Field(
+        None, validation_alias=AliasChoices("guard_token_file", "QUARTET_GUARD_TOKEN_FILE")
+    )
+    guard_file: Path | None = None
+    """Where a stop is kept across restarts."""
+    heartbeat_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Wall time without a heartbeat after which the guard ends a motion [s]; None: 0.4 in real time, else 5, since
+    the fast simulation takes all that a machine has."""
     realtime: bool = False
     """World time follows the wall clock instead of running only while something moves."""
     faults: Annotated[frozenset[str], NoDecode] = frozenset()
@@ -36,6 +50,21 @@ class Settings(BaseSettings):
     check_messages: bool = False
     """Compare every outgoing message with its definition: for tests."""
     log_level: str = "INFO"
+
+    @property
+    def heartbeat_timeout_s(self) -> float:
+        return self.heartbeat_timeout or (HEARTBEAT_TIMEOUT_S if self.realtime else FAST_HEARTBEAT_TIMEOUT_S)
+
+    def guard_secret(self) -> str | None:
+        """The guard's token. Raises OSError, and ValueError for an empty file."""
+        if self.guard_token is not None:
+            return self.guard_token.get_secret_value()
+        if self.guard_token_file is None:
+            return None
+        token = self.guard_token_file.read_text().strip()
+        if not token:
+            raise ValueError(f"{self.guard_token_file} is empty; write the token into it")
+        return token
 
     @field_validator("faults", mode="before")
     @classmethod

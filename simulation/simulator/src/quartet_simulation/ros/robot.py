@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from quartet_contracts import LatchFile
 from quartet_simulation.bridge.faults import Faults
 from quartet_simulation.guard import RobotGuard
 from quartet_simulation.ros.cameras import Cameras
@@ -30,12 +31,22 @@ class Robot:
         realtime: bool = False,
         faults: Faults | None = None,
         checked: bool = False,
+        heartbeat_timeout_s: float = 5.0,
+        latch_file: LatchFile | None = None,
     ) -> None:
         self.faults = faults or Faults()
         self.world = World(make, realtime)
         self.graph = Graph(lambda: round(self.world.time * 1e9), checked)
         self._cameras: Cameras | None = None
+        self._guard: RobotGuard | None = None
         self._moveit: MoveIt | None = None
+        self._guard_options = heartbeat_timeout_s, latch_file
+
+    @property
+    def guard(self) -> RobotGuard:
+        """Once started."""
+        assert self._guard is not None
+        return self._guard
 
     async def start(self) -> None:
         """Build the world and put the nodes on the graph. Raises what the simulation raises."""
@@ -45,11 +56,11 @@ class Robot:
         def post(function: Callable[[], None]) -> None:
             loop.call_soon_threadsafe(function)
 
-        self.guard = RobotGuard(world, graph)
-        navigation = Navigation(world, graph, self.guard.accept)
+        self._guard = RobotGuard(world, graph, *self._guard_options)
+        navigation = Navigation(world, graph, self._guard.accept)
         Docking(world, graph, navigation.accept)
-        Gripper(world, graph, self.guard.accept)
-        self._moveit = MoveIt(world, graph, self.guard.accept)
+        Gripper(world, graph, self._guard.accept)
+        self._moveit = MoveIt(world, graph, self._guard.accept)
         VelocityInput(world, graph)
         Parameters(graph, [*(f"/{node}" for node in LIFECYCLE_NODES), "/move_group", "/robot_guard"])
         RosApi(graph, self.faults)
@@ -57,9 +68,12 @@ class Robot:
         await world.call(self._cameras.warm_up)
         world.observers = [Publishers(world, graph, post), self._cameras]
         world.poke()
+        await self._guard.start()
 
     async def close(self) -> None:
         """End the simulation's thread and the workers."""
+        if self._guard is not None:
+            await self._guard.close()
         await self.world.close()
         if self._cameras is not None:
             self._cameras.close()

@@ -136,13 +136,16 @@ class World:
 
         self._push(self._reads, run)
 
-    def halt(self) -> tuple[asyncio.Future[None], asyncio.Future[bool]]:
-        """Guard stop, before everything else that waits. Futures: halted, and whether standstill was measured."""
+    def halt(self, latch: bool = True) -> tuple[asyncio.Future[None], asyncio.Future[bool]]:
+        """Guard stop, before everything else that waits; with `latch` nothing moves until `release`.
+
+        Futures: halted, and whether standstill was measured.
+        """
         halted: asyncio.Future[None] = self._loop.create_future()
         still: asyncio.Future[bool] = self._loop.create_future()
 
         def run(sim: Simulation) -> None:
-            self._latched = True
+            self._latched = self._latched or latch
             sim.halt()
             self._velocity_until = -BRAKING_LIMIT_S
             for _, done in self._waits:
