@@ -178,7 +178,7 @@ class Client:
     async def status(self, task_id: str) -> TaskStatus:
         return decode(TaskStatus, (await self.http.get(f"/tasks/{task_id}")).content)
 
-    async def until_state(self, task_id: str, *states: State, timeout_s: float = 15) -> TaskStatus:
+    async def until_state(self, task_id: str, *states: State, timeout_s: float = 60) -> TaskStatus:
         end = time.monotonic() + timeout_s
         while True:
             status = await self.status(task_id)
@@ -251,9 +251,9 @@ def settings(
         site_file=HOME / "site.yaml",
         ready_file=tmp_path / "ready.json",
         grant_private_key=_pem(key),
-        agent_absent_s=2.0,
-        cancel_wait_s=5.0,
-        fence_timeout_s=0.6,
+        agent_absent_s=60.0,
+        cancel_wait_s=60.0,
+        fence_timeout_s=60.0,
     )
 
 
@@ -285,10 +285,12 @@ def start(settings: OrchestratorSettings) -> Callable[..., Any]:
             if serving.done():
                 serving.result()
         url = json.loads(used.ready_file.read_text())["url"]
-        async with httpx2.AsyncClient(base_url=url, timeout=20) as http:
-            yield Client(http)
-        stop.set()
-        await serving
+        try:
+            async with httpx2.AsyncClient(base_url=url, timeout=60) as http:
+                yield Client(http)
+        finally:
+            stop.set()
+            await serving
 
     return run
 

@@ -43,7 +43,7 @@ async def dying_agent(redis_url):
 
 
 async def moving(process):
-    assert await asyncio.wait_for(process.stdout.readline(), 30) == b"moving\n"
+    assert await process.stdout.readline() == b"moving\n"
 
 
 async def test_a_killed_agent_is_settled_by_another_and_never_run_again(start, agents, dying_agent, model, motion, do):
@@ -103,12 +103,12 @@ async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_motion(
     model.say(do.approach(), do.approach(), do.report(True))
     process, ready = await run_orchestrator(settings, tmp_path)
     try:
-        await eventually(ready.exists, 30)
+        await eventually(ready.exists)
         async with await Bus.connect(settings.redis_url, BusOptions()) as bus:
-            async with httpx2.AsyncClient(base_url=json.loads(ready.read_text())["url"]) as http:
+            async with httpx2.AsyncClient(base_url=json.loads(ready.read_text())["url"], timeout=60) as http:
                 running = (await http.post("/tasks", json={"sentence": "go to the kitchen"})).json()
                 waiting = (await http.post("/tasks", json={"sentence": "then to the hallway"})).json()
-            await asyncio.wait_for(agents.started.wait(), 10)
+            await agents.started.wait()
             process.kill()
             await process.wait()
             # Let the dead replica's leases run out at once, so that the test need not wait for them.
@@ -162,7 +162,7 @@ async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, do):
     ):
         task_id = await client.submit("go to the kitchen")
         queue = bus.skills(Skill.APPROACH)
-        delivery = await queue.take(10)
+        delivery = await queue.take(60)
         await queue.mark_started(delivery)
         own_redis.kill()
         down = await client.http.get("/health")

@@ -9,7 +9,7 @@ async def test_two_robots_at_once(start, settings, agents, model, do):
     both = asyncio.Barrier(2)
 
     async def meet(_, __):
-        await asyncio.wait_for(both.wait(), 10)
+        await both.wait()
         return {"success": True, "error_code": "NONE", "reason": "there", "state": State.SUCCEEDED}
 
     agents.answers["approach"] = [meet, meet]
