@@ -1,0 +1,1 @@
+"""The robot's side of Quartet: the robot guard, and what its launch files start."""

@@ -1,0 +1,67 @@
+"""The process: `ros2 run quartet_bringup robot_guard --ros-args -p robot_file:=/path/to/robot.yaml`."""
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import rclpy
+from rclpy.exceptions import InvalidParameterTypeException
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from quartet_bringup.guard.http_port import GuardPort, NoToken, token_source
+from quartet_bringup.guard.node import BadParameter, RobotGuardNode
+from quartet_bringup.guard.requirements import OldRclpy, check, installed_version
+from quartet_bringup.robot_file import RobotFileError
+
+
+def main() -> int:
+    """Exit status 2: it cannot start like this, and one line on stderr says why."""
+    logging.basicConfig(level=logging.INFO, format="robot_guard: %(message)s", stream=sys.stderr)
+    ending = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ending.set())
+    # Not rclpy's own handlers: they shut the context down before the robot could be halted.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = RobotGuardNode()
+        if not node.declare_parameter("allow_old_rclpy", False).value:
+            check(installed_version())
+        port = GuardPort(node, *node.http, token_source(os.environ))
+    except (BadParameter, RobotFileError, OldRclpy, NoToken, InvalidParameterTypeException, OSError) as error:
+        print(f"robot_guard: {error}", file=sys.stderr)
+        rclpy.shutdown()
+        return 2
+    _run(node, port, ending)
+    return 0
+
+
+def _run(node: RobotGuardNode, port: GuardPort, ending: threading.Event) -> None:
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    port.open()
+    _say_ready(port.url)
+    node.get_logger().info(f"watching; HTTP port {port.url}")
+    while not ending.is_set():
+        executor.spin_once(timeout_sec=0.1)
+    node.leave()
+    port.close()
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def _say_ready(url: str) -> None:
+    path = os.environ.get("QUARTET_READY_FILE")
+    if path:
+        fresh = Path(f"{path}.new")
+        fresh.write_text(json.dumps({"event": "ready", "guard_url": url}), encoding="utf-8")
+        fresh.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

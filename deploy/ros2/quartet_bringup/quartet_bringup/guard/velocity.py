@@ -1,0 +1,30 @@
+"""Velocity commands grow stale: what was asked for half a second ago moves the base no longer."""
+
+import math
+from collections.abc import Sequence
+
+
+class VelocityGate:
+    """Between whoever commands velocities and the base's driver.
+
+    Times are those of a clock that only goes forward [s].
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self._moving_since: float | None = None
+
+    def passes(self, components: Sequence[float], *, held: bool, now: float) -> bool:
+        """Whether this command goes on to the driver; if not, a zero goes in its place."""
+        if held or not all(math.isfinite(value) for value in components):
+            self._moving_since = None
+            return False
+        self._moving_since = now if any(components) else None
+        return True
+
+    def stale(self, now: float) -> bool:
+        """True once after a command of motion that nothing followed: the driver is due a zero."""
+        if self._moving_since is None or now - self._moving_since <= self.timeout_s:
+            return False
+        self._moving_since = None
+        return True

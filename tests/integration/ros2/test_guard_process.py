@@ -1,0 +1,94 @@
+"""The guard's process: what it keeps across a restart, and what it does not start with."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DRIVE = "/navigate_to_pose"
+
+
+@pytest.fixture
+def robot(starter: Any) -> Any:
+    """Its base takes TwistStamped."""
+    return starter.robot("twist_stamped")
+
+
+def test_a_stop_outlasts_the_guard_and_stops_what_began_without_it(starter: Any, robot: Any) -> None:
+    first = starter.guard("velocity_type:=twist_stamped")
+    robot.wait("found", robot.do("await_guard"))
+    robot.wait("driven", robot.do("drive", x=0.2), x=0.2)
+    assert first.http("/stop", b'{"reason": "before the crash"}')[0] == 200
+    first.process.kill()
+    first.process.wait(30)
+    order = robot.do("goal", action=DRIVE)
+    robot.wait("runs", order, action=DRIVE)
+
+    second = starter.guard("velocity_type:=twist_stamped")
+    assert robot.wait("result", order, action=DRIVE)["status"] == 5
+    state = robot.state(order, reason="before the crash", standstill="true")
+    assert state["values"]["latched"] == "true"
+    assert second.http("/reset", b"")[1]["latched"] is False
+    assert second.end() == 0
+
+    third = starter.guard("velocity_type:=twist_stamped")
+    assert third.http("/state")[1]["latched"] is False
+    assert third.end() == 0
+
+
+def test_a_guard_that_is_ended_while_the_robot_moves_halts_it(starter: Any, robot: Any) -> None:
+    guard = starter.guard("velocity_type:=twist_stamped")
+    robot.wait("found", robot.do("await_guard"))
+    robot.wait("runs", robot.do("goal", action=DRIVE), action=DRIVE)
+    robot.do("beat", source="nav2:1")
+    end = robot.mark
+    robot.until(lambda _: guard.http("/state")[1]["last_heartbeat_age_s"] is not None)
+    guard.process.send_signal(signal.SIGINT)
+    assert guard.process.wait(30) == 0
+    assert robot.wait("result", end, action=DRIVE)["status"] == 5
+    robot.wait("driven", end, x=0.0)
+
+
+def test_an_old_rclpy_is_refused(starter: Any) -> None:
+    """The wheels of the tests are older than what a robot needs."""
+    text = starter.refused()
+    assert "7.1.10 or newer is needed" in text
+    assert "accepts connections and answers nothing" in text
+    assert "apt install --only-upgrade ros-jazzy-rclpy" in text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        (["more_actions:=[/gripper_controller/gripper_cmd]"], "the guard leaves the gripper alone"),
+        (["velocity_type:=stamped"], "velocity_type: 'stamped' cannot be used; twist or twist_stamped are valid"),
+        (["velocity_topic:=/cmd_vel", "velocity_input_topic:=/cmd_vel"], "'/cmd_vel' is the driver's own topic"),
+        (["heartbeat_timeout:=0.0"], "heartbeat_timeout: 0 cannot be used; 0.05 to 60 [s] are valid"),
+        (["http_port:=70000"], "http_port: 70000 cannot be used"),
+        (["http_host:=0.0.0.0", "allow_old_rclpy:=true"], "set QUARTET_GUARD_TOKEN or QUARTET_GUARD_TOKEN_FILE"),
+        (["heartbeat_timeout:=soon"], "heartbeat_timeout"),
+    ],
+)
+def test_parameters_that_cannot_be_used_are_named(starter: Any, parameters: list[str], text: str) -> None:
+    assert text in starter.refused(*parameters)
+
+
+def test_a_robot_file_that_cannot_be_used_is_named(starter: Any, tmp_path: Path) -> None:
+    path = tmp_path / "other.yaml"
+    assert f"{path}: cannot be read" in starter.refused(robot_file=path)
+    path.write_text("name: fake\narm: {joints: [a]}\ntopics: {odom: 'no name'}\n")
+    assert f"{path}: topics.odom: 'no name' is not a ROS name such as /odom" in starter.refused(robot_file=path)
+
+
+def test_a_token_file_that_is_empty_lets_nobody_in(starter: Any, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("one\n")
+    guard = starter.guard(QUARTET_GUARD_TOKEN="", QUARTET_GUARD_TOKEN_FILE=str(token))
+    assert guard.http("/state", token="one")[0] == 200
+    token.write_text("two\n")
+    assert guard.http("/state", token="one")[0] == 401
+    assert guard.http("/state", token="two")[0] == 200
+    token.write_text("")
+    assert guard.http("/state", token="")[0] == 503
+    assert guard.end() == 0
