@@ -150,7 +150,7 @@ async def test_one_velocity_does_not_go_on(ros, robot):
 
 async def test_a_stop_ends_a_velocity_at_once(realtime, open_server, robot):
     ros = await open_server(quartet_ros)
-    drive = {"topic": "/cmd_vel", "msg_type": TWIST, "messages": [{"linear": {"x": 0.2}}], "durations": [30.0]}
+    drive = {"topic": "/cmd_vel", "msg_type": TWIST, "messages": [{"linear": {"x": 0.05}}], "durations": [30.0]}
     async with robot.link.subscribe("/cmd_vel", TWIST, keep=500) as heard:
         call = asyncio.create_task(ros.call("publish_for_durations", **drive))
         assert (await heard.next(5.0))["linear"]["x"] == 0.2
@@ -164,7 +164,7 @@ async def test_a_stop_ends_a_velocity_at_once(realtime, open_server, robot):
 
 async def test_the_guard_ends_a_velocity(realtime, open_server, robot):
     ros = await open_server(quartet_ros)
-    drive = {"topic": "/cmd_vel", "msg_type": TWIST, "messages": [{"linear": {"x": 0.2}}], "durations": [30.0]}
+    drive = {"topic": "/cmd_vel", "msg_type": TWIST, "messages": [{"linear": {"x": 0.05}}], "durations": [30.0]}
     async with robot.link.subscribe("/cmd_vel", TWIST) as heard:
         call = asyncio.create_task(ros.call("publish_for_durations", **drive))
         await heard.next(5.0)

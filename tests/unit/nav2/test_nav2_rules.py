@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from quartet_nav2.approach import drive_distance
 from quartet_nav2.codes import NAMES, advice, name_of
-from quartet_nav2.navigate import area_at, inside
-from quartet_site import load_robot, load_site
+from quartet_nav2.navigate import area_at
+from quartet_site import inside, load_robot, load_site
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
 ROBOT = load_robot(SITES / "studio" / "robot.yaml")

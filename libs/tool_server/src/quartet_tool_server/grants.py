@@ -62,7 +62,7 @@ class GrantVerifier(TokenVerifier):
 
     def __init__(self, robot: str, keys: Sequence[Ed25519PublicKey]) -> None:
         super().__init__()
-        self.robot = robot
+        self.robot, self.keys = robot, list(keys)
         self._keys = list(keys)
 
     def check(self, token: str) -> GrantClaims:

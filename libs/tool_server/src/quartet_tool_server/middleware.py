@@ -1,4 +1,4 @@
-"""The one gate in front of every tool: grant, fence, error map, metrics."""
+"""The one gate in front of every tool: grant, fence, policy, error map, metrics."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,18 +8,23 @@ from typing import Any
 import mcp_types
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
+from fastmcp.tools.base import InputRequiredToolResult
 
 from quartet_contracts import GrantClaims
+from quartet_contracts.tools.policy_codes import PolicyCode
 from quartet_tool_server.errors import Denied, Fenced, failure
 from quartet_tool_server.metrics import Metrics
 from quartet_tool_server.results import as_tool_result
 
 current_grant: ContextVar[GrantClaims | None] = ContextVar("current_grant", default=None)
 """Grant of the call that is being served."""
+Screen = Callable[[GrantClaims, str, dict[str, Any], Any], ToolResult | None]
+"""Grant, tool, arguments as they came, and the responses to an earlier question: what the site's policy says."""
 
 
 class Gate(Middleware):
-    """Lets a call through when the caller's grant covers the tool and is not older than the newest fence."""
+    """Lets a call through when the caller's grant covers the tool and is not older than the newest fence, and the
+    site's policy lets the call go on."""
 
     def __init__(
         self,
@@ -28,10 +33,11 @@ class Gate(Middleware):
         *,
         caller: Callable[[], GrantClaims | None],
         admit: Callable[[GrantClaims], Any],
+        screen: Screen,
         arguments: Callable[[str], tuple[str, ...] | None],
     ) -> None:
         self._server, self._metrics = server, metrics
-        self._caller, self._admit, self._arguments = caller, admit, arguments
+        self._caller, self._admit, self._screen, self._arguments = caller, admit, screen, arguments
 
     async def on_list_tools(
         self, context: MiddlewareContext[mcp_types.ListToolsRequest], call_next: CallNext[Any, Sequence[Tool]]
@@ -53,8 +59,13 @@ class Gate(Middleware):
             grant = self._check(name)
             await self._admit(grant)
             token = current_grant.set(grant)
-            result = await call_next(context)
-            code = str((result.structured_content or {}).get("error_code", "NONE"))
+            responses = None if context.fastmcp_context is None else context.fastmcp_context.input_responses
+            asked = self._screen(grant, name, context.message.arguments or {}, responses)
+            result = await call_next(context) if asked is None else asked
+            if isinstance(result, InputRequiredToolResult):
+                code = str(PolicyCode.INPUT_REQUIRED)
+            else:
+                code = str((result.structured_content or {}).get("error_code", "NONE"))
             return result
         except Exception as error:
             fields = failure(error, tool=name, arguments=self._arguments(name) or ())

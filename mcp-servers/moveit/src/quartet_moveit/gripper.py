@@ -12,6 +12,8 @@ STILL_RAD_S = 0.02
 """Below this speed of its joint the gripper has come to rest."""
 OPEN_SHARE = 0.9
 """An opened gripper is at least this part of its stroke wide."""
+WIDER_M = 0.002
+"""Fingers that are told to go apart by less than this keep their grip."""
 MAX_EFFORT_N = 235.0
 """Upper end of the 2F-140's and 2F-85's force range (Robotiq, 2F-85 and 2F-140 instruction manual)."""
 CLOCK_STANDS_S = 0.5
@@ -78,6 +80,11 @@ def register(server: ToolServer) -> None:
         if not 0 < effort <= MAX_EFFORT_N:
             raise InvalidArguments(f"effort {effort:g} N is not valid; valid: above 0, at most {MAX_EFFORT_N:g}")
         async with server.motions.claim("gripper", tool) as claim:
+            if not server.limits.may_release:
+                now = judge(robot, await claim.unless_canceled(read(robot)))
+                wider = width_of(robot, position) > (now.width_m or 0.0) + WIDER_M
+                if wider and now.state is not GraspState.EMPTY:
+                    server.limits.check_release(tool, now.message)
             outcome = await claim.run(
                 robot.file.actions.gripper,
                 "control_msgs/action/GripperCommand",

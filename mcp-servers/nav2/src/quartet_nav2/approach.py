@@ -19,6 +19,7 @@ from quartet_robot_link import MotionOutcome, Robot
 from quartet_robot_link.geometry import Vector
 from quartet_site import RobotFile
 from quartet_tool_server import Finite, InvalidArguments, ToolServer
+from quartet_tool_server.calls import approach_way
 
 MAX_DISTANCE_M = 5.0
 """A target further away is driven to with navigate_to_pose first."""
@@ -86,6 +87,8 @@ def register(server: ToolServer) -> None:
                 pose=await where(robot),
                 message=f"already {distance:.2f} m away, within {tolerance:g} m of the standoff; nothing moved",
             )
+        # Before the turn, so that nothing moves towards what is out of bounds; the drive itself is judged once more.
+        await server.limits.check_way("approach_target", *approach_way(target_x_base, target_y_base, standoff_m))
         async with server.motions.claim("base", "approach_target") as claim:
             target = await _in_odom(robot, target_x_base, target_y_base)
             sight, turned, driven, took = Sight(distance, bearing), 0.0, 0.0, 0.0

@@ -6,7 +6,7 @@ from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult, RobotPoseResult
 from quartet_nav2.motion import drive, pose_stamped, verdict, where
 from quartet_robot_link import Message
-from quartet_site import Area, SiteFile
+from quartet_site import Area, SiteFile, inside
 from quartet_tool_server import Finite, ToolServer
 
 
@@ -63,12 +63,3 @@ def register(server: ToolServer) -> None:
 def area_at(site: SiteFile, x: float, y: float) -> Area | None:
     """The area whose outline holds the point (map frame, m); the first one where outlines overlap."""
     return next((area for area in site.areas if inside(area.outline, x, y)), None)
-
-
-def inside(outline: list[tuple[float, float]], x: float, y: float) -> bool:
-    """Whether a polygon holds a point, by counting the edges that a ray along +x crosses."""
-    crossings = 0
-    for (x1, y1), (x2, y2) in zip(outline, [*outline[1:], outline[0]], strict=True):
-        if (y1 > y) != (y2 > y) and x < x1 + (y - y1) * (x2 - x1) / (y2 - y1):
-            crossings += 1
-    return crossings % 2 == 1

@@ -25,6 +25,7 @@ VELOCITY_S = 0.5
 """How long publish_once holds a velocity before it sends zero."""
 MAX_MESSAGES = 100
 MAX_TOTAL_S = 60.0
+VELOCITIES = {"geometry_msgs/Twist", "geometry_msgs/TwistStamped"}
 
 MsgType = Annotated[str, Field(max_length=128, description="e.g. geometry_msgs/msg/Twist; looked up when left out")]
 
@@ -41,6 +42,8 @@ def register(server: ToolServer) -> None:
         for message in messages:
             checker.check(known, message)
         check_velocity(server, permit, checker.twists)
+        for message in messages:
+            await server.limits.check_message(permit, message)
         return permit, known
 
     @server.tool
@@ -53,6 +56,7 @@ def register(server: ToolServer) -> None:
         BRIDGE_UNAVAILABLE.
         """
         permit, known = await check(topic, msg_type, [msg])
+        await server.limits.check_velocity("publish_once", velocities(permit, [msg], [VELOCITY_S]))
         async with _publisher(server, permit, known, "publish_once") as sender:
             await sender.hold(msg, VELOCITY_S if sender.moves else 0.0)
         return sender.result()
@@ -79,10 +83,20 @@ def register(server: ToolServer) -> None:
         if sum(durations) > MAX_TOTAL_S:
             raise InvalidArguments(f"the durations add up to {sum(durations):g} s; valid: at most {MAX_TOTAL_S:g} s")
         permit, known = await check(topic, msg_type, messages)
+        await server.limits.check_velocity("publish_for_durations", velocities(permit, messages, durations))
         async with _publisher(server, permit, known, "publish_for_durations") as sender:
             for message, seconds in zip(messages, durations, strict=True):
                 await sender.hold(message, seconds)
         return sender.result()
+
+
+def velocities(permit: WritableTopic, messages: list[Message], seconds: list[float]) -> list[tuple[Message, float]]:
+    """The twists of a velocity topic's messages with the time for which each is held; none on another topic."""
+    kind = plain(permit.type)
+    if kind not in VELOCITIES:
+        return []
+    twists = [message.get("twist") or {} if kind.endswith("Stamped") else message for message in messages]
+    return list(zip(twists, seconds, strict=True))
 
 
 class _Sender:
@@ -90,7 +104,7 @@ class _Sender:
 
     def __init__(self, robot: Robot, permit: WritableTopic, msg_type: str, claim: Claim) -> None:
         self._robot, self._topic, self._type, self._claim = robot, permit.name, msg_type, claim
-        self.moves = plain(msg_type) in {"geometry_msgs/Twist", "geometry_msgs/TwistStamped"}
+        self.moves = plain(msg_type) in VELOCITIES
         self._sent, self._started = 0, time.monotonic()
 
     async def hold(self, message: Message, seconds: float) -> None:

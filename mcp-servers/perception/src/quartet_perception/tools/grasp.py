@@ -33,6 +33,7 @@ def add_grasp_tool(server: ToolServer, eyes: Perceiver) -> None:
         TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
         """
         names = eyes.names(object_name, kinds=("object",))
+        server.limits.check_payload(object_name)
         cameras: tuple[CameraName, ...] = ("arm", "front") if camera is None else (camera,)
         view, found, _ = await eyes.best(names, cameras, object_name)
         seen = await eyes.compute(estimate, view, found)
