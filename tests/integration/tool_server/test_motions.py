@@ -13,6 +13,7 @@ from quartet_contracts import GrantClaims, audience
 from quartet_robot_link import Robot
 from quartet_tool_server import Canceled, Fenced, Motions, ToolServer
 
+GRANT = GrantClaims(sub="test", aud=audience("summit"), iat=0, exp=1, jti="r", fence=1, tools=[])
 SPIN = ("/spin", "nav2_msgs/action/Spin", {})
 
 
@@ -29,7 +30,7 @@ def goals(peer) -> list[str]:
 
 
 async def test_a_call_that_was_let_in_before_a_newer_fence_does_not_begin(far, peer):
-    motions = Motions(far, fence=lambda: 1, newest=lambda: 2)
+    motions = Motions(far, lambda: GRANT, newest=lambda: 2)
     with pytest.raises(Fenced, match="older than 2"):
         async with motions.claim("base", "spin_robot"):
             pass
@@ -39,7 +40,7 @@ async def test_a_call_that_was_let_in_before_a_newer_fence_does_not_begin(far, p
 
 async def test_a_newer_fence_ends_a_tool_between_its_goals(far, peer):
     newest = 1
-    motions = Motions(far, fence=lambda: 1, newest=lambda: newest)
+    motions = Motions(far, lambda: GRANT, newest=lambda: newest)
     async with motions.claim("base", "approach_target") as claim:
         first = asyncio.create_task(claim.run(*SPIN, limit_s=60))
         goal = await peer.wait_for(op="send_action_goal")
@@ -62,7 +63,7 @@ async def test_a_motion_that_is_canceled_before_its_goal_was_sent_sends_none(far
 
 async def test_a_stop_does_not_wait_for_what_moves_nothing(far, peer):
     peer.answer = lambda operation: None
-    motions = Motions(far, fence=lambda: 1, newest=lambda: 1)
+    motions = Motions(far, lambda: GRANT, newest=lambda: 1)
     async with motions.claim("arm", "plan_and_execute") as claim:
         planning = asyncio.create_task(claim.unless_canceled(far.link.call_service("/compute_ik", timeout_s=600)))
         await peer.wait_for(service="/compute_ik")

@@ -300,8 +300,8 @@ async def test_a_client_process_that_is_killed_stops_the_robot(shared, realtime,
 
 
 async def test_fence_and_end_of_a_process(start, realtime, keys, drive, until):
-    """A fence is installed also without a bridge, outlives a killed process and never goes down; a process that is
-    told to end stops its motion first."""
+    """A fence is installed also without a bridge, outlives a killed process and never goes down; a server that has
+    started anew moves nothing before one is installed; a process that is told to end stops its motion first."""
     server = start().wait_ready()
     assert server.request("/health", post=False)[1]["bridge"] is False
     result = await call(server, keys.token(MOVE, fence=3), "drive_on_heading", distance=0.3)
@@ -319,6 +319,12 @@ async def test_fence_and_end_of_a_process(start, realtime, keys, drive, until):
     assert status == 409
     assert body["fence"] == 7
     assert (await call(server, keys.token(POSE, fence=7), "get_robot_pose"))["ok"]
+
+    motion = await call(server, keys.token(MOVE, fence=7), "drive_on_heading", distance=1.0)
+    assert motion["error_code"] == "FENCED", "what was let in before the restart moves nothing after it"
+    assert "started anew" in motion["message"]
+    assert "--fence 8" in motion["message"]
+    assert server.request("/control/fence", keys.token("control__fence", fence=7))[0] == 200
 
     motion, place = await drive(server, 7)
     log = await asyncio.to_thread(server.end)

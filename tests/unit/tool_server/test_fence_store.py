@@ -18,6 +18,14 @@ def test_goes_up_only_and_outlives_its_process(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["fence.json"]
 
 
+def test_a_process_that_is_not_the_first_knows_it(tmp_path):
+    first = FenceStore(tmp_path / "fence.json", "summit")
+    first.begin()
+    second = FenceStore(tmp_path / "fence.json", "summit")
+    second.begin()
+    assert (first.restarted, second.restarted, second.highest) == (False, True, 0)
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[]", '{"robot": "summit"}', '{"robot": "summit", "fence": -1}', '{"robot": "summit", "fence": "7"}'],

@@ -24,6 +24,7 @@ from quartet_robot_link.errors import (
 )
 from quartet_robot_link.geometry import Rigid, Transform
 from quartet_robot_link.guard import GuardState
+from quartet_robot_link.heartbeat import Heartbeat
 from quartet_robot_link.link import (
     LATCHED,
     SENSOR,
@@ -57,6 +58,7 @@ __all__ = [
     "GoalResult",
     "GoalStatus",
     "GuardState",
+    "Heartbeat",
     "Intrinsics",
     "LinkError",
     "Message",

@@ -4,8 +4,12 @@ import asyncio
 import contextlib
 from typing import Any
 
+from quartet_robot_link.errors import BridgeUnavailable
+from quartet_robot_link.heartbeat import HEADER
 from quartet_robot_link.link import LATCHED, Message, RobotLink
 
+LAPSED = "heartbeat lapsed"
+"""How the guard's reason begins after a lapse."""
 FRESH_WAIT_S = 0.2
 """The guard's state may arrive just after the result of a goal that it ended."""
 
@@ -13,10 +17,13 @@ FRESH_WAIT_S = 0.2
 class GuardState:
     """Follows the guard's diagnostic_msgs/msg/DiagnosticStatus, whose value `latched` is true while it is stopped.
 
-    A robot without a guard never publishes it and counts as not latched.
+    A robot without a guard never publishes it and counts as not latched. Where there is one, `heartbeat_topic` is
+    advertised ahead of the first motion, so that its first heartbeat finds the guard subscribed.
     """
 
-    def __init__(self, link: RobotLink, topic: str) -> None:
+    def __init__(self, link: RobotLink, topic: str, heartbeat_topic: str) -> None:
+        self._link, self._heartbeat_topic = link, heartbeat_topic
+        self._advertising: asyncio.Task[None] | None = None
         self._latched = False
         self._changed = asyncio.Event()
         self.reason = ""
@@ -29,6 +36,11 @@ class GuardState:
         """True while the guard is stopped: nothing moves until a person resets it."""
         return self._latched
 
+    @property
+    def lapsed(self) -> bool:
+        """True when the guard's last word is that a heartbeat stayed out, whereupon it ended every motion."""
+        return self.reason.startswith(LAPSED)
+
     async def settle(self) -> bool:
         """Whether the guard is stopped, after a short wait for news that travels with the end of a goal."""
         if not self._latched:
@@ -39,9 +51,18 @@ class GuardState:
 
     def close(self) -> None:
         self._subscription.close()
+        if self._advertising is not None:
+            self._advertising.cancel()
 
     def _on_state(self, message: Message) -> None:
         values: dict[str, Any] = {item["key"]: item["value"] for item in message.get("values", [])}
         self._latched = str(values.get("latched", "")).lower() == "true"
         self.reason = str(message.get("message", ""))
         self._changed.set()
+        if self._advertising is None or self._advertising.done():
+            # With each connection anew: the state is latched, so that it comes at its start.
+            self._advertising = asyncio.create_task(self._advertise())
+
+    async def _advertise(self) -> None:
+        with contextlib.suppress(BridgeUnavailable):
+            await self._link.advertise(self._heartbeat_topic, HEADER)

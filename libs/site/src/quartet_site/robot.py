@@ -92,6 +92,27 @@ class Topics(Section):
     guard_heartbeat: RosName = "/robot_guard/heartbeat"
 
 
+class Heartbeat(Section):
+    """While the robot moves, its caller beats to the server and the server to the robot guard; wall time [s]."""
+
+    every_s: Positive = 0.1
+    caller_timeout_s: Positive = 0.3
+    """A caller that is silent for longer has its motion ended by the server."""
+    guard_timeout_s: Positive = 0.4
+    """The robot guard's `heartbeat_timeout`: a server that is silent for longer has its motion ended by the guard."""
+
+    @model_validator(mode="after")
+    def _beats_fit_into_the_limits(self) -> "Heartbeat":
+        for name in ("caller_timeout_s", "guard_timeout_s"):
+            if getattr(self, name) < 2 * self.every_s:
+                raise misfit(
+                    f"{name} is {getattr(self, name):g}; valid: at least twice every_s ({self.every_s:g}), so that one "
+                    "late beat stops nothing",
+                    name,
+                )
+        return self
+
+
 class Base(Section):
     """The mobile base and how it is driven."""
 
@@ -219,6 +240,7 @@ class RobotFile(Section):
     topics: Topics = Topics()
     actions: Actions = Actions()
     services: Services = Services()
+    heartbeat: Heartbeat = Heartbeat()
     base: Base = Base()
     approach: Approach = Approach()
     arm: Arm

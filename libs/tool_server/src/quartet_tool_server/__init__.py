@@ -16,12 +16,14 @@ A tool that moves: `async with server.motions.claim("base", "spin_robot") as cla
 """
 
 from quartet_tool_server.arguments import Finite, Orientation, Position, Positive
+from quartet_tool_server.claim import Claim
 from quartet_tool_server.errors import (
     Busy,
     Canceled,
     Denied,
     Fenced,
     InvalidArguments,
+    Lapsed,
     Stopped,
     ToolFailure,
     failure,
@@ -29,7 +31,7 @@ from quartet_tool_server.errors import (
 from quartet_tool_server.fence import FenceProblem, FenceStore
 from quartet_tool_server.grants import GrantVerifier, InvalidGrant, KeyProblem, read_keys
 from quartet_tool_server.metrics import Metrics
-from quartet_tool_server.motions import Claim, Motions
+from quartet_tool_server.motions import Motions
 from quartet_tool_server.results import as_tool_result
 from quartet_tool_server.run import make_server, run
 from quartet_tool_server.server import ToolServer
@@ -48,6 +50,7 @@ __all__ = [
     "InvalidArguments",
     "InvalidGrant",
     "KeyProblem",
+    "Lapsed",
     "Metrics",
     "Motions",
     "Orientation",

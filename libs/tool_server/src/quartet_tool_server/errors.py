@@ -4,7 +4,8 @@ ToolFailure          an expected failure with its own code; the message is for t
 ├── InvalidArguments     a value that this tool cannot take
 ├── Busy                 another motion of the same channel runs
 ├── Canceled             the motion was canceled before it could go on
-├── Stopped              the robot guard is latched
+├── Stopped              the robot guard or this server is latched
+├── Lapsed               heartbeats stayed out while the robot moved
 ├── Denied               the caller's grant does not cover this
 └── Fenced               the caller's grant is older than the newest one
 """
@@ -63,9 +64,15 @@ class Canceled(ToolFailure):
 
 
 class Stopped(ToolFailure):
-    """The robot guard is latched."""
+    """The robot guard or this server is latched."""
 
     code = CommonCode.STOPPED
+
+
+class Lapsed(ToolFailure):
+    """Heartbeats of the caller or of this server stayed out, so the motion was ended."""
+
+    code = CommonCode.HEARTBEAT_LAPSED
 
 
 class Denied(ToolFailure):

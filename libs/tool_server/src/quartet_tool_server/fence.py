@@ -25,11 +25,19 @@ class FenceStore:
 
     def __init__(self, path: Path, robot: str) -> None:
         self.path, self.robot = path, robot
-        self._highest = self._read()
+        kept = self._read()
+        self.restarted = kept is not None
+        """Whether an earlier process has used this file."""
+        self._highest = kept or 0
 
     @property
     def highest(self) -> int:
         return self._highest
+
+    def begin(self) -> None:
+        """Leave the file behind, so that the next process knows that it is not the first. Raises FenceProblem."""
+        if not self.restarted:
+            self._write(self._highest)
 
     def install(self, fence: int) -> bool:
         """Make `fence` the minimum; on disk before this returns. False when it is not newer than the one there."""
@@ -39,11 +47,11 @@ class FenceStore:
         self._highest = fence
         return True
 
-    def _read(self) -> int:
+    def _read(self) -> int | None:
         try:
             stored = _Stored.model_validate_json(self.path.read_bytes())
         except FileNotFoundError:
-            return 0
+            return None
         except (OSError, ValidationError) as error:
             why = describe(error) if isinstance(error, ValidationError) else error
             raise FenceProblem(

@@ -12,7 +12,7 @@ from fastmcp.server.auth import AccessToken, TokenVerifier
 from fastmcp.server.dependencies import get_access_token
 from pydantic import ValidationError
 
-from quartet_contracts import ALGORITHM, ISSUER, GrantClaims, audience
+from quartet_contracts import ALGORITHM, ISSUER, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
 
 LEEWAY_S = 2
 """Clock difference between orchestrator and robot that an expiry tolerates."""
@@ -27,14 +27,16 @@ class InvalidGrant(Exception):
     """A token that is no valid grant for this robot; the text says why."""
 
 
-def read_keys(pem: str | None, file: Path | None) -> list[Ed25519PublicKey]:
+def read_keys(
+    pem: str | None, file: Path | None, *, variable: str = "QUARTET_GRANT_PUBLIC_KEY"
+) -> list[Ed25519PublicKey]:
     """The Ed25519 public keys in `pem` or in `file`; several, one after the other, while keys are rotated.
 
     Raises KeyProblem.
     """
-    where = "QUARTET_GRANT_PUBLIC_KEY"
+    where = variable
     if not pem and file is not None:
-        where = f"QUARTET_GRANT_PUBLIC_KEY_FILE ({file})"
+        where = f"{variable}_FILE ({file})"
         try:
             pem = file.read_text()
         except OSError as error:
@@ -42,8 +44,8 @@ def read_keys(pem: str | None, file: Path | None) -> list[Ed25519PublicKey]:
     blocks = _PEM.findall((pem or "").replace("\\n", "\n"))
     if not blocks:
         raise KeyProblem(
-            f"{where} holds no '-----BEGIN PUBLIC KEY-----' block; set QUARTET_GRANT_PUBLIC_KEY or "
-            "QUARTET_GRANT_PUBLIC_KEY_FILE to the orchestrator's Ed25519 public key (PEM)"
+            f"{where} holds no '-----BEGIN PUBLIC KEY-----' block; set {variable} or {variable}_FILE to the "
+            "Ed25519 public key (PEM) of who signs"
         )
     keys: list[Ed25519PublicKey] = []
     for block in blocks:
@@ -58,28 +60,33 @@ def read_keys(pem: str | None, file: Path | None) -> list[Ed25519PublicKey]:
 
 
 class GrantVerifier(TokenVerifier):
-    """Accepts tokens that one of `keys` signed for `robot`; anything else is HTTP 401."""
+    """Accepts tokens that one of `keys` signed for `robot`; anything else is HTTP 401.
 
-    def __init__(self, robot: str, keys: Sequence[Ed25519PublicKey]) -> None:
+    `stop_keys` are those of stop services: they sign stops and resets and nothing else.
+    """
+
+    def __init__(
+        self, robot: str, keys: Sequence[Ed25519PublicKey], stop_keys: Sequence[Ed25519PublicKey] = ()
+    ) -> None:
         super().__init__()
-        self.robot, self.keys = robot, list(keys)
-        self._keys = list(keys)
+        self.robot = robot
+        self._keys = [(key, ISSUER) for key in keys] + [(key, STOP_ISSUER) for key in stop_keys]
 
     def check(self, token: str) -> GrantClaims:
         """The claims of a valid token. Raises InvalidGrant."""
         why = "no key is known"
-        for key in self._keys:
+        for key, issuer in self._keys:
             try:
                 claims = jwt.decode(
                     token,
                     key,
                     algorithms=[ALGORITHM],
                     audience=audience(self.robot),
-                    issuer=ISSUER,
+                    issuer=issuer,
                     leeway=LEEWAY_S,
                     options={"require": ["exp", "iat", "aud", "iss", "sub", "jti"]},
                 )
-                return GrantClaims.model_validate(claims)
+                return _within_rights(GrantClaims.model_validate(claims), issuer)
             except jwt.InvalidSignatureError as error:
                 why = str(error)
             except (jwt.InvalidTokenError, ValidationError) as error:
@@ -98,6 +105,14 @@ class GrantVerifier(TokenVerifier):
             expires_at=claims.exp,
             claims=claims.model_dump(),
         )
+
+
+def _within_rights(claims: GrantClaims, issuer: str) -> GrantClaims:
+    """Raises InvalidGrant when a stop service grants more than stops and resets."""
+    beyond = sorted(set(claims.tools) - {STOP_SCOPE, RESET_SCOPE})
+    if issuer == STOP_ISSUER and beyond:
+        raise InvalidGrant(f"a stop service cannot grant {', '.join(beyond)}")
+    return claims
 
 
 def caller() -> GrantClaims | None:

@@ -7,6 +7,7 @@ SECONDS = "quartet_tool_call_seconds"
 RUNNING = "quartet_motions_running"
 REFUSED = "quartet_grants_refused"
 FENCE = "quartet_fence"
+STOPPED = "quartet_server_stopped"
 BRIDGE = "quartet_bridge_connected"
 RECONNECTS = "quartet_bridge_reconnects"
 
@@ -31,6 +32,7 @@ class Metrics:
             for name, text in (
                 (RUNNING, "Motions that run now"),
                 (FENCE, "Newest fence"),
+                (STOPPED, "1 until a person resets the server"),
                 (BRIDGE, "1 while rosbridge is connected"),
                 (RECONNECTS, "Connections to rosbridge that were lost"),
             )
@@ -46,7 +48,7 @@ class Metrics:
         self._refused.labels(**self._labels, **{REASON: reason}).inc()
 
     def set(self, name: str, value: float) -> None:
-        """Set one of the gauges RUNNING, FENCE, BRIDGE, RECONNECTS."""
+        """Set one of the gauges RUNNING, FENCE, STOPPED, BRIDGE, RECONNECTS."""
         self._gauges[name].labels(**self._labels).set(value)
 
     def text(self) -> bytes:

@@ -17,7 +17,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from quartet_robot_link import Robot
-from quartet_site import FileProblem, PolicyFile, RobotFile, SiteFile, load_policy, load_robot, load_site
+from quartet_site import FileProblem, RobotFile, SiteFile, load_robot, load_site
 from quartet_tool_server.fence import FenceProblem
 from quartet_tool_server.grants import GrantVerifier, KeyProblem, read_keys
 from quartet_tool_server.server import ToolServer
@@ -58,13 +58,18 @@ async def _serve(
     name: str, register: Register, actions: Actions | None, instructions: str, settings: ServerSettings
 ) -> None:
     robot_file, site = load_robot(settings.robot_file), load_site(settings.site_file)
-    policy = site_policy(settings, site, robot_file)
+    robot_file = with_heartbeat_timeout(robot_file, settings.heartbeat_timeout_s)
     keys = read_keys(settings.grant_public_key, settings.grant_public_key_file)
+    stop_keys = (
+        read_keys(settings.stop_public_key, settings.stop_public_key_file, variable="QUARTET_STOP_PUBLIC_KEY")
+        if settings.stop_public_key or settings.stop_public_key_file
+        else []
+    )
     async with AsyncExitStack() as stack:
         listening = stack.enter_context(_bind(settings.host, settings.port))
         robot = await Robot.open(robot_file, url=settings.bridge_url)
         stack.push_async_callback(robot.close)
-        verifier = GrantVerifier(robot_file.name, keys)
+        verifier = GrantVerifier(robot_file.name, keys, stop_keys)
         proxy = None if settings.upstreams_file is None else open_proxy(settings.upstreams_file, settings.upstream_urls)
         server = make_server(
             name,
@@ -76,7 +81,7 @@ async def _serve(
             actions=actions,
             instructions=instructions,
             proxy=proxy,
-            policy=policy,
+            beats_required=settings.require_beats,
         )
         if proxy is not None:
             stack.push_async_callback(proxy.close)
@@ -116,7 +121,7 @@ def make_server(
     actions: Actions | None = None,
     instructions: str = "",
     proxy: "Proxy | None" = None,
-    policy: PolicyFile | None = None,
+    beats_required: bool = False,
 ) -> ToolServer:
     """A server with its tools; with a proxy those that it maps. Raises FileProblem for a mapping that does not fit."""
     server = ToolServer(
@@ -128,7 +133,7 @@ def make_server(
         actions=actions(robot.file) if actions else (),
         instructions=instructions,
         proxy=proxy,
-        policy=policy,
+        beats_required=beats_required,
     )
     register(server)
     if proxy is not None and (missing := proxy.check()):
@@ -140,12 +145,12 @@ def make_server(
     return server
 
 
-def site_policy(settings: ServerSettings, site: SiteFile, robot: RobotFile) -> PolicyFile:
-    """The policy file of the settings, or the policy.yaml beside the site file, or the defaults. Raises FileProblem."""
-    beside = settings.site_file.with_name("policy.yaml")
-    if settings.policy_file is None and not beside.is_file():
-        return PolicyFile()
-    return load_policy(settings.policy_file or beside, site, robot)
+def with_heartbeat_timeout(file: RobotFile, timeout_s: float | None) -> RobotFile:
+    """The robot file with `timeout_s`, where given, in place of both time-outs of its heartbeats."""
+    if timeout_s is None:
+        return file
+    limits = file.heartbeat.model_copy(update={"caller_timeout_s": timeout_s, "guard_timeout_s": timeout_s})
+    return file.model_copy(update={"heartbeat": limits})
 
 
 def open_proxy(file: Path, urls: dict[str, str]) -> "Proxy":

@@ -14,8 +14,6 @@ class ServerSettings(BaseSettings):
 
     robot_file: Path
     site_file: Path
-    policy_file: Path | None = None
-    """What the site allows its agents; None: the policy.yaml beside the site file, where there is one."""
     bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
     """Instead of the robot file's."""
     upstreams_file: Path | None = None
@@ -30,5 +28,12 @@ class ServerSettings(BaseSettings):
     state_dir: Path = Path("state")
     grant_public_key: str | None = None
     grant_public_key_file: Path | None = None
+    stop_public_key: str | None = None
+    """The stop service's, which may stop this server and reset it."""
+    stop_public_key_file: Path | None = None
+    heartbeat_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """In place of both time-outs of the robot file's heartbeat section: for a simulation that is not in real time."""
+    require_beats: bool = False
+    """Whether every caller must send heartbeats while it moves the robot; else those whose grant says so."""
     log_format: Literal["json", "text"] = "text"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

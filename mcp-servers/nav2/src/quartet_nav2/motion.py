@@ -18,7 +18,7 @@ from quartet_robot_link import (
     duration,
 )
 from quartet_tool_server import Claim, InvalidArguments, ToolFailure
-from quartet_tool_server.motions import Progress
+from quartet_tool_server.claim import Progress
 
 MIN_SPEED_M_S = 0.01
 """Slower is standing, and the time that it would take has no end."""

@@ -24,7 +24,7 @@ class Heartbeats:
         self._put_off = False
 
     def beat(self, frame_id: str, now: float) -> bool:
-        """A heartbeat, or the word that a motion is done; True when a motion begins. What is no source is not watched."""
+        """A heartbeat, or the word that a motion is done; what is no source is not watched. True when one begins."""
         source = frame_id.removesuffix(DONE)
         self.newest = now
         if not _SOURCE.fullmatch(source):
