@@ -69,7 +69,7 @@ class GrantVerifier(TokenVerifier):
         self, robot: str, keys: Sequence[Ed25519PublicKey], stop_keys: Sequence[Ed25519PublicKey] = ()
     ) -> None:
         super().__init__()
-        self.robot = robot
+        self.robot, self.keys = robot, list(keys)
         self._keys = [(key, ISSUER) for key in keys] + [(key, STOP_ISSUER) for key in stop_keys]
 
     def check(self, token: str) -> GrantClaims:

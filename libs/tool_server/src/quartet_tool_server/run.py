@@ -17,7 +17,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from quartet_robot_link import Robot
-from quartet_site import FileProblem, RobotFile, SiteFile, load_robot, load_site
+from quartet_site import FileProblem, PolicyFile, RobotFile, SiteFile, load_policy, load_robot, load_site
 from quartet_tool_server.fence import FenceProblem
 from quartet_tool_server.grants import GrantVerifier, KeyProblem, read_keys
 from quartet_tool_server.server import ToolServer
@@ -58,6 +58,7 @@ async def _serve(
     name: str, register: Register, actions: Actions | None, instructions: str, settings: ServerSettings
 ) -> None:
     robot_file, site = load_robot(settings.robot_file), load_site(settings.site_file)
+    policy = site_policy(settings, site, robot_file)
     robot_file = with_heartbeat_timeout(robot_file, settings.heartbeat_timeout_s)
     keys = read_keys(settings.grant_public_key, settings.grant_public_key_file)
     stop_keys = (
@@ -81,6 +82,7 @@ async def _serve(
             actions=actions,
             instructions=instructions,
             proxy=proxy,
+            policy=policy,
             beats_required=settings.require_beats,
         )
         if proxy is not None:
@@ -121,6 +123,7 @@ def make_server(
     actions: Actions | None = None,
     instructions: str = "",
     proxy: "Proxy | None" = None,
+    policy: PolicyFile | None = None,
     beats_required: bool = False,
 ) -> ToolServer:
     """A server with its tools; with a proxy those that it maps. Raises FileProblem for a mapping that does not fit."""
@@ -133,6 +136,7 @@ def make_server(
         actions=actions(robot.file) if actions else (),
         instructions=instructions,
         proxy=proxy,
+        policy=policy,
         beats_required=beats_required,
     )
     register(server)
@@ -143,6 +147,14 @@ def make_server(
             ", ".join(missing),
         )
     return server
+
+
+def site_policy(settings: ServerSettings, site: SiteFile, robot: RobotFile) -> PolicyFile:
+    """The policy file of the settings, or the policy.yaml beside the site file, or the defaults. Raises FileProblem."""
+    beside = settings.site_file.with_name("policy.yaml")
+    if settings.policy_file is None and not beside.is_file():
+        return PolicyFile()
+    return load_policy(settings.policy_file or beside, site, robot)
 
 
 def with_heartbeat_timeout(file: RobotFile, timeout_s: float | None) -> RobotFile:

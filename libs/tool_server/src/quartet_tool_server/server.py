@@ -19,16 +19,20 @@ from starlette.middleware import Middleware
 from quartet_contracts import GrantClaims, Latch, LatchFile
 from quartet_contracts.tools import ToolResult
 from quartet_robot_link import Robot
-from quartet_site import SiteFile
+from quartet_site import PolicyFile, SiteFile
 from quartet_tool_server import metrics as names
+from quartet_tool_server.approvals import Approvals
+from quartet_tool_server.calls import as_goal
 from quartet_tool_server.control import add_control_routes
 from quartet_tool_server.disconnect import DisconnectWatch
 from quartet_tool_server.errors import Fenced, failure
 from quartet_tool_server.fence import FenceStore
 from quartet_tool_server.grants import GrantVerifier, caller
+from quartet_tool_server.limits import MotionLimits
 from quartet_tool_server.metrics import Metrics
 from quartet_tool_server.middleware import Gate, current_grant
 from quartet_tool_server.motions import Motions
+from quartet_tool_server.policy import Admission
 from quartet_tool_server.results import as_tool_result
 
 if TYPE_CHECKING:
@@ -50,7 +54,7 @@ class ToolServer:
     `name` is the server's name in tool names (nav2, moveit, perception, ros). `actions` are the action servers whose
     goals it sends. `verifier` checks the bearer tokens of HTTP requests. `caller` gives the grant of the request that
     is being served; an in-memory client has no token, so its owner hands in the grant here. With a `proxy`,
-    third-party servers do the work of the tools that it maps.
+    third-party servers do the work of the tools that it maps. Without a `policy` the defaults of its file hold.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class ToolServer:
         actions: tuple[str, ...] = (),
         instructions: str = "",
         proxy: "Proxy | None" = None,
+        policy: PolicyFile | None = None,
         beats_required: bool = False,
     ) -> None:
         self.name, self.robot, self.site, self.actions = name, robot, site, actions
@@ -73,12 +78,19 @@ class ToolServer:
         self.health: dict[str, Callable[[], Any]] = {}
         """What /health says beside the bridge: a part of this server, and what gives its state."""
         self.fences = FenceStore(state_dir / f"fence-{name}-{robot.file.name}.json", robot.file.name)
+        policy = policy or PolicyFile()
+        self.limits = MotionLimits(
+            policy, robot, site, agent=lambda: grant.sub if (grant := current_grant.get()) else "nobody"
+        )
+        approvals = Approvals(robot.file.name, [] if verifier is None else verifier.keys, policy.approval_wait_s)
+        self._admission = Admission(policy, approvals)
         self.motions = Motions(
             robot,
             grant=current_grant.get,
             newest=lambda: self.fences.highest,
             server=name,
             beats_required=beats_required,
+            check_goal=self.limits.check_goal,
         )
         self.latch = LatchFile(state_dir / f"stop-{name}-{robot.file.name}.json")
         if (kept := self.latch.read()).latched:
@@ -91,10 +103,19 @@ class ToolServer:
                 f"(quartet grant --fence {self.fences.highest + 1})"
             )
         self._arguments: dict[str, tuple[str, ...]] = {}
+        self._defaults: dict[str, dict[str, Any]] = {}
+        self._reading: set[str] = set()
         self._fence_lock, self._latch_lock = asyncio.Lock(), asyncio.Lock()
-        self._settled = not actions or (proxy is not None and not proxy.mapping.rosbridge)
+        self._settled = not actions
         """No goals are left that a process before this one sent and nobody follows."""
-        gate = Gate(name, self.metrics, caller=caller, admit=self.admit, arguments=self._arguments.get)
+        gate = Gate(
+            name,
+            self.metrics,
+            caller=caller,
+            admit=self.admit,
+            screen=self._screen,
+            arguments=self._arguments.get,
+        )
         self.mcp: FastMCP[Any] = FastMCP(
             name=f"quartet {name}", instructions=instructions or None, auth=verifier, middleware=[gate]
         )
@@ -138,12 +159,12 @@ class ToolServer:
         @functools.wraps(function)
         async def served(*args: Any, **kwargs: Any) -> McpResult:
             try:
-                if limits is not None:
-                    bound = signature.bind(*args, **kwargs)
-                    bound.apply_defaults()
-                    judged = limits(**bound.arguments)
-                    if judged is not None:
-                        await judged
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                if limits is not None and (judged := limits(**bound.arguments)) is not None:
+                    await judged
+                if run is not function and (goal := as_goal(name, bound.arguments, self.robot.file)) is not None:
+                    await self.limits.check_goal(name, name, *goal)
                 value = await run(*args, **kwargs)
             except Exception as error:
                 value = model(**failure(error, tool=name, arguments=arguments))
@@ -151,6 +172,11 @@ class ToolServer:
 
         served.__annotations__ = {**get_type_hints(function, include_extras=True), "return": McpResult}
         self._arguments[name] = arguments
+        self._defaults[name] = {
+            key: item.default for key, item in signature.parameters.items() if item.default is not item.empty
+        }
+        if read_only:
+            self._reading.add(name)
         self.mcp.add_tool(
             FunctionTool.from_function(
                 served,
@@ -165,6 +191,16 @@ class ToolServer:
             )
         )
         return function
+
+    def _screen(self, grant: GrantClaims, tool: str, given: dict[str, Any], responses: Any) -> McpResult | None:
+        return self._admission.screen(
+            grant,
+            f"{self.name}__{tool}",
+            given,
+            defaults=self._defaults.get(tool, {}),
+            counted=tool not in self._reading,
+            responses=responses,
+        )
 
     async def admit(self, grant: GrantClaims) -> None:
         """Let a grant in that is not older than the newest; a newer one is learned. Raises Fenced."""

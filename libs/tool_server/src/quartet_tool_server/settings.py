@@ -14,6 +14,8 @@ class ServerSettings(BaseSettings):
 
     robot_file: Path
     site_file: Path
+    policy_file: Path | None = None
+    """What the site allows its agents; None: the policy.yaml beside the site file, where there is one."""
     bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
     """Instead of the robot file's."""
     upstreams_file: Path | None = None
