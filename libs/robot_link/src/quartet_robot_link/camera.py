@@ -5,6 +5,7 @@ import io
 import re
 import struct
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ Matrix = NDArray[np.float64]
 MATCH_S = 0.02
 """Colour and depth belong together when their stamps are at most this far apart [s]: less than a frame at 30 Hz."""
 KEEP = 8
+STAMP_SLACK_S = 1e-6
+"""Two stamps of one moment may differ by rounding."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,13 @@ class Frames:
     jpeg: bytes | None
 
 
-async def capture(link: RobotLink, camera: "Camera", *, timeout_s: float) -> Frames:
-    """The first colour, depth and info that match; subscribes only for this. Raises CameraUnavailable."""
+async def capture(
+    link: RobotLink, camera: "Camera", *, timeout_s: float, since: Callable[[], float | None] = lambda: None
+) -> Frames:
+    """The first colour, depth and info that match; subscribes only for this. Raises CameraUnavailable.
+
+    `since` gives the earliest stamp that counts [s, ROS time]; None is any.
+    """
     wanted = {
         "colour": (camera.colour_topic, _image_type(camera.colour_topic)),
         "depth": (camera.depth_topic, _image_type(camera.depth_topic)),
@@ -100,14 +108,14 @@ async def capture(link: RobotLink, camera: "Camera", *, timeout_s: float) -> Fra
             )
             stack.callback(subscription.close)
         while True:
-            match = _match(seen)
+            match = _match(seen, since())
             if match is not None:
                 break
             changed.clear()
             try:
                 await asyncio.wait_for(changed.wait(), deadline - time.monotonic())
             except TimeoutError:
-                raise CameraUnavailable(_missing(wanted, seen, timeout_s, link)) from None
+                raise CameraUnavailable(_missing(wanted, seen, timeout_s, link, since())) from None
     colour, depth, info = match
     picture = binary(colour["data"])
     is_jpeg = picture[:2] == b"\xff\xd8"
@@ -179,11 +187,15 @@ def _image_type(topic: str) -> str:
     return "sensor_msgs/msg/CompressedImage" if compressed else "sensor_msgs/msg/Image"
 
 
-def _match(seen: dict[str, dict[float, Message]]) -> tuple[Message, Message, Message] | None:
+def _match(
+    seen: dict[str, dict[float, Message]], since: float | None = None
+) -> tuple[Message, Message, Message] | None:
     """The newest colour with a depth of the same moment; calibration changes slowly, so any info will do."""
     if not seen["info"]:
         return None
     for stamp in sorted(seen["colour"], reverse=True):
+        if since is not None and stamp < since - STAMP_SLACK_S:
+            return None
         near = min(seen["depth"], key=lambda other: abs(other - stamp), default=None)
         if near is not None and abs(near - stamp) <= MATCH_S:
             return seen["colour"][stamp], seen["depth"][near], next(reversed(seen["info"].values()))
@@ -191,13 +203,24 @@ def _match(seen: dict[str, dict[float, Message]]) -> tuple[Message, Message, Mes
 
 
 def _missing(
-    wanted: dict[str, tuple[str, str]], seen: dict[str, dict[float, Message]], timeout_s: float, link: RobotLink
+    wanted: dict[str, tuple[str, str]],
+    seen: dict[str, dict[float, Message]],
+    timeout_s: float,
+    link: RobotLink,
+    since: float | None,
 ) -> str:
     if not link.connected:
         return "the connection to the robot's rosbridge is down"
     silent = [wanted[name][0] for name, messages in seen.items() if not messages]
     if silent:
         return f"no message within {timeout_s:g} s on {', '.join(silent)}; check that the camera driver runs"
+    if since is not None and _match(seen) is not None:
+        late_s = since - max(seen["colour"])
+        return (
+            f"in {timeout_s:g} s the newest frame on {wanted['colour'][0]} was {late_s:.2f} s older than the robot's "
+            "odometry when the call came, so that it may show what was there before the last motion; "
+            "let the camera send less, or synchronise the clock of its computer with the robot's (chrony)"
+        )
     return (
         f"no colour and depth frame within {MATCH_S * 1000:g} ms of each other in {timeout_s:g} s on "
         f"{wanted['colour'][0]} and {wanted['depth'][0]}; check that depth is aligned to colour"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 STANDSTILL_M_S = 0.01
 STANDSTILL_RAD_S = 0.01
 """Below both speeds of /odom the base stands still."""
+ODOMETRY_WAIT_S = 1.0
+"""Wall time that the first look waits for /tf, which this robot may lack."""
 ARM_AT_REST_RAD_S = 0.01
 """Below this speed of every joint of the arm it is at rest."""
 
@@ -44,7 +46,7 @@ class Robot:
         self.file = file
         self.link = link
         self.clock = RosClock(link, file.topics.clock)
-        self.guard = GuardState(link, file.topics.guard_state, file.topics.guard_heartbeat)
+        self.guard = GuardState(link, file.topics.guard_state)
         self.transforms = TransformBuffer(link, self.clock, tf=file.topics.tf, tf_static=file.topics.tf_static)
 
     @classmethod
@@ -97,14 +99,17 @@ class Robot:
     async def snapshot(self, camera: Literal["front", "arm"], *, timeout_s: float = 5.0) -> "CameraSnapshot":
         """Fresh colour and depth of a camera with the pose it had at that stamp; subscribes only for this.
 
+        Fresh: taken after the call, as the robot's own odometry tells the time. No clock of this machine is in it, so
+        that an offset between the two matters not. A camera whose clock is behind the odometry's makes a look wait for
+        as long as it is behind; one that is ahead may show a scene that much older than the call.
         Raises CameraUnavailable, TransformUnavailable.
         """
         # numpy and Pillow are loaded only where there are images.
         from quartet_robot_link.camera import CameraSnapshot, capture
 
-        self.transforms.start()  # so that its history covers the stamp
-        frames = await capture(self.link, getattr(self.file.cameras, camera), timeout_s=timeout_s)
         names = self.file.frames
+        since = await self._robot_time()
+        frames = await capture(self.link, getattr(self.file.cameras, camera), timeout_s=timeout_s, since=since)
         base = await self.transform(names.base, frames.frame, stamp=frames.stamp)
         try:
             located = await self.transform(names.map, names.base, stamp=frames.stamp, timeout_s=0.2)
@@ -121,6 +126,22 @@ class Robot:
             map_from_base=None if located is None else located.matrix,
             jpeg=frames.jpeg,
         )
+
+    async def _robot_time(self) -> Callable[[], float | None]:
+        """The newest stamp of the odometry, which later goes back when the robot's time does, as in the reset of a
+        simulation; None where no odometry comes."""
+        odom, base = self.file.frames.odom, self.file.frames.base
+        try:
+            called = (await self.transform(odom, base, timeout_s=ODOMETRY_WAIT_S)).stamp
+        except TransformUnavailable:
+            return lambda: None
+
+        def since() -> float:
+            nonlocal called
+            called = min(called, self.transforms.newest(odom, base) or called)
+            return called
+
+        return since
 
     async def wait_standstill(self, *, timeout_s: float = 3.0) -> bool:
         """True once /odom shows that the base stands still; False when it still moves after `timeout_s` (wall time).

@@ -141,6 +141,14 @@ class TransformBuffer:
                 except TimeoutError:
                     continue
 
+    def newest(self, target: str, source: str) -> float | None:
+        """Stamp [s, ROS time] of the newest data between two frames; None where they are not connected yet."""
+        self.start()
+        try:
+            return self._lookup(_bare(target), _bare(source), None, MAX_AGE_S).stamp
+        except TransformUnavailable:
+            return None
+
     def _lookup(self, target: str, source: str, stamp: float | None, max_age_s: float) -> Transform:
         up, down = self._chain(source), self._chain(target)
         common = next((frame for frame in up if frame in down), None)

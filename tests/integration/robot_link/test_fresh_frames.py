@@ -1,0 +1,137 @@
+"""A picture that was taken before the call is not what the robot sees now; a scripted peer plays clocks and delays."""
+
+import asyncio
+import base64
+import io
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from quartet_robot_link import CameraUnavailable, Robot
+
+NOW = 1000.0
+"""The robot's time, which is far from this machine's."""
+
+
+def stamp(time_s):
+    return {"sec": int(time_s), "nanosec": round((time_s - int(time_s)) * 1e9)}
+
+
+def transform(parent, child, time_s):
+    return {
+        "header": {"stamp": stamp(time_s), "frame_id": parent},
+        "child_frame_id": child,
+        "transform": {"translation": {"x": 0, "y": 0, "z": 0}, "rotation": {"x": 0, "y": 0, "z": 0, "w": 1}},
+    }
+
+
+def publish(topic, msg):
+    return {"op": "publish", "topic": topic, "msg": msg}
+
+
+class Camera:
+    """The front camera of a scripted robot: `frames` are the stamps that it sends when somebody subscribes."""
+
+    def __init__(self, peer, file):
+        self.peer, self.file, self.camera = peer, file, file.cameras.front
+        self.odometry, self.frames = NOW, [NOW]
+        peer.answer = self.answer
+
+    def answer(self, operation):
+        if operation["op"] != "subscribe":
+            return None
+        if operation["topic"] == self.file.topics.tf:
+            return [self.tf()]
+        if operation["topic"] == self.file.topics.tf_static:
+            frames = [transform(self.file.frames.base, self.camera.frame, 0.0)]
+            return [publish(operation["topic"], {"transforms": frames})]
+        if operation["topic"] == self.camera.info_topic:
+            return [message for time_s in self.frames for message in self.shot(time_s)]
+        return None
+
+    def tf(self):
+        names = self.file.frames
+        pairs = ((names.odom, names.base), (names.map, names.odom))
+        return publish(self.file.topics.tf, {"transforms": [transform(*pair, self.odometry) for pair in pairs]})
+
+    def shot(self, time_s):
+        picture = io.BytesIO()
+        Image.fromarray(np.full((2, 2, 3), 9, np.uint8)).save(picture, "png")
+        header = {"stamp": stamp(time_s), "frame_id": self.camera.frame}
+        depth = {"height": 2, "width": 2, "step": 4, "encoding": "16UC1", "is_bigendian": 0}
+        info = {"width": 2, "height": 2, "k": [1, 0, 1, 0, 1, 1, 0, 0, 1]}
+        for topic, message in (
+            (self.camera.colour_topic, {"format": "png", "data": base64.b64encode(picture.getvalue()).decode()}),
+            (self.camera.depth_topic, {**depth, "data": base64.b64encode(bytes(8)).decode()}),
+            (self.camera.info_topic, info),
+        ):
+            yield publish(topic, {"header": header, **message})
+
+
+@pytest.fixture
+def camera(peer, robot_file):
+    return Camera(peer, robot_file)
+
+
+@pytest.fixture
+async def seeing(camera, peer, robot_file) -> AsyncIterator[Robot]:
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=10)
+    yield robot
+    await robot.close()
+
+
+async def test_a_frame_from_before_the_call_does_not_count(seeing, camera, peer):
+    camera.frames = [NOW - 0.4, NOW - 0.01]
+    look = asyncio.create_task(seeing.snapshot("front", timeout_s=20))
+    await peer.wait_for(op="subscribe", topic=camera.camera.info_topic)
+    camera.odometry = NOW + 0.3
+    await peer.send(camera.tf())
+    for frame in camera.shot(NOW + 0.25):
+        await peer.send(frame)
+    shot = await look
+    assert shot.stamp == pytest.approx(NOW + 0.25)
+
+
+async def test_a_frame_of_the_moment_of_the_call_counts(seeing, camera):
+    """In a simulation that stands still no later one comes."""
+    camera.frames = [NOW]
+    assert (await seeing.snapshot("front", timeout_s=20)).stamp == NOW
+
+
+async def test_only_old_frames_are_an_error_that_says_how_old(seeing, camera):
+    camera.frames = [NOW - 5.0, NOW - 2.5]
+    with pytest.raises(CameraUnavailable, match=r"2\.50 s older than the robot's odometry.*chrony"):
+        await seeing.snapshot("front", timeout_s=0.3)
+
+
+async def test_a_clock_that_is_behind_costs_its_lag_and_no_more(seeing, camera):
+    camera.frames = [NOW - 0.8 + step / 10 for step in range(12)]
+    assert NOW - 1e-6 <= (await seeing.snapshot("front", timeout_s=20)).stamp <= NOW + 0.3
+
+
+async def test_time_that_went_back_is_the_robots_time(seeing, camera, peer):
+    camera.frames = [12.0]
+    look = asyncio.create_task(seeing.snapshot("front", timeout_s=20))
+    await peer.wait_for(op="subscribe", topic=camera.camera.info_topic)
+    camera.odometry = 12.0
+    await peer.send(camera.tf())
+    for frame in camera.shot(12.0):
+        await peer.send(frame)
+    assert (await look).stamp == 12.0
+
+
+async def test_without_odometry_any_frame_will_do(seeing, camera, peer):
+    camera.frames = [NOW - 100.0]
+    names = camera.file.frames
+
+    def only_arm(operation):
+        if operation["op"] == "subscribe" and operation["topic"] == camera.file.topics.tf:
+            return [publish(operation["topic"], {"transforms": [transform(names.base, "elsewhere", NOW)]})]
+        return camera.answer(operation)
+
+    peer.answer = only_arm
+    shot = await seeing.snapshot("front", timeout_s=20)
+    assert shot.stamp == NOW - 100.0
+    assert shot.map_from_base is None
