@@ -30,7 +30,14 @@ MAX_PLANNING_S = 15.0
 def register(server: ToolServer) -> None:
     robot = server.robot
 
-    @server.tool
+    async def arm_limits(target: Target, group: str | None, **_: Any) -> None:
+        check_group(group, robot)
+        if target.kind != "pose":
+            joints_of(target, robot)
+        elif target.position is not None and target.orientation is not None:
+            await in_base(robot, target.position, target.orientation, target.frame_id)
+
+    @server.tool(limits=arm_limits)
     async def plan_and_execute(
         target: Target,
         target_type: Literal["pose", "joint_state", "named_state"] | None = None,

@@ -25,7 +25,18 @@ MAX_DRIVE_M = 5.0
 def register(server: ToolServer) -> None:
     robot, names = server.robot, server.robot.file
 
-    @server.tool
+    def turn_limits(angle: float) -> None:
+        check_length("angle", angle, MAX_TURN_RAD, "rad", signed=True)
+
+    def drive_limits(distance: float, speed: float) -> None:
+        check_length("distance", distance, MAX_DRIVE_M, "m", instead="; backup_robot drives backward")
+        check_speed(speed, robot)
+
+    def backup_limits(distance: float, speed: float) -> None:
+        check_length("distance", distance, MAX_DRIVE_M, "m", instead="; drive_on_heading drives forward")
+        check_speed(speed, robot)
+
+    @server.tool(limits=turn_limits)
     async def spin_robot(angle: Finite) -> MotionResult:
         """Turn the base on the spot by an angle in radians relative to where it looks now, positive to the left.
 
@@ -33,7 +44,6 @@ def register(server: ToolServer) -> None:
         is too close; back up first), NAVIGATION_CANCELED, NAV2_NOT_ACTIVE, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE
         (outcome unknown: look first), STOPPED (report it).
         """
-        check_length("angle", angle, MAX_TURN_RAD, "rad", signed=True)
         limit_s = limit_for(angle, names.base.angular_speed_rad_s)
         async with server.motions.claim("base", "spin_robot") as claim:
             outcome = await drive(
@@ -46,7 +56,7 @@ def register(server: ToolServer) -> None:
             )
             return MotionResult(pose=await where(robot), **verdict(outcome))
 
-    @server.tool
+    @server.tool(limits=drive_limits)
     async def drive_on_heading(distance: Finite, speed: Finite = 0.2) -> MotionResult:
         """Drive straight forward by a distance in metres at a speed in m/s, without planning around obstacles.
 
@@ -55,21 +65,18 @@ def register(server: ToolServer) -> None:
         INVALID_PARAMETERS, NAVIGATION_CANCELED, NAV2_NOT_ACTIVE, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
         get_robot_pose first), STOPPED (report it).
         """
-        check_length("distance", distance, MAX_DRIVE_M, "m", instead="; backup_robot drives backward")
         return await straight("drive_on_heading", names.actions.drive_on_heading, "DriveOnHeading", distance, speed)
 
-    @server.tool
+    @server.tool(limits=backup_limits)
     async def backup_robot(distance: Finite, speed: Finite = 0.2) -> MotionResult:
         """Drive straight backward by a distance in metres (a positive number) at a speed in m/s.
 
         It stops before an obstacle (NAVIGATION_FAILED with BACKUP_COLLISION_AHEAD). distance: above 0, at most 5.
         Other failures as of drive_on_heading.
         """
-        check_length("distance", distance, MAX_DRIVE_M, "m", instead="; drive_on_heading drives forward")
         return await straight("backup_robot", names.actions.backup, "BackUp", distance, speed)
 
     async def straight(tool: str, action: str, kind: str, distance: float, speed: float) -> MotionResult:
-        check_speed(speed, robot)
         limit_s = limit_for(distance, speed)
         async with server.motions.claim("base", tool) as claim:
             outcome = await drive(
