@@ -1,11 +1,12 @@
 """Requests, results and tasks to send around."""
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
+from quartet_bus import Bus, BusOptions
 from quartet_contracts import (
     Budget,
     PickArguments,
@@ -78,3 +79,10 @@ def a_result() -> Callable[..., PickResult]:
 @pytest.fixture
 def a_task() -> Callable[..., Task]:
     return make_task
+
+
+@pytest.fixture
+async def other(redis_url: str, bus_options: BusOptions) -> AsyncIterator[Bus]:
+    """A second process on the same bus."""
+    async with await Bus.connect(redis_url, bus_options) as opened:
+        yield opened

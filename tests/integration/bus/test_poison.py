@@ -31,7 +31,7 @@ async def put(bus, skill=Skill.PICK, **fields):
 async def test_a_malformed_entry_goes_to_the_dead_letters(bus, fields, reason, a_request):
     queue = await put(bus, **fields)
     await queue.submit(a_request("good"))
-    assert (await queue.take(5)).request.request_id == "good"
+    assert (await queue.take(60)).request.request_id == "good"
     (letter,) = await bus.dead_letters.list()
     assert reason in letter.reason
     assert letter.stream == "quartet:skill:pick"
@@ -47,7 +47,7 @@ async def test_whoever_asked_for_nonsense_is_told(bus, a_request):
         replies._waiting["r1"] = future
         await put(bus, m=json.dumps(broken))
         assert await queue.take(0.3) is None
-        result = await asyncio.wait_for(future, 5)
+        result = await future
     assert (result.error_code, result.state) == ("UNKNOWN", State.FAILED)
     assert "the request could not be read" in result.reason
     (letter,) = await bus.dead_letters.list()

@@ -5,14 +5,8 @@ import time
 
 import pytest
 
-from quartet_bus import Bus, BusOptions, LeaseLost, NoAnswer
+from quartet_bus import Bus, BusOptions, NoAnswer
 from quartet_contracts import Skill, State
-
-
-@pytest.fixture
-async def other(redis_url, bus_options):
-    async with await Bus.connect(redis_url, bus_options) as opened:
-        yield opened
 
 
 async def entries(bus, skill=Skill.PICK):
@@ -24,7 +18,7 @@ async def test_request_and_answer(bus, other, a_request, a_result):
     async with bus.replies() as replies:
         request = a_request(reply_to=replies.stream)
         asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
-        delivery = await queue.take(5)
+        delivery = await queue.take(60)
         assert (delivery.request, delivery.redelivered, delivery.started) == (request, False, False)
         assert await queue.finish(delivery, a_result(request))
         assert await asked == a_result(request)
@@ -35,7 +29,7 @@ async def test_request_and_answer(bus, other, a_request, a_result):
 
 async def test_a_request_that_was_there_before_the_first_agent_is_not_lost(bus, other, a_request):
     await bus.skills(Skill.PICK).submit(a_request())
-    delivery = await other.skills(Skill.PICK).take(5)
+    delivery = await other.skills(Skill.PICK).take(60)
     assert delivery.request.request_id == "r1"
 
 
@@ -44,7 +38,7 @@ async def test_answers_find_their_askers_in_any_order(bus, other, a_request, a_r
         requests = [a_request(f"r{i}", reply_to=replies.stream) for i in range(20)]
         asked = [asyncio.create_task(replies.ask(bus.skills(Skill.PICK), r)) for r in requests]
         queue = other.skills(Skill.PICK)
-        taken = [await queue.take(5) for _ in requests]
+        taken = [await queue.take(60) for _ in requests]
         for delivery in reversed(taken):
             await queue.finish(delivery, a_result(delivery.request))
         results = await asyncio.gather(*asked)
@@ -59,55 +53,6 @@ async def test_take_gives_up_after_its_timeout(bus):
     assert await bus.skills(Skill.PICK).take(0) is None
 
 
-async def test_a_lease_is_kept_while_the_agent_lives(bus, other, a_request, a_result, bus_options):
-    await bus.skills(Skill.PICK).submit(a_request())
-    delivery = await other.skills(Skill.PICK).take(5)
-    assert await bus.skills(Skill.PICK).take(3 * bus_options.lease_s) is None
-    assert not delivery.lost.is_set()
-    assert await other.skills(Skill.PICK).finish(delivery, a_result(delivery.request))
-
-
-@pytest.mark.parametrize("started", [False, True])
-async def test_an_entry_of_a_dead_consumer_is_reclaimed_and_says_whether_it_had_started(
-    bus, other, a_request, a_result, started
-):
-    await bus.skills(Skill.PICK).submit(a_request())
-    dying = other.skills(Skill.PICK)
-    first = await dying.take(5)
-    if started:
-        await dying.mark_started(first)
-    await dying.close()
-    second = await bus.skills(Skill.PICK).take(5)
-    assert (second.redelivered, second.started) == (True, started)
-    await bus.skills(Skill.PICK).finish(second, a_result(second.request))
-    assert await entries(bus) == 0
-
-
-async def test_a_consumer_that_lost_its_lease_cannot_start_and_its_answer_is_dropped(bus, other, a_request, a_result):
-    await bus.skills(Skill.PICK).submit(a_request())
-    stalled = other.skills(Skill.PICK)
-    first = await stalled.take(5)
-    await stalled.close()
-    second = await bus.skills(Skill.PICK).take(5)
-    with pytest.raises(LeaseLost, match="taken over"):
-        await stalled.mark_started(first)
-    await bus.skills(Skill.PICK).mark_started(second)
-    assert await bus.skills(Skill.PICK).finish(second, a_result(second.request, reason="the second"))
-    assert not await stalled.finish(first, a_result(first.request, reason="the first"))
-    assert (await bus.skills(Skill.PICK).result("r1")).reason == "the second"
-
-
-async def test_a_stalled_consumer_that_wakes_up_learns_that_it_lost(bus, other, a_request, eventually):
-    await bus.skills(Skill.PICK).submit(a_request())
-    stalled = other.skills(Skill.PICK)
-    first = await stalled.take(5)
-    renewer, stalled._renewer = stalled._renewer, None
-    renewer.cancel()
-    assert (await bus.skills(Skill.PICK).take(5)).redelivered
-    stalled._hold(first.lease)
-    await eventually(first.lost.is_set)
-
-
 async def test_a_duplicate_in_flight_is_not_run_and_a_late_one_is_answered_from_the_record(
     bus, other, a_request, a_result
 ):
@@ -115,25 +60,26 @@ async def test_a_duplicate_in_flight_is_not_run_and_a_late_one_is_answered_from_
     async with other.replies() as replies:
         request = a_request(reply_to=replies.stream)
         await queue.submit(request)
-        delivery = await queue.take(5)
+        delivery = await queue.take(60)
         await queue.submit(request)
         assert await queue.take(0.5) is None
         assert await entries(bus) == 1
         await queue.finish(delivery, a_result(request))
         again = asyncio.create_task(replies.ask(other.skills(Skill.PICK), request))
-        assert await queue.take(0.5) is None
+        while not again.done():
+            assert await queue.take(0.1) is None
         assert await again == a_result(request)
     assert await entries(bus) == 0
 
 
 async def test_cancel_reaches_whoever_runs_it(bus, other, a_request):
     await bus.skills(Skill.PICK).submit(a_request())
-    delivery = await other.skills(Skill.PICK).take(5)
+    delivery = await other.skills(Skill.PICK).take(60)
     waiting = asyncio.create_task(other.skills(Skill.PICK).canceled(delivery.request.request_id))
     await bus.skills(Skill.PICK).cancel("r1")
     await bus.skills(Skill.PICK).cancel("r1")
-    await asyncio.wait_for(waiting, 5)
-    await asyncio.wait_for(bus.skills(Skill.PICK).canceled("r1"), 5)
+    await waiting
+    await bus.skills(Skill.PICK).canceled("r1")
 
 
 async def test_a_request_canceled_or_expired_before_its_start_is_answered_without_an_agent(bus, other, a_request):
@@ -142,7 +88,8 @@ async def test_a_request_canceled_or_expired_before_its_start_is_answered_withou
         for name, fields in (("r1", {}), ("r2", {"deadline": time.time() - 2})):
             await bus.skills(Skill.PICK).submit(a_request(name, reply_to=replies.stream, **fields))
         await queue.cancel("r1")
-        assert await queue.take(0.5) is None
+        while await entries(bus):
+            assert await queue.take(0) is None
     first, second = await queue.result("r1"), await queue.result("r2")
     assert (first.state, first.error_code) == (State.CANCELED, "UNKNOWN")
     assert second.state == State.FAILED
@@ -161,7 +108,7 @@ async def test_without_an_agent_the_asker_is_told_and_the_request_is_never_run(b
 async def test_busy_agents_are_waited_for_until_the_deadline(bus, other, a_request):
     queue = other.skills(Skill.PICK)
     await bus.skills(Skill.PICK).submit(a_request("busy"))
-    assert await queue.take(5)
+    assert await queue.take(60)
     async with bus.replies() as replies:
         request = a_request(reply_to=replies.stream, deadline=time.time() + 1)
         with pytest.raises(NoAnswer, match="no pick agent had time for it"):
@@ -171,9 +118,9 @@ async def test_busy_agents_are_waited_for_until_the_deadline(bus, other, a_reque
 async def test_an_agent_that_never_answers_leaves_an_unknown_outcome(bus, other, a_request):
     queue = other.skills(Skill.PICK)
     async with bus.replies() as replies:
-        request = a_request(reply_to=replies.stream, deadline=time.time() + 0.5)
+        request = a_request(reply_to=replies.stream, deadline=time.time() + 2)
         asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request, grace_s=0.3))
-        await queue.mark_started(await queue.take(5))
+        await queue.mark_started(await queue.take(60))
         with pytest.raises(NoAnswer, match="gave no answer") as caught:
             await asked
     assert (caught.value.taken, caught.value.started) == (True, True)
@@ -184,7 +131,7 @@ async def test_an_answer_missed_on_the_stream_is_found_in_the_record(bus, other,
     async with bus.replies() as replies:
         request = a_request(reply_to="quartet:replies:somebody-else")
         asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
-        delivery = await queue.take(5)
+        delivery = await queue.take(60)
         await queue.finish(delivery, a_result(request))
         assert await asked == a_result(request)
 
@@ -195,19 +142,19 @@ async def test_consumers_that_are_gone_are_forgotten(bus, redis_url, a_request, 
     for name in ("old-1", "old-2", "old-3"):
         async with await Bus.connect(redis_url, options, replica=name) as gone:
             await queue.submit(a_request(name))
-            delivery = await gone.skills(Skill.PICK).take(5)
+            delivery = await gone.skills(Skill.PICK).take(60)
             await gone.skills(Skill.PICK).finish(delivery, a_result(delivery.request))
 
     async def known():
-        await present.skills(Skill.PICK).take(0)
         rows = await bus._store.call("XINFO CONSUMERS", bus._keys.skill_stream("pick"), "pick")
         return {row["name"].decode() for row in rows}
 
     async def old_ones_are_gone():
+        await present.skills(Skill.PICK).take(0)
         return not any(name.startswith("old") for name in await known())
 
+    assert "old-3" in await known(), "nobody has looked since it was there"
     async with await Bus.connect(redis_url, options) as present:
-        assert "old-3" in await known()
         await eventually(old_ones_are_gone)
 
 
