@@ -46,7 +46,7 @@ class Robot:
         self.file = file
         self.link = link
         self.clock = RosClock(link, file.topics.clock)
-        self.guard = GuardState(link, file.topics.guard_state)
+        self.guard = GuardState(link, file.topics.guard_state, file.topics.guard_heartbeat)
         self.transforms = TransformBuffer(link, self.clock, tf=file.topics.tf, tf_static=file.topics.tf_static)
 
     @classmethod
