@@ -119,7 +119,8 @@ def describe(rule: ApprovalRule) -> str:
             low = "" if wanted.min is None else f" from {wanted.min:g}"
             high = "" if wanted.max is None else f" up to {wanted.max:g}"
             parts.append(f"{path}{low}{high}")
-    about = f"policy rule approval for {rule.tool}{f' where {chr(32).join(parts)}' if parts else ''}"
+    where = f" where {' and '.join(parts)}" if parts else ""
+    about = f"policy rule approval for {rule.tool}{where}"
     return f"{rule.because} ({about})" if rule.because else about
 
 
