@@ -472,7 +472,7 @@ def test_the_environment_goes_before_the_site_file_before_the_default(catalogue,
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("magic", "'magic' is not known; valid: colour_shape, http, vision_llm"),
+        ("magic", "'magic' is not known; valid: colour_shape, http, open_vocabulary, vision_llm"),
         ("colour_shape,", "'' is not known"),
         ("http", "QUARTET_SEGMENTER_URL"),
         ("vision_llm", "QUARTET_GATEWAY_URL"),

@@ -10,6 +10,9 @@ PerceptionError          each carries the code of the tool's answer
 ├── BadParameters        an argument out of its range
 └── SegmenterFailure     the endpoint or model that segments did not do it
     ├── SegmenterUnavailable  it cannot be reached, or it refuses
+    │   ├── SegmenterLoading      its weights are still being loaded
+    │   ├── SegmenterWeights      its weights are missing, broken, or under a licence that nobody accepted
+    │   └── SegmenterMemory       the GPU, or this machine, has too little memory for it
     ├── SegmenterTimeout      no answer in time
     └── SegmenterAnswer       an answer that is not what is documented
 """
@@ -58,6 +61,18 @@ class SegmenterFailure(PerceptionError):
 
 
 class SegmenterUnavailable(SegmenterFailure):
+    code = PerceptionCode.SEGMENTER_UNAVAILABLE
+
+
+class SegmenterLoading(SegmenterUnavailable):
+    code = PerceptionCode.SEGMENTER_UNAVAILABLE
+
+
+class SegmenterWeights(SegmenterUnavailable):
+    code = PerceptionCode.SEGMENTER_UNAVAILABLE
+
+
+class SegmenterMemory(SegmenterUnavailable):
     code = PerceptionCode.SEGMENTER_UNAVAILABLE
 
 

@@ -54,7 +54,7 @@ def lift_all(picture: Picture, sights: Sequence[Sight]) -> list[Found]:
     for sight in sorted(sights, key=lambda s: -s.score):
         found = lift(picture, sight)
         if found is not None and not any(
-            f.label == found.label and _overlap(f.box_xyxy, found.box_xyxy) > _SAME for f in kept
+            f.label == found.label and overlap(f.box_xyxy, found.box_xyxy) > _SAME for f in kept
         ):
             kept.append(found)
     return kept
@@ -62,7 +62,7 @@ def lift_all(picture: Picture, sights: Sequence[Sight]) -> list[Found]:
 
 def lift(picture: Picture, sight: Sight) -> Found | None:
     """The thing behind a sight, or None where depth shows that there is none, or the box is not in the picture."""
-    box = _inside(sight.box, picture.view.shape)
+    box = inside(sight.box, picture.view.shape)
     if box is None:
         return None
     kind = sight.thing.kind if sight.thing is not None else sight.kind
@@ -183,7 +183,7 @@ def _surface(picture: Picture, sight: Sight, box: Box) -> Found | None:
     )
 
 
-def _inside(box: Box, shape: tuple[int, int]) -> Box | None:
+def inside(box: Box, shape: tuple[int, int]) -> Box | None:
     """The part of a box that lies in the picture, None where that is too little of it."""
     x0, y0, x1, y1 = box
     left, top = max(x0, 0.0), max(y0, 0.0)
@@ -214,7 +214,8 @@ def _visible(box: Box, shape: tuple[int, int]) -> float:
     return _CUT_OFF if cut else 1.0
 
 
-def _overlap(a: Box, b: Box) -> float:
+def overlap(a: Box, b: Box) -> float:
+    """Intersection over union."""
     width = min(a[2], b[2]) - max(a[0], b[0])
     height = min(a[3], b[3]) - max(a[1], b[1])
     if width <= 0 or height <= 0:

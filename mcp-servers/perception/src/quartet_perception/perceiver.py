@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
@@ -12,7 +13,7 @@ from quartet_perception.errors import NothingFound, UnknownObject
 from quartet_perception.estimate import Estimate
 from quartet_perception.held import find_held
 from quartet_perception.placing import Drop
-from quartet_perception.segmenter import Found, Segmenter
+from quartet_perception.segmenter import Found, Segmenter, caller_left
 from quartet_perception.stability import PoseMemory
 from quartet_perception.view import Intrinsics, View
 from quartet_robot_link import BridgeUnavailable, CameraSnapshot, LinkError, Robot
@@ -45,11 +46,16 @@ class Perceiver:
     async def _run(
         self, executor: ThreadPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        # The thread sees the grant of the call that is being served.
-        context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(
-            executor, lambda: context.run(function, *args, **kwargs)
-        )
+        # The thread sees the grant of the call that is being served, and whether that call still waits.
+        context, left = contextvars.copy_context(), threading.Event()
+        context.run(caller_left.set, left)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                executor, lambda: context.run(function, *args, **kwargs)
+            )
+        except asyncio.CancelledError:
+            left.set()
+            raise
 
     def names(self, prompt: str, kinds: tuple[Kind, ...] = KINDS) -> list[str]:
         """What the segmenter is asked for when a person says `prompt`: names of the catalogue, or, where the segmenter

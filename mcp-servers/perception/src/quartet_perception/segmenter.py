@@ -1,8 +1,10 @@
 """What finds named things in a picture, and the registry of the ways to do it."""
 
+import threading
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,9 @@ from quartet_perception.catalogue import Catalogue, Kind, Thing
 from quartet_perception.settings import PerceptionSettings
 from quartet_perception.solids import Placed
 from quartet_perception.view import View
+
+caller_left: ContextVar[threading.Event | None] = ContextVar("caller_left", default=None)
+"""Set once nobody waits for the segmenter's answer any more: what has not begun need not begin."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,15 @@ class Segmenter(Protocol):
 
     def segment(self, view: View, prompts: Sequence[str]) -> list[Found]:
         """All instances of all prompts, best first. Raises UnknownObject, SegmenterFailure."""
+        ...
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """A segmenter that can say how it is; /health of the server passes it on."""
+
+    def health(self) -> dict[str, str]:
+        """`state`: loading, ready or failed; `detail`: why it failed."""
         ...
 
 

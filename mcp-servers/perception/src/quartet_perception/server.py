@@ -3,7 +3,7 @@
 from pydantic import ValidationError
 
 from quartet_perception.catalogue import Catalogue
-from quartet_perception.choice import choose_segmenter
+from quartet_perception.choice import choose_segmenter, health_of
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.settings import PerceptionSettings
 from quartet_perception.tools import add_detect_tools, add_grasp_tool, add_look_tool, add_placing_tool
@@ -17,8 +17,8 @@ INSTRUCTIONS = (
 
 
 def register(server: ToolServer) -> None:
-    """Add the tools. Raises StartProblem for a segmenter that is not known or lacks a setting, and for a colour that
-    nobody knows."""
+    """Add the tools. Raises StartProblem for a segmenter that is not known or lacks what it needs, and for a colour
+    that nobody knows."""
     try:
         catalogue = Catalogue.of_site(server.site)
         segmenter = choose_segmenter(catalogue, PerceptionSettings(), server.site.segmenter)
@@ -28,6 +28,8 @@ def register(server: ToolServer) -> None:
         raise StartProblem("; ".join(faults)) from None
     except ValueError as error:
         raise StartProblem(str(error)) from error
+    if health_of(segmenter):
+        server.health["segmenter"] = lambda: health_of(segmenter)
     eyes = Perceiver(server.robot, server.site, segmenter, catalogue)
     add_detect_tools(server, eyes)
     add_grasp_tool(server, eyes)

@@ -26,6 +26,20 @@ class PerceptionSettings(BaseSettings):
     segmenter_boxes: Literal["thousandths", "pixels"] = "thousandths"
     """The coordinates in which `vision_llm` asks for boxes."""
 
+    segmenter_model: Annotated[str, Field(min_length=1)] = "IDEA-Research/grounding-dino-tiny"
+    """`open_vocabulary`: what finds boxes, an id of the Hugging Face hub or a folder: Grounding DINO, OWLv2, SAM 3."""
+    segmenter_mask_model: Annotated[str, Field(min_length=1)] = "facebook/sam2.1-hiera-small"
+    """What outlines the boxes: a SAM 2 model, or `none`: depth does it. SAM 3 needs none."""
+    segmenter_device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d{1,2})?)$")] = "auto"
+    """`auto`: the GPU where there is one."""
+    segmenter_dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    segmenter_threshold: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = None
+    """Score from which a find counts. None: as is usual for the model."""
+    segmenter_download: bool = False
+    """Whether missing weights are fetched from the Hugging Face hub. False: they must be there, nothing is fetched."""
+    segmenter_accept_licence: str = ""
+    """Licences of weights that are accepted, with commas: `sam3`."""
+
     gateway_url: HttpUrl | None = None
     """The model gateway, for `vision_llm`."""
     gateway_key: SecretStr | None = None

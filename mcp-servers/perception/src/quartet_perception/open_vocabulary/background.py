@@ -1,0 +1,104 @@
+"""Something slow to load and slow to use, in a thread of its own: one use at a time, and nobody waits for ever."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Generic, Literal, TypeVar
+
+from quartet_perception.errors import SegmenterFailure, SegmenterLoading, SegmenterTimeout, SegmenterUnavailable
+from quartet_perception.segmenter import caller_left
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+R = TypeVar("R")
+State = Literal["loading", "ready", "failed"]
+
+RETRY_S = 30.0
+"""A failed loading is tried again by the first use after this time, so that mended weights need no restart."""
+_POLL_S = 0.05
+
+
+class Background(Generic[T]):
+    """Loads at once, in the background, then gives what was loaded to one function after the other."""
+
+    def __init__(self, load: Callable[[], T], *, what: str, retry_s: float = RETRY_S) -> None:
+        self._load, self._what, self._retry_s = load, what, retry_s
+        self._loaded: T | None = None
+        self._failure: SegmenterFailure | None = None
+        self._since = time.monotonic()
+        self._state: State = "loading"
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="open-vocabulary")
+        self._executor.submit(self._try_to_load)
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    def health(self) -> dict[str, str]:
+        """`state`, and, where it failed, why."""
+        failure = self._failure
+        return {"state": self._state} | ({"detail": str(failure)} if failure is not None else {})
+
+    def use(self, function: Callable[[T], R], deadline: float) -> R:
+        """`function` of what was loaded. `deadline`: time.monotonic() by which its result must be there.
+
+        A use that has not begun when its caller leaves, or when its time is over, never begins. Raises what `function`
+        raises, the failure of the loading, SegmenterLoading, SegmenterTimeout.
+        """
+        left = caller_left.get()
+        waiting = self._executor.submit(self._used, function, left)
+        while not waiting.done():
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or (left is not None and left.is_set()):
+                waiting.cancel()
+                raise self._too_late()
+            wait([waiting], timeout=min(_POLL_S, remaining))
+        return waiting.result()
+
+    def close(self) -> None:
+        """End the thread, after what it is doing now."""
+        self._executor.shutdown(cancel_futures=True)
+
+    def _used(self, function: Callable[[T], R], left: threading.Event | None) -> R:
+        if left is not None and left.is_set():
+            raise self._too_late()
+        if self._loaded is None and time.monotonic() - self._since >= self._retry_s:
+            self._since, self._state = time.monotonic(), "loading"
+            self._try_to_load()
+        if self._loaded is None:
+            assert self._failure is not None
+            # A new one for every caller: a traceback must not grow from call to call.
+            raise type(self._failure)(str(self._failure))
+        return function(self._loaded)
+
+    def _try_to_load(self) -> None:
+        began = time.monotonic()
+        try:
+            self._loaded = self._load()
+        except SegmenterFailure as failure:
+            self._failed(failure)
+        except Exception as error:
+            logger.exception("%s cannot be loaded", self._what)
+            self._failed(SegmenterUnavailable(f"{self._what} cannot be loaded: {type(error).__name__}: {error}"))
+        else:
+            self._failure, self._state = None, "ready"
+            logger.info("%s: loaded in %.1f s", self._what, time.monotonic() - began)
+
+    def _failed(self, failure: SegmenterFailure) -> None:
+        logger.error("%s", failure)
+        self._failure, self._since, self._state = failure, time.monotonic(), "failed"
+
+    def _too_late(self) -> SegmenterFailure:
+        if self._state == "loading":
+            return SegmenterLoading(
+                f"{self._what} is still being loaded, since {time.monotonic() - self._since:.0f} s; try again later, "
+                "/health of the perception server says when it is ready"
+            )
+        return SegmenterTimeout(
+            f"{self._what} gave no answer in time: it is slow, or busy with other pictures; try again, give it longer "
+            "with QUARTET_SEGMENTER_TIMEOUT_S, or choose a GPU or a smaller model (QUARTET_SEGMENTER_DEVICE, "
+            "QUARTET_SEGMENTER_MODEL)"
+        )

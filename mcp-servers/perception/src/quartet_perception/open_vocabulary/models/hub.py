@@ -1,0 +1,145 @@
+"""Loads what `save_pretrained` wrote, from a folder or the Hugging Face cache, and says what to do when it cannot.
+
+Weights are read from safetensors files only, and no code that comes with them is run.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
+from transformers.models.auto.image_processing_auto import get_image_processor_config
+
+from quartet_perception.errors import SegmenterMemory, SegmenterUnavailable, SegmenterWeights
+from quartet_perception.open_vocabulary.choice import ModelChoice, check_licence
+
+logger = logging.getLogger(__name__)
+
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+# PyTorch has a type for a full GPU, a text for full main memory (c10/core/impl/alloc_cpu.cpp).
+_NO_MEMORY = re.compile(r"DefaultCPUAllocator|not enough memory|out of memory", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the models run and in which numbers."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+
+def place_of(choice: ModelChoice) -> Place:
+    """Raises SegmenterUnavailable for a GPU that PyTorch does not see."""
+    name = choice.device
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise SegmenterUnavailable(
+            f"QUARTET_SEGMENTER_DEVICE is '{choice.device}', but PyTorch {torch.__version__} sees "
+            f"{torch.cuda.device_count()} GPUs; see to the driver (nvidia-smi) and, in a container, to `--gpus all`, "
+            "or set it to auto or cpu"
+        )
+    return Place(device, _DTYPES[choice.dtype])
+
+
+@contextmanager
+def no_memory_is_typed(doing: str, place: Place) -> Iterator[None]:
+    """Raises SegmenterMemory where PyTorch finds no memory."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        full = isinstance(error, torch.OutOfMemoryError | MemoryError) or _NO_MEMORY.search(str(error))
+        if not full:
+            raise
+        if place.device.type == "cuda":
+            torch.cuda.empty_cache()
+        raise SegmenterMemory(
+            f"{doing} needs more memory than {place.device} has left ({_first_line(error)}); end what else uses it, "
+            "choose a smaller model (QUARTET_SEGMENTER_MODEL, QUARTET_SEGMENTER_MASK_MODEL=none) or "
+            "QUARTET_SEGMENTER_DTYPE=bfloat16, or set QUARTET_SEGMENTER_DEVICE=cpu"
+        ) from error
+
+
+class Source:
+    """One model: a folder or an id of the hub."""
+
+    def __init__(self, name: str, choice: ModelChoice, place: Place) -> None:
+        self.name, self.place = name, place
+        self._where: dict[str, Any] = {"local_files_only": not choice.download, "trust_remote_code": False}
+        self._download = choice.download
+        with self._readable("configuration"):
+            self.config: PreTrainedConfig = AutoConfig.from_pretrained(name, **self._where)
+        self.model_type: str = self.config.model_type
+        try:
+            check_licence(name, self.model_type, choice.accepted)
+        except ValueError as error:
+            raise SegmenterWeights(str(error)) from error
+
+    def model(self, kind: type[PreTrainedModel], **options: Any) -> Any:
+        """The model with its weights, all of them, ready to look. Raises SegmenterWeights, SegmenterMemory."""
+        with no_memory_is_typed(f"loading '{self.name}'", self.place), self._readable("weights"):
+            model, report = kind.from_pretrained(
+                self.name,
+                **self._where,
+                **options,
+                dtype=self.place.dtype,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
+        # transformers fills gaps with random numbers and a warning: a model that sees, but nonsense.
+        gaps = sorted(str(key) for key in report["missing_keys"])
+        if gaps:
+            raise SegmenterWeights(
+                f"the weights of '{self.name}' are not whole: {len(gaps)} tensors are missing, such as {gaps[0]}; "
+                f"{self._again()}"
+            )
+        with no_memory_is_typed(f"loading '{self.name}'", self.place):
+            return model.to(self.place.device).eval()
+
+    def images(self, kind: Any) -> Any:
+        """Its image processor. Raises SegmenterWeights."""
+        with self._readable("image processor"):
+            return kind.from_pretrained(self.name, **self._where)
+
+    def tokenizer(self, words: int) -> Any:
+        """Its tokenizer, for a text model that knows as many words. Raises SegmenterWeights."""
+        with self._readable("tokenizer"):
+            tokenizer = AutoTokenizer.from_pretrained(self.name, **self._where)
+            # Without its files transformers makes one that knows no word, and says nothing.
+            if 2 * len(tokenizer) < words:
+                raise ValueError(f"it knows {len(tokenizer)} words, the model {words}; its files are missing")
+            return tokenizer
+
+    def picture_settings(self) -> dict[str, Any]:
+        """What its image processor is set to, {} where the model brings none."""
+        with self._readable("image processor"):
+            return get_image_processor_config(self.name, local_files_only=not self._download)
+
+    @contextmanager
+    def _readable(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, KeyError, TypeError, ImportError, SafetensorError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)):
+                raise
+            raise SegmenterWeights(
+                f"the {what} of the model '{self.name}' cannot be loaded ({type(error).__name__}: "
+                f"{_first_line(error)}); {self._again()}"
+            ) from error
+
+    def _again(self) -> str:
+        fetch = "" if self._download else ", or set QUARTET_SEGMENTER_DOWNLOAD=1 to have it done here"
+        return (
+            f"fetch it with `hf download {self.name}` where there is a network{fetch}, or name the folder of another "
+            "copy"
+        )
+
+
+def _first_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300] or "no text"

@@ -1,0 +1,38 @@
+"""Outlines of boxes by SAM 2 (Ravi et al. 2024, arXiv:2408.00714)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import Sam2Model
+
+from quartet_perception.lift import Box
+from quartet_perception.open_vocabulary.models.hub import Source
+from quartet_perception.open_vocabulary.models.square import masks_of, side_of, square
+from quartet_perception.view import Mask
+
+_IMAGENET = (0.449, 0.226)
+
+
+class Sam2:
+    """One mask per box. The checkpoints are those of the video model; its memory is left out."""
+
+    def __init__(self, source: Source) -> None:
+        self._model = source.model(Sam2Model)
+        self._settings, self._place = source.picture_settings(), source.place
+        self._size = side_of(self._model.config.prompt_encoder_config.image_size)
+
+    def outline(self, rgb: NDArray[np.uint8], boxes: Sequence[Box]) -> list[Mask]:
+        """HxW for each box."""
+        if not boxes:
+            return []
+        height, width = rgb.shape[:2]
+        scale = [self._size[1] / width, self._size[0] / height] * 2
+        scaled = torch.tensor([boxes], device=self._place.device) * torch.tensor(scale, device=self._place.device)
+        output = self._model(
+            pixel_values=square(rgb, self._size, self._settings, _IMAGENET, self._place),
+            input_boxes=scaled.to(self._place.dtype),
+            multimask_output=False,
+        )
+        return masks_of(output.pred_masks[0, :, 0], (height, width), 0.0)

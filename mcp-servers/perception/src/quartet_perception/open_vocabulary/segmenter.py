@@ -1,0 +1,70 @@
+"""Names to queries, queries to boxes and masks by models of our own, boxes and masks to things in space."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quartet_perception.asked import Names
+from quartet_perception.catalogue import Catalogue
+from quartet_perception.lift import Sight, lift_all, prepared
+from quartet_perception.open_vocabulary.background import Background
+from quartet_perception.open_vocabulary.choice import ModelChoice, choice_of
+from quartet_perception.open_vocabulary.queries import query_of
+from quartet_perception.open_vocabulary.seen import Seen
+from quartet_perception.segmenter import Found, register
+from quartet_perception.settings import PerceptionSettings
+from quartet_perception.view import View
+
+
+class Finder(Protocol):
+    """Loaded models."""
+
+    def find(self, rgb: NDArray[np.uint8], queries: Sequence[str]) -> list[Seen]:
+        """What of `queries` is in the picture (HxWx3), best first, one find per place. Raises SegmenterFailure."""
+        ...
+
+
+class OpenVocabularySegmenter:
+    """Asks models that run in this process, one picture at a time."""
+
+    free_text = True
+    # It has a thread of its own, and the processor or GPU that the models run on is not the one that geometry needs.
+    remote = True
+
+    def __init__(self, catalogue: Catalogue, load: Callable[[], Finder], *, timeout_s: float = 25.0) -> None:
+        self._catalogue, self._timeout_s = catalogue, timeout_s
+        self.models = Background(load, what="the open-vocabulary model")
+
+    def health(self) -> dict[str, str]:
+        """Whether the weights are loaded."""
+        return self.models.health()
+
+    def segment(self, view: View, prompts: Sequence[str]) -> list[Found]:
+        """See Segmenter. Raises SegmenterFailure."""
+        deadline = time.monotonic() + self._timeout_s
+        names = list(Names(self._catalogue, prompts))
+        if not names:
+            return []
+        queries = [query_of(asked) for asked in names]
+        # A name of nothing but signs leaves no words to look for.
+        asked = [name for name, query in zip(names, queries, strict=True) if query]
+        wanted = [query for query in queries if query]
+        seen = self.models.use(lambda finder: finder.find(view.rgb, wanted), deadline) if wanted else []
+        sights = [Sight(asked[s.query].name, s.score, s.box, s.mask, asked[s.query].thing) for s in seen]
+        return lift_all(prepared(view, self._catalogue.things), sights)
+
+
+def _load(choice: ModelChoice) -> Finder:
+    # Here and not above: torch takes seconds, and this runs in the thread that waits for it.
+    from quartet_perception.open_vocabulary.models import load
+
+    return load(choice)
+
+
+@register("open_vocabulary")
+def _make(catalogue: Catalogue, settings: PerceptionSettings) -> OpenVocabularySegmenter:
+    choice = choice_of(settings)
+    return OpenVocabularySegmenter(catalogue, lambda: _load(choice), timeout_s=settings.segmenter_timeout_s)
