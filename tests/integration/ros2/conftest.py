@@ -175,7 +175,7 @@ class Starter:
 
     def guard(self, *parameters: str, **environment: str) -> Guard:
         ready = self.folder / f"ready-{len(self.started)}.json"
-        given = {"QUARTET_READY_FILE": str(ready), "QUARTET_GUARD_TOKEN": TOKEN, **environment}
+        given = {"QUARTET_GUARD_TOKEN": TOKEN, **environment}
         command = self.command(
             "allow_old_rclpy:=true",
             f"heartbeat_timeout:={HEARTBEAT_TIMEOUT_S}",
@@ -184,6 +184,10 @@ class Starter:
             "velocity_input_topic:=/cmd_vel_nav",
             *parameters,
         )
+        return self.start(command, ready, **given)
+
+    def start(self, command: list[str], ready: Path, **given: str) -> Guard:
+        given = {"QUARTET_READY_FILE": str(ready), **given}
         process = subprocess.Popen(command, env=self.environment | given)
         self.started.append(process)
         end = time.monotonic() + 60

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+PACKAGE = Path(__file__).resolve().parents[3] / "deploy" / "ros2" / "quartet_bringup"
 DRIVE = "/navigate_to_pose"
 
 
@@ -50,6 +51,16 @@ def test_a_guard_that_is_ended_while_the_robot_moves_halts_it(starter: Any, robo
     robot.wait("driven", end, x=0.0)
 
 
+def test_the_shipped_parameters_are_taken(starter: Any) -> None:
+    """A name that the guard does not know would be refused."""
+    command = starter.command("allow_old_rclpy:=true")
+    after = command.index("--ros-args") + 1
+    command[after:after] = ["--params-file", str(PACKAGE / "config" / "guard.yaml")]
+    guard = starter.start(command, starter.folder / "ready.json")
+    assert guard.http("/state", token=None)[1]["reason"] == "running"
+    assert guard.end() == 0
+
+
 def test_an_old_rclpy_is_refused(starter: Any) -> None:
     """The wheels of the tests are older than what a robot needs."""
     text = starter.refused()
@@ -64,10 +75,11 @@ def test_an_old_rclpy_is_refused(starter: Any) -> None:
         (["more_actions:=[/gripper_controller/gripper_cmd]"], "the guard leaves the gripper alone"),
         (["velocity_type:=stamped"], "velocity_type: 'stamped' cannot be used; twist or twist_stamped are valid"),
         (["velocity_topic:=/cmd_vel", "velocity_input_topic:=/cmd_vel"], "'/cmd_vel' is the driver's own topic"),
-        (["heartbeat_timeout:=0.0"], "heartbeat_timeout: 0 cannot be used; 0.05 to 60 [s] are valid"),
+        (["heartbeat_timeout:=0.0"], "heartbeat_timeout: 0.0 cannot be used; 0.05 to 60 [s] are valid"),
         (["http_port:=70000"], "http_port: 70000 cannot be used"),
         (["http_host:=0.0.0.0", "allow_old_rclpy:=true"], "set QUARTET_GUARD_TOKEN or QUARTET_GUARD_TOKEN_FILE"),
-        (["heartbeat_timeout:=soon"], "heartbeat_timeout"),
+        (["heartbeat_timeout:=soon"], "heartbeat_timeout: soon cannot be used"),
+        (["heartbeat_timout:=1.0"], "there is no parameter heartbeat_timout; there are "),
     ],
 )
 def test_parameters_that_cannot_be_used_are_named(starter: Any, parameters: list[str], text: str) -> None:

@@ -9,7 +9,6 @@ import threading
 from pathlib import Path
 
 import rclpy
-from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
@@ -29,10 +28,10 @@ def main() -> int:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = RobotGuardNode()
-        if not node.declare_parameter("allow_old_rclpy", False).value:
+        if not node.any_rclpy:
             check(installed_version())
         port = GuardPort(node, *node.http, token_source(os.environ))
-    except (BadParameter, RobotFileError, OldRclpy, NoToken, InvalidParameterTypeException, OSError) as error:
+    except (BadParameter, RobotFileError, OldRclpy, NoToken, OSError) as error:
         print(f"robot_guard: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 2

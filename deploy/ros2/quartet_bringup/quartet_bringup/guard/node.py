@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Twist, TwistStamped
@@ -36,7 +37,9 @@ class RobotGuardNode(Node):
     """Raises BadParameter, and RobotFileError for a robot file that cannot be used."""
 
     def __init__(self) -> None:
-        super().__init__(NAME)
+        super().__init__(NAME, automatically_declare_parameters_from_overrides=True)
+        self._known: set[str] = {"use_sim_time", "start_type_description_service"}
+        self.any_rclpy = self._parameter("allow_old_rclpy", False) is True
         names = read_robot_file(Path(self._text("robot_file", "")))
         self.guard = Guard(
             LatchFile(self._latch_path(names.name)),
@@ -58,6 +61,7 @@ class RobotGuardNode(Node):
             lambda: self.guard.holding,
         )
         self._listen(names, stamped, driver_topic)
+        self._refuse_unknown()
         latched = QoSProfile(
             depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
         )
@@ -170,7 +174,7 @@ class RobotGuardNode(Node):
 
     # --- parameters ---------------------------------------------------------------------------------
     def _actions(self, names: RobotNames) -> Iterable[str]:
-        more = self.declare_parameter("more_actions", [""]).value or []
+        more = self._parameter("more_actions", [""]) or []
         chosen = dict.fromkeys([*names.motions.values(), *ALSO_MOVE, *filter(None, more)])
         if names.gripper in chosen:
             raise BadParameter(
@@ -184,21 +188,36 @@ class RobotGuardNode(Node):
         home = Path(os.environ.get("ROS_HOME") or Path.home() / ".ros")
         return Path(chosen) if chosen else home / f"quartet_robot_guard_{robot}.json"
 
+    def _parameter(self, name: str, default: Any) -> Any:
+        self._known.add(name)
+        if not self.has_parameter(name):
+            self.declare_parameter(name, default)
+        return self.get_parameter(name).value
+
+    def _refuse_unknown(self) -> None:
+        """A misspelt parameter would leave its default in force without a word."""
+        given = self.list_parameters([], 0).names
+        unknown = sorted(name for name in given if name not in self._known and not name.startswith("qos_overrides."))
+        if unknown:
+            raise BadParameter(
+                f"there is no parameter {', '.join(unknown)}; there are {', '.join(sorted(self._known))}"
+            )
+
     def _text(self, name: str, default: str, *, empty: bool = False) -> str:
-        value = self.declare_parameter(name, default).value
+        value = self._parameter(name, default)
         if not isinstance(value, str) or not (value or empty):
             raise BadParameter(f"{name}: '{value}' cannot be used; give a text, such as {name}:=...")
         return value
 
     def _seconds(self, name: str, default: float) -> float:
-        value = float(self.declare_parameter(name, default).value or 0)
-        if not 0.05 <= value <= 60:
-            raise BadParameter(f"{name}: {value:g} cannot be used; 0.05 to 60 [s] are valid")
-        return value
+        value = self._parameter(name, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0.05 <= value <= 60:
+            raise BadParameter(f"{name}: {value} cannot be used; 0.05 to 60 [s] are valid")
+        return float(value)
 
     def _whole(self, name: str, default: int) -> int:
-        value = self.declare_parameter(name, default).value
-        if not isinstance(value, int) or not 0 <= value <= 65535:
+        value = self._parameter(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 65535:
             raise BadParameter(f"{name}: {value} cannot be used; 0 (any free port) to 65535 are valid")
         return value
 

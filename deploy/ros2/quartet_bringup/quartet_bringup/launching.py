@@ -1,0 +1,43 @@
+"""Plain data to launch actions; the one module that knows launch_ros."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from launch.actions import DeclareLaunchArgument
+from launch.launch_context import LaunchContext
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from quartet_bringup.nodes import RESPAWN_DELAY_S, NodeSpec
+from quartet_bringup.robot_file import RobotNames, read_robot_file
+
+
+def as_actions(specs: Iterable[NodeSpec]) -> list[Node]:
+    """Nodes that come back when they die."""
+    return [
+        Node(
+            package=spec.package,
+            executable=spec.executable,
+            name=spec.name,
+            parameters=spec.parameters,
+            remappings=spec.remappings,
+            output="screen",
+            respawn=True,
+            respawn_delay=RESPAWN_DELAY_S,
+        )
+        for spec in specs
+    ]
+
+
+def robot_file_argument() -> DeclareLaunchArgument:
+    return DeclareLaunchArgument("robot_file", description="Quartet's robot.yaml of this robot")
+
+
+def value(context: LaunchContext, name: str) -> str:
+    """Of a launch argument."""
+    return LaunchConfiguration(name).perform(context)
+
+
+def robot(context: LaunchContext) -> RobotNames:
+    """Raises RobotFileError, which ends the launch."""
+    return read_robot_file(Path(value(context, "robot_file")))
