@@ -198,6 +198,12 @@ async def test_look_returns_small_pictures_and_the_area(eyes, studio):
         assert Image.open(io.BytesIO(data)).size == (640, 480)
 
 
+async def test_annotations_tell_that_nothing_moves(eyes):
+    hints = {tool.name: tool.annotations for tool in await eyes.server.mcp.list_tools(run_middleware=False)}
+    assert {"look", "segment_objects", "detect_objects", "get_topdown_grasp_pose"} <= set(hints)
+    assert all(hint.read_only_hint and not hint.destructive_hint for hint in hints.values()), hints
+
+
 async def test_a_lost_bridge_is_said(eyes, studio):
     await eyes.server.robot.link.close()
     result = await eyes.call("look", camera="front")

@@ -153,7 +153,7 @@ async def test_a_stop_ends_a_velocity_at_once(realtime, open_server, robot):
     drive = {"topic": "/cmd_vel", "msg_type": TWIST, "messages": [{"linear": {"x": 0.05}}], "durations": [30.0]}
     async with robot.link.subscribe("/cmd_vel", TWIST, keep=500) as heard:
         call = asyncio.create_task(ros.call("publish_for_durations", **drive))
-        assert (await heard.next(5.0))["linear"]["x"] == 0.2
+        assert (await heard.next(5.0))["linear"]["x"] == 0.05
         await ros.refused("publish_once", "BUSY", topic="/cmd_vel", msg_type=TWIST, msg={})
         assert await ros.server.stop("a person stopped it") == ["publish_for_durations"]
         assert (await call)["error_code"] == "CANCELED"

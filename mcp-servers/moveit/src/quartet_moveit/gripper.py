@@ -71,6 +71,10 @@ def register(server: ToolServer) -> None:
         """
         return judge(robot, await read(robot))
 
+    def report(feedback: Message) -> tuple[float, float | None, str]:
+        width = width_of(robot, float(feedback.get("position") or 0.0))
+        return 0.0, None, f"the fingers are {max(0.0, width) * 1000:.0f} mm apart"
+
     async def command(tool: str, position: float, effort: float) -> GripperResult:
         low, high = sorted((file.open_position, file.closed_position))
         if not low <= position <= high:
@@ -90,6 +94,7 @@ def register(server: ToolServer) -> None:
                 "control_msgs/action/GripperCommand",
                 {"command": {"position": position, "max_effort": effort}},
                 limit_s=file.settle_timeout_s,
+                progress=report,
             )
         # Out of the claim: who stops the robot must not wait for the fingers' reading to settle.
         measured = judge(robot, await read(robot))

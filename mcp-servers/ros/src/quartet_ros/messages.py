@@ -13,6 +13,7 @@ from quartet_robot_link import SENSOR, CallTimeout, Message, QoS
 from quartet_ros.graph import Name, known_topic, plain
 from quartet_ros.images import IMAGE_TYPES, save, to_jpeg
 from quartet_tool_server import Finite, InvalidArguments, ToolFailure, ToolServer, as_tool_result
+from quartet_tool_server.claim import REPORT_EVERY_S, report_progress
 
 MAX_ITEMS = 32
 """A longer array is cut, with a mark that tells its length."""
@@ -95,14 +96,20 @@ def register(server: ToolServer) -> None:
             raise InvalidArguments(f"topic '{name}' carries images ({known}); use subscribe_once for one of them")
         shown: list[Message] = []
         received, size, full, started = 0, 0, False, time.monotonic()
+        told_at = started
         async with robot.link.subscribe(
             name, known, qos=_qos(known), keep=queue_length, throttle_ms=throttle_rate_ms
         ) as subscription:
             while received < max_messages and (left := started + duration - time.monotonic()) > 0:
                 try:
-                    message = await subscription.next(left)
+                    message = await subscription.next(min(left, REPORT_EVERY_S))
                 except CallTimeout:
-                    break
+                    message = None
+                if time.monotonic() - told_at >= REPORT_EVERY_S:
+                    told_at = time.monotonic()
+                    await report_progress(told_at - started, duration, f"{received} messages came on {name}")
+                if message is None:
+                    continue
                 received += 1
                 short = cast(Message, shorten(message))
                 size += _size(short)

@@ -16,6 +16,7 @@ from quartet_ros.permits import check_velocity, topic_permit
 from quartet_ros.types import Checker, message_structures
 from quartet_site import WritableTopic
 from quartet_tool_server import Claim, Finite, InvalidArguments, ToolServer
+from quartet_tool_server.claim import REPORT_EVERY_S, report_progress
 
 DISCOVERY_S = 0.2
 """Wall time that a new publisher gets before its first message."""
@@ -106,6 +107,7 @@ class _Sender:
         self._robot, self._topic, self._type, self._claim = robot, permit.name, msg_type, claim
         self.moves = plain(msg_type) in VELOCITIES
         self._sent, self._started = 0, time.monotonic()
+        self._told_at = self._started
 
     async def hold(self, message: Message, seconds: float) -> None:
         """Send, and wait; nothing goes out once the call is canceled, fenced off, or the guard has latched.
@@ -120,6 +122,13 @@ class _Sender:
             await self._claim.ready()
             if self.moves:
                 await self._send(message)
+            await self._tell()
+
+    async def _tell(self) -> None:
+        now = time.monotonic()
+        if now - self._told_at >= REPORT_EVERY_S:
+            self._told_at = now
+            await report_progress(now - self._started, None, f"published {self._sent} messages on {self._topic}")
 
     async def halt(self) -> None:
         """Zero velocity, whatever the reason for the end: standing still needs no permission."""

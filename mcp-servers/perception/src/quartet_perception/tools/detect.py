@@ -25,7 +25,7 @@ Names = Annotated[
 
 
 def add_detect_tools(server: ToolServer, eyes: Perceiver) -> None:
-    @server.tool(result=SegmentResult)
+    @server.tool(result=SegmentResult, read_only=True)
     async def segment_objects(
         prompt: Prompt,
         camera: Annotated[CameraName, Field(description="'arm' (wrist) or 'front' (mast).")] = "arm",
@@ -60,7 +60,7 @@ def add_detect_tools(server: ToolServer, eyes: Perceiver) -> None:
         )
         return as_tool_result(result, [(image, "image/jpeg")])
 
-    @server.tool
+    @server.tool(read_only=True)
     async def detect_objects(
         names: Names = None,
         camera: Annotated[

@@ -17,7 +17,7 @@ from quartet_tool_server import ToolServer
 
 
 def add_grasp_tool(server: ToolServer, eyes: Perceiver) -> None:
-    @server.tool
+    @server.tool(read_only=True)
     async def get_topdown_grasp_pose(
         object_name: Annotated[str, Field(min_length=1, max_length=200, description="The object to grasp.")],
         camera: Annotated[

@@ -14,7 +14,7 @@ from quartet_tool_server import ToolServer, as_tool_result
 
 
 def add_look_tool(server: ToolServer, eyes: Perceiver) -> None:
-    @server.tool(result=LookResult)
+    @server.tool(result=LookResult, read_only=True)
     async def look(
         camera: Annotated[
             Literal["front", "arm", "both"],

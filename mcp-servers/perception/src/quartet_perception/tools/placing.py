@@ -22,7 +22,7 @@ _DEFAULT_RADIUS_M = 0.05
 
 
 def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
-    @server.tool
+    @server.tool(read_only=True)
     async def get_topdown_placing_pose(
         object_name: Annotated[
             str,
