@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def only(report: Report, step: str) -> Finding:
 
 async def test_a_healthy_robot_has_nothing_to_mend(changed: Any, site_file: SiteFile) -> None:
     told: list[Finding] = []
-    report = await diagnose(changed(), site_file, patience_s=10.0, on_finding=told.append)
+    report = await diagnose(changed(), site_file, patience_s=60.0, on_finding=told.append)
     assert report.healthy, report.wrong
     assert told == report.findings
     assert list(dict.fromkeys(finding.step for finding in report.findings)) == STEPS
@@ -65,13 +64,10 @@ async def test_a_healthy_robot_has_nothing_to_mend(changed: Any, site_file: Site
     assert timed >= {"bridge", "rosapi", "frames", "nav2", "moveit", "cameras"}
 
 
-async def test_no_bridge(changed: Any) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    report = await examine(changed(url=f"ws://127.0.0.1:{port}"), patience_s=0.3)
+async def test_no_bridge(changed: Any, free_port: int) -> None:
+    report = await examine(changed(url=f"ws://127.0.0.1:{free_port}"), patience_s=0.3)
     found = only(report, "bridge")
-    assert str(port) in found.what
+    assert str(free_port) in found.what
     assert "rosbridge_websocket_launch" in found.remedy
     assert {finding.verdict for finding in report.findings[1:]} == {Verdict.SKIPPED}
     assert [finding.step for finding in report.findings] == ["bridge", "rosapi", *STEPS[2:]]
@@ -79,7 +75,7 @@ async def test_no_bridge(changed: Any) -> None:
 
 async def test_a_zombie_bridge(changed: Any, sim: Any) -> None:
     sim.faults("zombie")
-    found = only(await examine(changed(), patience_s=0.3), "bridge")
+    found = only(await examine(changed(), patience_s=1.0), "bridge")
     assert "zombie" in found.what
     assert "respawn" in found.remedy
 
@@ -276,7 +272,7 @@ def test_the_command_on_a_good_robot(sim: Any, capsys: pytest.CaptureFixture[str
 
 def test_the_command_on_a_bad_robot(sim: Any, capsys: pytest.CaptureFixture[str]) -> None:
     sim.faults("zombie")
-    options = ["--robot-file", str(STUDIO / "robot.yaml"), "--bridge-url", sim.url, "--patience", "0.3"]
+    options = ["--robot-file", str(STUDIO / "robot.yaml"), "--bridge-url", sim.url, "--patience", "1"]
     assert run(*options) == 1
     printed = capsys.readouterr().out
     assert "zombie" in printed
@@ -297,7 +293,7 @@ def test_the_robot_of_the_running_stack(
     about = {"pid": os.getpid(), "site_dir": str(STUDIO), "bridge_url": sim.url}
     (state / "stack.json").write_text(json.dumps(about))
     sim.faults("zombie")
-    assert run("--patience", "0.3") == 1
+    assert run("--patience", "1") == 1
     assert f"summit at {sim.url}" in capsys.readouterr().out
 
 

@@ -106,9 +106,9 @@ class Provider:
         )
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=1))
         task = asyncio.create_task(server.serve())
-        async with asyncio.timeout(10):
-            while not server.started:  # noqa: ASYNC110  # uvicorn gives no event
-                await asyncio.sleep(0.005)
+        while not server.started:  # uvicorn gives no event
+            assert not task.done(), task.exception()
+            await asyncio.sleep(0.005)
         self.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v1"
         try:
             yield self
@@ -179,7 +179,7 @@ async def gateway(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[...
         built = Gateway(file, chosen, ledger=ledger, environment=env)
         app = create_app(built, Access(keys or {}))
         transport = httpx.ASGITransport(app, client=client)
-        caller = Caller(built, httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=30))
+        caller = Caller(built, httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=120))
         made.append(caller)
         return caller
 

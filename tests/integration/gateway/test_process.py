@@ -43,6 +43,7 @@ def start(tmp_path):
     for process in running:
         if process.poll() is None:
             process.kill()
+        if not process.stdout.closed:
             process.communicate()
 
 
@@ -53,7 +54,7 @@ async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
         OPENAI_API_KEY=SECRET,
         QUARTET_GATEWAY_KEY=SECRET + "-caller",
     )
-    async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         assert (await http.get("/health")).status_code == 200
         headers = {"Authorization": f"Bearer {SECRET}-caller", "X-Quartet-Task": "t1"}
         for _ in range(20):
@@ -63,7 +64,7 @@ async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
     rss = psutil.Process(process.pid).memory_info().rss / 1e6
     assert rss <= 300, f"{rss:.0f} MB"
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=10)
+    output, _ = process.communicate(timeout=60)
     assert SECRET not in output
     assert "Traceback" not in output
     assert "pick: hosted_vllm/scripted" in output
@@ -73,11 +74,11 @@ async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
 
 def test_without_an_endpoint_it_starts_and_says_what_is_missing(start):
     process, url = start()
-    health = httpx.get(f"{url}/health", trust_env=False)
+    health = httpx.get(f"{url}/health", trust_env=False, timeout=60)
     assert health.status_code == 503
     assert set(health.json()["problems"]) == set(AGENTS)
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=10)
+    output, _ = process.communicate(timeout=60)
     assert "set QUARTET_SCRIPTED_MODEL_URL" in output
     assert "only callers on this machine" in output
 
@@ -94,7 +95,7 @@ def test_without_an_endpoint_it_starts_and_says_what_is_missing(start):
 def test_settings_that_make_no_sense(start, env, says):
     process, url = start(**env)
     assert url is None
-    output, _ = process.communicate(timeout=10)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 2
     assert says in output
     assert "Traceback" not in output
@@ -106,7 +107,7 @@ def test_a_port_that_is_taken(start):
         taken.listen()
         process, url = start(QUARTET_PORT=str(taken.getsockname()[1]))
         assert url is None
-    output, _ = process.communicate(timeout=10)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "cannot be used" in output
 
@@ -124,5 +125,5 @@ from quartet_gateway import _litellm
 _litellm.load()
 assert "litellm" in sys.modules
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -55,7 +55,8 @@ async def test_the_arm_goes_around_a_wall(moveit, sim, robot_file):
     assert (await moveit.refused("execute_plan", "PLAN_OUTDATED", operation_id=direct["operation_id"])).count("'wall'")
     around = await moveit.call("plan_to_joint_state", joint_positions=direct["final_positions"], timeout=15)
     assert around["ok"], around
-    assert around["planned_duration_s"] > direct["planned_duration_s"]
+    # As long only where a joint that the detour does not need is the slowest.
+    assert around["planned_duration_s"] >= direct["planned_duration_s"]
     trajectory = await planned(moveit, robot_file, direct["final_positions"])
     for point in trajectory:
         assert not (await moveit.call("check_state_collision", joint_positions=point))["in_collision"]
