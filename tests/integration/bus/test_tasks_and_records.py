@@ -5,7 +5,17 @@ import time
 
 import pytest
 
-from quartet_bus import Bus, BusError, BusOptions, BusUnavailable, Question, QuestionProblem, QueueFull, is_end
+from quartet_bus import (
+    Bus,
+    BusError,
+    BusOptions,
+    BusUnavailable,
+    Question,
+    QuestionProblem,
+    QueueFull,
+    StoreFull,
+    is_end,
+)
 from quartet_contracts import Answer, JournalEvent, PickArguments, State, TaskReport, TaskStatus
 from quartet_contracts.journal import Note, StateChanged
 
@@ -245,6 +255,8 @@ async def test_a_store_without_memory_says_so(own_redis, a_task):
         await bus.tasks.submit(a_task())
         await bus._store.call("CONFIG", "SET", "maxmemory", "1mb")
         with pytest.raises(BusUnavailable, match=r"takes no writes: .*maxmemory"):
+            await bus.tasks.cancel("t1")
+        with pytest.raises(StoreFull, match=r"Redis uses .* of its 1\.0 MB; the rest is kept for tasks that run"):
             await bus.tasks.submit(a_task("t2"))
         await bus._store.call("CONFIG", "SET", "maxmemory", "0")
         await bus.tasks.submit(a_task("t2"))

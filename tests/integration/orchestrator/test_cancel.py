@@ -130,22 +130,6 @@ async def test_a_cancel_while_the_model_thinks(client, agents, model, do):
     never.set()
 
 
-async def test_a_shut_down_ends_what_runs(start, agents, model, do, settings):
-    from quartet_bus import Bus
-
-    agents.answers["approach"] = [agents.until_canceled]
-    agents.start()
-    model.say(do.approach(), do.report(False))
-    async with start() as client:
-        task_id = await client.submit()
-        await agents.started.wait()
-    async with await Bus.connect(settings.redis_url) as bus:
-        status = await bus.statuses.get(task_id)
-    assert status.state is State.FAILED
-    assert "the orchestrator was shut down" in status.report.summary
-    assert "brought to rest" in status.report.summary
-
-
 async def test_a_pick_that_succeeds_while_it_is_canceled_is_told(client, agents, model, do):
     async def too_late(_, delivery):
         await agents.bus.skills(delivery.request.skill).canceled(delivery.request.request_id)

@@ -1,18 +1,14 @@
-"""kill -9 of a sub-agent and of the orchestrator, and a restart of Redis, in the middle of a motion."""
+"""kill -9 of a sub-agent, and a restart of Redis, in the middle of a motion; processes that cannot start."""
 
 import asyncio
-import json
-import os
 import subprocess
 import sys
 import textwrap
-import time
 
-import httpx2
 import pytest
 
 from quartet_bus import Bus, BusOptions
-from quartet_contracts import ApproachResult, Budget, Skill, State, Task
+from quartet_contracts import ApproachResult, Skill, State
 
 AGENT = textwrap.dedent(
     """
@@ -73,85 +69,6 @@ async def test_a_killed_agent_is_settled_by_another_and_never_run_again(start, a
     first, second = [e.event.details for e in events if e.event.kind == "skill_result"]
     assert first["observed"] == "in the hall"
     assert "observed" not in second
-
-
-async def run_orchestrator(settings, tmp_path):
-    """A process of its own; its URL and the process."""
-    ready = tmp_path / "process.json"
-    ready.unlink(missing_ok=True)
-    environment = {
-        **os.environ,
-        "QUARTET_REDIS_URL": settings.redis_url,
-        "QUARTET_GATEWAY_URL": settings.gateway_url,
-        "QUARTET_SERVERS": json.dumps(settings.servers),
-        "QUARTET_ROBOT_FILE": str(settings.robot_file),
-        "QUARTET_SITE_FILE": str(settings.site_file),
-        "QUARTET_READY_FILE": str(ready),
-        "QUARTET_GRANT_PRIVATE_KEY": settings.grant_private_key.get_secret_value(),
-    }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "quartet_orchestrator", env=environment, stderr=subprocess.DEVNULL
-    )
-    return process, ready
-
-
-async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_motion(
-    start, settings, agents, model, do, tmp_path, eventually
-):
-    agents.answers["approach"] = [agents.until_canceled]
-    agents.start()
-    model.say(do.approach(), do.approach(), do.report(True))
-    process, ready = await run_orchestrator(settings, tmp_path)
-    try:
-        await eventually(ready.exists)
-        async with await Bus.connect(settings.redis_url, BusOptions()) as bus:
-            async with httpx2.AsyncClient(base_url=json.loads(ready.read_text())["url"], timeout=60) as http:
-                running = (await http.post("/tasks", json={"sentence": "go to the kitchen"})).json()
-                waiting = (await http.post("/tasks", json={"sentence": "then to the hallway"})).json()
-            await agents.started.wait()
-            process.kill()
-            await process.wait()
-            # Let the dead replica's leases run out at once, so that the test need not wait for them.
-            await bus._store.call("DEL", bus._keys.robot_lease("summit"))
-            stream = bus._keys.task_stream("summit")
-            ((entry, _),) = await bus._store.call("XRANGE", stream, "-", "+", "COUNT", 1)
-            await bus._store.call("XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    async with start() as client:
-        first = await client.until_state(running["task"]["task_id"], State.FAILED)
-        second = await client.until_state(waiting["task"]["task_id"], State.SUCCEEDED)
-        events = await client.events(running["task"]["task_id"])
-    assert first.report.summary.startswith("The orchestrator that ran this task went away.")
-    assert "brought to rest" in first.report.summary
-    assert [e.event.kind for e in events][-3:] == ["skill_result", "report", "state"]
-    assert len([r for r in agents.requests if r.task_id == first.task.task_id]) == 1
-    assert second.report.success
-
-
-async def test_a_task_whose_replica_died_right_after_its_start_ends(start, settings, model, do):
-    """It had been marked as started and was still shown as queued."""
-    model.say(do.approach(), do.report(True))
-    now = time.time()
-    task = Task(
-        task_id="t-1", sentence="go", robot="summit", created_at=now, deadline=now + 600, budget=Budget(turns=5)
-    )
-    async with await Bus.connect(settings.redis_url, BusOptions()) as bus:
-        await bus.tasks.submit(task)
-        mine = bus.tasks.of("summit", "dead")
-        await mine.mark_started(await mine.take())
-        await mine.close()
-        await bus._store.call("DEL", bus._keys.robot_lease("summit"))
-        stream = bus._keys.task_stream("summit")
-        ((entry, _),) = await bus._store.call("XRANGE", stream, "-", "+", "COUNT", 1)
-        await bus._store.call("XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
-    async with start() as client:
-        status = await client.until_state("t-1", State.FAILED)
-        assert [e.event.kind for e in await client.events("t-1")] == ["report", "state"]
-    assert status.report.summary == "The orchestrator that ran this task went away."
-    assert model.requests == []
 
 
 async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, do):

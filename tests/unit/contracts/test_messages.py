@@ -84,6 +84,7 @@ REPORT = TaskReport(success=False, summary="no", objects=[DeliveryOutcome(object
 HAPPENINGS = [
     journal.StateChanged(state=State.RUNNING, reason="why"),
     journal.ModelTurn(turn=1, text="plan", tools=["pick"], usage=Usage(turns=1), model="m"),
+    journal.ModelTurn(turn=2, calls=[journal.WantedCall(id="c", tool="pick", arguments="{}")], takes_images=True),
     journal.ToolCalled(call_id="c", tool="look", arguments={"camera": "both"}),
     journal.ToolProgress(call_id="c", tool="look", fraction=0.5, message="half"),
     journal.ToolReturned(call_id="c", tool="look", ok=False, error_code="TIMEOUT", text="{}", images=["a1"]),
@@ -92,6 +93,10 @@ HAPPENINGS = [
     journal.SkillFinished(
         request_id="r1", skill="pick", success=True, error_code="NONE", reason="", state=State.SUCCEEDED
     ),
+    journal.SkillSettled(
+        request_id="r1", skill="pick", state=State.RETRIABLE, reason="lost", observed="seen", grasp="EMPTY"
+    ),
+    journal.TakenOver(replica="o2", epoch=2),
     journal.Verified(claimed="NONE", settled="NAV_VERIFY_OVERRIDE", note="not seen"),
     journal.Observation(label="start", images={"front": "a1"}),
     journal.Asked(question_id="q1", text="which?", expires_at=NOW),

@@ -6,13 +6,14 @@ from quartet_agent_runtime.facts import area_facts, arm_facts, place_facts
 from quartet_agent_runtime.gateway import GatewayClient, Model, ModelAnswer, ToolCall
 from quartet_agent_runtime.local_tools import LocalTool, LocalTools
 from quartet_agent_runtime.loop import Cause, Ending, Loop
+from quartet_agent_runtime.past import PastTurn, read_past
 from quartet_agent_runtime.process import run_process, set_up_logging
 from quartet_agent_runtime.prompt import json_block, load_prompt, render_prompt, request_message
 from quartet_agent_runtime.recorder import Recorder
 from quartet_agent_runtime.report import ReportTool, skill_report, task_report
 from quartet_agent_runtime.serve import serve_agent
 from quartet_agent_runtime.settings import AgentSettings, load_settings
-from quartet_agent_runtime.standstill import observe, stand_still
+from quartet_agent_runtime.standstill import Sight, describe_sight, look_around, observe, stand_still
 from quartet_agent_runtime.toolbox import Toolbox
 from quartet_agent_runtime.tools import Image, Progress, ToolOutcome, Tools, ToolSpec, failure
 from quartet_agent_runtime.verification import CannotVerify, Verification
@@ -32,11 +33,13 @@ __all__ = [
     "Model",
     "ModelAnswer",
     "ModelUnavailable",
+    "PastTurn",
     "Progress",
     "PromptProblem",
     "Recorder",
     "ReportTool",
     "SettingsProblem",
+    "Sight",
     "ToolCall",
     "ToolOutcome",
     "ToolSpec",
@@ -46,12 +49,15 @@ __all__ = [
     "Verification",
     "area_facts",
     "arm_facts",
+    "describe_sight",
     "failure",
     "json_block",
     "load_prompt",
     "load_settings",
+    "look_around",
     "observe",
     "place_facts",
+    "read_past",
     "render_prompt",
     "request_message",
     "run_process",

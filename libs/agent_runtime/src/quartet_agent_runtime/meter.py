@@ -40,6 +40,11 @@ class Meter:
         self._usage = self._usage.plus(turn)
         return turn
 
+    def count_past(self, turn: Usage, before_s: float) -> None:
+        """Add a model turn of another process, which began with this loop `before_s` ago."""
+        self._usage = self._usage.plus(turn)
+        self._began = min(self._began, time.monotonic() - before_s)
+
     def count_call(self) -> None:
         self._usage = self._usage.plus(Usage(tool_calls=1))
 

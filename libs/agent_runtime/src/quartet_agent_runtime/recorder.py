@@ -4,7 +4,7 @@ import json
 import time
 from typing import Any, cast
 
-from quartet_agent_runtime.conversation import cut
+from quartet_agent_runtime.conversation import MAX_RESULT_CHARS, cut
 from quartet_agent_runtime.gateway import ModelAnswer, ToolCall
 from quartet_agent_runtime.ports import ImageStore, Journal, TranscriptStore
 from quartet_agent_runtime.tools import Image, ToolOutcome
@@ -17,9 +17,12 @@ from quartet_contracts.journal import (
     ToolProgress,
     ToolReturned,
     Verified,
+    WantedCall,
 )
 
 MAX_JOURNAL_TEXT = 4000
+MAX_JOURNALED_CALLS = 8
+"""Calls of one turn that are kept in full; a model that is taken over after more makes the rest of them again."""
 PROGRESS_INTERVAL_S = 0.25
 
 
@@ -56,7 +59,23 @@ class Recorder:
     async def turn(self, number: int, answer: ModelAnswer, usage: Usage) -> None:
         text = cut(answer.text or answer.refusal or "", MAX_JOURNAL_TEXT)
         tools = [call.name[:100] for call in answer.calls]
-        await self.write(ModelTurn(turn=number, text=text, tools=tools, usage=usage, model=answer.model))
+        calls = [
+            WantedCall(id=call.id[:200], tool=call.name[:100], arguments=cut(_text(call.arguments), MAX_JOURNAL_TEXT))
+            for call in answer.calls[:MAX_JOURNALED_CALLS]
+        ]
+        refused = answer.refusal is not None and not answer.text
+        await self.write(
+            ModelTurn(
+                turn=number,
+                text=text,
+                refused=refused,
+                tools=tools,
+                calls=calls,
+                usage=usage,
+                model=answer.model,
+                takes_images=answer.takes_images,
+            )
+        )
 
     async def called(self, call: ToolCall) -> None:
         await self.write(ToolCalled(call_id=call.id, tool=call.name[:100], arguments=_journaled(call.arguments)))
@@ -72,7 +91,7 @@ class Recorder:
     async def returned(self, call: ToolCall, outcome: ToolOutcome, duration_s: float) -> list[str]:
         """Store the images of a result, journal it, and return the images' references."""
         references = [await self.keep(image) for image in outcome.images]
-        text = cut(json.dumps(outcome.content, ensure_ascii=False, separators=(",", ":")), MAX_JOURNAL_TEXT)
+        text = cut(json.dumps(outcome.content, ensure_ascii=False, separators=(",", ":")), MAX_RESULT_CHARS)
         await self.write(
             ToolReturned(
                 call_id=call.id,
@@ -107,6 +126,10 @@ class Recorder:
                 "messages": messages,
             },
         )
+
+
+def _text(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
 
 
 def _journaled(arguments: Any) -> dict[str, Any]:

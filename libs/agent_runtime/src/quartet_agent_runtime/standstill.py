@@ -4,6 +4,8 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from quartet_agent_runtime.conversation import cut
 from quartet_agent_runtime.gateway import ToolCall
@@ -18,6 +20,10 @@ STANDSTILL_TIMEOUT_S = 5.0
 OBSERVE_TIMEOUT_S = 10.0
 MAX_OBSERVED = 4000
 
+Sight = dict[str, tuple[ToolOutcome, list[str]]]
+"""Outcome and image references by tool."""
+_EVERYTHING: dict[str, dict[str, Any]] = {tool: {} for tool in OBSERVE_TOOLS}
+
 
 async def stand_still(toolbox: Toolbox, recorder: Recorder) -> bool:
     """Cancel whatever moves; True when every server has measured that it rests. Never raises for a server or the
@@ -31,23 +37,37 @@ async def stand_still(toolbox: Toolbox, recorder: Recorder) -> bool:
 
 async def observe(toolbox: Toolbox, recorder: Recorder) -> str:
     """What the robot's sensors say now, as text for a result."""
-    seen = await asyncio.gather(*(_call(toolbox, recorder, tool, OBSERVE_TIMEOUT_S) for tool in OBSERVE_TOOLS))
+    return describe_sight(await look_around(toolbox, recorder))
+
+
+async def look_around(toolbox: Toolbox, recorder: Recorder, tools: Mapping[str, dict[str, Any]] = _EVERYTHING) -> Sight:
+    """What each of `tools` (arguments by name) says now."""
+    seen = await asyncio.gather(
+        *(_call(toolbox, recorder, tool, OBSERVE_TIMEOUT_S, arguments) for tool, arguments in tools.items())
+    )
+    return dict(zip(tools, seen, strict=True))
+
+
+def describe_sight(sight: Sight) -> str:
+    """As text for a result."""
     lines: list[str] = []
-    for tool, (outcome, references) in zip(OBSERVE_TOOLS, seen, strict=True):
+    for tool, (outcome, references) in sight.items():
         line = f"{tool}: {json.dumps(outcome.content, ensure_ascii=False, separators=(',', ':'))}"
         lines.append(line + (f" images: {', '.join(references)}" if references else ""))
     share = MAX_OBSERVED // max(1, len(lines)) - 60
     return "\n".join(cut(line, share) for line in lines)
 
 
-async def _call(toolbox: Toolbox, recorder: Recorder, tool: str, timeout_s: float) -> tuple[ToolOutcome, list[str]]:
-    call = ToolCall(id=f"rest_{tool}", name=tool, arguments={})
+async def _call(
+    toolbox: Toolbox, recorder: Recorder, tool: str, timeout_s: float, arguments: dict[str, Any] | None = None
+) -> tuple[ToolOutcome, list[str]]:
+    call = ToolCall(id=f"rest_{tool}", name=tool, arguments=arguments or {})
 
     async def ignore(_fraction: float | None, _message: str) -> None:
         return None
 
     began = time.monotonic()
-    outcome = await toolbox.call(tool, {}, ignore, timeout_s=timeout_s)
+    outcome = await toolbox.call(tool, arguments or {}, ignore, timeout_s=timeout_s)
     try:
         # After the call, unlike elsewhere: bringing the robot to rest must not wait for the journal.
         await recorder.called(call)

@@ -1,7 +1,7 @@
 """How messages travel: Redis streams, journal, results. The only opener of Redis.
 
 bus = await Bus.connect("redis://127.0.0.1:6379/0")     BusUnavailable names URL and remedy
-bus.tasks.submit(task) / cancel(task_id)                 bus.robot_tasks(robot).take() / mark_started / finish
+bus.tasks.submit(task) / cancel / pause / resume         bus.robot_tasks(robot).take() / mark_started / finish
 bus.skills(skill)                                        an agent's source: take, mark_started, finish, canceled
 async with bus.replies() as replies:                     the orchestrator's side: await replies.ask(queue, request)
 bus.journal / images / transcripts / statuses / questions / fences / dead_letters
@@ -9,16 +9,27 @@ bus.journal / images / transcripts / statuses / questions / fences / dead_letter
 
 from quartet_bus.bus import Bus, new_replica
 from quartet_bus.dead_letters import DeadLetter, DeadLetters
-from quartet_bus.errors import BusError, BusUnavailable, LeaseLost, NoAnswer, QuestionProblem, QueueFull
+from quartet_bus.errors import (
+    BusError,
+    BusUnavailable,
+    KeyReused,
+    LeaseLost,
+    NoAnswer,
+    QuestionProblem,
+    QueueFull,
+    StoreFull,
+)
 from quartet_bus.fences import Fences
 from quartet_bus.images import Images
 from quartet_bus.journal import Journal, is_end
 from quartet_bus.options import BusOptions
 from quartet_bus.questions import Question, Questions
 from quartet_bus.replies import Replies
+from quartet_bus.robot_tasks import RobotTasks, TaskDelivery
 from quartet_bus.skills import SkillDelivery, SkillQueue
 from quartet_bus.statuses import Statuses
-from quartet_bus.tasks import RobotTasks, TaskDelivery, Tasks
+from quartet_bus.tasks import Tasks
+from quartet_bus.tenure import Tenure
 from quartet_bus.transcripts import Transcripts
 
 __all__ = [
@@ -31,6 +42,7 @@ __all__ = [
     "Fences",
     "Images",
     "Journal",
+    "KeyReused",
     "LeaseLost",
     "NoAnswer",
     "Question",
@@ -42,8 +54,10 @@ __all__ = [
     "SkillDelivery",
     "SkillQueue",
     "Statuses",
+    "StoreFull",
     "TaskDelivery",
     "Tasks",
+    "Tenure",
     "Transcripts",
     "is_end",
     "new_replica",

@@ -36,6 +36,22 @@ class Keys:
     def canceled(self, identity: str) -> str:
         return self.of("canceled", identity)
 
+    def paused(self, task_id: str) -> str:
+        return self.of("paused", task_id)
+
+    def epoch(self, task_id: str) -> str:
+        """Counts the owners that a task has had."""
+        return self.of("epoch", task_id)
+
+    def submission(self, key: str) -> str:
+        """Which task an idempotency key stands for."""
+        return self.of("submission", key)
+
+    @property
+    def waiting(self) -> str:
+        """Deadlines of the tasks that have not been begun."""
+        return self.of("waiting")
+
     def journal(self, task_id: str) -> str:
         return self.of("journal", task_id)
 

@@ -142,6 +142,8 @@ class Queue(ABC, Generic[M]):
                 self._reclaim_due = time.monotonic() + self._options.lease_s / 3
                 await self._be_present()
                 await self._clear_consumers()
+            if not await self._may_read():
+                return None
             block = () if block_ms is None else ("BLOCK", block_ms)
             answer = await call(
                 "XREADGROUP", "GROUP", self._group, self._consumer, "COUNT", 1, *block, "STREAMS", self._stream, ">"
@@ -155,6 +157,10 @@ class Queue(ABC, Generic[M]):
             return None
         entry_id, fields = answer[0][1][0]
         return await self._admit(entry_id.decode(), fields, redelivered=False)
+
+    async def _may_read(self) -> bool:
+        """Whether a new entry may be taken now."""
+        return True
 
     async def _reclaim(self) -> tuple[str, dict[bytes, bytes]] | None:
         """One entry of a consumer that is silent for longer than the lease."""
@@ -245,8 +251,8 @@ class Queue(ABC, Generic[M]):
             try:
                 await self._be_present()
             except BusUnavailable as error:
+                # A Redis that is full takes no presence, and leases all the same.
                 await patience.failed(error)
-                continue
             for lease in list(self._held.values()):
                 try:
                     keys = [self._stream, self._keys.done(self.kind, lease.identity)]

@@ -32,6 +32,34 @@ return 1
 """
 """KEYS stream, started, done. ARGV group, consumer, entry id, expiry [ms]. 0: somebody else has it."""
 
+OWN = """
+local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)
+if not held.err and held[1] and held[1][2] ~= ARGV[2] then return 0 end
+if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[4])
+local epoch = redis.call('INCR', KEYS[4])
+redis.call('PEXPIRE', KEYS[4], ARGV[5])
+return epoch
+"""
+"""KEYS stream, started, done, epoch. ARGV group, consumer, entry id, expiry [ms], expiry of the epoch [ms].
+The owner's new epoch; 0: somebody else has the entry."""
+
+HAND_OVER = """
+local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)
+if held.err or not held[1] or held[1][2] ~= ARGV[2] then return 0 end
+redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'IDLE', ARGV[4], 'RETRYCOUNT', 1, 'JUSTID')
+return 1
+"""
+"""KEYS stream. ARGV group, consumer, entry id, idle time [ms]. The next consumer that looks may take the entry."""
+
+PROGRESSED = """
+local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)
+if held.err or not held[1] or held[1][2] ~= ARGV[2] then return 0 end
+redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'RETRYCOUNT', 1, 'JUSTID')
+return 1
+"""
+"""KEYS stream. ARGV group, consumer, entry id. Deliveries are counted from here again."""
+
 FINISH = """
 local first = redis.call('SET', KEYS[2], ARGV[3], 'NX', 'PX', ARGV[4])
 if first and KEYS[3] ~= '' then
@@ -54,10 +82,29 @@ return redis.call('XADD', KEYS[1], '*', 'm', ARGV[2])
 WITHDRAW = """
 if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
 redis.call('SET', KEYS[3], ARGV[2], 'PX', ARGV[3])
-redis.call('XDEL', KEYS[1], ARGV[1])
+if ARGV[1] ~= '' then redis.call('XDEL', KEYS[1], ARGV[1]) end
 return 1
 """
-"""KEYS stream, owner, done. ARGV entry id, result, expiry [ms]. 1: nobody had taken it and nobody will."""
+"""KEYS stream, owner, done. ARGV entry id or '', result, expiry [ms]. 1: nobody had taken it and nobody will."""
+
+APPEND = """
+local epoch = redis.call('GET', KEYS[2])
+if ARGV[1] ~= '' and epoch and epoch ~= ARGV[1] then return false end
+local position = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'm', ARGV[4], 'n', ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('PUBLISH', ARGV[6], '')
+return position
+"""
+"""KEYS journal, epoch. ARGV epoch or '', cap, expiry [ms], message, nonce, channel. nil: the epoch is over."""
+
+NEXT_FENCE = """
+local epoch = redis.call('GET', KEYS[2])
+if ARGV[1] ~= '' and epoch and epoch ~= ARGV[1] then return 0 end
+local value = redis.call('INCR', KEYS[1])
+if value < tonumber(ARGV[2]) then value = redis.call('INCRBY', KEYS[1], ARGV[2] - value) end
+return value
+"""
+"""KEYS fence, epoch. ARGV epoch or '', least value. 0: the epoch is over."""
 
 PENDING_COUNT = """
 local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)
@@ -65,28 +112,64 @@ if held.err or not held[1] then return 0 end
 return held[1][4]
 """
 
+OLDEST_HOLDER = """
+local rows = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1)
+if not rows[1] then return false end
+return rows[1][2]
+"""
+"""KEYS stream. ARGV group. The consumer of the oldest entry that was taken and not finished, or nil."""
+
 PUT_STATUS = """
+local epoch = redis.call('GET', KEYS[2])
+if ARGV[6] ~= '' and epoch and epoch ~= ARGV[6] then return -1 end
 local state = redis.call('HGET', KEYS[1], 'state')
 if state then
-  for word in string.gmatch(ARGV[4], '%S+') do
-    if state == word then return 0 end
-  end
+  if not string.find(ARGV[4], ' ' .. state .. ' ', 1, true) then return 0 end
   if ARGV[5] ~= '' and state ~= ARGV[5] then return 0 end
 elseif ARGV[5] ~= '' then
   return 0
 end
 redis.call('HSET', KEYS[1], 'state', ARGV[1], 'm', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('PEXPIRE', KEYS[3], ARGV[3])
+if ARGV[1] ~= 'QUEUED' then redis.call('ZREM', KEYS[4], ARGV[7]) end
 return 1
 """
-"""KEYS status. ARGV state, message, expiry [ms], final states, expected state or ''. A final state is never changed."""
+"""KEYS status, epoch, submission, waiting tasks. ARGV state, message, expiry [ms], ' states it may follow ', expected
+state or '', epoch or '', task id. 1 written, 0 the task is in another state, -1 the epoch is over."""
+
+SUBMIT = """
+local known = redis.call('HMGET', KEYS[5], 'task', 'body')
+if known[1] then return {known[1], known[2]} end
+if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[1]) then return false end
+if ARGV[8] ~= '' then
+  redis.call('HSET', KEYS[5], 'task', ARGV[2], 'body', ARGV[8])
+  redis.call('PEXPIRE', KEYS[5], ARGV[5])
+end
+redis.call('HSET', KEYS[2], 'state', 'QUEUED', 'm', ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
+redis.call('ZADD', KEYS[3], ARGV[6], ARGV[2])
+redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -ARGV[9] - 1)
+redis.call('ZADD', KEYS[4], ARGV[7], ARGV[2])
+redis.call('XADD', KEYS[1], '*', 'm', ARGV[3])
+redis.call('PUBLISH', ARGV[10], '')
+return {ARGV[2], ARGV[8]}
+"""
+"""KEYS stream, status, index, waiting tasks, submission. ARGV queue cap, task id, task, status, expiry [ms], created
+at, deadline, fingerprint of the body or '' without a key, index cap, channel. The task that stands for the submission
+and the fingerprint it came with; nil when the queue is full."""
 
 HOLD = """
 local owner = redis.call('GET', KEYS[1])
-if owner and owner ~= ARGV[1] then return 0 end
+if owner == ARGV[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return 1
+end
+if owner then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
+"""KEYS lease. ARGV holder, expiry [ms]. A holder goes on holding also when Redis has no memory left for a SET."""
 
 RELEASE = """
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end

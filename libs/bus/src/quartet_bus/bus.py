@@ -13,10 +13,11 @@ from quartet_bus.journal import Journal
 from quartet_bus.options import BusOptions
 from quartet_bus.questions import Questions
 from quartet_bus.replies import Replies
+from quartet_bus.robot_tasks import RobotTasks
 from quartet_bus.signals import Signals
 from quartet_bus.skills import SkillQueue
 from quartet_bus.statuses import Statuses
-from quartet_bus.tasks import RobotTasks, Tasks
+from quartet_bus.tasks import Tasks
 from quartet_bus.transcripts import Transcripts
 from quartet_contracts import Skill
 
@@ -38,7 +39,9 @@ class Bus:
         self.statuses = Statuses(self._store, self._keys, options)
         self.questions = Questions(self._store, self._keys, options, self._signals)
         self.fences = Fences(self._store, self._keys)
-        self.tasks = Tasks(self._store, self._keys, options, self.dead_letters, self._signals, self.statuses)
+        self.tasks = Tasks(
+            self._store, self._keys, options, self.dead_letters, self._signals, self.statuses, self.journal
+        )
         self._skills: dict[Skill, SkillQueue] = {}
         self._robots: dict[str, RobotTasks] = {}
 

@@ -2,7 +2,9 @@
 
 BusError
 ├── BusUnavailable   Redis cannot be reached; the text names the URL and the remedy
+│   └── StoreFull    Redis has next to no memory left; new work is refused, running work goes on
 ├── QueueFull        too much is waiting already; nothing was put on the stream
+├── KeyReused        the idempotency key stands for a submission that asked for something else
 ├── LeaseLost        another consumer took the entry over: what it asked for must not be done here any more
 ├── NoAnswer         a request got no result: never taken, or taken and not answered in time
 └── QuestionProblem  there is no such open question, or it was answered already
@@ -15,6 +17,14 @@ class BusError(Exception):
 
 class BusUnavailable(BusError):
     """Redis did not answer, also not after retries."""
+
+
+class StoreFull(BusUnavailable):
+    """Redis is so full that what is left is kept for running work."""
+
+
+class KeyReused(BusError):
+    """The idempotency key came before, with another body."""
 
 
 class QueueFull(BusError):

@@ -1,7 +1,9 @@
 """The fence counter of each robot."""
 
+from quartet_bus import _scripts
 from quartet_bus._keys import Keys
 from quartet_bus._store import Store
+from quartet_bus.tenure import Tenure, epoch_of
 
 
 class Fences:
@@ -9,15 +11,22 @@ class Fences:
         self._store = store
         self._keys = keys
 
-    async def next(self, robot: str, at_least: int = 1) -> int:
+    async def next(self, robot: str, at_least: int = 1, tenure: Tenure | None = None) -> int:
         """Count up and return the new fence, which is never below `at_least`.
 
         A retried command may count twice: fences only have to rise. After a loss of the store's data the caller
-        passes one more than the highest fence that the robot's servers hold.
+        passes one more than the highest fence that the robot's servers hold. Raises LeaseLost when `tenure` is given
+        and the task has another owner by now: a former owner never gets a newer fence than the present one.
         """
-        value = int(await self._store.call("INCR", self._keys.fence(robot)))
-        if value < at_least:
-            value = int(await self._store.call("INCRBY", self._keys.fence(robot), at_least - value))
+        epoch_key = self._keys.epoch(tenure.task_id if tenure else "")
+        value = int(
+            await self._store.script(
+                _scripts.NEXT_FENCE, [self._keys.fence(robot), epoch_key], epoch_of(tenure), at_least
+            )
+        )
+        if value == 0:
+            assert tenure is not None
+            raise tenure.over()
         return value
 
     async def current(self, robot: str) -> int:

@@ -4,11 +4,13 @@ import secrets
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from quartet_bus import _scripts
 from quartet_bus._keys import Keys
 from quartet_bus._queue import FIELD
 from quartet_bus._store import Store
 from quartet_bus.options import BusOptions
 from quartet_bus.signals import Signals
+from quartet_bus.tenure import Tenure, epoch_of
 from quartet_contracts import TERMINAL, JournalEvent, decode, encode
 from quartet_contracts.journal import StateChanged
 
@@ -22,26 +24,25 @@ class Journal:
         self._options = options
         self._signals = signals
 
-    async def append(self, event: JournalEvent) -> str:
-        """Durable when it returns. The answer is the event's position."""
-        key = self._keys.journal(event.task_id)
-        answers = await self._store.transaction(
-            (
-                "XADD",
-                key,
-                "MAXLEN",
-                "~",
-                self._options.journal_events,
-                "*",
-                FIELD,
-                encode(event),
-                b"n",
-                secrets.token_hex(6),
-            ),
-            ("PEXPIRE", key, round(self._options.records_s * 1000)),
-            self._signals.command(f"journal:{event.task_id}"),
+    async def append(self, event: JournalEvent, tenure: Tenure | None = None) -> str:
+        """Durable when it returns. The answer is the event's position.
+
+        Raises LeaseLost, and writes nothing, when `tenure` is given and the task has another owner by now.
+        """
+        position = await self._store.script(
+            _scripts.APPEND,
+            [self._keys.journal(event.task_id), self._keys.epoch(event.task_id)],
+            epoch_of(tenure),
+            self._options.journal_events,
+            round(self._options.records_s * 1000),
+            encode(event),
+            secrets.token_hex(6),
+            self._keys.signal(f"journal:{event.task_id}"),
         )
-        return answers[0].decode()
+        if position is None:
+            assert tenure is not None
+            raise tenure.over()
+        return position.decode()
 
     async def read(self, task_id: str, after: str = START, count: int = 1000) -> list[JournalEvent]:
         """Events behind position `after`, oldest first. An append that a retry wrote twice is read once."""

@@ -12,8 +12,9 @@ class BusOptions:
 
     prefix: str = "quartet"
     """First part of every key, so that two deployments can share a Redis."""
-    lease_s: float = 10.0
-    """A consumer that is silent for so long is dead: another takes its entries over."""
+    lease_s: float = 3.0
+    """A consumer that is silent for so long is dead: another takes its entries over. With it, and a look every third
+    of it, what a dead process had is taken up within five seconds."""
     delivery_cap: int = 3
     """An entry that is delivered more often than this is poison."""
     block_ms: int = 2000
@@ -29,6 +30,8 @@ class BusOptions:
     """Events kept per task."""
     queue_entries: int = 10_000
     """What is submitted to a longer queue is refused; nothing that waits is ever dropped."""
+    reserve: float = 0.1
+    """Part of Redis' maxmemory that only running work may fill: above, what is submitted is refused."""
     dead_letters: int = 1_000
     index_entries: int = 10_000
     """Tasks that the list shows at most."""
@@ -44,6 +47,8 @@ class BusOptions:
             raise ValueError(
                 f"block_ms is {self.block_ms}; it must be 1 to 4000, so that a dead connection is noticed soon"
             )
+        if not 0 <= self.reserve < 1:
+            raise ValueError(f"reserve is {self.reserve}; it is a part of Redis' memory, from 0 to below 1")
         if self.lease_s <= 0 or self.delivery_cap < 1 or self.connections < 1:
             raise ValueError(
                 f"lease_s={self.lease_s}, delivery_cap={self.delivery_cap}, connections={self.connections}: "

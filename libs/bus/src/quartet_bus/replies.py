@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 MAX_POLL_S = 3.0
 """An answer that was missed on the reply stream is found on record after so long."""
+REJOIN_POLL_S = 0.25
 
 
 class _Watch:
@@ -33,6 +34,10 @@ class _Watch:
         self._grace_s = grace_s
         self._absent_since = time.monotonic()
         self._interval_s = min(MAX_POLL_S, absent_after_s / 3)
+
+    def hurry(self) -> None:
+        """Look often: the answer goes to somebody else's stream."""
+        self._interval_s = REJOIN_POLL_S
 
     @property
     def pause_s(self) -> float:
@@ -55,7 +60,15 @@ class _Watch:
                     taken=True,
                     started=progress.started,
                 )
-            self._absent_since = time.monotonic()
+            if progress.alive:
+                self._absent_since = time.monotonic()
+            elif time.monotonic() - self._absent_since > self._absent_after_s:
+                raise NoAnswer(
+                    f"the {request.skill} agent that took the request is gone, and no other one runs that could tell "
+                    "what became of it",
+                    taken=True,
+                    started=progress.started,
+                )
         elif progress.alive:
             self._absent_since = time.monotonic()
             if late_s > 0:
@@ -105,27 +118,49 @@ class Replies:
 
         Raises NoAnswer when no replica of the agent lives for `absent_after_s`, when nobody took the request before
         its deadline (both: it is withdrawn, nothing happened), or when there is no result `grace_s` after the
-        deadline (taken, so the outcome is not known).
+        deadline or the replica that took it is gone and none lives (taken, so the outcome is not known).
         """
         future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
         self._waiting[request.request_id] = future
         try:
             entry_id = await queue.submit(request)
-            watch = _Watch(queue, request, entry_id, absent_after_s, grace_s)
-            while True:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(watch.pause_s):
-                        return await asyncio.shield(future)
-                try:
-                    result = await watch.look()
-                except BusUnavailable as error:
-                    log.debug("request %s: %s", request.request_id, error)
-                    watch.missed(error)
-                else:
-                    if result is not None:
-                        return result
+            return await self._wait(_Watch(queue, request, entry_id, absent_after_s, grace_s), request, future)
         finally:
             del self._waiting[request.request_id]
+
+    async def rejoin(
+        self, queue: SkillQueue, request: SkillRequest, *, absent_after_s: float = 15.0, grace_s: float = 10.0
+    ) -> SkillResult:
+        """Wait for the result of a request that a replica submitted which is gone, or was about to submit.
+
+        Raises NoAnswer as `ask` does; a request that nobody has taken yet is withdrawn at once, so that it is known
+        that nothing moved.
+        """
+        reason = "the orchestrator that asked for it went away before it was begun"
+        if await queue.withdraw("", request, reason):
+            raise NoAnswer(reason, taken=False, started=False)
+        future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
+        self._waiting[request.request_id] = future
+        watch = _Watch(queue, request, "", absent_after_s, grace_s)
+        watch.hurry()
+        try:
+            return await watch.look() or await self._wait(watch, request, future)
+        finally:
+            del self._waiting[request.request_id]
+
+    async def _wait(self, watch: _Watch, request: SkillRequest, future: "asyncio.Future[SkillResult]") -> SkillResult:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(watch.pause_s):
+                    return await asyncio.shield(future)
+            try:
+                result = await watch.look()
+            except BusUnavailable as error:
+                log.debug("request %s: %s", request.request_id, error)
+                watch.missed(error)
+            else:
+                if result is not None:
+                    return result
 
     async def _read(self) -> None:
         reader = self._store.reader()

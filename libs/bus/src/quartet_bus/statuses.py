@@ -5,11 +5,16 @@ from typing import Any
 
 from quartet_bus import _scripts
 from quartet_bus._keys import Keys
-from quartet_bus._store import Commands, Store
+from quartet_bus._store import Store
 from quartet_bus.options import BusOptions
-from quartet_contracts import TERMINAL, State, TaskStatus, decode, encode
+from quartet_bus.tenure import Tenure, epoch_of
+from quartet_contracts import TERMINAL, State, TaskStatus, decode, encode, may_move
 
-_FINAL = " ".join(sorted(TERMINAL))
+
+def _before(new: State) -> str:
+    """The states that `new` may follow, as the script reads them; a final state does not follow itself."""
+    before = [old for old in State if may_move(old, new) and old not in TERMINAL]
+    return f" {' '.join(before)} "
 
 
 class Statuses:
@@ -18,18 +23,36 @@ class Statuses:
         self._keys = keys
         self._options = options
 
-    async def put(self, status: TaskStatus, expected: State | None = None) -> bool:
-        """Replace a status. False: it is final already, or `expected` is given and it is in another state.
+    async def put(self, status: TaskStatus, expected: State | None = None, tenure: Tenure | None = None) -> bool:
+        """Replace a status. False: its state may not follow the one there, or `expected` is given and not there.
 
-        The check and the write are one step, so a task has exactly one terminal state whoever writes.
+        The check and the write are one step, so a task has exactly one terminal state whoever writes. Raises
+        LeaseLost, and writes nothing, when `tenure` is given and the task has another owner by now.
         """
-        expiry = self._expiry_ms(status)
-        key = self._keys.status(status.task.task_id)
-        return bool(
+        task = status.task
+        keys = [
+            self._keys.status(task.task_id),
+            self._keys.epoch(task.task_id),
+            self._keys.submission(task.submission or ""),
+            self._keys.waiting,
+        ]
+        written = int(
             await self._store.script(
-                _scripts.PUT_STATUS, [key], str(status.state), encode(status), expiry, _FINAL, str(expected or "")
+                _scripts.PUT_STATUS,
+                keys,
+                str(status.state),
+                encode(status),
+                self.expiry_ms(status),
+                _before(status.state),
+                str(expected or ""),
+                epoch_of(tenure),
+                task.task_id,
             )
         )
+        if written < 0:
+            assert tenure is not None
+            raise tenure.over()
+        return bool(written)
 
     async def get(self, task_id: str) -> TaskStatus | None:
         data = await self._store.call("HGET", self._keys.status(task_id), "m")
@@ -63,17 +86,7 @@ class Statuses:
             await self._store.call("ZREM", self._keys.index, *gone)
         return len(gone)
 
-    def new(self, status: TaskStatus) -> Commands:
-        """Writes the first status and the list entry, as commands for a transaction."""
-        task = status.task
-        key = self._keys.status(task.task_id)
-        return [
-            ("HSET", key, "state", str(status.state), "m", encode(status)),
-            ("PEXPIRE", key, self._expiry_ms(status)),
-            ("ZADD", self._keys.index, task.created_at, task.task_id),
-            ("ZREMRANGEBYRANK", self._keys.index, 0, -self._options.index_entries - 1),
-        ]
-
-    def _expiry_ms(self, status: TaskStatus) -> int:
+    def expiry_ms(self, status: TaskStatus) -> int:
+        """How long the status is kept from now on; a task that has not ended is kept beyond its deadline."""
         left: Any = 0.0 if status.state in TERMINAL else max(0.0, status.task.deadline - time.time())
         return round((left + self._options.records_s) * 1000)

@@ -9,7 +9,7 @@ from quartet_contracts.states import State
 from quartet_contracts.tasks import Actor, TaskReport
 from quartet_contracts.wire import Identifier, Message, Seconds
 
-MAX_TEXT = 8000
+MAX_TEXT = 16_000
 
 
 class Entry(BaseModel):
@@ -27,15 +27,29 @@ class StateChanged(Entry):
     reason: Text = ""
 
 
+class WantedCall(Entry):
+    """A tool call as a model wrote it."""
+
+    id: str
+    tool: str
+    arguments: str
+    """JSON text, not checked."""
+
+
 class ModelTurn(Entry):
     """What a model said: its text and the tool calls that it wants."""
 
     kind: Literal["model_turn"] = "model_turn"
     turn: int
     text: Text = ""
+    refused: bool = False
+    """The text is the model's refusal."""
     tools: list[str] = []
+    calls: list[WantedCall] = []
+    """With these and the tools' results whoever takes the task over rebuilds the conversation."""
     usage: Usage = Usage()
     model: str = ""
+    takes_images: bool = False
 
 
 class ToolCalled(Entry):
@@ -74,6 +88,7 @@ class SkillRequested(Entry):
     attempt: int
     fence: int
     arguments: dict[str, Any]
+    deadline: Seconds | None = None
 
 
 class SkillStarted(Entry):
@@ -94,6 +109,30 @@ class SkillFinished(Entry):
     usage: Usage = Usage()
     details: dict[str, Any] = {}
     """checks of approach, held_object_height_m of pick; observed: how it was found after an uncertain end."""
+
+
+class SkillSettled(Entry):
+    """What the orchestrator saw of a step whose outcome was not known, after it had ended all motion at the servers."""
+
+    kind: Literal["skill_settled"] = "skill_settled"
+    request_id: Identifier
+    skill: str
+    state: State
+    """RETRIABLE, or UNCERTAIN where nothing could be seen either."""
+    reason: Text
+    observed: Text = ""
+    grasp: str = ""
+    """HOLDING or EMPTY; anything else is not known."""
+    in_hand: str = ""
+    """What the wrist camera shows between the fingers."""
+
+
+class TakenOver(Entry):
+    """Another replica of the orchestrator owns the task from here on."""
+
+    kind: Literal["taken_over"] = "taken_over"
+    replica: str
+    epoch: int
 
 
 class Verified(Entry):
@@ -148,6 +187,8 @@ Happening = Annotated[
     | SkillRequested
     | SkillStarted
     | SkillFinished
+    | SkillSettled
+    | TakenOver
     | Verified
     | Observation
     | Asked

@@ -89,6 +89,8 @@ class SkillRequest(Message):
     robot: Identifier
     skill: Skill
     attempt: Annotated[int, Field(ge=1)] = 1
+    follows_uncertain: bool = False
+    """What an earlier attempt at the same did is not known: what is asked for may be done already."""
     created_at: Seconds
     deadline: Seconds
     """Wall time after which the agent must have answered."""

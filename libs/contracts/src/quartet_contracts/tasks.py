@@ -62,6 +62,8 @@ class Task(Message):
     budget: Budget
     step: DirectStep | None = None
     """Set for a task that is one skill and needs no orchestrator model."""
+    submission: Identifier | None = None
+    """Digest of the idempotency key with which it was submitted; kept as long as the task is."""
     traceparent: str | None = None
 
 
@@ -108,6 +110,12 @@ class Cancellation(Arguments):
     """Why a task is canceled."""
 
     reason: Annotated[str, Field(max_length=500)] = "canceled by a person"
+
+
+class Pause(Arguments):
+    """Why a task is to pause before its next step."""
+
+    reason: Annotated[str, Field(max_length=500)] = "paused by a person"
 
 
 Actor = Literal["orchestrator", "approach", "pick", "place"]

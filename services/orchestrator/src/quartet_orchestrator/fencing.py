@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from quartet_bus import Bus, BusError
+from quartet_bus import Bus, BusError, LeaseLost, Tenure
 from quartet_contracts import MOTION_SERVERS
 from quartet_orchestrator.errors import FenceRefused
 from quartet_orchestrator.grants import Signer
@@ -27,8 +27,11 @@ class Fencer:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def raise_fence(self, robot: str, request_id: str) -> int:
-        """A new fence that every motion server of `robot` has persisted. Raises FenceRefused."""
+    async def raise_fence(self, robot: str, request_id: str, tenure: Tenure | None = None) -> int:
+        """A new fence that every motion server of `robot` has persisted.
+
+        Raises FenceRefused, and LeaseLost when the task of `tenure` has another owner by now.
+        """
         servers = self._settings.servers_of(robot)
         missing = [name for name in MOTION_SERVERS if name not in servers]
         if missing:
@@ -37,7 +40,7 @@ class Fencer:
             )
         highest = 0
         for _ in range(3):
-            fence = await self._bus.fences.next(robot, at_least=highest + 1)
+            fence = await self._bus.fences.next(robot, at_least=highest + 1, tenure=tenure)
             token = self._signer.sign_fence(robot=robot, request_id=request_id, fence=fence)
             answers = await asyncio.gather(*(self._install(name, servers[name], token) for name in MOTION_SERVERS))
             # A server may know a higher fence than the store when the store lost its data.
@@ -46,13 +49,15 @@ class Fencer:
                 return fence
         raise FenceRefused(f"robot '{robot}' is being taken by somebody else: its servers know fence {highest}")
 
-    async def take_back(self, robot: str, request_id: str) -> bool:
+    async def take_back(self, robot: str, request_id: str, tenure: Tenure | None = None) -> bool:
         """End the motions and the grant of an agent that does not say whether the robot rests; whether that is sure.
 
         A newer fence ends them at the servers, whatever the agent does.
         """
         try:
-            await self.raise_fence(robot, request_id)
+            await self.raise_fence(robot, request_id, tenure)
+        except LeaseLost:
+            raise
         except (FenceRefused, BusError) as error:
             log.error("the motions of request %s could not be ended: %s", request_id, error)
             return False

@@ -15,6 +15,8 @@ from quartet_contracts import (
     SkillResult,
     State,
 )
+from quartet_contracts.journal import SkillSettled
+from quartet_contracts.tools.moveit import GraspState
 from quartet_orchestrator.names import Names
 
 
@@ -71,6 +73,8 @@ class Ledger:
     """Name of the object in the gripper when `hold` is OBJECT."""
     doubtful: bool = False
     """The last place ended without saying whether it let go."""
+    unsettled_place: str = ""
+    """Object that a place of unknown end let go: whether it lies where it should is for the next place to see."""
     pick_failed: str = ""
     """Code of the last pick when it failed and nothing is held since."""
     look_needed: bool = False
@@ -98,8 +102,8 @@ class Ledger:
             return self.names.thing(arguments.object_name)
         return self.held or None
 
-    def note(self, arguments: SkillArguments, result: SkillResult) -> None:
-        """Write down what a skill answered."""
+    def note(self, arguments: SkillArguments, result: SkillResult, settled: SkillSettled | None = None) -> None:
+        """Write down what a skill answered, and what was seen afterwards where that left the outcome open."""
         code = str(result.error_code)
         self._count_repeats(arguments, code)
         self.look_needed = result.state is State.UNCERTAIN
@@ -113,6 +117,26 @@ class Ledger:
             self._picked(self.record(arguments.object_name), code)
         else:
             self._placed(record, arguments, code)
+        if settled is not None:
+            self._note_settled(settled, subject)
+
+    def note_grasp(self, grasp: str, in_hand: str) -> None:
+        """Write down what gripper and wrist camera say; a place whose end is not known stays in doubt."""
+        if grasp == GraspState.EMPTY:
+            self.hold, self.held = Hold.EMPTY, ""
+        elif grasp == GraspState.HOLDING:
+            self.doubtful = False
+            if in_hand:
+                self.hold, self.held, self.pick_failed = Hold.OBJECT, self.names.thing(in_hand), ""
+            elif self.hold is not Hold.OBJECT:
+                self.hold, self.held = Hold.SOMETHING, ""
+
+    def _note_settled(self, settled: SkillSettled, subject: str | None) -> None:
+        if settled.state is not State.UNCERTAIN:
+            self.look_needed = False
+            self.note_grasp(settled.grasp, settled.in_hand)
+            if self.doubtful and self.hold is Hold.EMPTY:
+                self.unsettled_place = subject or ""
 
     def note_look(self, *, ok: bool) -> None:
         self.looked = self.looked or ok
@@ -137,7 +161,7 @@ class Ledger:
             record.failed_approaches += 1
 
     def _picked(self, record: ObjectRecord, code: str) -> None:
-        self.doubtful = False
+        self.doubtful, self.unsettled_place = False, ""
         if code == PickCode.NONE:
             record.picks += 1
             record.place_succeeded, record.needs_approach, record.plan_failures = None, False, 0
@@ -167,7 +191,7 @@ class Ledger:
                 record.drop_failures_in_a_row = 0
             elif code == PlaceCode.PLACE_DROP_VERIFY_FAILED:
                 record.drop_failures_in_a_row += 1
-        self.doubtful = code == PlaceCode.UNKNOWN
+        self.doubtful, self.unsettled_place = code == PlaceCode.UNKNOWN, ""
         if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED, PlaceCode.PLACE_HOLDING_NOTHING}:
             self.hold, self.held = Hold.EMPTY, ""
 

@@ -3,19 +3,34 @@
 import logging
 import time
 
-from quartet_bus import Bus, is_end
+from quartet_bus import Bus, Tenure, is_end
 from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, may_move
 from quartet_contracts.journal import Happening, Reported, StateChanged
 
 log = logging.getLogger(__name__)
 
 
+class OwnedJournal:
+    """The journal, for whoever owns the task."""
+
+    def __init__(self, bus: Bus, tenure: Tenure | None) -> None:
+        self._bus = bus
+        self._tenure = tenure
+
+    async def append(self, event: JournalEvent) -> str:
+        """Durable when it returns. Raises LeaseLost when another replica owns the task."""
+        return await self._bus.journal.append(event, self._tenure)
+
+
 class TaskRecord:
     """State, journal and status of one task, as its runner writes them."""
 
-    def __init__(self, bus: Bus, status: TaskStatus) -> None:
+    def __init__(self, bus: Bus, status: TaskStatus, tenure: Tenure | None = None) -> None:
         self._bus = bus
         self.status = status
+        self.tenure = tenure
+        """Of the replica that runs the task: its writes raise LeaseLost once another replica does."""
+        self.journal = OwnedJournal(bus, tenure)
         self.usage = status.usage
 
     @property
@@ -29,7 +44,7 @@ class TaskRecord:
     async def write(self, event: Happening) -> None:
         """Append to the journal; durable when it returns."""
         task_id = self.task.task_id
-        await self._bus.journal.append(JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=event))
+        await self.journal.append(JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=event))
 
     def add_usage(self, usage: Usage) -> None:
         self.usage = self.usage.plus(usage)
@@ -42,7 +57,7 @@ class TaskRecord:
         if not may_move(self.state, state):
             raise ValueError(f"task {self.task.task_id} cannot go from {self.state} to {state}")
         self._change(state, question=question)
-        if not await self._bus.statuses.put(self.status):
+        if not await self._bus.statuses.put(self.status, tenure=self.tenure):
             return False
         await self.write(StateChanged(state=state, reason=reason))
         return True
@@ -53,7 +68,7 @@ class TaskRecord:
             raise ValueError(f"task {self.task.task_id} cannot end from {self.state} as {state}")
         self._change(state, report=report)
         await self.write(Reported(report=report))
-        if not await self._bus.statuses.put(self.status):
+        if not await self._bus.statuses.put(self.status, tenure=self.tenure):
             return False
         await self.write(StateChanged(state=state, reason=report.summary))
         log.info("task %s: %s %s", self.task.task_id, state, report.summary)

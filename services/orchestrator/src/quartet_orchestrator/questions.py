@@ -1,4 +1,4 @@
-"""Asks the person: the task pauses until the answer comes or the time is over."""
+"""Asks the person: the task pauses until the answer comes or the time is over, whoever runs the task by then."""
 
 import secrets
 import time
@@ -15,19 +15,36 @@ class Person:
         self._record = record
         self._bus = bus
         self._settings = settings
+        self._open: Asked | None = None
+        self._given: Answered | None = None
+
+    def take_up(self, asked: Asked | None, answered: Answered | None) -> None:
+        """A question that is open in the journal is asked on, not asked again."""
+        self._open, self._given = asked, answered
 
     async def ask(self, text: str) -> str | None:
         """The answer, or None when nobody answered in time."""
         task = self._record.task
-        expires_at = min(time.time() + self._settings.question_timeout_s, task.deadline)
-        question = Question(f"q-{secrets.token_hex(4)}", text, expires_at)
-        await self._record.write(Asked(question_id=question.question_id, text=text, expires_at=expires_at))
-        await self._bus.questions.put(task.task_id, question)
-        await self._record.move(State.PAUSED, "waits for a person's answer", question=text)
-        answer = await self._bus.questions.wait(task.task_id, question)
-        if answer is not None:
-            await self._record.write(Answered(question_id=question.question_id, text=answer))
+        asked, given, self._open, self._given = self._open, self._given, None, None
+        if asked is None or asked.text != text:
+            given = None
+            expires_at = min(time.time() + self._settings.question_timeout_s, task.deadline)
+            asked = Asked(question_id=f"q-{secrets.token_hex(4)}", text=text, expires_at=expires_at)
+            await self._record.write(asked)
+        answer = given.text if given is not None else await self._wait(asked)
         reason = "the person answered" if answer is not None else "nobody answered in time"
-        await self._record.move(State.INITIALIZING, reason)
-        await self._record.move(State.RUNNING)
+        if self._record.state is State.PAUSED:
+            await self._record.move(State.INITIALIZING, reason)
+            await self._record.move(State.RUNNING)
+        return answer
+
+    async def _wait(self, asked: Asked) -> str | None:
+        task_id = self._record.task.task_id
+        question = Question(asked.question_id, asked.text, asked.expires_at)
+        await self._bus.questions.put(task_id, question)
+        if self._record.state is not State.PAUSED:
+            await self._record.move(State.PAUSED, "waits for a person's answer", question=asked.text)
+        answer = await self._bus.questions.wait(task_id, question)
+        if answer is not None:
+            await self._record.write(Answered(question_id=asked.question_id, text=answer))
         return answer

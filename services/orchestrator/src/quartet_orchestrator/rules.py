@@ -39,7 +39,7 @@ class Rules:
         self._max_failed_approaches = areas + SPARE_APPROACHES
 
     def refusal(self, arguments: SkillArguments) -> str | None:
-        checks = [self._look_first, self._two_objects_failed, self._given_up, self._same_call]
+        checks = [self._look_first, self._settle_place_first, self._two_objects_failed, self._given_up, self._same_call]
         if isinstance(arguments, ApproachArguments):
             checks.append(self._drive_to_drop)
         elif isinstance(arguments, PickArguments):
@@ -55,6 +55,16 @@ class Rules:
         if self._ledger.look_needed:
             return "the outcome of the last motion is not known: call look first, then decide on a new attempt"
         return None
+
+    def _settle_place_first(self, arguments: SkillArguments) -> str | None:
+        """What may lie at its place already is not fetched again before somebody has looked."""
+        name = self._ledger.unsettled_place
+        if not name or isinstance(arguments, PlaceArguments) or self._ledger.subject(arguments) != name:
+            return None
+        return (
+            f"whether the last place has put '{name}' where it should be is not known, and the gripper is empty: call "
+            "place again with the same arguments; it sees whether the thing lies there already"
+        )
 
     def _two_objects_failed(self, arguments: SkillArguments) -> str | None:
         """Two objects in a row that failed at the same stage end the task: no third is begun."""
@@ -143,7 +153,8 @@ class Rules:
         to_floor = self._ledger.names.place(arguments.target_location) == FLOOR
         if self._ledger.pick_failed == PickCode.PICK_WRONG_OBJECT and not to_floor and not self._nothing_held():
             return "the gripper holds the wrong object: place it on the floor (target_location 'floor')"
-        if self._nothing_held():
+        # A place whose end is not known is settled by the next one, which looks whether the thing lies there already.
+        if self._nothing_held() and not self._ledger.doubtful:
             return f"{self._why_not_held()}, so there is nothing to place; pick first"
         return None
 

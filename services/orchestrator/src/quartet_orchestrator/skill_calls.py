@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,12 +19,14 @@ from quartet_contracts import (
     State,
     granted_tools,
 )
-from quartet_contracts.journal import Note, Observation, SkillFinished, SkillRequested
+from quartet_contracts.journal import Note, Observation, SkillFinished, SkillRequested, SkillSettled
 from quartet_contracts.rescue import unknown_result
 from quartet_orchestrator.errors import TaskAborted
 from quartet_orchestrator.eyes import Eyes
 from quartet_orchestrator.fencing import Fencer
 from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.history import Attempt, History
+from quartet_orchestrator.inspection import Inspector
 from quartet_orchestrator.progress import TaskRecord
 from quartet_orchestrator.settings import OrchestratorSettings
 
@@ -34,11 +36,12 @@ RETRY_S = 0.5
 
 
 @dataclass(frozen=True)
-class Interruption:
-    """A skill that was stopped from outside, and what it answered."""
+class Step:
+    """One attempt at one skill: what was asked, what was answered, what was seen where that left it open."""
 
     arguments: SkillArguments
     result: SkillResult
+    settled: SkillSettled | None = None
 
 
 class SkillCaller:
@@ -53,6 +56,7 @@ class SkillCaller:
         fencer: Fencer,
         eyes: Eyes,
         settings: OrchestratorSettings,
+        progressed: Callable[[], Awaitable[None]],
     ) -> None:
         self._record = record
         self._bus = bus
@@ -61,34 +65,106 @@ class SkillCaller:
         self._fencer = fencer
         self._eyes = eyes
         self._settings = settings
+        self._progressed = progressed
+        self._inspector = Inspector(record, bus, signer, settings)
         self._attempts: dict[SkillArguments, int] = {}
         self._count = 0
+        self._uncertain: set[Skill] = set()
+        """Skills whose last attempt left nobody knowing what it did."""
+        self._taken_up: Attempt | None = None
+        self._ready: Step | None = None
         self._picture: asyncio.Task[None] | None = None
-        self.interrupted: Interruption | None = None
-        """The request that was running when the task was canceled or ran out of time."""
+        self.handing_over = False
+        """Set before the caller is canceled: what runs is left running, for the replica that takes the task over."""
+        self.interrupted: Step | None = None
+        """The step that was running when the task was canceled or ran out of time."""
 
-    async def call(self, skill: Skill, arguments: SkillArguments) -> SkillResult:
-        """The result of one attempt. Raises TaskAborted when no attempt can be made.
+    def take_up(self, history: History) -> None:
+        """Count from where the journal ends; its last attempt is brought to its outcome by `rejoin`."""
+        for attempt in history.attempts:
+            self._count += 1
+            self._attempts[attempt.arguments] = attempt.requested.attempt
+            if attempt.finished is not None and attempt.begun:
+                self._note_certainty(attempt.skill, attempt.finished.state)
+        self._taken_up = history.last
 
-        When it is canceled it cancels the request, waits until the robot rests, and leaves the result in
+    async def rejoin(self) -> None:
+        """Bring the step that another process had begun to its outcome; the next `call` is answered with it.
+
+        A result that came meanwhile is taken, a running one is waited for, and one of which nobody knows is settled
+        by looking. One that no agent had begun is withdrawn, and the next `call` makes a new attempt.
+        """
+        attempt, self._taken_up = self._taken_up, None
+        if attempt is None:
+            return
+        task_id = self._record.task.task_id
+        if not attempt.open:
+            self._ready = Step(attempt.arguments, attempt.result(task_id), attempt.settled)
+            return
+        request = self._request_again(attempt)
+        if attempt.finished is None:
+            self._ready = await self._outcome(request, self._ask_again(request))
+        else:
+            result = attempt.result(task_id)
+            self._ready = await _in_spite_of_cancel(self._look_into(request, result))
+
+    async def call(self, skill: Skill, arguments: SkillArguments) -> Step:
+        """One attempt and its outcome. Raises TaskAborted when no attempt can be made.
+
+        When it is canceled it cancels the request, waits until the robot rests, and leaves the step in
         `interrupted`.
         """
         await self._finish_picture()
-        request = await self._prepare(skill, arguments)
-        asked = asyncio.create_task(self._ask(request))
+        ready, self._ready = self._ready, None
+        if ready is not None and ready.arguments == arguments:
+            step = ready
+        else:
+            request = await self._prepare(skill, arguments)
+            step = await self._outcome(request, self._ask(request))
+            assert step is not None
+        self.picture(f"after {skill}")
+        return step
+
+    def is_ready(self, arguments: SkillArguments) -> bool:
+        """Whether this call was made before, and the next one only fetches its outcome."""
+        return self._ready is not None and self._ready.arguments == arguments
+
+    async def give_up_taken_up(self) -> None:
+        """End the step that another process had begun and that has not been rejoined."""
+        attempt, self._taken_up = self._taken_up, None
+        if attempt is None or not attempt.open:
+            return
+        request = self._request_again(attempt)
+        asked = asyncio.create_task(self._ask_again(request))
+        result = await self._stop(request, asked)
+        if result is not None:
+            self.interrupted = await self._settle(request, result)
+
+    async def _outcome(self, request: SkillRequest, asking: Coroutine[Any, Any, SkillResult | None]) -> Step | None:
+        """What came of a request; None when nobody had begun it."""
+        asked = asyncio.create_task(asking)
         try:
             result = await asyncio.shield(asked)
         except asyncio.CancelledError:
+            if self.handing_over:
+                asked.cancel()
+                await asyncio.gather(asked, return_exceptions=True)
+                raise
             result = await _in_spite_of_cancel(self._stop(request, asked))
-            self.interrupted = Interruption(arguments, await _in_spite_of_cancel(self._settle(request, result)))
+            if result is not None:
+                self.interrupted = await _in_spite_of_cancel(self._settle(request, result))
             raise
-        result = await _in_spite_of_cancel(self._settle(request, result))
-        self.picture(f"after {skill}")
-        return result
+        if result is None:
+            return None
+        return await _in_spite_of_cancel(self._settle(request, result))
 
     def picture(self, label: str) -> None:
         """Take pictures for the record while the model thinks; the next skill waits for them."""
         self._picture = asyncio.create_task(self._observe(label))
+
+    async def feel(self) -> tuple[str, str]:
+        """What gripper and wrist camera say of what is held: state and name."""
+        return await self._inspector.feel(f"{self._record.task.task_id}-end")
 
     async def close(self) -> None:
         await self._finish_picture()
@@ -99,7 +175,7 @@ class SkillCaller:
         self._count += 1
         attempt = self._attempts[arguments] = self._attempts.get(arguments, 0) + 1
         request_id = f"{task.task_id}-{self._count:02d}-{skill}"
-        fence = await self._fencer.raise_fence(task.robot, request_id)
+        fence = await self._fencer.raise_fence(task.robot, request_id, self._record.tenure)
         now = time.time()
         deadline = min(task.deadline, now + self._settings.skill_timeout_s)
         if deadline <= now:
@@ -119,6 +195,7 @@ class SkillCaller:
                 attempt=attempt,
                 fence=fence,
                 arguments=arguments.model_dump(mode="json"),
+                deadline=deadline,
             )
         )
         return SkillRequest(
@@ -127,6 +204,7 @@ class SkillCaller:
             robot=task.robot,
             skill=skill,
             attempt=attempt,
+            follows_uncertain=skill in self._uncertain,
             created_at=now,
             deadline=deadline,
             arguments=arguments,
@@ -134,6 +212,34 @@ class SkillCaller:
             reply_to=self._replies.stream,
             budget=Budget(wall_s=max(1.0, deadline - now)),
         )
+
+    def _request_again(self, attempt: Attempt) -> SkillRequest:
+        """A request as the journal has it: enough to ask for its result, not to submit it."""
+        task, asked = self._record.task, attempt.requested
+        now = time.time()
+        return SkillRequest(
+            request_id=asked.request_id,
+            task_id=task.task_id,
+            robot=task.robot,
+            skill=attempt.skill,
+            attempt=asked.attempt,
+            created_at=now,
+            deadline=asked.deadline or task.deadline,
+            arguments=attempt.arguments,
+            grant="",
+            reply_to=self._replies.stream,
+        )
+
+    async def _ask_again(self, request: SkillRequest) -> SkillResult | None:
+        """The result of a request that another process had made; None when no agent had begun it."""
+        queue = self._bus.skills(request.skill)
+        try:
+            return await self._replies.rejoin(queue, request, absent_after_s=self._settings.agent_absent_s)
+        except NoAnswer as error:
+            if error.taken:
+                return unknown_result(request, str(error), State.UNCERTAIN if error.started else State.FAILED)
+            await self._record.write(_not_begun(request, str(error), State.RETRIABLE))
+            return None
 
     async def _ask(self, request: SkillRequest) -> SkillResult:
         queue = self._bus.skills(request.skill)
@@ -143,21 +249,14 @@ class SkillCaller:
             raise TaskAborted(f"{error}. Nothing moved in this step.") from error
         except NoAnswer as error:
             if not error.taken:
-                await self._record.write(
-                    SkillFinished(
-                        request_id=request.request_id,
-                        skill=request.skill,
-                        success=False,
-                        error_code="UNKNOWN",
-                        reason=str(error),
-                        state=State.FAILED,
-                    )
-                )
+                await self._record.write(_not_begun(request, str(error), State.FAILED))
                 raise TaskAborted(f"{error}. Nothing moved in this step.") from error
             state = State.UNCERTAIN if error.started else State.FAILED
             return unknown_result(request, str(error), state)
 
-    async def _stop(self, request: SkillRequest, asked: "asyncio.Task[SkillResult]") -> SkillResult:
+    async def _stop(
+        self, request: SkillRequest, asked: "asyncio.Task[SkillResult] | asyncio.Task[SkillResult | None]"
+    ) -> SkillResult | None:
         """Cancel the request and wait for its end."""
         end = time.monotonic() + self._settings.cancel_wait_s
         await self._tell_to_stop(request, end)
@@ -188,17 +287,43 @@ class SkillCaller:
                     return
                 await asyncio.sleep(RETRY_S)
 
-    async def _settle(self, request: SkillRequest, result: SkillResult) -> SkillResult:
-        """Write the result down. Of an agent that cannot say whether the robot rests, the servers end motions and
-        grant: whatever still runs of it must not move the robot any more."""
-        if result.state is State.UNCERTAIN:
-            sure = await self._fencer.take_back(request.robot, request.request_id)
-            words = "were ended at the servers, its grant is void" if sure else "could not be ended at the servers"
-            reason = f"{result.reason[:1900]}; its motions {words}"
-            result = result.model_copy(update={"reason": reason})
+    async def _settle(self, request: SkillRequest, result: SkillResult) -> Step:
+        """Write the result down, and look at the world where it says that its end is not known."""
         self._record.add_usage(result.usage)
         await self._record.write(finished(result))
-        return result
+        self._note_certainty(request.skill, result.state)
+        await self._progressed()
+        if result.state is State.UNCERTAIN:
+            return await self._look_into(request, result)
+        return Step(request.arguments, result)
+
+    async def _look_into(self, request: SkillRequest, result: SkillResult) -> Step:
+        """Settle an outcome that is not known. A newer fence ends the agent's motions and its grant at the servers:
+        whatever still runs of it must not move the robot any more. Then the robot is looked at."""
+        sure = await self._fencer.take_back(request.robot, request.request_id, self._record.tenure)
+        words = "were ended at the servers, its grant is void" if sure else "could not be ended at the servers"
+        seen = await self._inspector.inspect(request.request_id)
+        settled = SkillSettled(
+            request_id=request.request_id,
+            skill=request.skill,
+            state=State.RETRIABLE if sure and seen.settled else State.UNCERTAIN,
+            reason=f"{result.reason[:1900]}; its motions {words}",
+            observed=seen.text if seen.settled else result.observed or seen.text,
+            grasp=seen.grasp,
+            in_hand=seen.in_hand,
+        )
+        await self._record.write(settled)
+        update = {"reason": settled.reason, "observed": settled.observed[:4000]}
+        return Step(request.arguments, result.model_copy(update=update), settled)
+
+    def _note_certainty(self, skill: Skill, state: State) -> None:
+        if state is State.UNCERTAIN:
+            self._uncertain.add(skill)
+        else:
+            self._uncertain.discard(skill)
+        if skill is Skill.PICK and state is State.SUCCEEDED:
+            # What is held now was not put down by an earlier place.
+            self._uncertain.discard(Skill.PLACE)
 
     async def _observe(self, label: str) -> None:
         """A failing look is noted and does no harm."""
@@ -219,6 +344,18 @@ class SkillCaller:
                 await picture
             except Exception as error:
                 log.warning("pictures of task %s: %s", self._record.task.task_id, error)
+
+
+def _not_begun(request: SkillRequest, reason: str, state: State) -> SkillFinished:
+    """The end of a request that no agent took."""
+    return SkillFinished(
+        request_id=request.request_id,
+        skill=request.skill,
+        success=False,
+        error_code="UNKNOWN",
+        reason=reason,
+        state=state,
+    )
 
 
 def finished(result: SkillResult) -> SkillFinished:

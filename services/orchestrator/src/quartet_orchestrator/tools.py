@@ -9,6 +9,7 @@ from quartet_contracts import ARGUMENTS, Arguments, Skill, SkillArguments, Skill
 from quartet_contracts.journal import Note
 from quartet_orchestrator.eyes import Eyes
 from quartet_orchestrator.ledger import Ledger
+from quartet_orchestrator.pauses import Gate
 from quartet_orchestrator.progress import TaskRecord
 from quartet_orchestrator.questions import Person
 from quartet_orchestrator.rules import Rules
@@ -37,7 +38,14 @@ class TaskTools:
     """The tools of one task."""
 
     def __init__(
-        self, record: TaskRecord, ledger: Ledger, rules: Rules, caller: SkillCaller, eyes: Eyes, person: Person
+        self,
+        record: TaskRecord,
+        ledger: Ledger,
+        rules: Rules,
+        caller: SkillCaller,
+        eyes: Eyes,
+        person: Person,
+        gate: Gate,
     ) -> None:
         self._record = record
         self._ledger = ledger
@@ -45,6 +53,7 @@ class TaskTools:
         self._caller = caller
         self._eyes = eyes
         self._person = person
+        self._gate = gate
 
     def build(self) -> LocalTools:
         skills = [
@@ -75,14 +84,17 @@ class TaskTools:
 
     async def run_skill(self, skill: Skill, arguments: SkillArguments) -> ToolOutcome:
         """Refuse by the rules, or run one attempt and write down what came of it."""
-        if reason := self._rules.refusal(arguments):
-            await self._record.write(Note(text=f"refused {skill}: {reason}"))
-            return failure("REFUSED", reason, success=False)
-        result = await self._caller.call(skill, arguments)
-        self._ledger.note(arguments, result)
-        return ToolOutcome(answer_of(result))
+        if not self._caller.is_ready(arguments):
+            await self._gate.step()
+            if reason := self._rules.refusal(arguments):
+                await self._record.write(Note(text=f"refused {skill}: {reason}"))
+                return failure("REFUSED", reason, success=False)
+        step = await self._caller.call(skill, arguments)
+        self._ledger.note(arguments, step.result, step.settled)
+        return ToolOutcome(answer_of(step.result))
 
     async def _look(self, raw: dict[str, Any], progress: Progress) -> ToolOutcome:
+        await self._gate.step()
         outcome = await self._eyes.look(str(raw.get("camera", "both")), progress)
         self._ledger.note_look(ok=outcome.ok)
         return outcome

@@ -13,11 +13,15 @@ HIGHER_M = 0.15
 
 
 async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
-    """Settle a claimed success, and a drop that the model could not confirm, by looking at the world."""
-    if report.error_code not in SETTLED:
-        return report
+    """Settle a claimed success, and a drop that the model could not confirm, by looking at the world.
+
+    So is an empty gripper after an attempt of which nobody knows how it ended: it may have put the thing down.
+    """
     arguments = check.request.arguments
     assert isinstance(arguments, PlaceArguments)
+    done_before = report.error_code is PlaceCode.PLACE_HOLDING_NOTHING and check.request.follows_uncertain
+    if report.error_code not in SETTLED and not done_before:
+        return report
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     if grasp.state is not GraspState.EMPTY:
         return _failed(f"the gripper is {grasp.state}: '{arguments.object_name}' was not let go")
@@ -28,6 +32,8 @@ async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
     above, region = await _look_from_above(check, arguments, region)
     if _any_in(region, above):
         return _reached(arguments)
+    if done_before:
+        return report
     where = distances([*seen, *above])
     return _failed(
         f"'{arguments.object_name}' is not seen at '{arguments.target_location}'" + (f"; seen {where}" if where else "")

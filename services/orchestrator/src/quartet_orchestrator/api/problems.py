@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from quartet_bus import BusUnavailable, QuestionProblem, QueueFull
+from quartet_bus import BusUnavailable, KeyReused, QuestionProblem, QueueFull, StoreFull
 
 
 class Problem(Exception):
@@ -42,6 +42,14 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(BusUnavailable)
     async def _no_store(_: Request, error: BusUnavailable) -> Response:
         return problem_response(503, "Store not available", str(error))
+
+    @app.exception_handler(StoreFull)
+    async def _store_full(_: Request, error: StoreFull) -> Response:
+        return problem_response(503, "Store full", str(error))
+
+    @app.exception_handler(KeyReused)
+    async def _key_reused(_: Request, error: KeyReused) -> Response:
+        return problem_response(409, "Idempotency key reused", str(error))
 
     @app.exception_handler(QueueFull)
     async def _full(_: Request, error: QueueFull) -> Response:

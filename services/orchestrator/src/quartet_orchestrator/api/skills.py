@@ -17,7 +17,7 @@ from quartet_contracts import (
     TaskStatus,
     TaskSubmission,
 )
-from quartet_orchestrator.api.tasks import TaskDesk
+from quartet_orchestrator.api.tasks import IdempotencyKey, TaskDesk
 from quartet_orchestrator.words import step_sentence
 
 Timeout = Annotated[float, Query(gt=0, le=86_400)]
@@ -26,23 +26,38 @@ Timeout = Annotated[float, Query(gt=0, le=86_400)]
 def skill_routes(desk: TaskDesk) -> APIRouter:
     router = APIRouter(prefix="/skills", tags=["skills"])
 
-    async def accept(skill: Skill, arguments: SkillArguments, robot: str | None, timeout_s: float) -> Response:
+    async def accept(
+        skill: Skill, arguments: SkillArguments, robot: str | None, timeout_s: float, key: str | None
+    ) -> Response:
         sentence = step_sentence(skill, arguments.model_dump(mode="json"))[:MAX_SENTENCE]
         submission = TaskSubmission(sentence=sentence, robot=robot, timeout_s=timeout_s)
-        return await desk.accept(submission, DirectStep(skill=skill, arguments=arguments))
+        return await desk.accept(submission, DirectStep(skill=skill, arguments=arguments), key)
 
     @router.post("/approach", status_code=202, response_model=TaskStatus)
     async def approach(
-        arguments: ApproachArguments, robot: Identifier | None = None, timeout_s: Timeout = 600
+        arguments: ApproachArguments,
+        robot: Identifier | None = None,
+        timeout_s: Timeout = 600,
+        idempotency_key: IdempotencyKey = None,
     ) -> Response:
-        return await accept(Skill.APPROACH, arguments, robot, timeout_s)
+        return await accept(Skill.APPROACH, arguments, robot, timeout_s, idempotency_key)
 
     @router.post("/pick", status_code=202, response_model=TaskStatus)
-    async def pick(arguments: PickArguments, robot: Identifier | None = None, timeout_s: Timeout = 600) -> Response:
-        return await accept(Skill.PICK, arguments, robot, timeout_s)
+    async def pick(
+        arguments: PickArguments,
+        robot: Identifier | None = None,
+        timeout_s: Timeout = 600,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Response:
+        return await accept(Skill.PICK, arguments, robot, timeout_s, idempotency_key)
 
     @router.post("/place", status_code=202, response_model=TaskStatus)
-    async def place(arguments: PlaceArguments, robot: Identifier | None = None, timeout_s: Timeout = 600) -> Response:
-        return await accept(Skill.PLACE, arguments, robot, timeout_s)
+    async def place(
+        arguments: PlaceArguments,
+        robot: Identifier | None = None,
+        timeout_s: Timeout = 600,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Response:
+        return await accept(Skill.PLACE, arguments, robot, timeout_s, idempotency_key)
 
     return router

@@ -1,6 +1,7 @@
 """Routes of tasks."""
 
 import asyncio
+import hashlib
 import re
 import time
 from typing import Annotated
@@ -15,20 +16,23 @@ from quartet_contracts import (
     Answer,
     Cancellation,
     DirectStep,
+    Pause,
     State,
     Task,
-    TaskReport,
     TaskStatus,
     TaskSubmission,
 )
 from quartet_orchestrator.api.events import event_stream, past_events
 from quartet_orchestrator.api.problems import Problem
-from quartet_orchestrator.progress import TaskRecord
+from quartet_orchestrator.runner import end_unbegun
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.words import new_task_id
 
 POSITION = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")
 """An id of a Redis stream: two numbers of 64 bits."""
+
+KEY = re.compile(r"[\x21-\x7e]{1,255}")
+IdempotencyKey = Annotated[str | None, Header(description="Submissions with the same key are one task.")]
 
 
 class TaskDesk:
@@ -38,8 +42,10 @@ class TaskDesk:
         self.bus = bus
         self._settings = settings
 
-    async def accept(self, submission: TaskSubmission, step: DirectStep | None = None) -> Response:
-        """202 once the task is on its stream."""
+    async def accept(
+        self, submission: TaskSubmission, step: DirectStep | None = None, key: str | None = None
+    ) -> Response:
+        """202 once the task is on its stream; with the idempotency key of an earlier submission, the task of that."""
         now = time.time()
         budget = submission.budget
         if "wall_s" not in budget.model_fields_set:
@@ -52,9 +58,11 @@ class TaskDesk:
             deadline=now + submission.timeout_s,
             budget=budget,
             step=step,
+            submission=_digest(_checked(key)) if key is not None else None,
         )
-        status = await self.bus.tasks.submit(task)
-        return _answer(status, 202, {"Location": f"/tasks/{task.task_id}"})
+        body = submission.model_dump_json() + (step.model_dump_json() if step else "")
+        status = await self.bus.tasks.submit(task, _digest(body))
+        return _answer(status, 202, {"Location": f"/tasks/{status.task.task_id}"})
 
     def _robot(self, wanted: str | None) -> str:
         robots = sorted(self._settings.servers)
@@ -83,18 +91,45 @@ class TaskDesk:
             return status
         await self.bus.tasks.cancel(task_id, cancellation.reason)
         if status.state is State.QUEUED:
-            report = TaskReport(success=False, summary=f"{cancellation.reason}. It had not been begun.")
-            ended = status.model_copy(update={"state": State.CANCELED, "report": report, "updated_at": time.time()})
-            if await self.bus.statuses.put(ended, expected=State.QUEUED):
-                await TaskRecord(self.bus, status).tell_end(State.CANCELED, report)
+            await end_unbegun(self.bus, status)
         return await self.status(task_id)
 
-    async def answer(self, task_id: str, answer: Answer) -> TaskStatus:
+    async def pause(self, task_id: str, pause: Pause) -> TaskStatus:
+        """Ask for a pause; it comes before the task's next step."""
+        await self._unended(task_id, "it cannot be paused")
+        await self.bus.tasks.pause(task_id, pause.reason)
+        return await self.status(task_id)
+
+    async def resume(self, task_id: str) -> TaskStatus:
+        """Let a paused task go on."""
+        await self._unended(task_id, "it does not go on")
+        await self.bus.tasks.resume(task_id)
+        return await self.status(task_id)
+
+    async def _unended(self, task_id: str, so: str) -> TaskStatus:
         status = await self.status(task_id)
         if status.state in TERMINAL:
-            raise Problem(409, "Task has ended", f"task '{task_id}' has ended as {status.state}; it asks nothing")
+            raise Problem(409, "Task has ended", f"task '{task_id}' has ended as {status.state}; {so}")
+        return status
+
+    async def answer(self, task_id: str, answer: Answer) -> TaskStatus:
+        await self._unended(task_id, "it asks nothing")
         await self.bus.questions.answer(task_id, answer)
         return await self.status(task_id)
+
+
+def _checked(key: str) -> str:
+    if not KEY.fullmatch(key):
+        raise Problem(
+            422,
+            "Idempotency key not valid",
+            f"Idempotency-Key: {key[:80]!r}; it is 1 to 255 printable ASCII characters, such as a UUID",
+        )
+    return key
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _answer(status: TaskStatus, code: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -105,8 +140,8 @@ def task_routes(desk: TaskDesk, stop: asyncio.Event) -> APIRouter:
     router = APIRouter(prefix="/tasks", tags=["tasks"])
 
     @router.post("", status_code=202, response_model=TaskStatus)
-    async def submit(submission: TaskSubmission) -> Response:
-        return await desk.accept(submission)
+    async def submit(submission: TaskSubmission, idempotency_key: IdempotencyKey = None) -> Response:
+        return await desk.accept(submission, key=idempotency_key)
 
     @router.get("")
     async def listing(state: State | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 50) -> Response:
@@ -136,6 +171,14 @@ def task_routes(desk: TaskDesk, stop: asyncio.Event) -> APIRouter:
     @router.post("/{task_id}/cancel", status_code=202, response_model=TaskStatus)
     async def cancel(task_id: str, cancellation: Cancellation | None = None) -> Response:
         return _answer(await desk.cancel(task_id, cancellation or Cancellation()), 202)
+
+    @router.post("/{task_id}/pause", status_code=202, response_model=TaskStatus)
+    async def pause(task_id: str, wish: Pause | None = None) -> Response:
+        return _answer(await desk.pause(task_id, wish or Pause()), 202)
+
+    @router.post("/{task_id}/resume", status_code=202, response_model=TaskStatus)
+    async def resume(task_id: str) -> Response:
+        return _answer(await desk.resume(task_id), 202)
 
     @router.post("/{task_id}/answer", response_model=TaskStatus)
     async def answer(task_id: str, given: Answer) -> Response:
