@@ -10,11 +10,19 @@ from quartet_contracts import ALGORITHM, GrantClaims, audience
 
 
 def sign_grant(
-    private_key: str, robot: str, tools: Iterable[str], *, name: str = "client", fence: int = 0, seconds: int = 600
+    private_key: str,
+    robot: str,
+    tools: Iterable[str],
+    *,
+    name: str = "client",
+    fence: int = 0,
+    seconds: int = 600,
+    beats: bool = False,
 ) -> str:
     """A token with which `name` may call `tools` (`<server>__<tool>`) of `robot` for `seconds` from now.
 
-    `private_key` is PEM. Raises ValueError for a key or a claim that cannot be used.
+    `private_key` is PEM. With `beats` the client sends heartbeats while it moves the robot. Raises ValueError for a
+    key or a claim that cannot be used.
     """
     now = int(time.time())
     claims = GrantClaims(
@@ -25,5 +33,6 @@ def sign_grant(
         jti=f"{name}-{uuid.uuid4().hex[:12]}",
         fence=fence,
         tools=sorted(set(tools)),
+        beats=beats,
     )
     return jwt.encode(claims.model_dump(), private_key, algorithm=ALGORITHM)

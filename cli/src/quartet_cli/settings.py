@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+from pydantic import SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from quartet_cli._root import RootNotFound, project_root
@@ -22,6 +23,11 @@ class CliSettings(BaseSettings):
     """Picture of the whole world from above for the contact sheet; only a simulation has one."""
     runs_dir: Path | None = None
     """Where folders of tasks are made; None: runs/ of the project, or of the current folder outside of it."""
+
+    stop_url: str = ""
+    """Of the stop service; empty: that of the running `quartet up`."""
+    stop_token: SecretStr | None = None
+    stop_token_file: Path | None = None
 
     def runs_folder(self) -> Path:
         if self.runs_dir is not None:

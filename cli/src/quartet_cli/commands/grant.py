@@ -24,6 +24,12 @@ def grant(
         int, typer.Option("--fence", min=0, help="At least the highest the robot's servers have seen.")
     ] = 0,
     seconds: Annotated[int, typer.Option("--seconds", min=1, max=86_400, help="How long it is valid.")] = 600,
+    beats: Annotated[
+        bool,
+        typer.Option(
+            "--beats", help="It posts to /control/beat every 0.1 s while it moves the robot, or its motion ends."
+        ),
+    ] = False,
     key: Annotated[
         Path | None, typer.Option("--key", help="Private key (PEM); default: that of the running `quartet up`.")
     ] = None,
@@ -45,6 +51,6 @@ def grant(
     except OSError as error:
         raise Refused(f"--key {key_file} cannot be read: {error.strerror}") from error
     try:
-        print(sign_grant(pem, robot or running["robot"], tools, name=name, fence=fence, seconds=seconds))
+        print(sign_grant(pem, robot or running["robot"], tools, name=name, fence=fence, seconds=seconds, beats=beats))
     except ValueError as error:
         raise Refused(f"the grant cannot be signed: {error}") from error

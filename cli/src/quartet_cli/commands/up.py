@@ -12,6 +12,7 @@ from quartet_cli._root import RootNotFound
 from quartet_cli.errors import CannotStart
 from quartet_cli.settings import running_stack, state_folder
 from quartet_cli.stack import Stack, StackError, StackOptions
+from quartet_cli.stop_service import StopService
 from quartet_site import FileProblem
 
 World = Annotated[str, typer.Option("--world", help="A folder of deploy/sites: home or studio.")]
@@ -87,6 +88,7 @@ def up(
     signal.signal(signal.SIGTERM, _interrupt)
     stack = start_stack(options, console)
     try:
+        _tell_stops(stack, console)
         where = f"robot {stack.robot} in the {world}, orchestrator at {stack.url}, logs in {stack.log_dir}"
         console.print(where, soft_wrap=True)
         console.print(f'now, in another terminal: quartet run "{EXAMPLES.get(world, "...")}"', soft_wrap=True)
@@ -95,6 +97,14 @@ def up(
         console.print("ending")
     finally:
         stack.stop()
+
+
+def _tell_stops(stack: Stack, console: Console) -> None:
+    """A stop outlasts the processes: say so before somebody wonders why nothing moves."""
+    with StopService(stack.url_of("stop"), stack.stop_token) as service:
+        stopped = {name: state["reason"] for name, state in service.state().items() if state["latched"]}
+    for name, reason in stopped.items():
+        console.print(f"{name} is stopped ({reason}); nothing moves until: quartet reset", style="yellow")
 
 
 def _watch(stack: Stack) -> None:

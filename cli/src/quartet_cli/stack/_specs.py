@@ -25,9 +25,13 @@ MODULES = {
     "scripted_model": "quartet_scripted_model",
     "gateway": "quartet_gateway",
     **{server: f"quartet_{server}" for server in SERVERS},
+    "stop": "quartet_stop",
     "orchestrator": "quartet_orchestrator",
     **{agent: f"quartet_{agent}" for agent in AGENTS},
 }
+
+FAST_HEARTBEAT_TIMEOUT_S = 5.0
+"""Where the simulation is not in real time: it takes all that the machine has, and a process may wait for its turn."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def choose_addresses(options: StackOptions) -> Addresses:
     """Ports for everything. Raises FileProblem for a robot or site file that cannot be used."""
     folder = site_folder(options)
     load_site(folder / "site.yaml")
-    names = ["redis", "simulation", "scoring", *MODULES]
+    names = ["redis", "simulation", "scoring", "guard", *MODULES]
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     if options.orchestrator_port:
         ports["orchestrator"] = options.orchestrator_port
@@ -89,7 +93,7 @@ def models(options: StackOptions) -> dict[str, str]:
 
 def specs(options: StackOptions, at: Addresses, keys: KeyFiles) -> list[ProcessSpec]:
     """What to start, dependencies first."""
-    built = [_redis(options, at), _simulation(options, at)]
+    built = [_redis(options, at), _simulation(options, at, keys)]
     for name, module in MODULES.items():
         if name == "scripted_model" and not needs_scripted_model(models(options)):
             continue
@@ -138,8 +142,23 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
         file = {"QUARTET_GATEWAY_FILE": str(project_root() / "deploy" / "gateway.yaml")}
         return {**file, **chosen, **keys_of, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
     if name in SERVERS:
-        env = {**files, "QUARTET_BRIDGE_URL": at.bridge, "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public)}
+        env = {
+            **files,
+            "QUARTET_BRIDGE_URL": at.bridge,
+            "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public),
+            "QUARTET_STOP_PUBLIC_KEY_FILE": str(keys.stop_public),
+        }
+        if not options.realtime:
+            env["QUARTET_HEARTBEAT_TIMEOUT_S"] = str(FAST_HEARTBEAT_TIMEOUT_S)
         return {**env, **_eyes(options, at)} if name == "perception" else env
+    if name == "stop":
+        return {
+            "QUARTET_GUARDS": json.dumps({at.robot: at.url("guard")}),
+            "QUARTET_SERVERS": at.servers(),
+            "QUARTET_STOP_TOKEN_FILE": str(keys.stop_token),
+            "QUARTET_STOP_PRIVATE_KEY_FILE": str(keys.stop_private),
+            "QUARTET_GUARD_TOKEN_FILE": str(keys.guard_token),
+        }
     if name == "orchestrator" or name in AGENTS:
         signing = {"QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private)} if name == "orchestrator" else {}
         return {
@@ -181,7 +200,7 @@ def _redis(options: StackOptions, at: Addresses) -> ProcessSpec:
     )
 
 
-def _simulation(options: StackOptions, at: Addresses) -> ProcessSpec:
+def _simulation(options: StackOptions, at: Addresses, keys: KeyFiles) -> ProcessSpec:
     ready = _ready_file(options, "simulation")
     argv = [
         *(sys.executable, "-m", "quartet_simulation"),
@@ -189,13 +208,21 @@ def _simulation(options: StackOptions, at: Addresses) -> ProcessSpec:
         *("--seed", str(options.seed)),
         *("--port", str(at.ports["simulation"])),
         *("--scoring-port", str(at.ports["scoring"])),
+        *("--guard-port", str(at.ports["guard"])),
+        *("--guard-file", str(options.state_dir / "guard.json")),
         *("--ready-file", str(ready)),
     ]
     if options.realtime:
         argv.append("--realtime")
     if options.faults:
         argv += ["--faults", ",".join(options.faults)]
-    env = {"MUJOCO_GL": headless_gl(), "QUARTET_LOG_FORMAT": "text"}
+    if not options.realtime:
+        argv += ["--heartbeat-timeout", str(FAST_HEARTBEAT_TIMEOUT_S)]
+    env = {
+        "MUJOCO_GL": headless_gl(),
+        "QUARTET_LOG_FORMAT": "text",
+        "QUARTET_GUARD_TOKEN_FILE": str(keys.guard_token),
+    }
     return ProcessSpec(
         "simulation", argv, {**env, **options.env, **options.env_of.get("simulation", {})}, ready_file=ready
     )

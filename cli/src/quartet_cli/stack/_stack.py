@@ -68,6 +68,11 @@ class Stack:
         return f"{self.scoring_url}/overhead.jpg"
 
     @property
+    def stop_token(self) -> str:
+        """What a person's stop must carry."""
+        return ensure_keys(self.options.state_dir / "keys").stop_token.read_text()
+
+    @property
     def redis_url(self) -> str:
         return self._at.redis
 
@@ -215,6 +220,7 @@ class Stack:
 
     def _write_description(self) -> None:
         """What another terminal needs to find this stack."""
+        keys = ensure_keys(self.options.state_dir / "keys")
         text = json.dumps(
             {
                 "pid": os.getpid(),
@@ -225,7 +231,9 @@ class Stack:
                 "world": self.options.world,
                 "site_dir": str(self.site_dir.resolve()),
                 "bridge_url": self.bridge_url,
-                "private_key": str(ensure_keys(self.options.state_dir / "keys").private),
+                "private_key": str(keys.private),
+                "stop_url": self.url_of("stop"),
+                "stop_token_file": str(keys.stop_token),
                 "root": str(project_root()),
             },
             indent=1,

@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from quartet_agent_runtime._beats import Beats
 from quartet_agent_runtime._tls import IDLE_S, context_for
 from quartet_agent_runtime.tools import Progress, Specs, ToolSpec
 
@@ -54,12 +55,15 @@ class Server:
         self._opening = asyncio.Lock()
         self._status: int | None = None
         self._specs: Specs | None = None
+        self._moving: set[str] = set()
+        """Tools that may move the robot."""
+        self._beats = Beats(url, grant)
 
     async def list(self) -> Specs:
         """All tools of the server; asked once. Raises ServerUnavailable, ServerLost or ServerRefused."""
         if self._specs is None:
             session = await self._open()
-            self._specs = await self._guarded(_list_all(session), HANDSHAKE_TIMEOUT_S, "tools/list")
+            self._specs = await self._guarded(self._list_all(session), HANDSHAKE_TIMEOUT_S, "tools/list")
         return self._specs
 
     async def call(
@@ -77,12 +81,14 @@ class Server:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             await report(min(1.0, progress / total) if total else None, message or "")
 
-        return await self._guarded(
-            session.call_tool(tool, arguments, progress_callback=on_progress), timeout_s, f"tool {tool}"
-        )
+        async with self._beats.during() if tool in self._moving else contextlib.nullcontext():
+            return await self._guarded(
+                session.call_tool(tool, arguments, progress_callback=on_progress), timeout_s, f"tool {tool}"
+            )
 
     async def close(self) -> None:
         """End the session; waits until its task is gone."""
+        await self._beats.close()
         self._close.set()
         self._session = None
         if self._owner is not None:
@@ -141,6 +147,19 @@ class Server:
             if not ready.done():
                 ready.set_result(session)
             await self._close.wait()
+
+    async def _list_all(self, session: "ClientSession") -> Specs:
+        from mcp_types import PaginatedRequestParams
+
+        specs: Specs = []
+        cursor: str | None = None
+        while True:
+            page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
+            specs += [ToolSpec(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
+            self._moving |= {t.name for t in page.tools if not (t.annotations and t.annotations.read_only_hint)}
+            cursor = page.next_cursor
+            if not cursor:
+                return specs
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
         """The result of `work`, or the reason why there is none: time-out, lost connection, refusal."""
@@ -215,16 +234,3 @@ async def _handshake(session: "ClientSession") -> None:
         await session.discover()
     except (MCPError, RuntimeError):
         await session.initialize()
-
-
-async def _list_all(session: "ClientSession") -> Specs:
-    from mcp_types import PaginatedRequestParams
-
-    specs: Specs = []
-    cursor: str | None = None
-    while True:
-        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
-        specs += [ToolSpec(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
-        cursor = page.next_cursor
-        if not cursor:
-            return specs

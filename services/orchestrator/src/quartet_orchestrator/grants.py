@@ -35,6 +35,7 @@ class Signer:
             jti=request_id,
             fence=fence,
             tools=tools,
+            beats=True,
         )
         return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
 

@@ -1,0 +1,117 @@
+"""`python -m quartet_stop`: serves until it is told to end."""
+
+import asyncio
+import json
+import logging
+import socket
+import sys
+import time
+from typing import Any
+
+import uvicorn
+
+from quartet_stop.app import create_app
+from quartet_stop.metrics import Metrics
+from quartet_stop.robot import make_robot
+from quartet_stop.settings import Settings, SetupProblem, load_settings
+from quartet_stop.signer import Signer
+
+log = logging.getLogger("quartet_stop")
+
+
+def main() -> int:
+    """Exit status 2: the settings are wrong, or the port is taken."""
+    try:
+        settings = load_settings()
+        set_up_logging(settings)
+        metrics, signer, guard_token = (
+            Metrics(),
+            Signer.from_file(settings.stop_private_key_file),
+            settings.guards_token(),
+        )
+        token = settings.token()
+        sock = _bind(settings)
+    except SetupProblem as problem:
+        print(f"the stop service cannot start: {problem}", file=sys.stderr)
+        return 2
+    robots = {
+        name: make_robot(
+            name,
+            guard,
+            settings.servers.get(name, {}),
+            guard_token=guard_token,
+            sign=signer.token,
+            state_dir=settings.state_dir,
+            metrics=metrics,
+        )
+        for name, guard in settings.guards.items()
+    }
+    with sock:
+        asyncio.run(_serve(create_app(robots, token, metrics), sock, settings))
+    return 0
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, sock: socket.socket, settings: Settings) -> None:
+        super().__init__(config)
+        self._sock, self._settings = sock, settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            host, port = self._sock.getsockname()[:2]
+            url = f"http://{host}:{port}"
+            log.info("stop service at %s", url)
+            file = self._settings.ready_file
+            if file is not None:
+                scratch = file.with_name(f"{file.name}.new")
+                scratch.write_text(json.dumps({"url": url}))
+                scratch.replace(file)
+
+
+async def _serve(app: Any, sock: socket.socket, settings: Settings) -> None:
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2, timeout_keep_alive=75)
+    await _Server(config, sock, settings).serve(sockets=[sock])
+
+
+def _bind(settings: Settings) -> socket.socket:
+    # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((settings.host, settings.port))
+    except OSError as error:
+        sock.close()
+        raise SetupProblem(
+            f"QUARTET_PORT={settings.port} on {settings.host} cannot be used: {error.strerror or error}"
+        ) from error
+    return sock
+
+
+def set_up_logging(settings: Settings) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        _JsonLines() if settings.log_format == "json" else logging.Formatter("%(levelname)s %(message)s")
+    )
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    for chatty in ("httpx2", "httpcore2"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+class _JsonLines(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname,
+            "process": "stop",
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Prometheus metrics of the stop service: names and labels in one place."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+STOPS = "quartet_stops"
+LATCHED = "quartet_stop_latched"
+SECONDS = "quartet_stop_reached_seconds"
+MISSED = "quartet_stop_missed"
+
+ROBOT, TARGET = "robot", "target"
+BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class Metrics:
+    """Each instance has a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._stops = Counter(STOPS, "Stops that were asked for", (ROBOT,), registry=self.registry)
+        self._latched = Gauge(LATCHED, "1 until a person resets the robot", (ROBOT,), registry=self.registry)
+        self._seconds = Histogram(
+            SECONDS, "From the order to the answer of guard or server", (ROBOT, TARGET), buckets=BUCKETS,
+            registry=self.registry,
+        )  # fmt: skip
+        self._missed = Counter(
+            MISSED, "Orders that did not reach their target", (ROBOT, TARGET), registry=self.registry
+        )
+
+    def stopped(self, robot: str) -> None:
+        self._stops.labels(robot).inc()
+
+    def reached(self, robot: str, target: str, seconds: float | None) -> None:
+        """An order was answered after `seconds`; None: it was not."""
+        if seconds is None:
+            self._missed.labels(robot, target).inc()
+        else:
+            self._seconds.labels(robot, target).observe(seconds)
+
+    def latched(self, robot: str, value: bool) -> None:
+        self._latched.labels(robot).set(float(value))
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)
