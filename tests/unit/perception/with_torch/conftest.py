@@ -1,6 +1,7 @@
 """Tiny models with random weights, saved as the real ones are. These tests run where torch is (scripts/segmenter-env);
 tests/integration/perception/test_models_with_torch.py runs them there."""
 
+import os
 import string
 from importlib.util import find_spec
 from pathlib import Path
@@ -127,16 +128,22 @@ def make_sam3(folder: Path) -> None:
 MAKERS = {"grounding-dino": make_grounding_dino, "owlv2": make_owlv2, "sam2": make_sam2, "sam3": make_sam3}
 
 
-@pytest.fixture(scope="session")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Folders of models, by their type; each brings what the real one brings, and nothing else."""
+def make_all(folder: Path) -> dict[str, Path]:
+    """Folders of models in `folder`, by their type; each holds what the real one brings, and nothing else."""
     import torch
 
     torch.manual_seed(0)
-    # One thread each: there are other tests on this machine.
+    # One thread: there are other tests on this machine.
     torch.set_num_threads(1)
-    folders = {kind: tmp_path_factory.mktemp("weights") / kind for kind in MAKERS}
+    folders = {kind: folder / kind for kind in MAKERS}
     for kind, make in MAKERS.items():
         folders[kind].mkdir()
         make(folders[kind])
     return folders
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of models, by their type; in QUARTET_TEST_WEIGHTS, where that is set, for others to use as well."""
+    given = os.environ.get("QUARTET_TEST_WEIGHTS")
+    return make_all(Path(given) if given else tmp_path_factory.mktemp("weights"))
