@@ -23,6 +23,7 @@ from quartet_contracts import GrantClaims, audience
 from quartet_robot_link import Robot
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 from quartet_tool_server import ToolServer
+from quartet_tool_server.run import with_heartbeat_timeout
 
 STUDIO = Path(__file__).parents[2] / "deploy" / "sites" / "studio"
 FAR_FUTURE = 4_000_000_000
@@ -84,7 +85,7 @@ def studio_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulat
 @pytest.fixture(scope="session")
 def realtime_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
     """The same in real time, for what happens while the robot moves."""
-    studio = start_studio(tmp_path_factory.mktemp("studio") / "ready.json", "--realtime")
+    studio = start_studio(tmp_path_factory.mktemp("studio") / "ready.json", "--realtime", "--heartbeat-timeout", "20")
     yield studio
     studio.end()
 
@@ -108,7 +109,8 @@ def realtime(realtime_process: SimulatedStudio) -> SimulatedStudio:
 
 @pytest.fixture(scope="session")
 def robot_file() -> RobotFile:
-    return load_robot(STUDIO / "robot.yaml")
+    """Its limits on heartbeats are long: only the tests that are about them mind how busy this machine is."""
+    return with_heartbeat_timeout(load_robot(STUDIO / "robot.yaml"), 20.0)
 
 
 @pytest.fixture(scope="session")

@@ -79,6 +79,7 @@ def environment(url: str, folder: Path, keys) -> dict[str, str]:
         "QUARTET_BRIDGE_URL": url,
         "QUARTET_STATE_DIR": str(folder / "state"),
         "QUARTET_GRANT_PUBLIC_KEY": keys.public_pem,
+        "QUARTET_HEARTBEAT_TIMEOUT_S": "20",
     }
 
 
