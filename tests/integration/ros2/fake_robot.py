@@ -6,6 +6,7 @@ on stdout. Started as: fake_robot.py COMMAND_TOPIC DRIVER_TOPIC twist|twist_stam
 
 import json
 import math
+import os
 import sys
 import threading
 import time
@@ -201,6 +202,8 @@ def main() -> None:
     say("started")
     for line in sys.stdin:
         robot.do(json.loads(line))
+    # Nobody gives orders any more; the executor's threads wait for nothing else.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,14 @@ import math
 from pathlib import Path
 
 import pytest
+from quartet_bringup.guard.actions import BadParameter, stopped_actions
 from quartet_bringup.guard.guard import BRAKING_LIMIT_S, LAPSE_HOLD_S, Guard, Look
 from quartet_bringup.guard.heartbeats import MAX_SOURCES, STALL_S, Heartbeats
 from quartet_bringup.guard.latch import LatchFile
 from quartet_bringup.guard.requirements import OldRclpy, check
 from quartet_bringup.guard.standstill import FRESH_S, STILL_FOR_S, Standstill
 from quartet_bringup.guard.velocity import VelocityGate
+from quartet_bringup.robot_file import read_robot_file
 
 import quartet_contracts
 
@@ -248,6 +250,20 @@ def test_rest_before_the_stop_does_not_count() -> None:
         standstill.odometry(0.0, 0.0, 10.0 + step * LOOK_S)
     assert standstill.verdict(10.98, 10.97) is False
     assert standstill.verdict(10.98, 10.0) is True
+
+
+# --- actions --------------------------------------------------------------------------------------
+def test_a_stop_ends_everything_that_moves_base_or_arm_in_the_robots_namespace(tmp_path: Path) -> None:
+    path = tmp_path / "robot.yaml"
+    path.write_text("name: a\narm: {joints: [b]}\nactions: {navigate_to_pose: /summit/navigate_to_pose}\n")
+    names = read_robot_file(path)
+    chosen = stopped_actions(names, ["/arm/follow_joint_trajectory", "", "/spin"])
+    assert {"/summit/navigate_to_pose", "/summit/follow_path", "/summit/navigate_through_poses"} <= set(chosen)
+    assert {"/move_action", "/execute_trajectory", "/arm/follow_joint_trajectory"} <= set(chosen)
+    assert len(chosen) == len(set(chosen))
+    assert names.gripper not in chosen
+    with pytest.raises(BadParameter, match="a cancelled grip may let go"):
+        stopped_actions(names, [names.gripper])
 
 
 # --- velocity -------------------------------------------------------------------------------------

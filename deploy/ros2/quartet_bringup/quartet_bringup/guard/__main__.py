@@ -12,8 +12,9 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
+from quartet_bringup.guard.actions import BadParameter
 from quartet_bringup.guard.http_port import GuardPort, NoToken, token_source
-from quartet_bringup.guard.node import BadParameter, RobotGuardNode
+from quartet_bringup.guard.node import RobotGuardNode
 from quartet_bringup.guard.requirements import OldRclpy, check, installed_version
 from quartet_bringup.robot_file import RobotFileError
 

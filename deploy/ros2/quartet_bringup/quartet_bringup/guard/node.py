@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
+from quartet_bringup.guard.actions import BadParameter, stopped_actions
 from quartet_bringup.guard.brakes import Brakes
 from quartet_bringup.guard.guard import Guard
 from quartet_bringup.guard.heartbeats import names_source
@@ -25,12 +25,6 @@ from quartet_bringup.guard.velocity import VelocityGate
 from quartet_bringup.robot_file import RobotNames, read_robot_file
 
 LOOK_PERIOD_S = 0.02
-ALSO_MOVE = ("/navigate_through_poses", "/follow_path", "/assisted_teleop")
-"""Actions of Nav2 that move the base and that Quartet itself does not use."""
-
-
-class BadParameter(ValueError):
-    """A parameter of the node cannot be used; the text names it, its value and what is valid."""
 
 
 class RobotGuardNode(Node):
@@ -53,7 +47,7 @@ class RobotGuardNode(Node):
         driver_topic = self._text("velocity_topic", "/cmd_vel")
         self._brakes = Brakes(
             self,
-            self._actions(names),
+            stopped_actions(names, self._parameter("more_actions", [""]) or []),
             (driver_topic, stamped),
             names.frames["base"],
             self._text("hold_trajectory_topic", "", empty=True),
@@ -173,16 +167,6 @@ class RobotGuardNode(Node):
         return Clock(clock_type=ClockType.STEADY_TIME).now().nanoseconds / 1e9
 
     # --- parameters ---------------------------------------------------------------------------------
-    def _actions(self, names: RobotNames) -> Iterable[str]:
-        more = self._parameter("more_actions", [""]) or []
-        chosen = dict.fromkeys([*names.motions.values(), *ALSO_MOVE, *filter(None, more)])
-        if names.gripper in chosen:
-            raise BadParameter(
-                f"more_actions: '{names.gripper}' is the gripper's action; the guard leaves the gripper alone, since "
-                "a cancelled grip may let go. Take it out"
-            )
-        return chosen
-
     def _latch_path(self, robot: str) -> Path:
         chosen = self._text("latch_file", "", empty=True)
         home = Path(os.environ.get("ROS_HOME") or Path.home() / ".ros")
