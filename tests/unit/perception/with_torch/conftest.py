@@ -40,12 +40,12 @@ def _clip_tokenizer(folder: Path) -> dict[str, Any]:
     return {"vocab_size": len(vocabulary), "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2, **TEXT}
 
 
-def make_grounding_dino(folder: Path) -> None:
-    from transformers import BertConfig, GroundingDinoConfig, GroundingDinoForObjectDetection, SwinConfig
+def _grounding_dino(folder: Path, config_class: Any, model_class: Any) -> None:
+    from transformers import BertConfig, SwinConfig
     from transformers.models.grounding_dino.image_processing_pil_grounding_dino import GroundingDinoImageProcessorPil
 
     words = _bert_tokenizer(folder)
-    config = GroundingDinoConfig(
+    config = config_class(
         backbone_config=SwinConfig(
             embed_dim=16, depths=[1, 1, 1], num_heads=[1, 1, 2], window_size=4, image_size=64, out_indices=[1, 2, 3]
         ),
@@ -53,8 +53,20 @@ def make_grounding_dino(folder: Path) -> None:
         d_model=32, num_queries=20, num_feature_levels=3, encoder_layers=1, decoder_layers=2, encoder_ffn_dim=32,
         decoder_ffn_dim=32, encoder_attention_heads=2, decoder_attention_heads=2,
     )  # fmt: skip
-    GroundingDinoForObjectDetection(config).save_pretrained(folder)
+    model_class(config).save_pretrained(folder)
     GroundingDinoImageProcessorPil(size={"shortest_edge": 96, "longest_edge": 160}).save_pretrained(folder)
+
+
+def make_grounding_dino(folder: Path) -> None:
+    from transformers import GroundingDinoConfig, GroundingDinoForObjectDetection
+
+    _grounding_dino(folder, GroundingDinoConfig, GroundingDinoForObjectDetection)
+
+
+def make_mm_grounding_dino(folder: Path) -> None:
+    from transformers import MMGroundingDinoConfig, MMGroundingDinoForObjectDetection
+
+    _grounding_dino(folder, MMGroundingDinoConfig, MMGroundingDinoForObjectDetection)
 
 
 def make_owlv2(folder: Path) -> None:
@@ -125,7 +137,13 @@ def make_sam3(folder: Path) -> None:
     Sam3Model(Sam3Config(**sam3_parts(folder))).save_pretrained(folder)
 
 
-MAKERS = {"grounding-dino": make_grounding_dino, "owlv2": make_owlv2, "sam2": make_sam2, "sam3": make_sam3}
+MAKERS = {
+    "grounding-dino": make_grounding_dino,
+    "mm-grounding-dino": make_mm_grounding_dino,
+    "owlv2": make_owlv2,
+    "sam2": make_sam2,
+    "sam3": make_sam3,
+}
 
 
 def make_all(folder: Path) -> dict[str, Path]:

@@ -17,7 +17,7 @@ from quartet_perception.open_vocabulary.models.sam3 import Sam3
 from quartet_perception.open_vocabulary.models.square import square
 
 QUERIES = ["red coke can", "blue mug", "wooden table"]
-DETECTORS = ("grounding-dino", "owlv2", "sam3")
+DETECTORS = ("grounding-dino", "mm-grounding-dino", "owlv2", "sam3")
 LOW = 0.001
 
 
@@ -216,9 +216,9 @@ def test_checkpoints_of_the_video_models_serve(source, choice, picture, weights,
 def test_the_square_picture_is_that_of_pillow(picture):
     place = Place(torch.device("cpu"), torch.float32)
     settings = {"image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.25, 0.3]}
-    ours = square(picture, (128, 96), settings, (0.5, 0.5), place)
+    ours = square(picture, (128, 96), settings, ([0.5] * 3, [0.5] * 3), place)
     assert ours.shape == (1, 3, 128, 96)
     resized = Image.fromarray(picture).resize((96, 128), Image.Resampling.BILINEAR)
     wanted = (np.asarray(resized, dtype=np.float32) / 255 - settings["image_mean"]) / settings["image_std"]
     np.testing.assert_allclose(ours[0].permute(1, 2, 0).numpy(), wanted, atol=1.5 / 255 / 0.2)
-    assert square(picture, (8, 8), {}, (0.5, 0.5), place).abs().max() <= 1.0 + 1e-5
+    assert square(picture, (8, 8), {}, ([0.5] * 3, [0.5] * 3), place).abs().max() <= 1.0 + 1e-5

@@ -6,13 +6,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from transformers import Sam2Model
+from transformers.image_utils import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
 
 from quartet_perception.lift import Box
 from quartet_perception.open_vocabulary.models.hub import Source
 from quartet_perception.open_vocabulary.models.square import masks_of, side_of, square
 from quartet_perception.view import Mask
 
-_IMAGENET = (0.449, 0.226)
+_USUAL = (IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD)
+"""Of a checkpoint without preprocessor_config.json."""
 
 
 class Sam2:
@@ -31,7 +33,7 @@ class Sam2:
         scale = [self._size[1] / width, self._size[0] / height] * 2
         scaled = torch.tensor([boxes], device=self._place.device) * torch.tensor(scale, device=self._place.device)
         output = self._model(
-            pixel_values=square(rgb, self._size, self._settings, _IMAGENET, self._place),
+            pixel_values=square(rgb, self._size, self._settings, _USUAL, self._place),
             input_boxes=scaled.to(self._place.dtype),
             multimask_output=False,
         )

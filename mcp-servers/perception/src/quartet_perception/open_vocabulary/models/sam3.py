@@ -6,13 +6,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from transformers import Sam3Model
+from transformers.image_utils import IMAGENET_STANDARD_MEAN, IMAGENET_STANDARD_STD
 
 from quartet_perception.open_vocabulary.models.hub import Source
 from quartet_perception.open_vocabulary.models.square import masks_of, side_of, square
 from quartet_perception.open_vocabulary.seen import Seen, one_per_place
 
 THRESHOLD = 0.5
-_HALF = (0.5, 0.5)
+_USUAL = (IMAGENET_STANDARD_MEAN, IMAGENET_STANDARD_STD)
+"""Of a checkpoint without preprocessor_config.json."""
 
 
 class Sam3:
@@ -29,7 +31,7 @@ class Sam3:
     def find(self, rgb: NDArray[np.uint8], queries: Sequence[str]) -> list[Seen]:
         """Finds above the threshold, with masks."""
         height, width = rgb.shape[:2]
-        pixels = square(rgb, self._size, self._settings, _HALF, self._place)
+        pixels = square(rgb, self._size, self._settings, _USUAL, self._place)
         seen_once = self._model.get_vision_features(pixel_values=pixels)
         size = torch.tensor([width, height, width, height])
         seen: list[Seen] = []

@@ -4,7 +4,7 @@ Their image processors in transformers need torchvision, which must fit PyTorch 
 few lines.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,15 @@ def square(
     rgb: NDArray[np.uint8],
     size: tuple[int, int],
     settings: Mapping[str, Any],
-    default: tuple[float, float],
+    default: tuple[Sequence[float], Sequence[float]],
     place: Place,
 ) -> torch.Tensor:
     """1x3xHxW of `size` (height, width), not keeping proportions, normalised with image_mean and image_std of
-    `settings`, or the mean and deviation of `default` for all channels."""
+    `settings`, or with the mean and deviation of `default`, each by channel."""
     pixels = torch.tensor(rgb, device=place.device).permute(2, 0, 1)[None].float()
     pixels = interpolate(pixels, size, mode="bilinear", align_corners=False, antialias=True).clamp(0, 255) / 255
-    mean = torch.tensor(settings.get("image_mean", [default[0]] * 3), device=place.device).view(1, 3, 1, 1)
-    std = torch.tensor(settings.get("image_std", [default[1]] * 3), device=place.device).view(1, 3, 1, 1)
+    mean = torch.tensor(settings.get("image_mean", default[0]), device=place.device).view(1, 3, 1, 1)
+    std = torch.tensor(settings.get("image_std", default[1]), device=place.device).view(1, 3, 1, 1)
     return ((pixels - mean) / std).to(place.dtype)
 
 
