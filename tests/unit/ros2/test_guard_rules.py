@@ -95,13 +95,15 @@ def test_a_flood_of_sources_is_bounded_by_lapses_of_the_oldest() -> None:
 
 # --- stop, reset, latch ---------------------------------------------------------------------------
 def test_a_stop_is_kept_in_the_file_until_the_reset(robot: Robot, tmp_path: Path) -> None:
-    assert robot.guard.stop("a person") is None
+    robot.guard.stop("a person")
+    assert robot.guard.keep() is None
     again = Robot(tmp_path / "latch.json").guard
     assert (again.holding, again.state.latched, again.state.reason) == (True, True, "a person")
-    assert again.reset() == (True, None)
+    assert again.reset()
+    assert again.keep() is None
     after = Robot(tmp_path / "latch.json").guard
     assert (after.holding, after.state.latched, after.state.reason) == (False, False, "running")
-    assert after.reset() == (False, None)
+    assert not after.reset()
 
 
 def test_the_file_is_the_one_of_quartets_own_processes(tmp_path: Path) -> None:
@@ -135,14 +137,11 @@ def test_a_latch_that_cannot_be_written_holds_and_is_told(tmp_path: Path) -> Non
     (tmp_path / "file").touch()
     guard = Robot(tmp_path / "file" / "latch.json").guard
     guard.reset()
-    problem = guard.stop("a person")
+    guard.stop("a person")
+    assert "a restart of the guard would forget this stop" in (guard.keep() or "")
     assert guard.holding
-    assert problem is not None
-    assert "would not outlast a restart" in problem
-    was, problem = guard.reset()
-    assert was
-    assert problem is not None
-    assert "is stopped again" in problem
+    assert guard.reset()
+    assert "a restart of the guard may stop the robot again" in (guard.keep() or "")
 
 
 # --- lapse ----------------------------------------------------------------------------------------
@@ -299,5 +298,6 @@ def test_an_rclpy_that_will_not_do(version: str | None) -> None:
 
 def test_the_latch_file_is_plain_json(robot: Robot, tmp_path: Path) -> None:
     robot.guard.stop("a person")
+    robot.guard.keep()
     content = json.loads((tmp_path / "latch.json").read_text())
     assert (content["latched"], content["reason"]) == (True, "a person")

@@ -83,6 +83,7 @@ def test_the_robots_side_reads_the_same_names_as_quartet(path: Any, tmp_path: Pa
     assert motions == names.motions
     assert names.gripper == file.actions.gripper
     assert list(names.arm_joints) == file.arm.joints
+    assert names.heartbeat_timeout_s == file.heartbeat.guard_timeout_s
     assert names.footprint_radius_m == file.base.footprint_radius_m
     assert names.linear_speed_m_s == file.base.linear_speed_m_s
     assert names.angular_speed_rad_s == file.base.angular_speed_rad_s

@@ -35,6 +35,7 @@ MOTIONS = {
 """Actions that move base or arm."""
 GRIPPER = "/robotiq_gripper_controller/gripper_cmd"
 SERVICES = {"guard_stop": "/robot_guard/stop", "guard_reset": "/robot_guard/reset"}
+HEARTBEAT_TIMEOUT_S = 0.4
 FOOTPRINT_RADIUS_M = 0.48
 LINEAR_SPEED_M_S = 0.5
 ANGULAR_SPEED_RAD_S = 0.8
@@ -56,7 +57,7 @@ class Camera:
 
 @dataclass(frozen=True)
 class RobotNames:
-    """Names, and the few figures that Nav2 needs as well."""
+    """Names, and the few figures that Nav2 and the guard need as well."""
 
     name: str
     bridge_address: str
@@ -68,6 +69,7 @@ class RobotNames:
     services: dict[str, str]
     arm_joints: tuple[str, ...]
     cameras: tuple[Camera, ...]
+    heartbeat_timeout_s: float
     footprint_radius_m: float
     linear_speed_m_s: float
     angular_speed_rad_s: float
@@ -105,6 +107,7 @@ def read_robot_file(path: Path) -> RobotNames:
             )
             for camera in root.value("cameras", {})
         ),
+        heartbeat_timeout_s=root.number("heartbeat.guard_timeout_s", HEARTBEAT_TIMEOUT_S),
         footprint_radius_m=root.number("base.footprint_radius_m", FOOTPRINT_RADIUS_M),
         linear_speed_m_s=root.number("base.linear_speed_m_s", LINEAR_SPEED_M_S),
         angular_speed_rad_s=root.number("base.angular_speed_rad_s", ANGULAR_SPEED_RAD_S),

@@ -48,6 +48,7 @@ class Guard:
         self.standstill = Standstill(arm_joints)
         self._latch, self._clock, self._ros_time = latch, clock, ros_time
         self._lock = threading.RLock()
+        self._writing = threading.Lock()
         self._held_since: float | None = None
         kept = latch.read()
         self._latched = kept is not None
@@ -71,31 +72,32 @@ class Guard:
             age = self.heartbeats.age_s(self._clock())
             return State(self._latched, self._reason, self._still, self._since_s, age)
 
-    def stop(self, reason: str) -> str | None:
-        """Latch. What the person should know besides, such as that the latch could not be written down."""
+    def stop(self, reason: str) -> None:
+        """Latch; `keep` writes it down once the robot is halted."""
         with self._lock:
             self._latched = True
             self._hold(reason)
-            try:
-                self._latch.write(reason)
-            except OSError as error:
-                log.error("the stop holds, but cannot be written to %s: %s", self._latch.path, error)
-                return f"it would not outlast a restart of the guard: {self._latch.path} cannot be written ({error})"
-            return None
 
-    def reset(self) -> tuple[bool, str | None]:
-        """Let the robot move again; nothing goes on by itself. Whether it was stopped, and what else to know."""
+    def reset(self) -> bool:
+        """Let the robot move again; nothing goes on by itself. Whether it was stopped. `keep` writes it down."""
         with self._lock:
-            was, problem = self._latched, None
-            try:
-                self._latch.write(None)
-            except OSError as error:
-                log.error("reset, but %s cannot be written: %s", self._latch.path, error)
-                problem = f"after a restart the guard is stopped again: {self._latch.path} cannot be written ({error})"
+            was = self._latched
             if was:
                 self._latched, self._held_since, self._still = False, None, None
                 self._reason, self._since_s = RUNNING, self._ros_time()
-            return was, problem
+            return was
+
+    def keep(self) -> str | None:
+        """Write down whether the robot is stopped. What a person should know when that fails."""
+        with self._writing:
+            state = self.state
+            try:
+                self._latch.write(state.reason if state.latched else None)
+            except OSError as error:
+                log.error("the latch file %s cannot be written: %s", self._latch.path, error)
+                then = "would forget this stop" if state.latched else "may stop the robot again"
+                return f"{self._latch.path} cannot be written ({error}): a restart of the guard {then}"
+            return None
 
     def beat(self, frame_id: str) -> bool:
         """A heartbeat came. True: the state has news, since after a lapse somebody answers for the robot again."""

@@ -37,7 +37,7 @@ class RobotGuardNode(Node):
         names = read_robot_file(Path(self._text("robot_file", "")))
         self.guard = Guard(
             LatchFile(self._latch_path(names.name)),
-            self._seconds("heartbeat_timeout", 0.4),
+            self._seconds("heartbeat_timeout", names.heartbeat_timeout_s),
             names.arm_joints,
             ros_time=lambda: self.get_clock().now().nanoseconds / 1e9,
         )
@@ -74,16 +74,18 @@ class RobotGuardNode(Node):
 
     def stop(self, reason: str) -> str:
         """Stop the robot and latch, from any thread. What to tell whoever asked."""
-        problem = self.guard.stop(reason)
+        self.guard.stop(reason)
         asked = self._brakes.halt()
         self._publish()
+        problem = self.guard.keep()
         self.get_logger().error(f"stopped: {reason}; {asked} action servers asked to end their goals")
         return "stopped; latched until reset" + (f"; but {problem}" if problem else "")
 
     def reset(self) -> str:
         """Let the robot move again, from any thread. What to tell whoever asked."""
-        was, problem = self.guard.reset()
+        was = self.guard.reset()
         self._publish()
+        problem = self.guard.keep()
         if was:
             self.get_logger().warning("reset: the robot may move again")
         return ("reset" if was else "was not stopped") + (f"; but {problem}" if problem else "")
