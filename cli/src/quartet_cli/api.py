@@ -13,6 +13,7 @@ from quartet_contracts import (
     Cancellation,
     JournalEvent,
     MalformedMessage,
+    Pause,
     Skill,
     SkillArguments,
     TaskStatus,
@@ -41,8 +42,10 @@ class Api:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def submit(self, submission: TaskSubmission) -> TaskStatus:
-        return self._status(self._call("POST", "/tasks", json=submission.model_dump(mode="json")))
+    def submit(self, submission: TaskSubmission, key: str | None = None) -> TaskStatus:
+        """With the idempotency key of an earlier submission: the task of that."""
+        headers = {"Idempotency-Key": key} if key else {}
+        return self._status(self._call("POST", "/tasks", json=submission.model_dump(mode="json"), headers=headers))
 
     def run_skill(self, skill: Skill, arguments: SkillArguments) -> TaskStatus:
         return self._status(self._call("POST", f"/skills/{skill}", json=arguments.model_dump(mode="json")))
@@ -61,6 +64,13 @@ class Api:
 
     def cancel(self, task_id: str, reason: str) -> None:
         self._call("POST", f"/tasks/{task_id}/cancel", json=Cancellation(reason=reason).model_dump())
+
+    def pause(self, task_id: str, reason: str) -> TaskStatus:
+        body = Pause(reason=reason).model_dump()
+        return self._status(self._call("POST", f"/tasks/{task_id}/pause", json=body))
+
+    def resume(self, task_id: str) -> TaskStatus:
+        return self._status(self._call("POST", f"/tasks/{task_id}/resume"))
 
     def answer(self, task_id: str, text: str, question_id: str | None = None) -> None:
         body = Answer(text=text, question_id=question_id).model_dump(exclude_none=True)

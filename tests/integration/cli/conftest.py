@@ -20,6 +20,7 @@ from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus
 from quartet_contracts.journal import Happening, StateChanged
 
 TASK_ID = "task-1"
+SHOWS_THE_TASK = {"/tasks", *(f"/tasks/{TASK_ID}{end}" for end in ("", "/answer", "/pause", "/resume"))}
 
 
 class Orchestrator:
@@ -31,6 +32,8 @@ class Orchestrator:
         self.report: TaskReport | None = None
         self.question: str | None = None
         self.requests: list[tuple[str, str, Any]] = []
+        self.keys: list[str] = []
+        """Idempotency keys that came."""
         self.on_cancel: Callable[[], None] = lambda: self.end(State.CANCELED)
         self.refuse: tuple[int, dict[str, Any]] | None = None
         self.drop_stream_after: int | None = None
@@ -108,6 +111,7 @@ def orchestrator() -> Iterator[Orchestrator]:
             path = self.path.split("?")[0]
             with stage.changed:
                 stage.requests.append((method, path, json.loads(body) if body else None))
+                stage.keys += filter(None, [self.headers.get("Idempotency-Key")])
                 stage.changed.notify_all()
             if stage.refuse is not None:
                 status, problem = stage.refuse
@@ -127,7 +131,10 @@ def orchestrator() -> Iterator[Orchestrator]:
                 self._send(200, b'{"messages": []}')
             elif path == "/tasks" and method == "GET":
                 self._send(200, f"[{stage.status().model_dump_json()}]".encode())
-            elif path in {"/tasks", f"/tasks/{TASK_ID}", f"/tasks/{TASK_ID}/answer"} or path.startswith("/skills/"):
+            elif path in {
+                "/tasks",
+                *(f"/tasks/{TASK_ID}{end}" for end in ("", "/answer", "/pause", "/resume")),
+            } or path.startswith("/skills/"):
                 self._send(200, stage.status().model_dump_json().encode())
             else:
                 problem = {"title": "Not found", "status": 404, "detail": f"no {path}; `quartet list` shows the tasks"}

@@ -201,6 +201,25 @@ def test_list_answer_and_cancel(orchestrator: Any, quartet: Start) -> None:
     assert (status, out) == (0, "task task-1: CANCELED\n")
 
 
+def test_cancel_tells_what_the_robot_keeps_holding(orchestrator: Any, quartet: Start) -> None:
+    kept = TaskReport(success=False, summary="canceled by a person. The robot keeps holding the can.")
+    orchestrator.on_cancel = lambda: orchestrator.end(State.CANCELED, kept)
+    _, out, _ = finished(quartet("cancel", "task-1"))
+    assert out == "task task-1: CANCELED\ncanceled by a person. The robot keeps holding the can.\n"
+
+
+def test_pause_resume_and_a_key_of_ones_own(orchestrator: Any, quartet: Start) -> None:
+    status, out, _ = finished(quartet("pause", "task-1", "--reason", "the floor is wet"))
+    assert status == 0
+    assert "it pauses before its next step; let it go on with: quartet resume task-1" in out
+    assert orchestrator.wait_for_request("POST", "/tasks/task-1/pause") == {"reason": "the floor is wet"}
+    status, out, _ = finished(quartet("resume", "task-1"))
+    assert (status, "task task-1 goes on" in out) == (0, True)
+    orchestrator.wait_for_request("POST", "/tasks/task-1/resume")
+    finished(quartet("run", "pick up the can", "--detach", "--idempotency-key", "order-7"))
+    assert orchestrator.keys == ["order-7"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [

@@ -155,3 +155,13 @@ def test_json_lines_are_events_and_statuses() -> None:
     teller.end(STATUS)
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [line.get("state", line.get("event", {}).get("kind")) for line in lines] == ["RUNNING", "note", "RUNNING"]
+
+
+def test_a_task_that_changed_hands_says_so_and_what_was_seen() -> None:
+    seen = {"request_id": "r", "skill": "pick", "state": "RETRIABLE", "reason": "lost"}
+    text = told(
+        event("orchestrator", kind="taken_over", replica="b", epoch=2),
+        event("orchestrator", kind="skill_settled", grasp="HOLDING", in_hand="red coke can", **seen),
+    )
+    assert "goes on with the task where its journal ends" in text
+    assert "looks at how pick was left, the gripper is HOLDING (red coke can)" in text

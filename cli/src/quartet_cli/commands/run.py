@@ -26,6 +26,10 @@ def run(
     robot: Robot = None,
     timeout_s: TimeoutS = 1800.0,
     detach: Annotated[bool, typer.Option("--detach", help="Print the task's id and leave it running.")] = False,
+    key: Annotated[
+        str | None,
+        typer.Option("--idempotency-key", help="Given again with the same sentence, it names the same task."),
+    ] = None,
     verbose: Verbose = False,
     json: Json = False,
     url: Url = None,
@@ -36,4 +40,6 @@ def run(
     """
     submission = make_submission(sentence, robot, timeout_s)
     teller = make_teller(json, verbose)
-    raise typer.Exit(start_and_follow(lambda api: api.submit(submission), settings_for(url), teller, detach=detach))
+    raise typer.Exit(
+        start_and_follow(lambda api: api.submit(submission, key), settings_for(url), teller, detach=detach)
+    )

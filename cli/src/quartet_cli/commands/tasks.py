@@ -1,4 +1,4 @@
-"""`quartet watch|cancel|answer|list`."""
+"""`quartet watch|cancel|pause|resume|answer|list`."""
 
 import time
 from typing import Annotated
@@ -12,14 +12,18 @@ from quartet_cli.commands._common import Json, Url, Verbose, make_teller, settin
 from quartet_cli.errors import Refused
 from quartet_cli.follow import follow
 from quartet_cli.runs import RunFolder
-from quartet_contracts import State
+from quartet_contracts import TERMINAL, State
 
+CANCEL_WAIT_S = 30.0
+"""A robot that is asked to rest does so sooner."""
 TASK_ID = typer.Argument(help="The task's id, as `quartet list` shows it.")
 
 
 def register(app: typer.Typer) -> None:
     app.command("watch")(watch)
     app.command("cancel")(cancel)
+    app.command("pause")(pause)
+    app.command("resume")(resume)
     app.command("answer")(answer)
     app.command("list")(list_tasks)
 
@@ -54,7 +58,36 @@ def cancel(
     """Cancel a task: the robot halts, what it holds it keeps."""
     with Api(settings_for(url).url) as api:
         api.cancel(task_id, reason)
-        print(f"task {task_id}: {api.task(task_id).state}")
+        deadline = time.monotonic() + CANCEL_WAIT_S
+        while (status := api.task(task_id)).state not in TERMINAL and time.monotonic() < deadline:
+            time.sleep(0.2)
+    print(f"task {task_id}: {status.state}")
+    if status.state not in TERMINAL:
+        print(f"the robot is still being brought to rest; see how it ends with: quartet watch {task_id}")
+    elif status.report is not None:
+        print(status.report.summary)
+
+
+def pause(
+    task_id: Annotated[str, TASK_ID],
+    reason: Annotated[str, typer.Option("--reason", help="Written into the journal.")] = "paused by a person",
+    url: Url = None,
+) -> None:
+    """Pause a task before its next step.
+
+    The step that runs is brought to its end, and the task's time runs on. For a halt at once use `quartet cancel`.
+    """
+    with Api(settings_for(url).url) as api:
+        state = api.pause(task_id, reason).state
+    when = "" if state is State.PAUSED else ", it pauses before its next step"
+    print(f"task {task_id}: {state}{when}; let it go on with: quartet resume {task_id}")
+
+
+def resume(task_id: Annotated[str, TASK_ID], url: Url = None) -> None:
+    """Let a paused task go on."""
+    with Api(settings_for(url).url) as api:
+        api.resume(task_id)
+    print(f"task {task_id} goes on; see how with: quartet watch {task_id}")
 
 
 def answer(

@@ -19,8 +19,10 @@ from quartet_contracts.journal import (
     Reported,
     SkillFinished,
     SkillRequested,
+    SkillSettled,
     SkillStarted,
     StateChanged,
+    TakenOver,
     ToolCalled,
     ToolProgress,
     ToolReturned,
@@ -142,6 +144,11 @@ class StoryTeller:
                     self._line(actor, f"taken by {what.replica}", "dim", event.at)
             case SkillFinished():
                 self._tell_skill_result(what, event.at)
+            case SkillSettled():
+                hand = f", the gripper is {what.grasp}" + (f" ({what.in_hand})" if what.in_hand else "")
+                self._line(actor, f"looks at how {what.skill} was left{hand if what.grasp else ''}", "yellow", event.at)
+            case TakenOver():
+                self._line(actor, "goes on with the task where its journal ends", "yellow", event.at)
             case Verified():
                 if self._verbose or what.claimed != what.settled:
                     text = f"checked: claimed {what.claimed}, settled {what.settled}. {what.note}"
