@@ -24,6 +24,7 @@ from quartet_robot_link import Robot
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 from quartet_tool_server import ToolServer
 from quartet_tool_server.run import with_heartbeat_timeout
+from quartet_tool_server.upstream import Proxy
 
 STUDIO = Path(__file__).parents[2] / "deploy" / "sites" / "studio"
 FAR_FUTURE = 4_000_000_000
@@ -165,7 +166,9 @@ async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> Asyn
     """`await open_server(quartet_nav2)`: the server's tools over an in-memory client."""
     async with AsyncExitStack() as stack:
 
-        async def make(package: ModuleType, *, fence: int = 1, over: Robot | None = None) -> Hands:
+        async def make(
+            package: ModuleType, *, fence: int = 1, over: Robot | None = None, proxy: Proxy | None = None
+        ) -> Hands:
             link = over or robot
             grant: dict[str, Any] = {"fence": fence, "tools": []}
 
@@ -176,7 +179,14 @@ async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> Asyn
 
             actions = package.actions(link.file) if hasattr(package, "actions") else ()
             server = ToolServer(
-                package.NAME, link, site_file, state_dir=tmp_path, verifier=None, caller=caller, actions=actions
+                package.NAME,
+                link,
+                site_file,
+                state_dir=tmp_path,
+                verifier=None,
+                caller=caller,
+                actions=actions,
+                proxy=proxy,
             )
             package.register(server)
             grant["tools"] = [

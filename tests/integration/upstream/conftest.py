@@ -1,0 +1,107 @@
+"""Third-party MCP servers as processes of their own."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from quartet_tool_server.upstream import Proxy, load_mapping
+
+HERE = Path(__file__).parent
+DEPLOY = HERE.parents[2] / "deploy"
+SHIPPED = DEPLOY / "upstreams"
+STUDIO = DEPLOY / "sites" / "studio"
+PATIENCE_S = 60
+
+
+@dataclass
+class Foreign:
+    """A running third-party server."""
+
+    process: subprocess.Popen[bytes]
+    ready: Path
+    url: str = ""
+
+    async def wait_ready(self) -> "Foreign":
+        async with asyncio.timeout(PATIENCE_S):
+            while not self.ready.exists():
+                assert self.process.poll() is None, "it ended before it served"
+                await asyncio.sleep(0.02)
+        self.url = json.loads(self.ready.read_text())["url"]
+        return self
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+StartForeign = Callable[..., Foreign]
+
+
+@pytest.fixture
+def start_foreign(tmp_path: Path) -> Iterator[StartForeign]:
+    """`start_foreign("foreign.py", ...)`: a server of this folder over HTTP."""
+    yield from starting(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def start_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartForeign]:
+    """The same for the tests of a module together."""
+    yield from starting(tmp_path_factory.mktemp("foreign"))
+
+
+def starting(folder: Path) -> Iterator[StartForeign]:
+    running: list[Foreign] = []
+
+    def start(script: str, *arguments: str) -> Foreign:
+        ready = folder / f"foreign-{len(running)}.json"
+        command = [sys.executable, str(HERE / script), *arguments, "--ready-file", str(ready)]
+        found = Foreign(subprocess.Popen(command), ready)
+        running.append(found)
+        return found
+
+    yield start
+    for one in running:
+        one.process.send_signal(signal.SIGCONT)
+        one.kill()
+
+
+@pytest.fixture
+def published(start_foreign: StartForeign, tmp_path: Path) -> Callable[[str, str], Foreign]:
+    """`published("nav2", bridge_url)`: a server with the published surface over the robot at that bridge."""
+
+    def start(server: str, bridge: str) -> Foreign:
+        state = tmp_path / f"published-{server}"
+        return start_foreign("published.py", server, "--bridge", bridge, "--site", str(STUDIO), "--state", str(state))
+
+    return start
+
+
+@pytest.fixture
+async def make_proxy(tmp_path: Path) -> AsyncIterator[Callable[..., Proxy]]:
+    """`make_proxy("nav2", {"nav2": url})` with the shipped mapping, or with one given as a dictionary."""
+    made: list[Proxy] = []
+
+    def make(mapping: str | dict[str, Any], urls: dict[str, str] | None = None) -> Proxy:
+        path = SHIPPED / f"{mapping}.yaml"
+        if not isinstance(mapping, str):
+            path = tmp_path / "mapping.yaml"
+            path.write_text(yaml.safe_dump(mapping))
+        proxy = Proxy(load_mapping(path).with_urls(urls or {}))
+        made.append(proxy)
+        return proxy
+
+    yield make
+    for proxy in made:
+        await proxy.close()

@@ -1,0 +1,260 @@
+"""A third-party server with other names, units and answers: what our caller sees of it, also when it misbehaves."""
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import Client
+
+import quartet_nav2
+
+HERE = Path(__file__).parent
+WHERE = {
+    "success": {"has": ["spot"]},
+    "limit_s": 10,
+    "tool": "where",
+    "arguments": {},
+    "result": {
+        "pose": {
+            "fields": {
+                "x": {"from": "spot.X", "as": {"scaled": 0.01}},
+                "y": {"from": "spot.Y", "as": {"scaled": 0.01}},
+                "yaw": {"from": "spot.deg", "as": "radians"},
+            }
+        },
+        "message": {"from": "$text"},
+    },
+}
+GO = {
+    "tool": "go",
+    "moves": "base",
+    "limit_s": 60,
+    "arguments": {
+        "x_cm": {"from": "x", "as": {"scaled": 100}},
+        "y_cm": {"from": "y", "as": {"scaled": 100}},
+        "heading": {"from": "yaw", "as": ["quaternion_of_yaw", "xyzw_object"]},
+        "profile": {"constant": "gentle"},
+    },
+    "errors": [
+        {"text": "err 17", "code": "NAVIGATION_FAILED"},
+        {"text": "err 40", "code": "NAVIGATION_CANCELED"},
+    ],
+    "success": {"text": "^arrived"},
+    "result": {
+        "pose": {
+            "fields": {
+                "x": {"from": "$text", "match": r"x=(\S+)", "as": ["number", {"scaled": 0.01}]},
+                "y": {"from": "$text", "match": r"y=(\S+)", "as": {"scaled": 0.01}},
+                "yaw": {"from": "$text", "match": r"deg=(\S+)", "as": "radians"},
+            }
+        }
+    },
+}
+
+
+MAPPING = {
+    "server": "nav2",
+    "upstreams": {"rover": {"url": "http://127.0.0.1:9/mcp"}},
+    "own": ["cancel_navigation"],
+    "stop": [{"tool": "halt"}],
+    "tools": {"navigate_to_pose": GO, "get_robot_pose": WHERE},
+}
+
+
+def with_limit(limit_s: float) -> dict[str, Any]:
+    return MAPPING | {"tools": MAPPING["tools"] | {"navigate_to_pose": GO | {"limit_s": limit_s}}}
+
+
+@pytest.fixture(scope="module")
+def shared(start_for_all):
+    return start_for_all("foreign.py")
+
+
+@pytest.fixture
+async def rover(sim, shared):
+    """The third-party server, with nothing to remember."""
+    await shared.wait_ready()
+    async with Client(shared.url) as client:
+        await client.call_tool("forget", {})
+    return shared
+
+
+@pytest.fixture
+def serve(sim, robot, make_proxy, open_server):
+    """`await serve(url, mapping)`: our nav2 server with the rover behind it."""
+
+    async def begin(url: str, chosen: dict[str, Any] = MAPPING):
+        return await open_server(quartet_nav2, proxy=make_proxy(chosen, {"rover": url}))
+
+    return begin
+
+
+@pytest.fixture
+async def nav2(serve, rover):
+    return await serve(rover.url)
+
+
+async def count(nav2, what: str) -> int:
+    return json.loads((await nav2.call("get_robot_pose"))["message"])[what]
+
+
+async def test_names_units_and_words_are_converted_both_ways(nav2):
+    result = await nav2.call("navigate_to_pose", x=1.25, y=-0.5, yaw=1.0)
+    assert result["ok"], result
+    assert result["pose"] == {"x": 1.25, "y": -0.5, "yaw": pytest.approx(1.0, abs=0.001), "frame_id": "map"}
+    assert result["message"] == "ARRIVED x=125.0 y=-50.0 deg=57.3", "its own words, for who reads along"
+    result = await nav2.call("get_robot_pose")
+    assert result["pose"] == {"x": 0.1, "y": -0.2, "yaw": pytest.approx(1.5708, abs=1e-4), "frame_id": "map"}
+
+
+@pytest.mark.parametrize(
+    ("x", "code", "words"),
+    [
+        (1.3, "NAVIGATION_FAILED", ("rover", "path blocked")),
+        (1.31, "UNKNOWN", ("mission parameters nominal", "look before")),
+        (1.32, "UNKNOWN", ("nan", "finite", "look before")),
+        (1.33, "UNKNOWN", ("twelve", "look before")),
+        (1.34, "UNKNOWN", ("or so it seems", "look before")),
+        (1.35, "UNKNOWN", ("characters left out", "look before")),
+    ],
+)
+async def test_what_is_not_understood_is_unknown_and_never_a_success(nav2, x, code, words):
+    text = await nav2.refused("navigate_to_pose", code, x=x, y=0.0)
+    for word in words:
+        assert word in text
+    assert len(text) < 2500
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"], "the next call works"
+
+
+async def test_wrong_arguments_and_the_servers_limits_never_reach_the_upstream(serve, rover):
+    tools = {**MAPPING["tools"], "spin_robot": GO | {"arguments": {"x_cm": "angle"}}}
+    nav2 = await serve(rover.url, MAPPING | {"tools": tools})
+    await nav2.refused("navigate_to_pose", "INVALID_PARAMETERS", x=float("nan"), y=0.0)
+    await nav2.refused("navigate_to_pose", "INVALID_PARAMETERS", x=float("inf"), y=0.0)
+    await nav2.refused("navigate_to_pose", "INVALID_PARAMETERS", x=1.0, y=0.0, z=2.0)
+    await nav2.refused("navigate_to_pose", "OUTSIDE_GEOFENCE", x=5.0, y=0.0)
+    assert "12.5664" in await nav2.refused("spin_robot", "INVALID_PARAMETERS", angle=100.0)
+    assert await count(nav2, "goals") == 0
+
+
+async def test_grant_and_fence_hold_for_a_mapped_tool(nav2):
+    nav2.grant["tools"].remove("nav2__navigate_to_pose")
+    await nav2.refused("navigate_to_pose", "DENIED", x=1.0, y=0.0)
+    nav2.grant["tools"].append("nav2__navigate_to_pose")
+    await nav2.server.install_fence(5)
+    await nav2.refused("navigate_to_pose", "FENCED", x=1.0, y=0.0)
+    nav2.grant["fence"] = 5
+    assert await count(nav2, "goals") == 0
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
+
+
+async def test_a_tool_that_is_not_mapped_is_not_there(nav2):
+    names = {tool.name for tool in await nav2.client.list_tools()}
+    assert names == {"navigate_to_pose", "get_robot_pose", "cancel_navigation"}
+
+
+@pytest.mark.parametrize("x", [1.37, 1.38])
+async def test_a_slow_motion_is_stopped_and_given_up_at_its_limit(serve, rover, x):
+    nav2 = await serve(rover.url, with_limit(0.5))
+    text = await nav2.refused("navigate_to_pose", "TIMEOUT", x=x, y=0.0)
+    assert "0.5 s" in text
+    assert await count(nav2, "halts") == 1
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
+
+
+@pytest.mark.parametrize("how", ["stop", "fence", "cancel_navigation", "caller"])
+async def test_whatever_ends_a_motion_halts_the_upstream(nav2, eventually, how):
+    motion = asyncio.create_task(nav2.call("navigate_to_pose", x=1.37, y=0.0))
+    await eventually(lambda: nav2.progress)
+    assert nav2.progress[0] == (1, 4, "rolling"), "its progress comes through"
+    if how == "stop":
+        assert "navigate_to_pose" in await nav2.server.stop("a person said so")
+    elif how == "fence":
+        await nav2.server.install_fence(2)
+        nav2.grant["fence"] = 2
+    elif how == "cancel_navigation":
+        assert "navigate_to_pose" in (await nav2.call("cancel_navigation"))["canceled"]
+    else:
+        motion.cancel()
+    assert nav2.server.motions.running == [] or how == "caller"
+    await eventually(lambda: not nav2.server.motions.running)
+    assert await count(nav2, "halts") >= 1
+    [result] = await asyncio.gather(motion, return_exceptions=True)
+    if how == "caller":
+        assert isinstance(result, asyncio.CancelledError)
+    else:
+        assert result["error_code"] in {"CANCELED", "NAVIGATION_CANCELED", "FENCED"}, result
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
+
+
+async def test_a_stop_halts_also_what_an_earlier_process_of_ours_began(nav2):
+    assert "rover: halt" in await nav2.server.stop("a person said so")
+    assert await count(nav2, "halts") == 1
+
+
+async def test_one_motion_at_a_time(nav2, eventually):
+    motion = asyncio.create_task(nav2.call("navigate_to_pose", x=1.37, y=0.0))
+    await eventually(lambda: nav2.progress)
+    await nav2.refused("navigate_to_pose", "BUSY", x=1.0, y=0.0)
+    await nav2.server.stop("enough")
+    await motion
+
+
+async def test_an_upstream_that_dies_in_a_motion(serve, start_foreign):
+    rover = await start_foreign("foreign.py").wait_ready()
+    nav2 = await serve(rover.url)
+    text = await nav2.refused("navigate_to_pose", "UPSTREAM_UNAVAILABLE", x=1.36, y=0.0)
+    assert "look before" in text
+    text = await nav2.refused("navigate_to_pose", "UPSTREAM_UNAVAILABLE", x=1.0, y=0.0)
+    assert "Nothing was done" in text
+    rover.process.wait(20)
+    rover.ready.unlink()
+    port = rover.url.split(":")[2].split("/")[0]
+    await start_foreign("foreign.py", "--port", port).wait_ready()
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"], "the next call connects again"
+
+
+async def test_an_upstream_that_hangs(serve, rover):
+    nav2 = await serve(rover.url, with_limit(1.0))
+    assert (await nav2.call("get_robot_pose"))["ok"]
+    rover.signal(signal.SIGSTOP)
+    await nav2.refused("navigate_to_pose", "TIMEOUT", x=1.0, y=0.0)
+    rover.signal(signal.SIGCONT)
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
+
+
+async def test_an_upstream_that_is_not_there(serve):
+    nav2 = await serve("http://127.0.0.1:9/mcp")
+    for tool, arguments in (("get_robot_pose", {}), ("navigate_to_pose", {"x": 1.0, "y": 0.0})):
+        text = await nav2.refused(tool, "UPSTREAM_UNAVAILABLE", **arguments)
+        assert "127.0.0.1:9" in text
+        assert "start it" in text
+    assert await nav2.server.stop("a person said so") == [], "a stop does not wait for it"
+
+
+async def test_a_command_as_upstream_is_started_again_after_its_death(sim, robot, make_proxy, open_server):
+    command = {"rover": {"command": [sys.executable, str(HERE / "foreign.py")]}}
+    nav2 = await open_server(quartet_nav2, proxy=make_proxy(MAPPING | {"upstreams": command}))
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
+    await nav2.refused("navigate_to_pose", "UPSTREAM_UNAVAILABLE", x=1.36, y=0.0)
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
+
+
+async def test_a_mapping_that_the_upstream_does_not_have_is_told(serve, rover, caplog):
+    tools = {
+        "navigate_to_pose": GO | {"tool": "fly"},
+        "get_robot_pose": WHERE | {"arguments": {"frame": {"constant": "map"}}},
+    }
+    nav2 = await serve(rover.url, MAPPING | {"tools": tools})
+    wrong = await nav2.server.proxy.survey()
+    assert sorted(wrong["rover"]) == [
+        "it has no tool 'fly', which navigate_to_pose is mapped to",
+        "where takes no frame, which get_robot_pose is mapped to",
+    ]
+    assert "fly" in caplog.text
+    text = await nav2.refused("navigate_to_pose", "UPSTREAM_UNAVAILABLE", x=1.0, y=0.0)
+    assert "go, halt" in text
