@@ -317,7 +317,7 @@ class Simulation:
     # --- scoring only -------------------------------------------------------------------------------
     def truth(self) -> dict[str, Any]:
         """True poses, what is held, what lies on or in what. For scoring, never for a robot."""
-        return describe(self._physics, self._episode)
+        return describe(self._physics, self._episode, self._gripper)
 
     def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
         """Put an object at (x, y) in map, standing on height z. Raises UnknownName."""

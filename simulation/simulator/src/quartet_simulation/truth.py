@@ -6,6 +6,7 @@ from typing import Any
 
 from quartet_simulation.episode import Episode
 from quartet_simulation.physics import Physics
+from quartet_simulation.robot.gripper import GripperDriver
 from quartet_simulation.robot.model import GROUP
 from quartet_simulation.worlds.objects import CATALOGUE
 
@@ -13,8 +14,9 @@ ON_TOLERANCE = 0.05
 """An object counts as on a surface if its lowest point is within this height of the top [m]."""
 
 
-def describe(physics: Physics, episode: Episode) -> dict[str, Any]:
-    """Robot pose, every object's pose, what is held, on what surface, in which container and area it lies."""
+def describe(physics: Physics, episode: Episode, gripper: GripperDriver) -> dict[str, Any]:
+    """Robot pose, every object's pose, what is held, on what surface, in which container and area it lies; how often
+    each object was taken and let go since the episode began."""
     held = physics.held_object()
     touched = physics.touched_by_pads()
     return {
@@ -32,6 +34,8 @@ def describe(physics: Physics, episode: Episode) -> dict[str, Any]:
         "objects": {name: _object(physics, name, held) for name in sorted(episode.present)},
         "absent": sorted(set(physics.objects) - episode.present),
         "robot_in_collision": robot_touches(physics),
+        "grasps": dict(gripper.grasps),
+        "releases": dict(gripper.releases),
     }
 
 

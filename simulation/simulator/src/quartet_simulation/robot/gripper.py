@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from quartet_simulation.errors import InvalidCommand
 from quartet_simulation.goal import Goal
 from quartet_simulation.physics import TICK, Physics
@@ -24,10 +26,28 @@ class GripperDriver:
         self._force = 50.0
         self._still = 0.0
         self._goal: Goal | None = None
+        self._had: str | None = None
+        self.grasps: Counter[str] = Counter()
+        """How often each object was taken, for scoring: a pick or a drop must not happen twice by accident."""
+        self.releases: Counter[str] = Counter()
 
     def reset(self, position: float = 0.0) -> None:
         self.command, self._goal, self._force = position, None, 50.0
         self._target = dim.width_of(position)
+        self._had = self._physics.held_object()
+        self.grasps.clear()
+        self.releases.clear()
+
+    def _count(self) -> None:
+        """Compare what is held with what was held when the fingers last moved."""
+        held = self._physics.held_object()
+        if held == self._had:
+            return
+        if self._had is not None:
+            self.releases[self._had] += 1
+        if held is not None:
+            self.grasps[held] += 1
+        self._had = held
 
     @property
     def goal(self) -> Goal | None:
@@ -36,6 +56,8 @@ class GripperDriver:
     def start(self, position: float, max_effort: float, goal: Goal) -> None:
         if not 0.0 <= position <= dim.CLOSED_POSITION:
             raise InvalidCommand(f"gripper position {position} is outside 0.0 (open) .. {dim.CLOSED_POSITION} (closed)")
+        # A motion that was cut off did not come to its own count.
+        self._count()
         self.command, self._goal, self._still = position, goal, 0.0
         self._target = self._physics.opening()
         self._force = min(max_effort if max_effort > 0 else 50.0, MAX_FORCE)
@@ -68,6 +90,8 @@ class GripperDriver:
             goal.finish("SUCCEEDED", physics.time)
         elif physics.time - goal.started_at > TIMEOUT:
             goal.finish("ABORTED", physics.time, 0, "the fingers did not come to rest")
+        if goal.done:
+            self._count()
 
     def report(self, goal: Goal) -> None:
         state = {
