@@ -15,7 +15,6 @@ from quartet_cli.commands.demo import SENTENCE
 from quartet_cli.stack import AGENTS, Stack
 from quartet_contracts import TERMINAL, State, TaskStatus
 
-pytestmark = pytest.mark.timeout(240)
 MEMORY_MB, AGENT_MB = 1600, 110
 
 
@@ -34,7 +33,7 @@ def test_one_sentence_moves_the_can(
         env={**environment, **addresses},
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=250,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     can = truth(stack)["objects"]["red coke can"]
