@@ -7,7 +7,7 @@ import pytest
 from mcp_types import ElicitResult, InputRequiredResult
 
 import quartet_nav2
-from quartet_contracts.approvals import DECISION_FIELD, ApprovalClaims, approval_audience, arguments_digest
+from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalClaims, approval_audience, arguments_digest
 from quartet_tool_server import approvals
 
 ASK = {"approval": [{"tool": "nav2__spin_robot", "when": {"angle": {"min": 1}}, "then": "ask", "because": "cables"}]}
@@ -47,6 +47,7 @@ async def ask(nav2, arguments=TURN):
     result = await session.call_tool("spin_robot", arguments, allow_input_required=True)
     assert isinstance(result, InputRequiredResult), result
     ((approval_id, request),) = result.input_requests.items()
+    assert result.meta[EXPIRES_AT] > time.time()
     return approval_id, request.params
 
 
@@ -64,7 +65,6 @@ def accepted(token):
 async def test_a_call_that_is_allowed_goes_on_once(nav2, keys, sent):
     approval_id, form = await ask(nav2)
     assert "cables (policy rule approval for nav2__spin_robot where angle from 1)" in form.message
-    assert form.requested_schema["properties"]["expires_at"]["default"] > time.time()
     assert not sent.goals
     responses = {approval_id: accepted(decision(keys, approval_id))}
     await retry(nav2, responses)

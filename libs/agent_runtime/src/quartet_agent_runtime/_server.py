@@ -15,7 +15,7 @@ from quartet_agent_runtime.tools import Progress, Specs, ToolSpec
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
-    from mcp_types import CallToolResult
+    from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, InputResponses
 
 CONNECT_TIMEOUT_S = 5.0
 HANDSHAKE_TIMEOUT_S = 10.0
@@ -67,9 +67,16 @@ class Server:
         return self._specs
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], progress: Progress, timeout_s: float
-    ) -> "CallToolResult":
-        """Raises ServerUnavailable, ServerLost, CallTimeout or ServerRefused."""
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        progress: Progress,
+        timeout_s: float,
+        responses: "dict[str, ElicitResult] | None" = None,
+    ) -> "CallToolResult | InputRequiredResult":
+        """The result, or what the server wants to know first; `responses` answer that. Raises ServerUnavailable,
+        ServerLost, CallTimeout or ServerRefused.
+        """
         if self._session is None:
             self._specs = None
         # Listing lets the client check the result without asking for the list at each call.
@@ -83,7 +90,15 @@ class Server:
 
         async with self._beats.during() if tool in self._moving else contextlib.nullcontext():
             return await self._guarded(
-                session.call_tool(tool, arguments, progress_callback=on_progress), timeout_s, f"tool {tool}"
+                session.call_tool(
+                    tool,
+                    arguments,
+                    progress_callback=on_progress,
+                    input_responses=cast("InputResponses | None", responses),
+                    allow_input_required=True,
+                ),
+                timeout_s,
+                f"tool {tool}",
             )
 
     async def close(self) -> None:

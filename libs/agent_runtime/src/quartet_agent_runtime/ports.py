@@ -4,6 +4,7 @@ import asyncio
 from typing import Any, Protocol
 
 from quartet_contracts import JournalEvent, SkillRequest, SkillResult
+from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 
 
 class Journal(Protocol):
@@ -49,6 +50,14 @@ class Delivery(Protocol):
     @property
     def lost(self) -> asyncio.Event:
         """Set when another replica took the request over."""
+        ...
+
+
+class ApprovalDesk(Protocol):
+    """Where a person's word on one call is got from."""
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
+        """The decision, or None when none has come in time."""
         ...
 
 

@@ -15,7 +15,7 @@ from quartet_agent_runtime import metrics
 from quartet_agent_runtime.definition import AgentDefinition
 from quartet_agent_runtime.gateway import GatewayClient
 from quartet_agent_runtime.health import HealthServer
-from quartet_agent_runtime.ports import Delivery, ImageStore, Journal, SkillSource, TranscriptStore
+from quartet_agent_runtime.ports import ApprovalDesk, Delivery, ImageStore, Journal, SkillSource, TranscriptStore
 from quartet_agent_runtime.settings import AgentSettings
 from quartet_agent_runtime.skill_run import Outside, SkillRun, end_of
 from quartet_contracts import SkillResult, State
@@ -38,12 +38,14 @@ async def serve_agent(
     transcripts: TranscriptStore,
     settings: AgentSettings,
     stop: asyncio.Event | None = None,
+    approvals: ApprovalDesk | None = None,
 ) -> None:
     """Serve requests of `definition.skill` until SIGTERM, SIGINT or `stop`. Raises FileProblem for a bad file.
 
     One request at a time. A request that somebody had started is never run again: the robot is brought to rest,
     looked at, and the answer is UNKNOWN in state UNCERTAIN. On the signal no more is taken; the running request may
-    end within the grace time, after that it is cut off in the same way.
+    end within the grace time, after that it is cut off in the same way. Calls that a person must allow are asked
+    about at `approvals`; without it they are refused.
     """
     stop = stop or _stop_on_signals()
     robot, site = load_robot(settings.robot_file), load_site(settings.site_file)
@@ -64,6 +66,7 @@ async def serve_agent(
         transcripts=transcripts,
         settings=settings,
         replica=f"{socket.gethostname()[:30]}-{os.getpid()}",
+        approvals=approvals,
     )
     preload = asyncio.create_task(asyncio.to_thread(_preload))
     try:

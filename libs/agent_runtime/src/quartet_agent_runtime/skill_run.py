@@ -6,12 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import Any, cast
 
+from quartet_agent_runtime.approvals import Approver
 from quartet_agent_runtime.conversation import cut
 from quartet_agent_runtime.definition import AgentDefinition
 from quartet_agent_runtime.errors import ToolsUnavailable
 from quartet_agent_runtime.gateway import GatewayClient
 from quartet_agent_runtime.loop import Ending, Loop
-from quartet_agent_runtime.ports import ImageStore, Journal, TranscriptStore
+from quartet_agent_runtime.ports import ApprovalDesk, ImageStore, Journal, TranscriptStore
 from quartet_agent_runtime.prompt import render_prompt, request_message
 from quartet_agent_runtime.recorder import Recorder
 from quartet_agent_runtime.report import skill_report
@@ -41,6 +42,7 @@ class Outside:
     transcripts: TranscriptStore
     settings: AgentSettings
     replica: str
+    approvals: ApprovalDesk | None = None
 
 
 class SkillRun:
@@ -132,8 +134,13 @@ class SkillRun:
         if servers is None:
             known = ", ".join(sorted(self._outside.settings.servers))
             raise ToolsUnavailable(f"no MCP servers for robot '{robot}'; QUARTET_SERVERS has: {known}")
+        desk = self._outside.approvals
         return Toolbox(
-            servers, self._request.grant, MODEL_TOOLS[self._request.skill], self._outside.settings.tool_timeout_s
+            servers,
+            self._request.grant,
+            MODEL_TOOLS[self._request.skill],
+            self._outside.settings.tool_timeout_s,
+            None if desk is None else Approver(self._request, desk),
         )
 
     @property

@@ -10,7 +10,9 @@ from quartet_agent_runtime.errors import ToolsUnavailable
 from quartet_agent_runtime.tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult
+    from mcp_types import CallToolResult, InputRequiredResult
+
+    from quartet_agent_runtime.approvals import Approver
 
 SEPARATOR = "__"
 LIST_ATTEMPTS = 3
@@ -22,13 +24,22 @@ class Toolbox:
 
     Shows the tools in `shown` and no others. One session per server, opened at the first use, and again when it was
     lost. The tools of a server are listed once: the mcp client checks results against the listed schemas, and lists
-    again at every call of a tool that it does not know.
+    again at every call of a tool that it does not know. A call that a server puts off until a person allows it is
+    taken to the `approver` and made once more.
     """
 
-    def __init__(self, servers: Mapping[str, str], grant: str, shown: Iterable[str], timeout_s: float) -> None:
+    def __init__(
+        self,
+        servers: Mapping[str, str],
+        grant: str,
+        shown: Iterable[str],
+        timeout_s: float,
+        approver: "Approver | None" = None,
+    ) -> None:
         self._servers = {name: Server(name, url, grant) for name, url in servers.items()}
         self._shown = tuple(shown)
         self._timeout_s = timeout_s
+        self._approver = approver
 
     async def __aenter__(self) -> "Toolbox":
         return self
@@ -75,8 +86,12 @@ class Toolbox:
                 "UNKNOWN_TOOL",
                 f"there is no tool '{name}'; servers: {', '.join(self._servers)} (server{SEPARATOR}tool)",
             )
+        limit_s = timeout_s or self._timeout_s
         try:
-            result = await server.call(tool, arguments, progress, timeout_s or self._timeout_s)
+            result = await server.call(tool, arguments, progress, limit_s)
+            if result.result_type == "input_required" and self._approver is not None:
+                responses = await self._approver.responses(name, arguments, cast("InputRequiredResult", result))
+                result = await server.call(tool, arguments, progress, limit_s, responses)
         except ServerUnavailable as error:
             return failure("SERVER_UNAVAILABLE", str(error))
         except ServerLost as error:
@@ -85,6 +100,8 @@ class Toolbox:
             return failure("TIMEOUT", str(error), interrupted=True)
         except ServerRefused as error:
             return failure("TOOL_ERROR", f"{name}: {error}")
+        if result.result_type == "input_required":
+            return failure("INPUT_REQUIRED", f"{name}: a person must allow this call, and none can be asked from here")
         return _outcome(name, result)
 
 

@@ -74,6 +74,13 @@ class Keys:
     def answer(self, question_id: str) -> str:
         return self.of("answer", question_id)
 
+    def approval(self, request_id: str) -> str:
+        """What a skill request asks a person to allow, while it has no decision."""
+        return self.of("approval", request_id)
+
+    def decision(self, approval_id: str) -> str:
+        return self.of("decision", approval_id)
+
     def fence(self, robot: str) -> str:
         return self.of("fence", robot)
 

@@ -6,6 +6,7 @@ import socket
 
 from quartet_bus._keys import Keys
 from quartet_bus._store import Store
+from quartet_bus.approvals import Approvals
 from quartet_bus.dead_letters import DeadLetters
 from quartet_bus.fences import Fences
 from quartet_bus.images import Images
@@ -38,6 +39,7 @@ class Bus:
         self.transcripts = Transcripts(self._store, self._keys, options)
         self.statuses = Statuses(self._store, self._keys, options)
         self.questions = Questions(self._store, self._keys, options, self._signals)
+        self.approvals = Approvals(self._store, self._keys, options, self._signals)
         self.fences = Fences(self._store, self._keys)
         self.tasks = Tasks(
             self._store, self._keys, options, self.dead_letters, self._signals, self.statuses, self.journal

@@ -47,6 +47,12 @@ class Questions:
                         raise
                 await bell.wait(min(max(left, 0.01), 2.0))
 
+    async def close(self, task_id: str, question: Question) -> None:
+        """Nobody waits for the answer any more."""
+        current = await self.current(task_id)
+        if current is not None and current.question_id == question.question_id:
+            await self._store.call("DEL", self._keys.question(task_id))
+
     async def current(self, task_id: str) -> Question | None:
         """The question that is open now."""
         fields = await self._store.call("HGETALL", self._keys.question(task_id))

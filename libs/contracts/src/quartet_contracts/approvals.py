@@ -18,6 +18,8 @@ from quartet_contracts.wire import Identifier, Message, Seconds
 
 DECISION_FIELD = "decision"
 """Field of the form in which the signed decision comes back."""
+EXPIRES_AT = "quartet/expires_at"
+"""In `_meta` of the result: seconds since the epoch after which no decision is taken any more."""
 Text = Annotated[str, Field(max_length=2000)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from quartet_contracts.approvals import ApprovalClaims, ApprovalDecision, ApprovalRequest
 from quartet_contracts.grants import GrantClaims
 from quartet_contracts.journal import JournalEvent
 from quartet_contracts.skills import ARGUMENTS, REPORTS, RESULTS, SkillRequest
@@ -35,6 +36,9 @@ MESSAGES: tuple[type[BaseModel], ...] = (
     *RESULTS.values(),
     *REPORTS.values(),
     GrantClaims,
+    ApprovalRequest,
+    ApprovalDecision,
+    ApprovalClaims,
     JournalEvent,
 )
 

@@ -15,7 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from quartet_contracts import ALGORITHM, ISSUER, GrantClaims
-from quartet_contracts.approvals import DECISION_FIELD, ApprovalClaims, approval_audience, arguments_digest
+from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalClaims, approval_audience, arguments_digest
 from quartet_contracts.tools.policy_codes import PolicyCode
 from quartet_tool_server.errors import ToolFailure
 from quartet_tool_server.grants import LEEWAY_S
@@ -78,13 +78,16 @@ class Approvals:
                         "type": "string",
                         "title": "Signed decision",
                         "description": f"JWT of the orchestrator for approval {approval_id}",
-                    },
-                    "expires_at": {"type": "number", "title": "Seconds since the epoch", "default": expires_at},
+                    }
                 },
                 "required": [DECISION_FIELD],
             },
         )
-        return InputRequiredToolResult(InputRequiredResult(input_requests={approval_id: ElicitRequest(params=form)}))
+        return InputRequiredToolResult(
+            InputRequiredResult(
+                input_requests={approval_id: ElicitRequest(params=form)}, _meta={EXPIRES_AT: expires_at}
+            )
+        )
 
     def settle(self, grant: GrantClaims, tool: str, arguments: Mapping[str, Any], responses: Mapping[str, Any]) -> None:
         """Returns when one of `responses` allows this very call; it is used up. Raises ApprovalDenied."""

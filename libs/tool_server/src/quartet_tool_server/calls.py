@@ -13,7 +13,9 @@ from quartet_site import RobotFile
 
 def as_goal(tool: str, arguments: Mapping[str, Any], file: RobotFile) -> tuple[str, Message] | None:
     """Action and goal of a tool that moves base or arm; None for any other. `arguments` are checked and complete."""
-    given = {key: value.model_dump() if isinstance(value, BaseModel) else value for key, value in arguments.items()}
+    given: dict[str, Any] = {
+        key: value.model_dump() if isinstance(value, BaseModel) else value for key, value in arguments.items()
+    }
     match tool:
         case "navigate_to_pose":
             return "NavigateToPose", {"pose": _pose(given, file)}

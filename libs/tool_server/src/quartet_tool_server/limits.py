@@ -216,12 +216,13 @@ class MotionLimits:
                 "robot_state": {"is_diff": True, "joint_state": {"name": arm.joints, "position": target.positions}},
             },
         )
-        poses = response.get("pose_stamped") or []
-        if (response.get("error_code") or {}).get("val") != MOVEIT_SUCCESS or not poses:
+        poses: list[Message] = response.get("pose_stamped") or []
+        code: Message = response.get("error_code") or {}
+        if code.get("val") != MOVEIT_SUCCESS or not poses:
             raise CannotJudge(
                 "MoveIt does not say where the tool would be, so the workspace cannot be kept. Nothing moved."
             )
-        at = poses[0]["pose"]["position"]
+        at: Message = poses[0]["pose"]["position"]
         return (float(at["x"]), float(at["y"]), float(at["z"])), 0.0
 
     async def _check_base_stands(self) -> None:
@@ -260,6 +261,6 @@ class MotionLimits:
 _EITHER = "Either the arm or the base (policy rule phases.arm_or_base). Nothing moved."
 
 
-def _size(vector: object) -> float:
-    values = vector if isinstance(vector, dict) else {}
+def _size(vector: Message | None) -> float:
+    values = vector or {}
     return math.hypot(*(goals.number(values.get(axis), axis) for axis in "xyz"))

@@ -7,6 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from quartet_contracts import ALGORITHM, FENCE_SCOPE, GrantClaims, audience
+from quartet_contracts.approvals import ApprovalClaims
 from quartet_orchestrator.errors import SetupProblem
 from quartet_orchestrator.settings import OrchestratorSettings
 
@@ -37,6 +38,10 @@ class Signer:
             tools=tools,
             beats=True,
         )
+        return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
+
+    def sign_approval(self, claims: ApprovalClaims) -> str:
+        """A person's word on one call, as the servers check it."""
         return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
 
     def sign_fence(self, *, robot: str, request_id: str, fence: int) -> str:

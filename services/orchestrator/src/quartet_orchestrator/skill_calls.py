@@ -21,6 +21,7 @@ from quartet_contracts import (
 )
 from quartet_contracts.journal import Note, Observation, SkillFinished, SkillRequested, SkillSettled
 from quartet_contracts.rescue import unknown_result
+from quartet_orchestrator.approvals import ApprovalDesk
 from quartet_orchestrator.errors import TaskAborted
 from quartet_orchestrator.eyes import Eyes
 from quartet_orchestrator.fencing import Fencer
@@ -66,6 +67,7 @@ class SkillCaller:
         self._eyes = eyes
         self._settings = settings
         self._progressed = progressed
+        self._desk = ApprovalDesk(record, bus, signer, settings)
         self._inspector = Inspector(record, bus, signer, settings)
         self._attempts: dict[SkillArguments, int] = {}
         self._count = 0
@@ -143,6 +145,7 @@ class SkillCaller:
     async def _outcome(self, request: SkillRequest, asking: Coroutine[Any, Any, SkillResult | None]) -> Step | None:
         """What came of a request; None when nobody had begun it."""
         asked = asyncio.create_task(asking)
+        answering = asyncio.create_task(self._desk.serve(request), name=f"approvals-{request.request_id}")
         try:
             result = await asyncio.shield(asked)
         except asyncio.CancelledError:
@@ -154,6 +157,8 @@ class SkillCaller:
             if result is not None:
                 self.interrupted = await _in_spite_of_cancel(self._settle(request, result))
             raise
+        finally:
+            await _in_spite_of_cancel(_end(answering))
         if result is None:
             return None
         return await _in_spite_of_cancel(self._settle(request, result))
@@ -379,6 +384,14 @@ def details(result: SkillResult) -> dict[str, Any]:
     if isinstance(result, PickResult):
         return {"held_object_height_m": result.held_object_height_m}
     return {}
+
+
+async def _end(task: "asyncio.Task[None]") -> None:
+    """End what answers the agent's questions; that it failed is told, and refuses nothing else."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("%s: %s: %s", task.get_name(), type(error).__name__, error)
 
 
 async def _in_spite_of_cancel(work: Awaitable[T]) -> T:

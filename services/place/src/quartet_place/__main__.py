@@ -10,7 +10,9 @@ from quartet_place.definition import definition
 async def serve(settings: AgentSettings) -> None:
     async with await Bus.connect(settings.redis_url) as bus:
         agent = definition()
-        await serve_agent(agent, bus.skills(agent.skill), bus.journal, bus.images, bus.transcripts, settings)
+        await serve_agent(
+            agent, bus.skills(agent.skill), bus.journal, bus.images, bus.transcripts, settings, approvals=bus.approvals
+        )
 
 
 def main() -> int:

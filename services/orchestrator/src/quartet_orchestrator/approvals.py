@@ -1,0 +1,134 @@
+"""A person's word on a call that a site's policy has put off: asked in plain words, given back signed."""
+
+import asyncio
+import json
+import logging
+import time
+
+from quartet_bus import Bus, BusUnavailable, Question
+from quartet_contracts import JournalEvent, SkillRequest, State
+from quartet_contracts.approvals import (
+    ApprovalClaims,
+    ApprovalDecision,
+    ApprovalRequest,
+    approval_audience,
+    arguments_digest,
+)
+from quartet_contracts.journal import Answered, Asked
+from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.progress import TaskRecord
+from quartet_orchestrator.settings import OrchestratorSettings
+
+log = logging.getLogger(__name__)
+
+YES = {"yes", "y", "ok", "okay", "allow", "approve", "accept"}
+"""Answers that allow a call; any other word refuses it."""
+MOST_SHOWN = 2000
+"""A call whose arguments are longer is not shown whole, so nobody can allow it."""
+MOST_WORDS = 500
+RETRY_S = 0.5
+
+
+class ApprovalDesk:
+    """Asks the person for one task, and signs what they say."""
+
+    def __init__(self, record: TaskRecord, bus: Bus, signer: Signer, settings: OrchestratorSettings) -> None:
+        self._record = record
+        self._bus = bus
+        self._signer = signer
+        self._settings = settings
+
+    async def serve(self, request: SkillRequest) -> None:
+        """Answer the questions of one skill request, until it is canceled.
+
+        A question lies in the store until it has a decision: after a store that was away it is taken up again, and
+        so is an answer that the person had given meanwhile.
+        """
+        while True:
+            try:
+                asked = await self._bus.approvals.next(request.request_id)
+                decision = await self._decide(request, asked)
+                await self._bus.approvals.decide(asked, decision)
+            except BusUnavailable as error:
+                log.error("a question of request %s: %s", request.request_id, error)
+                await asyncio.sleep(RETRY_S)
+
+    async def _decide(self, request: SkillRequest, asked: ApprovalRequest) -> ApprovalDecision:
+        text = json.dumps(asked.arguments, ensure_ascii=False, sort_keys=True)
+        if (asked.task_id, asked.robot, asked.agent) != (request.task_id, request.robot, str(request.skill)):
+            allowed, reason = False, "the question is not of the request that it came with"
+        elif len(text) > MOST_SHOWN:
+            allowed, reason = False, f"its arguments are longer than {MOST_SHOWN} characters and cannot be shown"
+        else:
+            answer = await self._ask(request, asked)
+            allowed = answer is not None and answer.strip(" .!'\"").casefold() in YES
+            reason = "nobody answered in time" if answer is None else f"the person answered: {answer[:MOST_WORDS]}"
+        return ApprovalDecision(
+            approval_id=asked.approval_id, allowed=allowed, reason=reason, token=self._sign(asked, allowed, reason)
+        )
+
+    def _sign(self, asked: ApprovalRequest, allowed: bool, reason: str) -> str:
+        now = time.time()
+        return self._signer.sign_approval(
+            ApprovalClaims(
+                sub=asked.agent,
+                aud=approval_audience(asked.robot),
+                iat=int(now) - 5,
+                exp=int(max(now, asked.expires_at)) + 5,
+                jti=asked.approval_id,
+                request_id=asked.request_id,
+                tool=asked.tool,
+                arguments_sha256=arguments_digest(asked.arguments),
+                decision="allow" if allowed else "deny",
+                reason=reason,
+            )
+        )
+
+    async def _ask(self, request: SkillRequest, asked: ApprovalRequest) -> str | None:
+        """The person's answer, None when there is none in time. The task is PAUSED meanwhile."""
+        record, task = self._record, self._record.task
+        expires_at = min(
+            asked.expires_at, request.deadline, task.deadline, time.time() + self._settings.question_timeout_s
+        )
+        question = Question(asked.approval_id, in_words(asked), expires_at)
+        await self._write(request, Asked(question_id=question.question_id, text=question.text, expires_at=expires_at))
+        await self._bus.questions.put(task.task_id, question)
+        try:
+            if record.state is State.RUNNING:
+                await record.move(State.PAUSED, "waits for a person's word on a call", question=question.text)
+            answer = await self._bus.questions.wait(task.task_id, question)
+            if answer is not None:
+                await self._write(request, Answered(question_id=question.question_id, text=answer))
+            return answer
+        finally:
+            await self._bus.questions.close(task.task_id, question)
+            if record.state is State.PAUSED:
+                await record.move(State.INITIALIZING, "the question is closed")
+                await record.move(State.RUNNING)
+
+    async def _write(self, request: SkillRequest, event: Asked | Answered) -> None:
+        """Under the skill request, since it is no question of the orchestrator's own model."""
+        await self._record.journal.append(
+            JournalEvent(
+                task_id=request.task_id,
+                actor="orchestrator",
+                at=time.time(),
+                event=event,
+                request_id=request.request_id,
+            )
+        )
+
+
+def in_words(asked: ApprovalRequest) -> str:
+    """What a person is asked."""
+    server, _, tool = asked.tool.partition("__")
+    given = ", ".join(f"{name} {_value(value)}" for name, value in asked.arguments.items()) or "no arguments"
+    because = " ".join(asked.because.split())[:MOST_WORDS]
+    return (
+        f"May {asked.agent} of robot {asked.robot} do this once: {tool.replace('_', ' ')} ({server}; {given})? "
+        f"Asked because: {because}. Answer yes to allow it; anything else refuses it."
+    )
+
+
+def _value(value: object) -> str:
+    return " ".join(json.dumps(value, ensure_ascii=False).split())

@@ -1,0 +1,140 @@
+"""A person's word on a call of an agent: asked over the API in plain words, given back signed."""
+
+import asyncio
+import time
+
+import jwt
+import pytest
+
+from quartet_bus import Question
+from quartet_contracts import ALGORITHM, State
+from quartet_contracts.approvals import ApprovalClaims, ApprovalRequest, approval_audience, arguments_digest
+
+ARGUMENTS = {"x": 9.8, "y": 2.1, "names": ["red\ncan"]}
+PICK = ("approach", {"target_area": "kitchen", "object_name": "red coke can", "next_action": "pick"})
+
+
+def question(request, **changes):
+    fields = {
+        "approval_id": f"a-{request.request_id}",
+        "request_id": request.request_id,
+        "task_id": request.task_id,
+        "robot": request.robot,
+        "agent": str(request.skill),
+        "tool": "nav2__navigate_to_pose",
+        "arguments": ARGUMENTS,
+        "because": "people work there (policy rule approval)",
+        "expires_at": time.time() + 60,
+    }
+    return ApprovalRequest(**fields | changes)
+
+
+@pytest.fixture
+def asking(agents):
+    """`asking(**changes)`: the next approach asks for a call, and ends. `asking.decision` is what it was told."""
+
+    class Asking:
+        decision = None
+
+        def __call__(self, **changes):
+            async def ask(agents, delivery):
+                self.decision = await agents.bus.approvals.ask(question(delivery.request, **changes))
+                return {"success": True, "error_code": "NONE", "reason": "done", "state": State.SUCCEEDED}
+
+            agents.answers["approach"] = [ask]
+
+    return Asking()
+
+
+def read(decision, key):
+    raw = jwt.decode(decision.token, key.public_key(), algorithms=[ALGORITHM], audience=approval_audience("summit"))
+    return ApprovalClaims.model_validate(raw)
+
+
+@pytest.mark.parametrize(
+    ("answer", "allowed"), [("yes", True), (" Yes. ", True), ("ok", True), ("no", False), ("yes, but slowly", False)]
+)
+async def test_the_persons_word_comes_back_signed(client, agents, model, do, key, asking, answer, allowed):
+    asking()
+    model.say(PICK, do.report(False))
+    task_id = await client.submit()
+    status = await client.until_state(task_id, State.PAUSED)
+    assert status.question == (
+        'May approach of robot summit do this once: navigate to pose (nav2; x 9.8, y 2.1, names ["red\\ncan"])? Asked '
+        "because: people work there (policy rule approval). Answer yes to allow it; anything else refuses it."
+    )
+    given = await client.http.post(f"/tasks/{task_id}/answer", json={"text": answer})
+    assert given.status_code == 200, given.text
+    events = await client.events(task_id)
+    claims = read(asking.decision, key)
+    assert (claims.decision, asking.decision.allowed) == ("allow" if allowed else "deny", allowed)
+    assert (claims.sub, claims.tool) == ("approach", "nav2__navigate_to_pose")
+    assert claims.arguments_sha256 == arguments_digest(ARGUMENTS)
+    assert claims.request_id == f"{task_id}-01-approach"
+    assert claims.jti == f"a-{claims.request_id}"
+    assert answer in claims.reason
+    asked = [event for event in events if event.event.kind in {"question", "answer"}]
+    assert [event.event.text for event in asked] == [status.question, answer]
+    assert {event.request_id for event in asked} == {claims.request_id}, "no question of the orchestrator's own model"
+    states = [event.event.state for event in events if event.event.kind == "state"]
+    assert states == ["INITIALIZING", "RUNNING", "PAUSED", "INITIALIZING", "RUNNING", "FAILED"]
+
+
+async def test_nobody_answers(start, agents, model, do, key, asking):
+    asking()
+    agents.start()
+    model.say(PICK, do.report(False))
+    async with start(question_timeout_s=0.3) as client:
+        await client.run()
+    assert read(asking.decision, key).decision == "deny"
+    assert asking.decision.reason == "nobody answered in time"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"task_id": "another"}, "not of the request"),
+        ({"robot": "second"}, "not of the request"),
+        ({"agent": "place"}, "not of the request"),
+        ({"arguments": {"x": "9" * 3000}}, "cannot be shown"),
+    ],
+)
+async def test_what_cannot_be_shown_as_it_is_is_refused(client, agents, model, do, asking, changes, words):
+    asking(**changes)
+    model.say(PICK, do.report(False))
+    task_id = await client.submit()
+    events = await client.events(task_id)
+    assert not asking.decision.allowed
+    assert words in asking.decision.reason
+    assert not [event for event in events if event.event.kind == "question"]
+
+
+async def test_a_canceled_task_asks_no_longer(client, agents, model, asking):
+    asked = asyncio.Event()
+
+    async def ask(agents, delivery):
+        waiting = asyncio.create_task(agents.bus.approvals.ask(question(delivery.request)))
+        asked.set()
+        answer = await agents.until_canceled(agents, delivery)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        return answer
+
+    agents.answers["approach"] = [ask]
+    model.say(PICK)
+    task_id = await client.submit()
+    await client.until_state(task_id, State.PAUSED)
+    assert await agents.bus.questions.current(task_id) is not None
+    await client.http.post(f"/tasks/{task_id}/cancel")
+    assert (await client.until_state(task_id, State.CANCELED)).question is None
+    assert await agents.bus.questions.current(task_id) is None
+
+
+async def test_another_question_stays_open(agents):
+    """Closing is by id: the question of a later call is not closed with it."""
+    first, later = (Question(name, "?", time.time() + 60) for name in ("a-1", "a-2"))
+    await agents.bus.questions.put("t", later)
+    await agents.bus.questions.close("t", first)
+    assert (await agents.bus.questions.current("t")).question_id == "a-2"
+    await agents.bus.questions.close("t", later)
+    assert await agents.bus.questions.current("t") is None

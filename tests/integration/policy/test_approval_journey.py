@@ -1,0 +1,135 @@
+"""The whole way of a person's word: server, agent, bus, orchestrator, person, and back to the server."""
+
+import asyncio
+import contextlib
+import time
+
+import pytest
+import uvicorn
+
+import quartet_nav2
+from quartet_agent_runtime import Toolbox
+from quartet_agent_runtime.approvals import Approver
+from quartet_contracts import Answer, Budget, PickArguments, Skill, SkillRequest, State, Task, TaskStatus
+from quartet_orchestrator.approvals import ApprovalDesk
+from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.progress import TaskRecord
+from quartet_site import PolicyFile
+from quartet_tool_server import GrantVerifier, ToolServer
+
+ASK = {"approval": [{"tool": "nav2__spin_robot", "when": {"angle": {"min": 1}}, "then": "ask", "because": "cables"}]}
+TOOL = "nav2__spin_robot"
+
+
+@pytest.fixture
+def keys(make_keys):
+    return make_keys()
+
+
+@pytest.fixture
+async def url(robot, site_file, tmp_path, keys, sent):
+    """nav2 over HTTP, with a policy that asks."""
+    server = ToolServer(
+        "nav2",
+        robot,
+        site_file,
+        state_dir=tmp_path,
+        verifier=GrantVerifier("summit", [keys.private.public_key()]),
+        actions=quartet_nav2.actions(robot.file),
+        policy=PolicyFile.model_validate(ASK),
+    )
+    quartet_nav2.register(server)
+    http = uvicorn.Server(uvicorn.Config(server.app(), port=0, log_config=None, timeout_graceful_shutdown=1))
+    http.capture_signals = contextlib.nullcontext
+    serving = asyncio.create_task(http.serve())
+    while not http.started:
+        assert not serving.done(), serving.result()
+        await asyncio.sleep(0.005)
+    yield f"http://127.0.0.1:{http.servers[0].sockets[0].getsockname()[1]}/mcp"
+    http.should_exit = True
+    await serving
+
+
+@pytest.fixture
+async def request_(keys):
+    now = time.time()
+    return SkillRequest(
+        request_id="t-1-01-pick",
+        task_id="t-1",
+        robot="summit",
+        skill=Skill.PICK,
+        attempt=1,
+        created_at=now,
+        deadline=now + 60,
+        arguments=PickArguments(object_name="red can"),
+        grant=keys.token(TOOL, sub="pick", jti="t-1-01-pick"),
+        reply_to="replies",
+        budget=Budget(wall_s=60),
+    )
+
+
+@pytest.fixture
+async def desk(bus, keys, request_):
+    """The orchestrator's part, while a skill runs."""
+    task = Task(
+        task_id="t-1", sentence="pick", robot="summit", created_at=0, deadline=time.time() + 60, budget=Budget(turns=5)
+    )
+    status = TaskStatus(task=task, state=State.RUNNING, updated_at=0)
+    await bus.statuses.put(status)
+
+    class Settings:
+        question_timeout_s = 60.0
+
+    record = TaskRecord(bus, status)
+    serving = asyncio.create_task(ApprovalDesk(record, bus, Signer(keys.private), Settings()).serve(request_))
+    yield record
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+
+
+async def ignore(*_):
+    pass
+
+
+async def answer(bus, text):
+    async with asyncio.timeout(30):
+        while await bus.questions.current("t-1") is None:  # noqa: ASYNC110  it lies in Redis
+            await asyncio.sleep(0.01)
+    await bus.questions.answer("t-1", Answer(text=text))
+
+
+@pytest.mark.parametrize(("word", "code"), [("yes", "NAV2_NOT_ACTIVE"), ("not today", "APPROVAL_DENIED")])
+async def test_the_call_waits_for_the_persons_word(bus, url, desk, request_, sent, word, code):
+    async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30, Approver(request_, bus.approvals)) as toolbox:
+        calling = asyncio.create_task(toolbox.call(TOOL, {"angle": 2.0}, ignore))
+        await answer(bus, word)
+        outcome = await calling
+    # The test's robot rejects every goal; one that came to it was allowed.
+    assert outcome.error_code == code, outcome
+    assert len(sent.goals) == (word == "yes")
+    assert word in outcome.message or word == "yes"
+    assert desk.state is State.RUNNING
+
+
+async def test_without_anybody_to_ask_the_call_is_refused(bus, url, request_, sent):
+    async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30) as toolbox:
+        assert (await toolbox.call(TOOL, {"angle": 2.0}, ignore)).error_code == "INPUT_REQUIRED"
+    assert not sent.goals
+
+
+async def test_an_agent_that_cannot_reach_the_store_gets_no(url, request_, sent):
+    class Gone:
+        async def ask(self, _):
+            raise ConnectionError("the store is away")
+
+    async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30, Approver(request_, Gone())) as toolbox:
+        assert (await toolbox.call(TOOL, {"angle": 2.0}, ignore)).error_code == "APPROVAL_DENIED"
+    assert not sent.goals
+
+
+async def test_no_decision_by_the_deadline_is_no(bus, url, request_, sent):
+    """Nobody serves the orchestrator's desk here."""
+    late = request_.model_copy(update={"deadline": time.time() + 0.3})
+    async with Toolbox({"nav2": url}, late.grant, [TOOL], 30, Approver(late, bus.approvals)) as toolbox:
+        assert (await toolbox.call(TOOL, {"angle": 2.0}, ignore)).error_code == "APPROVAL_DENIED"
+    assert not sent.goals
