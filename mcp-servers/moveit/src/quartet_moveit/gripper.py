@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode
@@ -33,7 +34,21 @@ class Reading:
 def register(server: ToolServer) -> None:
     robot, file = server.robot, server.robot.file.gripper
 
-    @server.tool
+    async def grip_limits(tool: str, position: float, effort: float) -> None:
+        low, high = sorted((file.open_position, file.closed_position))
+        if not low <= position <= high:
+            raise InvalidArguments(
+                f"position {position:g} is not valid; valid: {low:g} to {high:g} ({file.open_position:g} is open)"
+            )
+        if not 0 < effort <= MAX_EFFORT_N:
+            raise InvalidArguments(f"effort {effort:g} N is not valid; valid: above 0, at most {MAX_EFFORT_N:g}")
+        if not server.limits.may_release:
+            now = judge(robot, await read(robot))
+            wider = width_of(robot, position) > (now.width_m or 0.0) + WIDER_M
+            if wider and now.state is not GraspState.EMPTY:
+                server.limits.check_release(tool, now.message)
+
+    @server.tool(limits=partial(grip_limits, "open_gripper"))
     async def open_gripper(position: Finite = file.open_position, effort: Finite = file.effort) -> GripperResult:
         """Open the gripper; whatever it holds is released. width_m is the opening afterwards.
 
@@ -51,7 +66,7 @@ def register(server: ToolServer) -> None:
             return GripperResult(**fields)
         return result
 
-    @server.tool
+    @server.tool(limits=partial(grip_limits, "close_gripper"))
     async def close_gripper(position: Finite = file.closed_position, effort: Finite = file.effort) -> GripperResult:
         """Close the gripper on what is between its fingers.
 
@@ -76,19 +91,7 @@ def register(server: ToolServer) -> None:
         return 0.0, None, f"the fingers are {max(0.0, width) * 1000:.0f} mm apart"
 
     async def command(tool: str, position: float, effort: float) -> GripperResult:
-        low, high = sorted((file.open_position, file.closed_position))
-        if not low <= position <= high:
-            raise InvalidArguments(
-                f"position {position:g} is not valid; valid: {low:g} to {high:g} ({file.open_position:g} is open)"
-            )
-        if not 0 < effort <= MAX_EFFORT_N:
-            raise InvalidArguments(f"effort {effort:g} N is not valid; valid: above 0, at most {MAX_EFFORT_N:g}")
         async with server.motions.claim("gripper", tool) as claim:
-            if not server.limits.may_release:
-                now = judge(robot, await claim.unless_canceled(read(robot)))
-                wider = width_of(robot, position) > (now.width_m or 0.0) + WIDER_M
-                if wider and now.state is not GraspState.EMPTY:
-                    server.limits.check_release(tool, now.message)
             outcome = await claim.run(
                 robot.file.actions.gripper,
                 "control_msgs/action/GripperCommand",

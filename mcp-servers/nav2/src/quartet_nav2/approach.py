@@ -50,7 +50,20 @@ def drive_distance(distance: float, standoff: float, file: RobotFile) -> float:
 def register(server: ToolServer) -> None:
     robot, file = server.robot, server.robot.file
 
-    @server.tool
+    def approach_limits(target_x_base: float, target_y_base: float, standoff_m: float, speed: float) -> None:
+        distance = math.hypot(target_x_base, target_y_base)
+        if not 0 < standoff_m <= MAX_DISTANCE_M:
+            raise InvalidArguments(
+                f"standoff_m {standoff_m:g} is not valid; valid: above 0, at most {MAX_DISTANCE_M:g}"
+            )
+        if distance > MAX_DISTANCE_M:
+            raise InvalidArguments(
+                f"the target is {distance:.2f} m away; valid: at most {MAX_DISTANCE_M:g} m. Drive nearer with "
+                "navigate_to_pose, then look again"
+            )
+        check_speed(speed, robot)
+
+    @server.tool(limits=approach_limits)
     async def approach_target(
         target_x_base: Finite, target_y_base: Finite, standoff_m: Finite, speed: Finite = file.approach.speed_m_s
     ) -> ApproachTargetResult:
@@ -66,16 +79,6 @@ def register(server: ToolServer) -> None:
         TIMEOUT, TRANSFORM_UNAVAILABLE or BRIDGE_UNAVAILABLE (look before trying again), STOPPED (report it).
         """
         distance, bearing = math.hypot(target_x_base, target_y_base), math.atan2(target_y_base, target_x_base)
-        if not 0 < standoff_m <= MAX_DISTANCE_M:
-            raise InvalidArguments(
-                f"standoff_m {standoff_m:g} is not valid; valid: above 0, at most {MAX_DISTANCE_M:g}"
-            )
-        if distance > MAX_DISTANCE_M:
-            raise InvalidArguments(
-                f"the target is {distance:.2f} m away; valid: at most {MAX_DISTANCE_M:g} m. Drive nearer with "
-                "navigate_to_pose, then look again"
-            )
-        check_speed(speed, robot)
         before = {"distance_before_m": distance, "bearing_before_rad": bearing}
         tolerance = file.approach.tolerance_m
         if distance <= standoff_m + tolerance:
