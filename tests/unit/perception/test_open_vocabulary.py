@@ -117,7 +117,7 @@ def with_extra(monkeypatch):
 
 def test_without_the_extra_the_error_says_how_to_install_it(catalogue, monkeypatch):
     monkeypatch.setattr(choice_module, "find_spec", lambda name: None if name == "torch" else object())
-    with pytest.raises(ValueError, match=r"needs torch, .*uv sync --all-packages --extra open-vocabulary"):
+    with pytest.raises(ValueError, match=r"needs torch, .*uv sync --frozen --all-packages --extra open-vocabulary"):
         choose_segmenter(catalogue, PerceptionSettings(segmenter="open_vocabulary"))
 
 
@@ -136,6 +136,20 @@ def test_the_extra_is_called_that_and_a_plain_sync_brings_none_of_it():
             todo += [dependency["name"] for group in groups for dependency in group]
     assert len(seen) > 80, "the closure of the lock file was not found"
     assert not [name for name in seen if name in {"torch", "transformers", "triton"} or name.startswith("nvidia-")]
+
+
+def test_the_container_file_that_the_error_names(catalogue, monkeypatch):
+    monkeypatch.setattr(choice_module, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="container file") as caught:
+        choose_segmenter(catalogue, PerceptionSettings(segmenter="open_vocabulary"))
+    text = (ROOT / str(caught.value).rpartition(" ")[2]).read_text()
+    commands = [line for line in text.replace("\\\n", " ").splitlines() if "uv export" in line or "uv sync" in line]
+    assert len(commands) == 2
+    assert all("--frozen" in c and f"--extra {choice_module.EXTRA}" in c and "--no-dev" in c for c in commands)
+    last = text.rpartition("\nFROM ")[2]
+    assert "USER quartet" in last
+    assert "pip install" not in last
+    assert "# syntax=" not in text
 
 
 def test_what_settings_choose(with_extra):

@@ -34,7 +34,7 @@ def choice_of(settings: PerceptionSettings) -> ModelChoice:
     if missing:
         raise ValueError(
             f"segmenter 'open_vocabulary' needs {' and '.join(missing)}, which the extra '{EXTRA}' of the perception "
-            f"server brings: uv sync --all-packages --extra {EXTRA} (some GB), or use its container file "
+            f"server brings: uv sync --frozen --all-packages --extra {EXTRA} (some GB), or use its container file "
             "deploy/images/perception-open-vocabulary.Dockerfile"
         )
     accepted = frozenset(name.strip() for name in settings.segmenter_accept_licence.split(",") if name.strip())
