@@ -2,7 +2,10 @@
 
 import signal
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import httpx
 import typer
@@ -13,12 +16,25 @@ from quartet_cli.errors import CannotStart
 from quartet_cli.settings import running_stack, state_folder
 from quartet_cli.stack import Stack, StackError, StackOptions
 from quartet_cli.stop_service import StopService
-from quartet_site import FileProblem
+from quartet_site import FileProblem, load_robot
 
 World = Annotated[str, typer.Option("--world", help="A folder of deploy/sites: home or studio.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Where things lie.")]
 Realtime = Annotated[bool, typer.Option("--realtime", help="The simulation keeps to the wall clock.")]
-
+RobotDir = Annotated[
+    Path | None,
+    typer.Option("--robot-dir", help="Folder with robot.yaml and site.yaml of a robot of your own; no simulation."),
+]
+GuardUrl = Annotated[
+    str | None,
+    typer.Option("--guard-url", help="HTTP port of its guard; default: port 9091 of the bridge's host."),
+]
+GuardToken = Annotated[
+    Path | None,
+    typer.Option("--guard-token-file", help="What the guard asks for; default: guard_token in the folder, if there."),
+]
+GUARD_PORT = 9091
+"""Of the robot guard, as deploy/ros2 has it."""
 
 EXAMPLES = {
     "home": "pick up the red coke can in the kitchen and put it on the wooden coffee table",
@@ -72,6 +88,9 @@ def up(
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Of the orchestrator's HTTP API.")] = 8000,
     realtime: Realtime = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget the tasks of earlier runs.")] = False,
+    robot_dir: RobotDir = None,
+    guard_url: GuardUrl = None,
+    guard_token_file: GuardToken = None,
 ) -> None:
     """Start everything on this machine and keep it running.
 
@@ -85,18 +104,44 @@ def up(
     options = StackOptions(
         state_dir=folder, fresh=fresh, world=world, seed=seed, realtime=realtime, orchestrator_port=port
     )
+    if robot_dir is not None:
+        options = on_robot(options, robot_dir, guard_url, guard_token_file)
+    elif guard_url or guard_token_file:
+        raise CannotStart("--guard-url and --guard-token-file are for a robot of your own: add --robot-dir")
     signal.signal(signal.SIGTERM, _interrupt)
     stack = start_stack(options, console)
     try:
         _tell_stops(stack, console)
-        where = f"robot {stack.robot} in the {world}, orchestrator at {stack.url}, logs in {stack.log_dir}"
+        place = f"in the {world}" if robot_dir is None else f"at {stack.bridge_url}"
+        where = f"robot {stack.robot} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
         console.print(where, soft_wrap=True)
-        console.print(f'now, in another terminal: quartet run "{EXAMPLES.get(world, "...")}"', soft_wrap=True)
+        example = EXAMPLES.get(world, "...") if robot_dir is None else "..."
+        console.print(f'now, in another terminal: quartet run "{example}"', soft_wrap=True)
         _watch(stack)
     except KeyboardInterrupt:
         console.print("ending")
     finally:
         stack.stop()
+
+
+def on_robot(options: StackOptions, folder: Path, guard_url: str | None, token_file: Path | None) -> StackOptions:
+    """The options of a stack at a real robot, without a simulation. Raises CannotStart."""
+    try:
+        bridge = urlsplit(load_robot(folder / "robot.yaml").bridge.url)
+    except (FileProblem, OSError) as error:
+        raise CannotStart(str(error)) from error
+    beside = folder / "guard_token"
+    if token_file is None and beside.is_file():
+        token_file = beside
+    if token_file is not None and not token_file.is_file():
+        raise CannotStart(f"there is no {token_file}; it holds the token that the guard was started with")
+    host = f"[{bridge.hostname}]" if ":" in (bridge.hostname or "") else bridge.hostname
+    return replace(
+        options,
+        site_dir=folder.resolve(),
+        guard_url=guard_url or f"http://{host}:{GUARD_PORT}",
+        guard_token_file=None if token_file is None else token_file.resolve(),
+    )
 
 
 def _tell_stops(stack: Stack, console: Console) -> None:

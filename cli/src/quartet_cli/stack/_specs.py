@@ -41,6 +41,10 @@ class Addresses:
     robot: str
     ports: dict[str, int]
     gateway_keys: dict[str, str]
+    bridge: str
+    """The robot's rosbridge."""
+    guard: str
+    """The HTTP port of its guard."""
 
     def url(self, name: str) -> str:
         return f"http://{HOST}:{self.ports[name]}"
@@ -48,10 +52,6 @@ class Addresses:
     @property
     def redis(self) -> str:
         return f"redis://{HOST}:{self.ports['redis']}/0"
-
-    @property
-    def bridge(self) -> str:
-        return f"ws://{HOST}:{self.ports['simulation']}"
 
     def servers(self) -> str:
         """QUARTET_SERVERS."""
@@ -83,7 +83,11 @@ def choose_addresses(options: StackOptions) -> Addresses:
     if options.orchestrator_port:
         ports["orchestrator"] = options.orchestrator_port
     gateway_keys = {agent: secrets.token_urlsafe(24) for agent in ("orchestrator", *AGENTS, "perception")}
-    return Addresses(load_robot(folder / "robot.yaml").name, ports, gateway_keys)
+    robot = load_robot(folder / "robot.yaml")
+    bridge, guard = f"ws://{HOST}:{ports['simulation']}", f"http://{HOST}:{ports['guard']}"
+    if options.guard_url is not None:
+        bridge, guard = robot.bridge.url, options.guard_url
+    return Addresses(robot.name, ports, gateway_keys, bridge, guard)
 
 
 def models(options: StackOptions) -> dict[str, str]:
@@ -93,7 +97,9 @@ def models(options: StackOptions) -> dict[str, str]:
 
 def specs(options: StackOptions, at: Addresses, keys: KeyFiles) -> list[ProcessSpec]:
     """What to start, dependencies first."""
-    built = [_redis(options, at), _simulation(options, at, keys)]
+    built = [_redis(options, at)]
+    if options.guard_url is None:
+        built.append(_simulation(options, at, keys))
     for name, module in MODULES.items():
         if name == "scripted_model" and not needs_scripted_model(models(options)):
             continue
@@ -148,16 +154,17 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
             "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public),
             "QUARTET_STOP_PUBLIC_KEY_FILE": str(keys.stop_public),
         }
-        if not options.realtime:
+        if not options.realtime and options.guard_url is None:
             env["QUARTET_HEARTBEAT_TIMEOUT_S"] = str(FAST_HEARTBEAT_TIMEOUT_S)
         return {**env, **_eyes(options, at)} if name == "perception" else env
     if name == "stop":
+        token = keys.guard_token if options.guard_url is None else options.guard_token_file
         return {
-            "QUARTET_GUARDS": json.dumps({at.robot: at.url("guard")}),
+            "QUARTET_GUARDS": json.dumps({at.robot: at.guard}),
             "QUARTET_SERVERS": at.servers(),
             "QUARTET_STOP_TOKEN_FILE": str(keys.stop_token),
             "QUARTET_STOP_PRIVATE_KEY_FILE": str(keys.stop_private),
-            "QUARTET_GUARD_TOKEN_FILE": str(keys.guard_token),
+            **({} if token is None else {"QUARTET_GUARD_TOKEN_FILE": str(token)}),
         }
     if name == "orchestrator" or name in AGENTS:
         signing = {"QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private)} if name == "orchestrator" else {}

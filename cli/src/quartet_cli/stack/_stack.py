@@ -65,7 +65,8 @@ class Stack:
 
     @property
     def overhead_url(self) -> str:
-        return f"{self.scoring_url}/overhead.jpg"
+        """A picture of the whole world from above; empty where there is no simulation."""
+        return f"{self.scoring_url}/overhead.jpg" if self.options.guard_url is None else ""
 
     @property
     def stop_token(self) -> str:
@@ -78,7 +79,7 @@ class Stack:
 
     @property
     def bridge_url(self) -> str:
-        """The simulation's rosbridge."""
+        """The robot's rosbridge, which is the simulation's where there is one."""
         return self._at.bridge
 
     @property

@@ -23,6 +23,10 @@ class StackOptions:
     """Given to the simulation as --faults."""
     site_dir: Path | None = None
     """Folder with robot.yaml and site.yaml; None: deploy/sites/<world>."""
+    guard_url: str | None = None
+    """HTTP port of a real robot's guard: no simulation is started, the robot is the one of site_dir's robot.yaml."""
+    guard_token_file: Path | None = None
+    """What that guard asks for; None: nothing."""
     orchestrator_port: int = 0
     """0: a free one."""
     without: frozenset[str] = frozenset()
