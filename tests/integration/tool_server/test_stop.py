@@ -1,0 +1,211 @@
+"""A server is stopped, stays stopped, and is let go by a person; a server that has started anew moves nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx2
+import pytest
+
+from quartet_contracts import STOP_ISSUER, GrantClaims, audience
+from quartet_robot_link import Robot
+from quartet_tool_server import Canceled, Fenced, GrantVerifier, Stopped, ToolServer
+from quartet_tool_server.errors import failure
+
+SPIN = ("/spin", "nav2_msgs/action/Spin", {})
+Make = Callable[[], ToolServer]
+
+
+def grant(request: str = "request-1", fence: int = 1) -> GrantClaims:
+    return GrantClaims(sub="test", aud=audience("summit"), iat=0, exp=4_000_000_000, jti=request, fence=fence, tools=[])
+
+
+@pytest.fixture(scope="module")
+def keys(make_keys):
+    return make_keys()
+
+
+@pytest.fixture(scope="module")
+def stop_keys(make_keys):
+    return make_keys()
+
+
+@pytest.fixture
+async def far(peer, robot_file) -> AsyncIterator[Robot]:
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=10)
+    yield robot
+    await robot.close()
+
+
+@pytest.fixture
+def start(far, site_file, tmp_path, keys, stop_keys) -> Make:
+    """`start()`: the nav2 server, anew with the state that the one before has left."""
+    verifier = GrantVerifier("summit", [keys.private.public_key()], [stop_keys.private.public_key()])
+    return lambda: ToolServer("nav2", far, site_file, state_dir=tmp_path, verifier=verifier)
+
+
+async def begin(server: ToolServer, claims: GrantClaims, channel: str = "base") -> None:
+    """A tool call up to the point where it would move the robot."""
+    server.motions._grant = lambda: claims
+    async with server.motions.claim(channel, "spin_robot") as claim:
+        await claim.ready()
+
+
+async def post(server: ToolServer, path: str, token: str | None, body: Any = None) -> tuple[int, dict[str, Any]]:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    transport = httpx2.ASGITransport(app=server.app())
+    async with httpx2.AsyncClient(transport=transport, base_url="http://server") as client:
+        answer = await client.post(path, json=body, headers=headers)
+        return answer.status_code, answer.json()
+
+
+async def test_a_latched_server_refuses_every_motion_also_after_a_restart_until_it_is_reset(start):
+    server = start()
+    await server.stop("smoke in the kitchen", latch=True)
+    for channel in ("base", "arm", "gripper", "topic /cmd_vel"):
+        with pytest.raises(Stopped, match=r"smoke in the kitchen.*quartet reset.*do not try again") as refused:
+            await begin(server, grant(), channel)
+        assert failure(refused.value)["error_code"] == "STOPPED"
+
+    again = start()
+    await again.install_fence(5)
+    with pytest.raises(Stopped, match="smoke in the kitchen"):
+        await begin(again, grant(fence=5))
+    assert b'quartet_server_stopped{robot="summit",server="nav2"} 1.0' in again.scrape()
+    assert await again.reset() is True
+    await begin(again, grant(fence=5))
+    assert await again.reset() is False
+
+    third = start()
+    await third.install_fence(6)
+    await begin(third, grant(fence=6))
+
+
+async def test_a_stop_without_latch_lets_the_next_call_move(start):
+    server = start()
+    await server.stop("canceled")
+    await begin(server, grant())
+
+
+async def test_a_latch_ends_a_tool_between_its_goals(start, peer):
+    server = start()
+    server.motions._grant = grant
+    async with server.motions.claim("base", "approach_target") as claim:
+        await claim.ready()
+        stopping = asyncio.create_task(server.stop("pressed", latch=True))
+        await claim.canceled.wait()
+        with pytest.raises(Stopped):
+            await claim.run(*SPIN, limit_s=60)
+    assert await stopping == ["approach_target"]
+    assert not [operation for operation in peer.received if operation["op"] == "send_action_goal"]
+
+
+async def test_a_damaged_latch_file_stops_the_server(start, tmp_path):
+    start()
+    (tmp_path / "stop-nav2-summit.json").write_text("{")
+    with pytest.raises(Stopped, match=r"stop-nav2-summit\.json cannot be read"):
+        await begin(start(), grant())
+
+
+async def test_one_request_can_be_ended_and_the_others_go_on(start):
+    server = start()
+    server.motions._grant = lambda: grant("request-1")
+    async with server.motions.claim("base", "spin_robot") as first:
+        server.motions._grant = lambda: grant("request-2")
+        async with server.motions.claim("arm", "plan_and_execute") as second:
+            ending = asyncio.create_task(server.end_request("request-1", "the task was canceled"))
+            await first.canceled.wait()
+            assert not second.canceled.is_set()
+            await second.ready()
+            with pytest.raises(Canceled, match="the task was canceled"):
+                await first.ready()
+    assert await ending == ["spin_robot"]
+    with pytest.raises(Canceled, match="the task was canceled") as refused:
+        await begin(server, grant("request-1"))
+    assert failure(refused.value)["error_code"] == "CANCELED"
+    await begin(server, grant("request-2"))
+
+
+async def test_a_server_that_has_started_anew_moves_nothing_before_a_fence_is_installed(start):
+    first = start()
+    await begin(first, grant(fence=0))
+    await first.install_fence(7)
+    await begin(first, grant(fence=7))
+
+    second = start()
+    with pytest.raises(Fenced, match=r"started anew.*above 7.*quartet grant --fence 8"):
+        await begin(second, grant(fence=7))
+    await second.admit(grant(fence=7))
+    with pytest.raises(Fenced, match="started anew"):
+        await begin(second, grant(fence=7))
+    await second.admit(grant(fence=8))
+    await begin(second, grant(fence=8))
+
+    third = start()
+    assert await third.install_fence(5, explicit=True) == 8
+    with pytest.raises(Fenced, match="started anew"):
+        await begin(third, grant(fence=8))
+    assert await third.install_fence(8, explicit=True) == 8
+    await begin(third, grant(fence=8))
+
+
+async def test_stop_and_reset_over_http(start, keys, stop_keys):
+    server = start()
+    stop_token = stop_keys.token("control__stop", "control__reset", iss=STOP_ISSUER, fence=0)
+    status, body = await post(server, "/control/stop", stop_token, {"reason": "pressed", "latch": True})
+    assert (status, body["latched"], body["reason"]) == (200, True, "pressed")
+    status, body = await post(server, "/control/reset", keys.token("control__stop"))
+    assert status == 403
+    assert "control__reset" in body["detail"]
+    assert (await post(server, "/control/reset", None))[0] == 401
+    with pytest.raises(Stopped, match="pressed"):
+        await begin(server, grant())
+    status, body = await post(server, "/control/reset", stop_token)
+    assert (status, body["reset"], body["latched"]) == (200, True, False)
+    status, body = await post(server, "/control/stop", stop_token, {"request_id": "request-9"})
+    assert (status, body["latched"]) == (200, False)
+    with pytest.raises(Canceled, match="stopped by 'test'"):
+        await begin(server, grant("request-9"))
+    await begin(server, grant())
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ({"latch": "perhaps"}, "latch"),
+        ({"force": 1}, "force"),
+        ({"latch": True, "request_id": "r"}, "send one of them"),
+        ([], "valid: reason, latch, request_id"),
+    ],
+)
+async def test_a_stop_that_is_not_understood_stops_nothing_and_says_why(start, keys, body, word):
+    server = start()
+    status, answer = await post(server, "/control/stop", keys.token("control__stop"), body)
+    assert status == 400
+    assert word in answer["detail"]
+    await begin(server, grant())
+
+
+async def test_a_stop_services_key_can_do_nothing_else(start, keys, stop_keys):
+    server = start()
+    assert (await post(server, "/control/fence", stop_keys.token("control__fence", iss=STOP_ISSUER)))[0] == 401
+    assert (await post(server, "/control/stop", stop_keys.token("control__stop")))[0] == 401, "as the orchestrator"
+    assert (await post(server, "/control/stop", keys.token("control__stop", iss=STOP_ISSUER)))[0] == 401
+    mixed = stop_keys.token("control__stop", "nav2__spin_robot", iss=STOP_ISSUER)
+    assert (await post(server, "/control/stop", mixed))[0] == 401
+    assert (await post(server, "/control/beat", mixed))[0] == 401
+
+
+async def test_heartbeats_over_http(start, keys):
+    server = start()
+    server.motions._grant = lambda: grant().model_copy(update={"beats": True})
+    async with server.motions.claim("base", "spin_robot") as claim:
+        assert claim.caller is not None
+        heard = claim.caller._heard
+        status, body = await post(server, "/control/beat", keys.token("nav2__spin_robot"))
+        assert (status, body) == (200, {"motions": 1})
+        assert claim.caller._heard > heard
+        other = keys.token("nav2__spin_robot", jti="request-2")
+        assert (await post(server, "/control/beat", other))[1] == {"motions": 0}
+    assert (await post(server, "/control/beat", keys.token("nav2__spin_robot")))[1] == {"motions": 0}
+    assert (await post(server, "/control/beat", "nonsense"))[0] == 401
