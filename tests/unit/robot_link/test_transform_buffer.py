@@ -74,6 +74,23 @@ async def test_missing_link_is_named_with_what_is_known(buffer):
         await buffer.lookup("map", "camera", timeout_s=0.01)
 
 
+async def test_a_frame_that_was_never_heard_of_is_not_waited_for_twice(buffer):
+    buffer.add(tf("map", "base"), static=False)
+    with pytest.raises(TransformUnavailable, match="moon"):
+        await buffer.lookup("map", "moon", timeout_s=0.05)
+    async with asyncio.timeout(30):
+        with pytest.raises(TransformUnavailable, match="moon"):
+            await buffer.lookup("map", "moon", timeout_s=0.05)
+        buffer._heard_at -= 3600
+        with pytest.raises(TransformUnavailable, match="moon"):
+            await buffer.lookup("map", "moon", timeout_s=1800)
+        waiting = asyncio.create_task(buffer.lookup("map", "base", stamp=2.0, timeout_s=1800))
+        await asyncio.sleep(0)
+        assert not waiting.done(), "one that is known may move on"
+        buffer.add(tf("map", "base", stamp=2.0), static=False)
+        assert (await waiting).stamp == 2.0
+
+
 async def test_nothing_known_at_all(buffer):
     with pytest.raises(TransformUnavailable, match="known frames: none"):
         await buffer.lookup("map", "base", timeout_s=0.01)

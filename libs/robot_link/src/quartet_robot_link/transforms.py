@@ -85,6 +85,8 @@ class TransformBuffer:
         self._edges: dict[str, _Edge] = {}
         self._changed = asyncio.Event()
         self._subscriptions: list[Subscription] = []
+        self._heard_at: float | None = None
+        """When the first transform came [monotonic s]."""
 
     def start(self) -> None:
         """Subscribe to /tf and /tf_static; a second call does nothing."""
@@ -103,6 +105,7 @@ class TransformBuffer:
 
     def add(self, message: Message, *, static: bool) -> None:
         """Take in a tf2_msgs/msg/TFMessage."""
+        self._heard_at = self._heard_at or time.monotonic()
         for item in message["transforms"]:
             child, parent = _bare(item["child_frame_id"]), _bare(item["header"]["frame_id"])
             t, r = item["transform"]["translation"], item["transform"]["rotation"]
@@ -124,7 +127,8 @@ class TransformBuffer:
     ) -> Transform:
         """`source` in `target`, at a ROS time or (None) now, i.e. with the newest data of every frame.
 
-        Waits up to `timeout_s` (wall time) for data. Raises TransformUnavailable, which names the missing link.
+        Waits up to `timeout_s` (wall time) for data; a frame of which nothing was heard for that long since the
+        first transform came is not waited for. Raises TransformUnavailable, which names the missing link.
         """
         self.start()
         deadline = time.monotonic() + timeout_s
@@ -133,6 +137,8 @@ class TransformBuffer:
             try:
                 return self._lookup(_bare(target), _bare(source), stamp, max_age_s)
             except TransformUnavailable:
+                if self._heard_at is not None and not {_bare(target), _bare(source)} <= set(self._frames()):
+                    deadline = min(deadline, self._heard_at + timeout_s)
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise
