@@ -1,5 +1,6 @@
 """The tools over MCP against the simulated studio, its scoring interface as the judge."""
 
+import asyncio
 import base64
 import io
 import math
@@ -219,6 +220,40 @@ async def test_a_silent_camera_is_said(eyes, studio):
     result = await eyes.call("segment_objects", prompt="red cup", camera="front", timeout=20)
     assert result["error_code"] == "CAMERA_UNAVAILABLE"
     assert "/nobody/depth" in result["message"]
+
+
+async def test_a_camera_that_sends_no_images(eyes, studio):
+    studio.reset(0)
+    robot = eyes.server.robot
+    front, topic, kind = robot.file.cameras.front, "/broken/colour/compressed", "sensor_msgs/msg/CompressedImage"
+    sent = set()
+
+    def spoil(message):
+        """A frame of the same moment as each of depth, which is text."""
+        text = {"header": message["header"], "format": "jpeg", "data": base64.b64encode(b"no image at all").decode()}
+        task = asyncio.create_task(robot.link.publish(topic, kind, text))
+        sent.add(task)
+
+    cameras = robot.file.cameras.model_copy(update={"front": front.model_copy(update={"colour_topic": topic})})
+    good, robot.file = robot.file, robot.file.model_copy(update={"cameras": cameras})
+    before = studio.truth()["time"]
+    await robot.link.advertise(topic, kind)
+    async with robot.link.subscribe(front.depth_topic, "sensor_msgs/msg/Image", compression="cbor", on_message=spoil):
+        for tool, arguments in (
+            ("look", {"camera": "front"}),
+            ("detect_objects", {}),
+            ("segment_objects", {"prompt": "coke can", "camera": "front"}),
+            ("get_topdown_grasp_pose", {"object_name": "coke can", "camera": "front"}),
+            ("get_topdown_placing_pose", {"object_name": "counter"}),
+        ):
+            result = await eyes.call(tool, **arguments)
+            assert result["error_code"] == "CAMERA_UNAVAILABLE", result
+            assert topic in result["message"]
+            assert "JPEG" in result["message"]
+    await asyncio.gather(*sent)
+    assert studio.truth()["time"] == before, "nothing moved"
+    robot.file = good
+    assert (await eyes.call("detect_objects"))["ok"]
 
 
 async def test_computing_never_blocks_the_event_loop(eyes, studio, monkeypatch):

@@ -3,13 +3,15 @@
 import asyncio
 import base64
 import io
+import struct
+import zlib
 from collections.abc import AsyncIterator
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from quartet_robot_link import CameraUnavailable, Robot
+from quartet_robot_link import BadFrame, CameraUnavailable, Robot
 
 NOW = 1000.0
 """The robot's time, which is far from this machine's."""
@@ -120,6 +122,47 @@ async def test_time_that_went_back_is_the_robots_time(seeing, camera, peer):
     for frame in camera.shot(12.0):
         await peer.send(frame)
     assert (await look).stamp == 12.0
+
+
+def png(width, height):
+    """The header of a picture of any size, with next to no data."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"")), (b"IEND", b"")]
+    body = b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+@pytest.mark.parametrize(
+    ("which", "fields", "words"),
+    [
+        ("colour", {"data": base64.b64encode(b"no image").decode()}, "UnidentifiedImageError"),
+        ("colour", {"data": ""}, "UnidentifiedImageError"),
+        ("colour", {"data": "!?"}, "cannot be read"),
+        ("colour", {"data": base64.b64encode(b"\xff\xd8\xff\xe0" + bytes(40)).decode()}, "cannot be read"),
+        ("colour", {"data": base64.b64encode(png(40_000, 40_000)).decode()}, "pixels"),
+        ("colour", {"data": base64.b64encode(png(64, 64)).decode()}, "cannot be read"),
+        ("depth", {"width": 640, "height": 480}, "reshape"),
+        ("depth", {"encoding": "64FC1"}, "64FC1"),
+        ("depth", {"data": 7}, "cannot be read"),
+        ("info", {"k": [0] * 9}, "calibration"),
+        ("info", {"width": "wide"}, "cannot be read"),
+    ],
+)
+async def test_what_is_no_image_is_named_and_the_next_look_works(seeing, camera, peer, which, fields, words):
+    good, topic = camera.shot, getattr(camera.camera, f"{which}_topic")
+
+    def spoilt(time_s):
+        for frame in good(time_s):
+            yield frame | {"msg": frame["msg"] | fields} if frame["topic"] == topic else frame
+
+    camera.shot = spoilt
+    with pytest.raises(BadFrame, match=words) as raised:
+        await seeing.snapshot("front", timeout_s=20)
+    assert topic in str(raised.value) or words in {"64FC1", "calibration"}
+    camera.shot = good
+    assert (await seeing.snapshot("front", timeout_s=20)).stamp == NOW
 
 
 async def test_without_odometry_any_frame_will_do(seeing, camera, peer):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quartet_cli.doctor._exam import Exam, candidates
-from quartet_robot_link import LinkError
+from quartet_robot_link import BadFrame, LinkError
 from quartet_robot_link.camera import Frames, capture
 
 if TYPE_CHECKING:
@@ -56,20 +56,15 @@ async def _look(exam: Exam, name: str, camera: "Camera") -> None:
         frames = await capture(link, camera, timeout_s=exam.patience_s)
         took_ms = (time.monotonic() - began) * 1e3
         info = await exam.robot.receive(camera.info_topic, INFO, timeout_s=exam.patience_s)
+    except BadFrame as error:
+        exam.wrong("cameras", f"{name} camera: {error}", "change that in the driver, or the topics in robot.yaml")
+        return
     except LinkError as error:
         exam.wrong(
             "cameras",
             f"{name} camera: {error}",
             "look into the log of its driver; where pictures come but none match, let it align and synchronise depth "
             "(realsense2_camera: align_depth.enable and enable_sync true)",
-        )
-        return
-    except Exception as error:
-        exam.wrong(
-            "cameras",
-            f"{name} camera: a picture cannot be decoded: {type(error).__name__}: {error}",
-            f"let it publish JPEG or PNG on {camera.colour_topic} and 16UC1, 32FC1 or compressedDepth on "
-            f"{camera.depth_topic}",
         )
         return
     faults = faults_of(name, camera, frames, str(info["header"]["frame_id"]))

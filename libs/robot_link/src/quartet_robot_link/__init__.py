@@ -13,6 +13,7 @@ from quartet_robot_link.bridge import BridgeLink
 from quartet_robot_link.clock import RosClock, duration, seconds, stamp_of
 from quartet_robot_link.errors import (
     ActionUnavailable,
+    BadFrame,
     BridgeUnavailable,
     CallTimeout,
     CameraUnavailable,
@@ -47,6 +48,7 @@ __all__ = [
     "LATCHED",
     "SENSOR",
     "ActionUnavailable",
+    "BadFrame",
     "BasePose",
     "BridgeLink",
     "BridgeUnavailable",

@@ -8,24 +8,27 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quartet_robot_link._decode import binary
 from quartet_robot_link.clock import stamp_of
-from quartet_robot_link.errors import CameraUnavailable
+from quartet_robot_link.errors import BadFrame, CameraUnavailable
 from quartet_robot_link.link import SENSOR, Message, RobotLink
 
 if TYPE_CHECKING:
     from quartet_site import Camera
 
 Matrix = NDArray[np.float64]
+T = TypeVar("T")
 
 MATCH_S = 0.02
 """Colour and depth belong together when their stamps are at most this far apart [s]: less than a frame at 30 Hz."""
 KEEP = 8
+MAX_PIXELS = 40_000_000
+"""Of a compressed picture; more is a mistake or an attack."""
 STAMP_SLACK_S = 1e-6
 """Two stamps of one moment may differ by rounding."""
 
@@ -117,29 +120,50 @@ async def capture(
             except TimeoutError:
                 raise CameraUnavailable(_missing(wanted, seen, timeout_s, link, since())) from None
     colour, depth, info = match
+    pixels = _read(decode_colour, colour, camera.colour_topic)
     picture = binary(colour["data"])
     is_jpeg = picture[:2] == b"\xff\xd8"
     return Frames(
         stamp=stamp_of(colour),
         frame=camera.frame,
-        colour=decode_colour(colour),
-        depth=decode_depth(depth),
-        intrinsics=_intrinsics(info),
+        colour=pixels,
+        depth=_read(decode_depth, depth, camera.depth_topic),
+        intrinsics=_read(_intrinsics, info, camera.info_topic),
         jpeg=picture if is_jpeg else None,
     )
 
 
+def _read(decode: Callable[[Message], T], message: Message, topic: str) -> T:
+    """Raises BadFrame, whatever is wrong with the message."""
+    try:
+        return decode(message)
+    except BadFrame:
+        raise
+    except Exception as error:
+        what = f"{message.get('encoding') or message.get('format') or 'no format'}, {type(error).__name__}: {error}"
+        raise BadFrame(
+            f"a message on {topic} cannot be read ({what[:300]}); let the camera publish JPEG or PNG as colour, and "
+            "16UC1, 32FC1 or compressedDepth as depth, of the size that the message says"
+        ) from error
+
+
 def decode_colour(message: Message) -> NDArray[np.uint8]:
-    """(H, W, 3) RGB of a sensor_msgs CompressedImage (JPEG, PNG) or Image (rgb8, bgr8, rgba8, bgra8, mono8)."""
+    """(H, W, 3) RGB of a sensor_msgs CompressedImage (JPEG, PNG) or Image (rgb8, bgr8, rgba8, bgra8, mono8).
+
+    Raises BadFrame for an encoding that is not supported, and whatever a damaged picture leads to.
+    """
     data = binary(message["data"])
     if "encoding" not in message:
         from PIL import Image
 
+        # Only the header is read by then: a small file can unpack to gigabytes.
         with Image.open(io.BytesIO(data)) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise ValueError(f"{image.width} x {image.height} pixels are too many, at most {MAX_PIXELS}")
             return np.asarray(image.convert("RGB"))
     channels = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}.get(message["encoding"])
     if channels is None:
-        raise CameraUnavailable(
+        raise BadFrame(
             f"colour encoding '{message['encoding']}' is not supported; valid: rgb8, bgr8, rgba8, bgra8, mono8"
         )
     height, width, step = int(message["height"]), int(message["width"]), int(message["step"])
@@ -164,7 +188,7 @@ def decode_depth(message: Message) -> NDArray[np.float32]:
     if encoding == "32FC1":
         raw = np.ascontiguousarray(rows[:, : width * 4]).view(f"{order}f4").astype(np.float32)
         return np.where(np.isfinite(raw), raw, np.float32(0))
-    raise CameraUnavailable(f"depth encoding '{encoding}' is not supported; valid: 16UC1, 32FC1, compressedDepth")
+    raise BadFrame(f"depth encoding '{encoding}' is not supported; valid: 16UC1, 32FC1, compressedDepth")
 
 
 def _compressed_depth(text: str, data: bytes) -> NDArray[np.float32]:
@@ -230,5 +254,5 @@ def _missing(
 def _intrinsics(info: dict[str, Any]) -> Intrinsics:
     k = [float(value) for value in info.get("k", info.get("K", []))]
     if len(k) != 9 or k[0] <= 0:
-        raise CameraUnavailable(f"CameraInfo has no usable matrix k: {k}; check the camera's calibration")
+        raise BadFrame(f"CameraInfo has no usable matrix k: {k}; check the camera's calibration")
     return Intrinsics(int(info["width"]), int(info["height"]), k[0], k[4], k[2], k[5])

@@ -9,6 +9,7 @@ LinkError
 │   └── GoalRejected           the action server refused the goal
 ├── TransformUnavailable   a frame is not connected to another one, or its data is too old
 └── CameraUnavailable      no fresh, matching frames of a camera
+    └── BadFrame               its message is no image, or no calibration
 """
 
 
@@ -46,3 +47,7 @@ class TransformUnavailable(LinkError):
 
 class CameraUnavailable(LinkError):
     """The camera sent no fresh frames with matching stamps."""
+
+
+class BadFrame(CameraUnavailable):
+    """The camera sent what is no image, or no calibration; the text names the topic."""

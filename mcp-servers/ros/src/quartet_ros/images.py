@@ -17,7 +17,6 @@ from quartet_tool_server import InvalidArguments, ToolFailure, ToolServer, as_to
 IMAGE_TYPES = ("sensor_msgs/CompressedImage", "sensor_msgs/Image")
 MAX_SIDE = 1280
 """Larger pictures are scaled down [pixels]."""
-MAX_PIXELS = 40_000_000
 KEEP = 20
 """Saved images; the oldest go first."""
 _NAME = re.compile(r"^[A-Za-z0-9_.-]{1,120}\.jpg$")
@@ -34,7 +33,7 @@ def to_jpeg(topic: str, message: Message) -> bytes:
     import numpy as np
     from PIL import Image
 
-    from quartet_robot_link.camera import decode_colour, decode_depth
+    from quartet_robot_link.camera import MAX_PIXELS, decode_colour, decode_depth
 
     try:
         depth = "compressedDepth" in str(message.get("format")) or message.get("encoding") in {
