@@ -197,13 +197,20 @@ class Starter:
             time.sleep(0.02)
         return Guard(process, json.loads(ready.read_text())["guard_url"])
 
-    def refused(self, *parameters: str, robot_file: Path | None = None, **environment: str) -> str:
-        """What a guard says that cannot start."""
-        command = self.command(*parameters, robot_file=robot_file)
-        ended = subprocess.run(command, env=self.environment | environment, capture_output=True, text=True, timeout=60)
-        assert ended.returncode == 2, ended.stderr
-        assert "Traceback" not in ended.stderr
-        return ended.stderr
+    def refused(self, commands: list[list[str]]) -> list[str]:
+        """What guards say that cannot start."""
+        ended = subprocess.run(
+            [str(self.python), str(HERE / "many_guards.py")],
+            input=json.dumps([command[command.index("--ros-args") :] for command in commands]),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert ended.returncode == 0, ended.stderr
+        said = json.loads(ended.stdout)
+        assert [status for status, _ in said] == [2] * len(commands), said
+        return [text for _, text in said]
 
     def robot(self, kind: str = "twist") -> FakeRobot:
         process = subprocess.Popen(

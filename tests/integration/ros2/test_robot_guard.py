@@ -10,6 +10,8 @@ ARM = "/arm_controller/follow_joint_trajectory"
 GRIPPER = "/gripper_controller/gripper_cmd"
 CANCELED, SUCCEEDED = 5, 4
 OK, WARN, ERROR = 0, 1, 2
+# The first of these installs rclpy.
+pytestmark = pytest.mark.timeout(400)
 
 
 def begin(robot: Any, *actions: str) -> None:

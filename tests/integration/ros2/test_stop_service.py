@@ -4,10 +4,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from quartet_stop.metrics import Metrics
 from quartet_stop.robot import make_robot
 
 DRIVE = "/navigate_to_pose"
+# The first of these installs rclpy.
+pytestmark = pytest.mark.timeout(400)
 
 
 async def test_the_stop_service_stops_the_robot_and_is_told_its_standstill(

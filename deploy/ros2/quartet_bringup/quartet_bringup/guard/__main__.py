@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import rclpy
@@ -17,6 +18,8 @@ from quartet_bringup.guard.http_port import GuardPort, NoToken, token_source
 from quartet_bringup.guard.node import RobotGuardNode
 from quartet_bringup.guard.requirements import OldRclpy, check, installed_version
 from quartet_bringup.robot_file import RobotFileError
+
+LAST_WORDS_S = 0.2
 
 
 def main() -> int:
@@ -46,13 +49,24 @@ def _run(node: RobotGuardNode, port: GuardPort, ending: threading.Event) -> None
     port.open()
     _say_ready(port.url)
     node.get_logger().info(f"watching; HTTP port {port.url}")
-    while not ending.is_set():
-        executor.spin_once(timeout_sec=0.1)
-    node.leave()
-    port.close()
-    executor.shutdown()
-    node.destroy_node()
-    rclpy.shutdown()
+    try:
+        while not ending.is_set():
+            executor.spin_once(timeout_sec=0.1)
+    finally:
+        # However it ends, by a fault of its own as well.
+        if node.leave():
+            _linger(executor)
+        port.close()
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.shutdown()
+
+
+def _linger(executor: SingleThreadedExecutor) -> None:
+    """Long enough for the last commands to leave."""
+    end = time.monotonic() + LAST_WORDS_S
+    while time.monotonic() < end:
+        executor.spin_once(timeout_sec=0.02)
 
 
 def _say_ready(url: str) -> None:

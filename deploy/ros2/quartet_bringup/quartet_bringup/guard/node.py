@@ -90,11 +90,13 @@ class RobotGuardNode(Node):
             self.get_logger().warning("reset: the robot may move again")
         return ("reset" if was else "was not stopped") + (f"; but {problem}" if problem else "")
 
-    def leave(self) -> None:
-        """Before the guard ends: whoever still moves the robot would do so unwatched."""
-        if self.guard.heartbeats.sources:
-            self.get_logger().error("the guard ends while the robot moves: halted")
-            self._brakes.halt()
+    def leave(self) -> bool:
+        """Before the guard ends: whoever still moves the robot would do so unwatched. True: the robot was halted."""
+        if not self.guard.heartbeats.sources:
+            return False
+        self.get_logger().error("the guard ends while the robot moves: halted")
+        self._brakes.halt()
+        return True
 
     def _listen(self, names: RobotNames, stamped: bool, driver_topic: str) -> None:
         self.create_subscription(Header, names.topics["guard_heartbeat"], self._on_heartbeat, 100)
