@@ -120,9 +120,15 @@ class Stage:
             "QUARTET_BRIDGE_URL": self.simulation["url"],
             "QUARTET_GRANT_PUBLIC_KEY": self._public.decode(),
         }
-        waiting = {name: self._start(name, module, [], environment) for name, module in SERVERS.items()}
+        waiting = {
+            name: self._start(name, module, [], environment | self.behind(name)) for name, module in SERVERS.items()
+        }
         self.urls = {name: self._ready(path)["url"] for name, path in waiting.items()}
         self.model_url = self._ready(model)["url"]
+
+    def behind(self, server: str) -> dict[str, str]:
+        """Further environment of one of the servers."""
+        return {}
 
     def _start(self, name: str, module: str, options: list[str], environment: dict[str, str]) -> Path:
         ready = self.folder / f"{name}.json"
@@ -295,6 +301,39 @@ class Stage:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+class PublishedStage(Stage):
+    """The same with the published servers, as far as the shipped mappings go, behind ours."""
+
+    UPSTREAMS = {"nav2": ("nav2",), "moveit": ("moveit", "ros"), "perception": ("perception",)}
+    published: dict[str, str] = {}
+
+    def behind(self, server: str) -> dict[str, str]:
+        self.published = self.published or self._start_published()
+        urls = {name: self.published[name] for name in self.UPSTREAMS[server]}
+        file = ROOT / "deploy" / "upstreams" / f"{server}.yaml"
+        return {"QUARTET_UPSTREAMS_FILE": str(file), "QUARTET_UPSTREAM_URLS": json.dumps(urls)}
+
+    def _start_published(self) -> dict[str, str]:
+        script = ROOT / "tests" / "integration" / "upstream" / "published.py"
+        names = [name for behind in self.UPSTREAMS.values() for name in behind]
+        ready = self.folder / "published.json"
+        options = ["--bridge", self.simulation["url"], "--site", str(self.files), "--ready-file", str(ready)]
+        command = [sys.executable, str(script), *names, *options, "--state", str(self.folder / "published-state")]
+        with ready.with_suffix(".log").open("wb") as log:
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+        return self._ready(ready)
+
+
+@pytest.fixture(scope="session")
+def published_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """The small world behind the published servers."""
+    stage = PublishedStage(tmp_path_factory.mktemp("published"), "studio")
+    try:
+        yield stage
+    finally:
+        stage.close()
 
 
 @pytest.fixture(scope="session")

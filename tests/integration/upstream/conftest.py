@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +28,19 @@ class Foreign:
 
     process: subprocess.Popen[bytes]
     ready: Path
-    url: str = ""
+    urls: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """Of its first server."""
+        return next(iter(self.urls.values()))
 
     async def wait_ready(self) -> "Foreign":
         async with asyncio.timeout(PATIENCE_S):
             while not self.ready.exists():
                 assert self.process.poll() is None, "it ended before it served"
                 await asyncio.sleep(0.02)
-        self.url = json.loads(self.ready.read_text())["url"]
+        self.urls = json.loads(self.ready.read_text())
         return self
 
     def signal(self, number: int) -> None:
@@ -77,15 +82,28 @@ def starting(folder: Path) -> Iterator[StartForeign]:
         one.kill()
 
 
+def published_command(folder: Path, bridge: str, *servers: str) -> tuple[str, ...]:
+    return "published.py", *servers, "--bridge", bridge, "--site", str(STUDIO), "--state", str(folder / "state")
+
+
 @pytest.fixture
-def published(start_foreign: StartForeign, tmp_path: Path) -> Callable[[str, str], Foreign]:
-    """`published("nav2", bridge_url)`: a server with the published surface over the robot at that bridge."""
+def start_published(start_foreign: StartForeign, tmp_path: Path) -> Callable[..., Foreign]:
+    """`start_published(bridge_url, "nav2")`: servers with the published surface, in a process of this test."""
+    return lambda bridge, *servers: start_foreign(*published_command(tmp_path, bridge, *servers))
 
-    def start(server: str, bridge: str) -> Foreign:
-        state = tmp_path / f"published-{server}"
-        return start_foreign("published.py", server, "--bridge", bridge, "--site", str(STUDIO), "--state", str(state))
 
-    return start
+@pytest.fixture(scope="module")
+def published_process(
+    start_for_all: StartForeign, studio_process: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Foreign:
+    folder = tmp_path_factory.mktemp("published")
+    return start_for_all(*published_command(folder, studio_process.url, "nav2", "moveit", "ros"))
+
+
+@pytest.fixture
+async def published(sim: Any, published_process: Foreign) -> dict[str, str]:
+    """URLs of servers with the published surface over the robot of `sim`, in one process for all tests."""
+    return (await published_process.wait_ready()).urls
 
 
 @pytest.fixture

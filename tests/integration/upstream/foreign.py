@@ -89,7 +89,7 @@ async def main() -> None:
     sockets = [config.bind_socket()]
     port = sockets[0].getsockname()[1]
     temporary = given.ready_file.with_suffix(".new")
-    temporary.write_text(json.dumps({"url": f"http://127.0.0.1:{port}/mcp"}))
+    temporary.write_text(json.dumps({"rover": f"http://127.0.0.1:{port}/mcp"}))
     temporary.replace(given.ready_file)
     await uvicorn.Server(config).serve(sockets=sockets)
 

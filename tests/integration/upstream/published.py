@@ -269,34 +269,46 @@ def ros(mcp: FastMCP, hands: Hands, robot: Robot) -> None:
         return {**begun, "success": True, "status": int(outcome.status), "result": dict(outcome.values)}
 
 
+PACKAGES = {"nav2": quartet_nav2, "moveit": quartet_moveit, "perception": quartet_perception, "ros": quartet_ros}
+
+
+async def make(name: str, robot: Robot, site: SiteFile, state: Path) -> FastMCP:
+    mcp: FastMCP = FastMCP(name=f"published {name}")
+    hands = Hands(PACKAGES[name], name, robot, site, state)
+    await hands.open()
+    if name == "ros":
+        ros(mcp, hands, robot)
+    else:
+        {"nav2": nav2, "moveit": moveit, "perception": perception}[name](mcp, hands)
+    return mcp
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("server", choices=("nav2", "moveit", "perception", "ros"))
+    parser.add_argument("servers", nargs="+", choices=tuple(PACKAGES))
     parser.add_argument("--bridge", required=True)
     parser.add_argument("--site", type=Path, required=True)
     parser.add_argument("--state", type=Path, required=True)
-    parser.add_argument("--ready-file", type=Path)
+    parser.add_argument("--ready-file", type=Path, help="gets {server: URL}; without it the first speaks over stdio")
     given = parser.parse_args()
     robot = await Robot.open(load_robot(given.site / "robot.yaml"), url=given.bridge, wait_s=10)
     site = load_site(given.site / "site.yaml")
-    mcp: FastMCP = FastMCP(name=f"published {given.server}")
-    package = {"nav2": quartet_nav2, "moveit": quartet_moveit, "perception": quartet_perception, "ros": quartet_ros}
-    hands = Hands(package[given.server], given.server, robot, site, given.state)
-    await hands.open()
-    if given.server == "ros":
-        ros(mcp, hands, robot)
-    else:
-        {"nav2": nav2, "moveit": moveit, "perception": perception}[given.server](mcp, hands)
+    made = {name: await make(name, robot, site, given.state) for name in given.servers}
     if given.ready_file is None:
-        await mcp.run_stdio_async(show_banner=False)
+        await made[given.servers[0]].run_stdio_async(show_banner=False)
         return
-    config = uvicorn.Config(mcp.http_app(), host="127.0.0.1", port=0, log_level="error")
-    config.load()
-    sockets = [config.bind_socket()]
+    urls: dict[str, str] = {}
+    serving = []
+    for name, mcp in made.items():
+        config = uvicorn.Config(mcp.http_app(), host="127.0.0.1", port=0, log_level="error")
+        config.load()
+        listening = config.bind_socket()
+        urls[name] = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        serving.append(uvicorn.Server(config).serve(sockets=[listening]))
     temporary = given.ready_file.with_suffix(".new")
-    temporary.write_text(json.dumps({"url": f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp"}))
+    temporary.write_text(json.dumps(urls))
     temporary.replace(given.ready_file)
-    await uvicorn.Server(config).serve(sockets=sockets)
+    await asyncio.gather(*serving)
 
 
 if __name__ == "__main__":

@@ -14,21 +14,17 @@ DOWN = [1.0, 0.0, 0.0, 0.0]
 
 
 @pytest.fixture
-async def nav2(sim, robot, published, make_proxy, open_server):
-    foreign = await published("nav2", sim.url).wait_ready()
-    return await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": foreign.url}))
+async def nav2(robot, published, make_proxy, open_server):
+    return await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": published["nav2"]}))
 
 
-async def arm(url: str, published, make_proxy, open_server):
-    started = published("moveit", url), published("ros", url)
-    arm, gripper = [await one.wait_ready() for one in started]
-    proxy = make_proxy("moveit", {"moveit": arm.url, "ros": gripper.url})
-    return await open_server(quartet_moveit, proxy=proxy)
+def arm_of(urls: dict[str, str]) -> dict[str, str]:
+    return {name: urls[name] for name in ("moveit", "ros")}
 
 
 @pytest.fixture
-async def moveit(sim, robot, published, make_proxy, open_server):
-    return await arm(sim.url, published, make_proxy, open_server)
+async def moveit(robot, published, make_proxy, open_server):
+    return await open_server(quartet_moveit, proxy=make_proxy("moveit", arm_of(published)))
 
 
 async def joints(robot: Robot) -> list[float]:
@@ -96,8 +92,9 @@ async def test_the_arms_failures_keep_their_code(moveit, robot):
 
 
 @pytest.fixture
-async def slow_arm(realtime, robot, published, make_proxy, open_server):
-    return await arm(realtime.url, published, make_proxy, open_server)
+async def slow_arm(realtime, robot, start_published, make_proxy, open_server):
+    foreign = await start_published(realtime.url, "moveit", "ros").wait_ready()
+    return await open_server(quartet_moveit, proxy=make_proxy("moveit", arm_of(foreign.urls)))
 
 
 def apart(first: list[float], second: list[float]) -> float:
@@ -120,9 +117,9 @@ async def test_a_stop_ends_the_arms_motion_though_the_upstreams_stop_does_not(sl
 
 
 async def test_an_upstream_that_is_killed_in_a_motion_leaves_no_motion(
-    realtime, robot, published, make_proxy, open_server, until
+    realtime, robot, start_published, make_proxy, open_server, until
 ):
-    foreign = await published("nav2", realtime.url).wait_ready()
+    foreign = await start_published(realtime.url, "nav2").wait_ready()
     nav2 = await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": foreign.url}))
     before = realtime.truth()["robot"]["pose"]
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
@@ -144,9 +141,8 @@ async def test_a_latched_guard_lets_no_upstream_move(nav2, sim, robot, eventuall
     await robot.link.call_service(robot.file.services.guard_reset)
 
 
-async def test_questions_about_the_graph(sim, robot, published, make_proxy, open_server):
-    foreign = await published("ros", sim.url).wait_ready()
-    ros = await open_server(quartet_ros, proxy=make_proxy("ros", {"ros": foreign.url}))
+async def test_questions_about_the_graph(robot, published, make_proxy, open_server):
+    ros = await open_server(quartet_ros, proxy=make_proxy("ros", {"ros": published["ros"]}))
     assert (await ros.call("get_topic_type", topic="/odom"))["type"] == "nav_msgs/msg/Odometry"
     await ros.refused("get_topic_type", "INVALID_PARAMETERS", topic="/no/such/topic")
     assert (await ros.call("get_topics", contains="odom"))["total"] > 5, "lists are our own"
