@@ -440,6 +440,17 @@ def test_an_error_of_one_picture_is_that_callers_alone(background):
     assert one.use(str, soon()) == "weights"
 
 
+def test_a_fault_while_looking_is_a_typed_error_and_the_next_picture_works(background):
+    one = background(lambda: "weights")
+
+    def broken(_):
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    with pytest.raises(SegmenterUnavailable, match=r"the model failed: RuntimeError: CUDA error.*started anew"):
+        one.use(broken, soon())
+    assert one.use(str, soon()) == "weights"
+
+
 def test_a_call_that_nobody_waits_for_is_dropped(background):
     one, held, entered, begun = background(lambda: "weights"), threading.Event(), threading.Event(), []
 

@@ -1,11 +1,16 @@
 """From configuration to loaded weights, and what is said when they cannot be had."""
 
+import hashlib
 import json
 import pickle
 import shutil
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import torch
+from huggingface_hub import close_session
 
 from quartet_perception.choice import choose_segmenter
 from quartet_perception.errors import SegmenterMemory, SegmenterUnavailable, SegmenterWeights
@@ -77,7 +82,20 @@ def test_depth_outlines_the_boxes_without_a_mask_model(segmenter, kitchen):
         assert item.mask.shape == kitchen.shape
 
 
-def test_weights_come_out_of_the_cache_of_the_hub(weights, tmp_path, monkeypatch):
+@pytest.fixture
+def looked_up(monkeypatch):
+    """Host names that were asked for; none is found."""
+    names = []
+
+    def fail(host, *_, **__):
+        names.append(host)
+        raise socket.gaierror(f"no address of {host} in tests")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    return names
+
+
+def test_weights_come_out_of_the_cache_of_the_hub(weights, tmp_path, monkeypatch, looked_up):
     """By id, laid out as huggingface_hub lays them out, without a network."""
     from huggingface_hub import constants
 
@@ -87,19 +105,74 @@ def test_weights_come_out_of_the_cache_of_the_hub(weights, tmp_path, monkeypatch
         (folder / "refs").mkdir()
         (folder / "refs" / "main").write_text("0123456789abcdef")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    finder = load(chosen("somebody/owlv2", "somebody/sam2"))
-    assert finder.place.device.type == "cpu"
+    load(chosen("somebody/owlv2", "somebody/sam2"))
+    assert looked_up == []
 
 
-def test_an_id_that_is_not_in_the_cache_is_not_fetched(monkeypatch, tmp_path):
-    """The wall of the suite would raise OutsideWorld, which is no error that the loader knows."""
+def test_a_folder_needs_no_network(weights, looked_up):
+    for model in ("grounding-dino", "owlv2", "sam3"):
+        load(chosen(weights[model], weights["sam2"], accepted=frozenset({"sam3"})))
+    assert looked_up == []
+
+
+@pytest.fixture
+def hub(weights, monkeypatch, tmp_path):
+    """A hub on this machine that has the model somebody/owlv2, and the paths that it was asked for; an empty cache."""
     from huggingface_hub import constants
 
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            file = weights["owlv2"] / self.path.rpartition("/")[2]
+            there = self.path.startswith("/somebody/owlv2/resolve/") and file.is_file()
+            data = file.read_bytes() if there else b"{}"
+            self.send_response(200 if there else 404)
+            if there:
+                self.send_header("ETag", hashlib.sha256(data).hexdigest())
+                self.send_header("X-Repo-Commit", "0123456789abcdef0123456789abcdef01234567")
+            else:
+                self.send_header("X-Error-Code", "EntryNotFound")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(data)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setattr(
+        constants,
+        "HUGGINGFACE_CO_URL_TEMPLATE",
+        constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}",
+    )
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    yield asked
+    close_session()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_missing_weights_are_fetched_only_where_that_is_wanted(hub):
     with pytest.raises(SegmenterWeights) as caught:
-        load(chosen("somebody/nowhere"))
-    assert "hf download somebody/nowhere" in str(caught.value)
+        load(chosen("somebody/owlv2"))
+    assert "hf download somebody/owlv2" in str(caught.value)
     assert "QUARTET_SEGMENTER_DOWNLOAD=1" in str(caught.value)
+    assert hub == []
+    load(chosen("somebody/owlv2", download=True))
+    assert [path for path in hub if path.endswith("/model.safetensors")]
+    hub.clear()
+    load(chosen("somebody/owlv2"))
+    assert hub == []
 
 
 def cut(folder):

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Generic, Literal, TypeVar
 
-from quartet_perception.errors import SegmenterFailure, SegmenterLoading, SegmenterTimeout, SegmenterUnavailable
+from quartet_perception.errors import (
+    PerceptionError,
+    SegmenterFailure,
+    SegmenterLoading,
+    SegmenterTimeout,
+    SegmenterUnavailable,
+)
 from quartet_perception.segmenter import caller_left
 
 logger = logging.getLogger(__name__)
@@ -46,7 +52,8 @@ class Background(Generic[T]):
         """`function` of what was loaded. `deadline`: time.monotonic() by which its result must be there.
 
         A use that has not begun when its caller leaves, or when its time is over, never begins. Raises what `function`
-        raises, the failure of the loading, SegmenterLoading, SegmenterTimeout.
+        raises, as SegmenterUnavailable where it is no error of perception, the failure of the loading,
+        SegmenterLoading, SegmenterTimeout.
         """
         left = caller_left.get()
         waiting = self._executor.submit(self._used, function, left)
@@ -72,7 +79,16 @@ class Background(Generic[T]):
             assert self._failure is not None
             # A new one for every caller: a traceback must not grow from call to call.
             raise type(self._failure)(str(self._failure))
-        return function(self._loaded)
+        try:
+            return function(self._loaded)
+        except PerceptionError:
+            raise
+        except Exception as error:
+            logger.exception("%s failed", self._what)
+            raise SegmenterUnavailable(
+                f"{self._what} failed: {type(error).__name__}: {error}; the log of the perception server has the "
+                "details. After a fault of the GPU (a CUDA error) it must be started anew"
+            ) from error
 
     def _try_to_load(self) -> None:
         began = time.monotonic()

@@ -14,7 +14,13 @@ from quartet_perception.errors import SegmenterWeights
 from quartet_perception.lift import Box, inside
 from quartet_perception.open_vocabulary.choice import ModelChoice
 from quartet_perception.open_vocabulary.models.grounding_dino import GroundingDino
-from quartet_perception.open_vocabulary.models.hub import Place, Source, no_memory_is_typed, place_of
+from quartet_perception.open_vocabulary.models.hub import (
+    Place,
+    Source,
+    keep_off_the_network,
+    no_memory_is_typed,
+    place_of,
+)
 from quartet_perception.open_vocabulary.models.owlv2 import Owlv2
 from quartet_perception.open_vocabulary.models.sam2 import Sam2
 from quartet_perception.open_vocabulary.models.sam3 import Sam3
@@ -73,6 +79,7 @@ def _outlined(one: Seen, mask: Mask | None) -> Seen:
 def load(choice: ModelChoice) -> Finder:
     """The models, loaded and tried once. Raises SegmenterWeights, SegmenterMemory, SegmenterUnavailable."""
     transformers_logging.disable_progress_bar()
+    keep_off_the_network(choice)
     place = place_of(choice)
     source = Source(choice.model, choice, place)
     detector = _one_of(_DETECTORS, source, "QUARTET_SEGMENTER_MODEL")(source, choice.threshold)

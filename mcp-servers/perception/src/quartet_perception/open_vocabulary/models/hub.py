@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from huggingface_hub import constants
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.image_processing_auto import get_image_processor_config
@@ -23,6 +24,17 @@ logger = logging.getLogger(__name__)
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 # PyTorch has a type for a full GPU, a text for full main memory (c10/core/impl/alloc_cpu.cpp).
 _NO_MEMORY = re.compile(r"DefaultCPUAllocator|not enough memory|out of memory", re.IGNORECASE)
+_OFFLINE = bool(constants.HF_HUB_OFFLINE)
+"""What the environment says."""
+
+
+def keep_off_the_network(choice: ModelChoice) -> None:
+    """Nothing is sent anywhere, except to fetch weights where that is wanted.
+
+    `local_files_only` alone still lets huggingface_hub 1 ask its server for a list that it puts into its user agent.
+    """
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    constants.HF_HUB_OFFLINE = _OFFLINE or not choice.download
 
 
 @dataclass(frozen=True)
