@@ -14,7 +14,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from quartet_bringup.guard.actions import BadParameter
-from quartet_bringup.guard.http_port import GuardPort, NoToken, token_source
+from quartet_bringup.guard.http_port import GuardPort, PortProblem, token_source
 from quartet_bringup.guard.node import RobotGuardNode
 from quartet_bringup.guard.requirements import OldRclpy, check, installed_version
 from quartet_bringup.robot_file import RobotFileError
@@ -35,7 +35,7 @@ def main() -> int:
         if not node.any_rclpy:
             check(installed_version())
         port = GuardPort(node, *node.http, token_source(os.environ))
-    except (BadParameter, RobotFileError, OldRclpy, NoToken, OSError) as error:
+    except (BadParameter, RobotFileError, OldRclpy, PortProblem) as error:
         print(f"robot_guard: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 2

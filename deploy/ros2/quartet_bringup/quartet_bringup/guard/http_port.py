@@ -24,8 +24,8 @@ DEFAULT_REASON = "stopped over HTTP"
 TOKEN, TOKEN_FILE = "QUARTET_GUARD_TOKEN", "QUARTET_GUARD_TOKEN_FILE"
 
 
-class NoToken(RuntimeError):
-    """The port must not be opened like this."""
+class PortProblem(RuntimeError):
+    """The port cannot, or must not, be opened like this; the text says what to change."""
 
 
 class Controls(Protocol):
@@ -55,15 +55,24 @@ def token_source(environment: Mapping[str, str]) -> Callable[[], str | None]:
 
 
 class GuardPort:
-    """Listens from `open` to `close`. Raises NoToken for an address beyond this machine without a token."""
+    """Listens from `open` to `close`. Raises PortProblem, also for an address beyond this machine without a token."""
 
     def __init__(self, controls: Controls, host: str, port: int, token: Callable[[], str | None]) -> None:
-        if not _loopback(host) and not token():
-            raise NoToken(
+        try:
+            secret = token()
+        except (OSError, ValueError) as error:
+            raise PortProblem(f"{TOKEN_FILE}: the token cannot be read: {error}") from error
+        if not _loopback(host) and not secret:
+            raise PortProblem(
                 f"the guard's port would be open on {host} to everyone: set {TOKEN} or {TOKEN_FILE}, or bind 127.0.0.1"
             )
         handler = type("Handler", (_Handler,), {"controls": controls, "token": staticmethod(token)})
-        self._server = ThreadingHTTPServer((host, port), handler)
+        try:
+            self._server = ThreadingHTTPServer((host, port), handler)
+        except OSError as error:
+            raise PortProblem(
+                f"http_host, http_port: {host}:{port} cannot be listened on ({error}); end who does, or name another"
+            ) from error
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="guard-port", daemon=True)
 
