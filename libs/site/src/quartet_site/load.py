@@ -110,8 +110,10 @@ def _valid_fields(model: type[BaseModel], location: tuple[str | int, ...]) -> li
     """Field names of the section at `location`, or [] where the section is a free mapping."""
     current: Any = model
     for part in location:
-        if isinstance(part, int):
-            current = next((a for a in getattr(current, "__args__", ())), None)
+        origin = getattr(current, "__origin__", None)
+        if isinstance(part, int) or origin is dict:
+            # The members of a list, or of a mapping whose keys are free.
+            current = next(reversed(getattr(current, "__args__", ())), None)
         else:
             field = current.model_fields.get(part) if _is_model(current) else None
             current = field.annotation if field else None
@@ -121,7 +123,7 @@ def _valid_fields(model: type[BaseModel], location: tuple[str | int, ...]) -> li
 
 def _unwrap(annotation: Any) -> Any:
     """The model inside `X | None`, anything else as it is."""
-    if _is_model(annotation) or getattr(annotation, "__origin__", None) is list:
+    if _is_model(annotation) or getattr(annotation, "__origin__", None) in (list, dict):
         return annotation
     return next((a for a in getattr(annotation, "__args__", ()) if _is_model(a)), annotation)
 

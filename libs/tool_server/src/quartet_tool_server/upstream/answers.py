@@ -16,7 +16,7 @@ from quartet_contracts.tools import CommonCode, ToolResult
 from quartet_tool_server.errors import ToolFailure
 from quartet_tool_server.results import as_tool_result
 from quartet_tool_server.upstream.conversions import Context
-from quartet_tool_server.upstream.mapping import ErrorRule, MappedTool, Test
+from quartet_tool_server.upstream.mapping import ErrorRule, MappedTool, Condition
 from quartet_tool_server.upstream.values import MISSING, NotUnderstood, at, take
 
 MAX_TEXT = 64 * 1024
@@ -76,7 +76,7 @@ def _image(block: ImageContent) -> tuple[bytes, str]:
     raise NotUnderstood(f"an image that is neither JPEG nor PNG (it calls itself {block.mime_type[:40]})")
 
 
-def passes(test: Test, answer: Answer, roots: dict[str, Any]) -> bool:
+def passes(test: Condition, answer: Answer, roots: dict[str, Any]) -> bool:
     """Whether all that `test` asks for holds."""
     if test.text is not None and test.text.search(answer.text) is None:
         return False
@@ -94,7 +94,7 @@ def _same(found: Any, wanted: Any) -> bool:
 
 def check(
     upstream: str,
-    success: Sequence[Test],
+    success: Sequence[Condition],
     errors: Sequence[ErrorRule],
     answer: Answer,
     roots: dict[str, Any],

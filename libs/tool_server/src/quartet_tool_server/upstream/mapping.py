@@ -91,8 +91,8 @@ class Value(Part):
         return self
 
 
-class Test(Part):
-    """Something that an answer is tested for; all that is given must hold."""
+class Condition(Part):
+    """What an answer must be like: all that is given here holds."""
 
     text: Pattern | None = None
     where: dict[str, Any] = {}
@@ -101,13 +101,13 @@ class Test(Part):
     """Paths that are there and not null."""
 
     @model_validator(mode="after")
-    def _tests_something(self) -> "Test":
+    def _tests_something(self) -> "Condition":
         if self.text is None and not self.where and not self.has:
-            raise ValueError("give at least one of text, where, has; a test that always holds is none")
+            raise ValueError("give at least one of text, where, has; a condition that always holds is none")
         return self
 
 
-class ErrorRule(Test):
+class ErrorRule(Condition):
     """An answer that passes is a failure with `code`."""
 
     code: str
@@ -127,13 +127,13 @@ class First(Call):
     What comes of it is judged like an answer of the tool: it goes on when one of `success` holds.
     """
 
-    success: Annotated[list[Test], BeforeValidator(_listed), Field(min_length=1)]
+    success: Annotated[list[Condition], BeforeValidator(_listed), Field(min_length=1)]
 
 
 class Follow(Call):
     """Asks how a call goes on that only began something, until the answer no longer passes `pending`."""
 
-    pending: Test
+    pending: Condition
     every_s: Positive = 0.25
 
 
@@ -146,7 +146,7 @@ class MappedTool(Part):
     """Its name there; ours when left out."""
     arguments: dict[str, Value] | None = None
     """Its arguments from ours; when left out it takes ours by their own names."""
-    success: Annotated[list[Test], BeforeValidator(_listed), Field(min_length=1)]
+    success: Annotated[list[Condition], BeforeValidator(_listed), Field(min_length=1)]
     """One of these must hold, or the outcome is UNKNOWN."""
     errors: list[ErrorRule] = []
     """Looked at before `success`, in order; those of the file come after."""
