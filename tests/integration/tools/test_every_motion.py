@@ -1,7 +1,11 @@
-"""Every tool that moves the robot tells how far it is, and leaves the robot standing when its caller gives up."""
+"""Every tool that moves the robot tells how far it is, and leaves it standing when its caller gives up or the bridge
+dies."""
 
 import asyncio
 import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +16,7 @@ import pytest
 import quartet_moveit
 import quartet_nav2
 import quartet_ros
+from quartet_robot_link import Robot
 from quartet_site import RosWrites, load_site
 
 TWIST = "geometry_msgs/msg/Twist"
@@ -79,8 +84,87 @@ def posture(sim) -> list[float]:
     return [*robot["pose"], *robot["arm"], robot["opening"]]
 
 
+def standing(sim) -> bool:
+    """Whether the robot stays as it is for a while of its own time."""
+    rest, then = posture(sim), sim.truth()["time"]
+    while sim.truth()["time"] < then + SETTLED_S:
+        time.sleep(0.05)
+    return apart(posture(sim), rest) < 0.01
+
+
 def apart(a: list[float], b: list[float]) -> float:
     return max(abs(x - y) for x, y in zip(a, b, strict=True))
+
+
+class Cable:
+    """A way to a bridge that can be cut: what goes through ends at once, nothing new comes in until it is mended."""
+
+    def __init__(self, url: str) -> None:
+        self._port, self._whole = int(url.rpartition(":")[2].rstrip("/")), True
+        self._ends: list[asyncio.StreamWriter] = []
+        self._server: asyncio.Server | None = None
+        self.url = ""
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
+        self.url = f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def cut(self) -> None:
+        self._whole = False
+        for end in self._ends:
+            end.transport.abort()
+
+    def mend(self) -> None:
+        self._whole = True
+
+    async def close(self) -> None:
+        self.cut()
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._whole:
+            writer.transport.abort()
+            return
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._port)
+        self._ends += [writer, far_writer]
+        await asyncio.gather(pour(reader, far_writer), pour(far_reader, writer))
+
+
+async def pour(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await source.read(65536):
+            target.write(data)
+            await target.drain()
+    target.close()
+    with suppress(ConnectionError):
+        await target.wait_closed()
+
+
+@pytest.fixture
+async def cable(realtime) -> AsyncIterator[Cable]:
+    cable = Cable(realtime.url)
+    await cable.open()
+    yield cable
+    await cable.close()
+
+
+async def prepare(hands, move: Move) -> None:
+    for tool, arguments in move.before:
+        answer = await hands.call(tool, **arguments)
+        assert answer["ok"], answer
+
+
+async def started(hands, sim, move: Move) -> "asyncio.Task[dict[str, Any]]":
+    """The call, once the robot moves."""
+    start = await asyncio.to_thread(posture, sim)
+    call = asyncio.create_task(hands.call(move.tool, **move.arguments))
+    async with asyncio.timeout(60):
+        while not call.done() and apart(await asyncio.to_thread(posture, sim), start) < 0.02:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    assert not call.done(), call.result()
+    return call
 
 
 async def test_the_list_is_whole(open_server):
@@ -102,12 +186,9 @@ async def test_the_list_is_whole(open_server):
 @pytest.mark.parametrize("move", MOVES, ids=lambda move: move.tool)
 async def test_a_caller_that_gives_up_leaves_the_robot_standing(realtime, open_server, until, move):
     hands = await open_server(move.server)
-    for tool, arguments in move.before:
-        assert (await hands.call(tool, **arguments))["ok"]
+    await prepare(hands, move)
     hands.progress.clear()
-    start = posture(realtime)
-    call = asyncio.create_task(hands.call(move.tool, **move.arguments))
-    await until(lambda: call.done() or apart(posture(realtime), start) > 0.02, 30)
+    call = await started(hands, realtime, move)
     if move.progress:
         await until(lambda: call.done() or hands.progress, 30)
     assert not call.done(), call.result()
@@ -116,15 +197,39 @@ async def test_a_caller_that_gives_up_leaves_the_robot_standing(realtime, open_s
         await call
     await until(lambda: not hands.server.motions.running, 30)
     assert await hands.server.robot.wait_standstill(timeout_s=10)
-    rest, then = posture(realtime), realtime.truth()["time"]
-    await until(lambda: realtime.truth()["time"] > then + SETTLED_S, 30)
-    assert apart(posture(realtime), rest) < 0.01
+    assert await asyncio.to_thread(standing, realtime)
     if move.progress:
         done, total, text = hands.progress[-1]
         assert math.isfinite(done)
         assert total is None or done <= total + 1e-6
         assert text
     assert (await hands.call(*FREE_READ[move.server]))["ok"], "the next call works"
+
+
+@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.tool)
+async def test_a_bridge_that_dies_on_the_way_leaves_the_robot_standing(realtime, cable, open_server, robot_file, move):
+    robot = await Robot.open(robot_file, url=cable.url, wait_s=10)
+    try:
+        hands = await open_server(move.server, over=robot)
+        assert (await hands.call(*FREE_READ[move.server]))["ok"]
+        await prepare(hands, move)
+        call = await started(hands, realtime, move)
+        cable.cut()
+        answer = await asyncio.wait_for(call, 60)
+        assert answer["error_code"] == "BRIDGE_UNAVAILABLE", answer
+        assert "rosbridge" in answer["message"]
+        assert not hands.server.motions.running
+        cable.mend()
+        assert await robot.link.wait_connected(60)
+        # What went on without its sender is ended by the link that comes back; a velocity ends by itself.
+        async with asyncio.timeout(60):
+            while not await asyncio.to_thread(standing, realtime):
+                pass
+        assert await asyncio.to_thread(standing, realtime), "nothing was sent again"
+        answer = await hands.call(*FREE_READ[move.server])
+        assert answer["ok"], answer
+    finally:
+        await robot.close()
 
 
 FREE_READ = {

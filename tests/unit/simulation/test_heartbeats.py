@@ -37,6 +37,13 @@ def test_each_beat_counts_from_anew(watch):
         assert looks(tenth / 10, tenth / 10 + 0.09) == []
 
 
+def test_a_new_episode_watches_nothing(watch):
+    heartbeats, looks = watch
+    heartbeats.beat("nav2:m1", 0.0)
+    heartbeats.forget()
+    assert looks(0.0, 2.0) == []
+
+
 def test_who_is_done_is_not_watched(watch):
     heartbeats, looks = watch
     heartbeats.beat("nav2:m1", 0.0)

@@ -20,6 +20,8 @@ MAX_AGE_S = 5.0
 """A moving frame that was not received for this long (wall time) is stale: its publisher or the bridge is silent."""
 EXTRAPOLATE_S = 0.1
 """A stamp may lie this far beyond what was received [s of ROS time]."""
+UNHEARD_WAIT_S = 0.3
+"""Wall time for a frame that has never come: what has arrived must be taken in, on a busy machine too."""
 TF_QOS = QoS(depth=100)
 
 
@@ -128,17 +130,18 @@ class TransformBuffer:
         """`source` in `target`, at a ROS time or (None) now, i.e. with the newest data of every frame.
 
         Waits up to `timeout_s` (wall time) for data; a frame of which nothing was heard for that long since the
-        first transform came is not waited for. Raises TransformUnavailable, which names the missing link.
+        first transform came is hardly waited for. Raises TransformUnavailable, which names the missing link.
         """
         self.start()
-        deadline = time.monotonic() + timeout_s
+        began = time.monotonic()
+        deadline = began + timeout_s
         while True:
             self._changed.clear()
             try:
                 return self._lookup(_bare(target), _bare(source), stamp, max_age_s)
             except TransformUnavailable:
                 if self._heard_at is not None and not {_bare(target), _bare(source)} <= set(self._frames()):
-                    deadline = min(deadline, self._heard_at + timeout_s)
+                    deadline = min(deadline, max(self._heard_at + timeout_s, began + UNHEARD_WAIT_S))
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise

@@ -95,6 +95,11 @@ class RobotGuard:
             self._say(RUNNING)
             self._keep(Latch())
 
+    async def begin_anew(self) -> None:
+        """In a world that was put back nothing runs of what was watched, and nothing holds the robot."""
+        self._heartbeats.forget()
+        await self.reset()
+
     def state(self) -> dict[str, object]:
         """What /robot_guard/state says, as JSON values."""
         return {

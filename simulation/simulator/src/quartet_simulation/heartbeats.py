@@ -36,6 +36,10 @@ class Heartbeats:
         self._beats[source] = now
         return begins
 
+    def forget(self) -> None:
+        """Nothing is watched any more."""
+        self._beats.clear()
+
     def lapsed(self, now: float) -> list[str]:
         """The sources that have been silent for too long; from now on they are not watched."""
         late = self._looked is not None and now - self._looked > STALL_S

@@ -87,7 +87,7 @@ class Scoring:
     async def _reset(self, body: bytes) -> tuple[str, bytes]:
         wanted = Reset.model_validate_json(body or b"{}")
         await self._robot.world.reset(wanted.world, wanted.seed, wanted.scenario)
-        await self._robot.guard.reset()
+        await self._robot.guard.begin_anew()
         return await self._truth(b"")
 
     async def _place(self, body: bytes) -> tuple[str, bytes]:
