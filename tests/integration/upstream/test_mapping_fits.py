@@ -1,0 +1,89 @@
+"""A mapping must fit the tools of the server that it is for; what it leaves out is told by name."""
+
+from typing import Any
+
+import pytest
+
+import quartet_moveit
+import quartet_nav2
+import quartet_perception.server as quartet_perception
+import quartet_ros
+from quartet_site import FileProblem
+from quartet_tool_server.run import make_server
+
+PACKAGES = {"nav2": quartet_nav2, "moveit": quartet_moveit, "perception": quartet_perception, "ros": quartet_ros}
+QUESTION = {"success": {"has": ["x"]}}
+
+
+@pytest.fixture
+def serve(robot, site_file, tmp_path, make_proxy):
+    """`serve(mapping)`: our server behind it, as its process makes it; nothing is connected."""
+
+    def make(mapping: Any, name: str = "nav2"):
+        package, proxy = PACKAGES[name], make_proxy(mapping)
+        return make_server(name, robot, site_file, tmp_path, None, package.register, proxy=proxy)
+
+    return make
+
+
+def mapping(server: str = "nav2", **changes: Any) -> dict[str, Any]:
+    return {"server": server, "upstreams": {"rover": {"url": "http://127.0.0.1:1/mcp"}}} | changes
+
+
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+async def test_the_shipped_mappings_serve_every_tool(serve, name):
+    server = serve(name, name)
+    own = make_names(await server.mcp.list_tools(run_middleware=False))
+    assert server.proxy.check() == [], "no tool of an agent is missing"
+    assert own == {*server.proxy.mapping.own, *server.proxy.mapping.tools}
+
+
+def make_names(tools: Any) -> set[str]:
+    return {tool.name for tool in tools}
+
+
+async def test_what_agents_need_and_nothing_serves_is_told_by_name(serve, caplog):
+    serve(mapping(tools={"get_robot_pose": QUESTION}, own=["cancel_navigation"]))
+    assert "nav2__navigate_to_pose (approach)" in caplog.text
+    assert "nav2__backup_robot (approach, pick)" in caplog.text
+    assert "nav2__get_robot_pose" not in caplog.text
+    assert "nav2__cancel_navigation" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "words"),
+    [
+        ({"server": "moveit"}, "nav2", "is for server 'moveit', this is 'nav2'"),
+        ({"tools": {"fly": QUESTION}}, "nav2", "names fly, which it has not; valid: approach_target"),
+        ({"own": ["fly"]}, "nav2", "names fly"),
+        ({"tools": {"spin_robot": QUESTION}}, "nav2", "give moves"),
+        (
+            {"tools": {"get_robot_pose": QUESTION | {"arguments": {"a": "frame"}}}},
+            "nav2",
+            "takes 'frame'; valid: none, $robot",
+        ),
+        (
+            {"tools": {"spin_robot": QUESTION | {"moves": "base", "arguments": {"a": {"fields": {"b": "speed"}}}}}},
+            "nav2",
+            "takes 'speed'; valid: angle",
+        ),
+        ({"tools": {"get_robot_pose": QUESTION | {"result": {"place": "x"}}}}, "nav2", "result has place; valid: area"),
+        ({"tools": {"get_robot_pose": QUESTION | {"result": {"area": "$words"}}}}, "nav2", "valid after $: $text"),
+        ({"server": "ros", "tools": {"call_service": QUESTION | {"changes": True}}}, "ros", "name it under own"),
+    ],
+)
+async def test_what_does_not_fit_is_said_at_start(serve, changes, name, words):
+    with pytest.raises(FileProblem) as problem:
+        serve(mapping(**changes), name)
+    assert words in str(problem.value)
+
+
+async def test_an_upstreams_token_comes_from_the_environment(serve, monkeypatch):
+    upstreams = {"rover": {"url": "http://127.0.0.1:1/mcp", "token_env": "ROVER_TOKEN"}}
+    server = serve(mapping(upstreams=upstreams, tools={"get_robot_pose": QUESTION}))
+    monkeypatch.delenv("ROVER_TOKEN", raising=False)
+    assert "set ROVER_TOKEN" in (await server.proxy.survey())["rover"][0]
+    monkeypatch.setenv("ROVER_TOKEN", "secret-word")
+    [fault] = (await server.proxy.survey())["rover"]
+    assert "cannot be used" in fault
+    assert "secret-word" not in fault
