@@ -231,7 +231,12 @@ class Stage:
         return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
 
     def request(
-        self, skill: Skill, deadline_s: float = 60.0, budget: Budget | None = None, **arguments: Any
+        self,
+        skill: Skill,
+        deadline_s: float = 60.0,
+        budget: Budget | None = None,
+        follows_uncertain: bool = False,
+        **arguments: Any,
     ) -> SkillRequest:
         request_id = f"r{time.monotonic_ns()}"
         return SkillRequest.model_validate(
@@ -240,6 +245,7 @@ class Stage:
                 "task_id": "t1",
                 "robot": self.robot.name,
                 "skill": skill,
+                "follows_uncertain": follows_uncertain,
                 "created_at": time.time(),
                 "deadline": time.time() + deadline_s,
                 "arguments": arguments,

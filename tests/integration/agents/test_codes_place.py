@@ -72,3 +72,18 @@ async def test_place_drop_verify_failed_when_the_object_rolls_away(studio):
     studio.when("moveit__open_gripper", lambda: studio.hide("red coke can"), after=True)
     result = await studio.place("wooden table", "red coke can")
     assert result.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
+
+
+async def test_a_place_after_one_of_unknown_end_sees_what_that_had_done(studio):
+    """What lies at its target already is placed; what does not is not in the gripper either."""
+    studio.reset("in_gripper:red coke can")
+    await studio.approach("studio", "wooden table", "surface_place")
+    await studio.place("wooden table", "red coke can")
+    again = await studio.place("wooden table", "red coke can", follows_uncertain=True)
+    assert again.error_code == "NONE", studio.memory.story()
+    assert studio.truth()["releases"] == {"red coke can": 1}
+    plain = await studio.place("wooden table", "red coke can")
+    assert plain.error_code == "PLACE_HOLDING_NOTHING", studio.memory.story()
+    studio.hide("red coke can")
+    gone = await studio.place("wooden table", "red coke can", follows_uncertain=True)
+    assert gone.error_code == "PLACE_HOLDING_NOTHING", studio.memory.story()

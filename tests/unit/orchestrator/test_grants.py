@@ -46,6 +46,8 @@ def test_a_server_reads_the_grant_of_one_attempt(key):
     claims = GrantVerifier("summit", [key.public_key()]).check(sign(key))
     assert (claims.sub, claims.jti, claims.fence, claims.aud) == ("pick", "r1", 7, "robot:summit")
     assert claims.tools == granted_tools(Skill.PICK)
+    assert claims.task == ""
+    assert GrantVerifier("summit", [key.public_key()]).check(sign(key, task_id="t1")).task == "t1"
     assert claims.exp - time.time() == pytest.approx(LEEWAY_S, abs=3)
 
 

@@ -15,6 +15,7 @@ from quartet_contracts import (
     Skill,
     State,
 )
+from quartet_contracts.journal import SkillSettled
 from quartet_orchestrator.ledger import Hold, Ledger
 from quartet_orchestrator.names import Names
 from quartet_orchestrator.rules import MAX_FAILED_PICKS, SPARE_APPROACHES, Rules
@@ -69,8 +70,10 @@ class Story:
         self.ledger = Ledger(Names(site()))
         self.rules = Rules(self.ledger, AREAS)
 
-    def then(self, arguments: Any, code: str = "NONE", state: State | None = None) -> "Story":
-        """A call that was allowed and ended with `code`."""
+    def then(
+        self, arguments: Any, code: str = "NONE", state: State | None = None, seen: SkillSettled | None = None
+    ) -> "Story":
+        """A call that was allowed and ended with `code`; `seen`: what was found where that left it open."""
         assert self.refusal(arguments) is None
         skill = {ApproachArguments: Skill.APPROACH, PickArguments: Skill.PICK, PlaceArguments: Skill.PLACE}
         model = RESULTS[skill[type(arguments)]]
@@ -84,6 +87,7 @@ class Story:
                 reason="because",
                 state=state or (State.SUCCEEDED if code == "NONE" else State.FAILED),
             ),
+            seen,
         )
         return self
 
@@ -265,3 +269,44 @@ def test_a_place_that_ended_without_a_word_leaves_doubt():
     assert story.ledger.holding_words() == "Whether the robot still holds something is not known."
     assert story.refusal(place()) is None
     assert story.then(place()).ledger.holding_words() == ""
+
+
+def seen(skill: str, grasp: str, in_hand: str = "") -> SkillSettled:
+    return SkillSettled(
+        request_id="r", skill=skill, state=State.RETRIABLE, reason="looked", grasp=grasp, in_hand=in_hand
+    )
+
+
+def test_a_place_that_may_be_done_is_looked_at_before_its_object_is_fetched_again():
+    story = Story().then(approach()).then(pick()).then(DROP)
+    story.then(place(), "UNKNOWN", State.UNCERTAIN, seen("place", "EMPTY"))
+    assert story.ledger.holding_words() == ""
+    for fetch in (pick(), approach()):
+        assert story.refuses(fetch, "call place again with the same arguments", "red coke can")
+    assert story.refusal(approach("blue mug")) is None, "another object may be worked on"
+    assert story.then(place()).ledger.objects["red coke can"].place_succeeded
+
+
+def test_a_place_that_was_not_done_is_followed_by_a_pick():
+    story = Story().then(approach()).then(pick()).then(DROP)
+    story.then(place(), "UNKNOWN", State.UNCERTAIN, seen("place", "EMPTY")).then(place(), "PLACE_HOLDING_NOTHING")
+    assert story.refusal(approach()) is None
+    assert story.refuses(place(), "nothing to place")
+
+
+def test_a_place_that_was_cut_off_before_the_release_goes_on_holding():
+    story = Story().then(approach()).then(pick()).then(DROP)
+    story.then(place(), "UNKNOWN", State.UNCERTAIN, seen("place", "HOLDING", "red coke can"))
+    assert story.ledger.holding_words() == "The robot keeps holding the red coke can."
+    assert story.refusal(place()) is None
+
+
+def test_what_a_pick_of_unknown_end_left_in_the_hand_may_be_carried():
+    held = Story().then(approach()).then(pick(), "UNKNOWN", State.UNCERTAIN, seen("pick", "HOLDING", "red coke can"))
+    assert held.refusal(DROP) is None
+    assert held.ledger.holding_words() == "The robot keeps holding the red coke can."
+    empty = Story().then(approach()).then(pick(), "UNKNOWN", State.UNCERTAIN, seen("pick", "EMPTY"))
+    assert empty.refuses(DROP, "pick first")
+    assert empty.refusal(pick()) is None
+    unnamed = Story().then(approach()).then(pick(), "UNKNOWN", State.UNCERTAIN, seen("pick", "HOLDING"))
+    assert unnamed.ledger.hold is Hold.SOMETHING

@@ -202,6 +202,7 @@ class TaskRun:
         return await self._context.bus.images.get(self._task.task_id, reference)
 
     async def _settle(self, ending: Ending) -> tuple[State, TaskReport]:
+        await self._feel()
         if not isinstance(ending.report, TaskReport):
             why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{self._note_interruption()}"
             return State.FAILED, broken_off(self._ledger, why)
