@@ -14,6 +14,7 @@ from typing import Any
 import uvicorn
 from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
+from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 from mcp_types import ImageContent
 
 mcp: FastMCP = FastMCP(name="foreign")
@@ -80,7 +81,10 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ready-file", type=Path)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--token")
     given = parser.parse_args()
+    if given.token:
+        mcp.auth = StaticTokenVerifier({given.token: {"client_id": "quartet", "scopes": []}})
     if given.ready_file is None:
         await mcp.run_stdio_async(show_banner=False)
         return
