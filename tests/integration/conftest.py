@@ -21,13 +21,15 @@ from websockets.exceptions import ConnectionClosed
 
 from quartet_contracts import GrantClaims, audience
 from quartet_robot_link import Robot
-from quartet_site import RobotFile, SiteFile, load_robot, load_site
+from quartet_site import Geofence, PolicyFile, RobotFile, SiteFile, load_robot, load_site
 from quartet_tool_server import ToolServer
 from quartet_tool_server.run import with_heartbeat_timeout
 from quartet_tool_server.upstream import Proxy
 
 STUDIO = Path(__file__).parents[2] / "deploy" / "sites" / "studio"
 FAR_FUTURE = 4_000_000_000
+ANYWHERE = PolicyFile(geofence=Geofence(areas="any place"))
+"""For tests of the tools themselves; tests/integration/policy has those of the policy."""
 START_S = 120.0
 """For a simulation to come up, however busy the machine is."""
 
@@ -183,6 +185,7 @@ async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> Asyn
                 link,
                 site_file,
                 state_dir=tmp_path,
+                policy=ANYWHERE,
                 verifier=None,
                 caller=caller,
                 actions=actions,

@@ -32,12 +32,12 @@ async def test_pick_plan_failed_under_a_table(studio):
 
 
 async def test_pick_attach_timeout_when_the_fingers_close_on_nothing(studio):
-    """Each time the hand is about to close, somebody has moved the can."""
+    """Each time the hand is about to close, somebody has moved the can; it is back when it is looked for."""
     await studio.approach("studio", "red coke can", "pick")
     home = studio.truth()["objects"]["red coke can"]["position"]
     studio.when("moveit__close_gripper", lambda: studio.hide("red coke can"))
     studio.when(
-        "moveit__open_gripper", lambda: studio.post("/place", object="red coke can", x=home[0], y=home[1], z=0.9)
+        "perception__segment_objects", lambda: studio.post("/place", object="red coke can", x=home[0], y=home[1], z=0.9)
     )
     result = await studio.pick("red coke can")
     assert result.error_code == "PICK_ATTACH_TIMEOUT", studio.memory.story()
