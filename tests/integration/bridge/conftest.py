@@ -182,5 +182,4 @@ def start_sim(tmp_path: Path) -> Iterator[Callable[..., SimProcess]]:
 
     yield start
     for process in started:
-        if process.process.poll() is None:
-            process.close()
+        process.close()

@@ -15,12 +15,15 @@ def seconds(stamp: Any) -> float:
 
 
 async def still_time(robot: Any) -> float:
-    """World time once it stands still: the same in several looks, also on a busy machine."""
-    async with asyncio.timeout(10):
-        seen: list[float] = []
-        while len(seen) < 4 or len(set(seen[-4:])) > 1:
-            await asyncio.sleep(0.04)
-            seen.append(seconds((await robot.call("/rosapi/get_time"))["values"]["time"]))
+    """World time once it stands still, also on a busy machine.
+
+    The stamp of a pose is of the world's own thread, which makes a step before the next call whenever anything needs
+    time; it may have lost the processor between two calls, but not between ten.
+    """
+    seen: list[float] = []
+    while len(seen) < 10 or len(set(seen[-10:])) > 1:
+        answer = await robot.call("/compute_fk", {"fk_link_names": ["arm_tool0"]})
+        seen.append(seconds(answer["values"]["pose_stamped"][0]["header"]["stamp"]))
     return seen[-1]
 
 
@@ -51,12 +54,15 @@ async def test_a_timed_wait_takes_its_time(robot: Any) -> None:
 async def test_velocity_moves_the_robot_and_goes_stale(robot: Any) -> None:
     before = await still_time(robot)
     start = (await robot.once("/odom"))["pose"]["pose"]["position"]
+    loop = asyncio.get_running_loop()
+    began = loop.time()
     for _ in range(3):
         await robot.send(op="publish", topic="/cmd_vel", msg={"angular": {"z": 0.4}})
         await asyncio.sleep(0.1)
     after = await still_time(robot)
+    ended = loop.time()
     odometry = await robot.once("/odom")
-    assert 0.4 < after - before < 1.5
+    assert 0.4 < after - before < ended - began + 0.25, "at the pace of the wall clock"
     assert abs(odometry["twist"]["twist"]["angular"]["z"]) < 0.05
     assert abs(odometry["pose"]["pose"]["position"]["x"] - start["x"]) < 0.1
     assert abs(odometry["pose"]["pose"]["orientation"]["z"]) > 0.02
@@ -125,9 +131,8 @@ async def test_real_time_goes_on_without_a_goal_and_never_faster_than_the_wall_c
         loop = asyncio.get_running_loop()
         began, first = loop.time(), seconds((await robot.call("/rosapi/get_time"))["values"]["time"])
         last = first
-        async with asyncio.timeout(60):
-            while last < first + 1.0:
-                last = seconds((await robot.call("/rosapi/get_time"))["values"]["time"])
+        while last < first + 1.0:
+            last = seconds((await robot.call("/rosapi/get_time"))["values"]["time"])
         assert last - first < loop.time() - began + 0.25
 
 

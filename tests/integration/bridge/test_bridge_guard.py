@@ -27,7 +27,7 @@ async def test_stop_ends_motion_and_latches(sim: Any, robot: Any, connect: Any) 
     grip = {"command": {"position": 0.4, "max_effort": 50.0}}
     await robot.goal("grip", "/robotiq_gripper_controller/gripper_cmd", "control_msgs/GripperCommand", grip)
     assert (await robot.result("grip"))["status"] == 4
-    await robot.goal("g", SPIN, SPIN_TYPE, {"target_yaw": 200.0}, feedback=True)
+    await robot.goal("g", SPIN, SPIN_TYPE, {"target_yaw": 100_000.0}, feedback=True)
     await robot.op("action_feedback")
     async with connect(sim.url) as person:
         answer = await person.call("/robot_guard/stop")
@@ -87,7 +87,9 @@ async def test_stop_cancels_a_plan_before_it_moves(robot: Any) -> None:
     ]
     request = {
         "group_name": "manipulator",
-        "allowed_planning_time": 5.0,
+        "allowed_planning_time": 60.0,
+        # Slow, so that it cannot be over before the stop is there.
+        "max_velocity_scaling_factor": 0.01,
         "goal_constraints": [{"joint_constraints": constraints}],
     }
     await robot.goal("g", "/move_action", "moveit_msgs/action/MoveGroup", {"request": request})
@@ -117,7 +119,7 @@ async def test_stop_is_fast_while_the_robot_moves_renders_and_plans(start_sim: A
                 await camera.send(op="subscribe", topic=f"/{name}_camera/{topic}", compression="cbor")
         reader = asyncio.create_task(drain(camera))
         for _ in range(5):
-            await robot.goal("g", SPIN, SPIN_TYPE, {"target_yaw": 200.0}, feedback=True)
+            await robot.goal("g", SPIN, SPIN_TYPE, {"target_yaw": 100_000.0}, feedback=True)
             await robot.op("action_feedback")
             began = time.perf_counter()
             await robot.call("/robot_guard/stop")

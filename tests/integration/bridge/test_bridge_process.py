@@ -22,7 +22,7 @@ def run(*options: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "quartet_simulation", *options],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
 
@@ -103,17 +103,17 @@ def test_scoring_interface(sim: Any) -> None:
     assert error.value.code == 404
     error.value.close()
 
-    with urllib.request.urlopen(sim.ready["scoring_url"] + "/overhead.jpg", timeout=10) as answer:
+    with urllib.request.urlopen(sim.ready["scoring_url"] + "/overhead.jpg", timeout=60) as answer:
         assert answer.read(2) == b"\xff\xd8"
 
 
 async def test_a_reset_aborts_what_runs_and_starts_time_anew(sim: Any, robot: Any) -> None:
-    await robot.goal("g", "/spin", "nav2_msgs/action/Spin", {"target_yaw": 400.0}, feedback=True)
+    await robot.goal("g", "/spin", "nav2_msgs/action/Spin", {"target_yaw": 100_000.0}, feedback=True)
     await robot.op("action_feedback")
     await robot.call("/robot_guard/stop")
     assert (await robot.result("g"))["status"] == 5
     await robot.call("/robot_guard/reset")
-    await robot.goal("h", "/spin", "nav2_msgs/action/Spin", {"target_yaw": 400.0}, feedback=True)
+    await robot.goal("h", "/spin", "nav2_msgs/action/Spin", {"target_yaw": 100_000.0}, feedback=True)
     await robot.op("action_feedback", id="h")
     await asyncio.to_thread(sim.post, "/reset", seed=0)
     result = await robot.result("h")

@@ -31,7 +31,7 @@ class StuckGripper:
 
 @pytest.fixture
 async def moveit(peer, open_server, robot_file):
-    robot = await Robot.open(robot_file, url=peer.url, wait_s=5)
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
     yield await open_server(quartet_moveit, over=robot)
     await robot.close()
 

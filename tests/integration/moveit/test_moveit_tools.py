@@ -18,7 +18,7 @@ def moving(until):
     """Waits until the robot has left its start."""
 
     async def wait(sim, start: list[float]) -> None:
-        await until(lambda: math.dist(tool(sim), start) > 0.03, 15)
+        await until(lambda: math.dist(tool(sim), start) > 0.03)
 
     return wait
 
@@ -231,7 +231,7 @@ async def test_guard_stop_holds_the_arm(moveit, realtime, moving):
 
 async def test_missing_move_group_is_told(open_server, sim, robot_file):
     actions = robot_file.actions.model_copy(update={"move_group": "/not_there/move_action"})
-    robot = await Robot.open(robot_file.model_copy(update={"actions": actions}), url=sim.url, wait_s=10)
+    robot = await Robot.open(robot_file.model_copy(update={"actions": actions}), url=sim.url, wait_s=60)
     try:
         moveit = await open_server(quartet_moveit, over=robot)
         message = await moveit.refused("plan_and_execute", "ROS_ERROR", target={"state_name": "look_down"})
@@ -287,7 +287,7 @@ async def test_wrong_gripper_command(moveit, arguments, words):
 
 async def test_wrong_gripper_joint_is_told(open_server, sim, robot_file):
     gripper = robot_file.gripper.model_copy(update={"joint": "left_finger"})
-    robot = await Robot.open(robot_file.model_copy(update={"gripper": gripper}), url=sim.url, wait_s=10)
+    robot = await Robot.open(robot_file.model_copy(update={"gripper": gripper}), url=sim.url, wait_s=60)
     try:
         moveit = await open_server(quartet_moveit, over=robot)
         message = await moveit.refused("get_grasp_state", "ROS_ERROR")

@@ -15,7 +15,7 @@ def moving(until):
     """Waits until the robot has left its start."""
 
     async def wait(sim, start: list[float]) -> None:
-        await until(lambda: math.dist(place(sim), start) > 0.03, 15)
+        await until(lambda: math.dist(place(sim), start) > 0.03)
 
     return wait
 
@@ -231,7 +231,7 @@ async def test_guard_stop_ends_the_motion_and_refuses_the_next(nav2, realtime, m
 
 async def test_a_goal_over_its_time_is_canceled(open_server, realtime, robot_file):
     hurried = robot_file.model_copy(update={"base": robot_file.base.model_copy(update={"navigation_timeout_s": 0.01})})
-    robot = await Robot.open(hurried, url=realtime.url, wait_s=10)
+    robot = await Robot.open(hurried, url=realtime.url, wait_s=60)
     try:
         robot.clock.now = patient_clock(robot.clock.now)  # 30 s pass in every second
         nav2 = await open_server(quartet_nav2, over=robot)
@@ -251,7 +251,7 @@ async def test_inactive_navigation_is_told(open_server, sim, robot_file):
     lost = robot_file.model_copy(
         update={"actions": robot_file.actions.model_copy(update={"navigate_to_pose": "/not_there/navigate_to_pose"})}
     )
-    robot = await Robot.open(lost, url=sim.url, wait_s=10)
+    robot = await Robot.open(lost, url=sim.url, wait_s=60)
     try:
         nav2 = await open_server(quartet_nav2, over=robot)
         assert "Nav2 is not running" in await nav2.refused("navigate_to_pose", "NAV2_NOT_ACTIVE", x=0.3, y=0)
@@ -261,7 +261,7 @@ async def test_inactive_navigation_is_told(open_server, sim, robot_file):
 
 async def test_an_unlocalised_robot_names_the_missing_link(open_server, sim, robot_file, monkeypatch):
     lost = robot_file.model_copy(update={"frames": robot_file.frames.model_copy(update={"map": "site_map"})})
-    robot = await Robot.open(lost, url=sim.url, wait_s=10)
+    robot = await Robot.open(lost, url=sim.url, wait_s=60)
     try:
         with pytest.raises(TransformUnavailable, match="'site_map'"):
             await robot.base_pose(timeout_s=0.3)
@@ -275,7 +275,7 @@ async def test_an_unlocalised_robot_names_the_missing_link(open_server, sim, rob
 
 async def test_missing_service_is_a_ros_error(open_server, sim, robot_file):
     services = robot_file.services.model_copy(update={"clear_global_costmap": "/not_there/clear"})
-    robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=10)
+    robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=60)
     try:
         nav2 = await open_server(quartet_nav2, over=robot)
         assert "/not_there/clear does not exist" in await nav2.refused("clear_costmaps", "ROS_ERROR")
@@ -327,7 +327,7 @@ async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, p
         return None
 
     peer.answer = answer
-    robot = await Robot.open(robot_file, url=peer.url, wait_s=5)
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
     robot.wait_standstill = functools.partial(robot.wait_standstill, timeout_s=0.0)
     try:
         nav2 = await open_server(quartet_nav2, over=robot)
@@ -348,7 +348,7 @@ async def test_a_bridge_that_dies_during_a_motion(nav2, realtime, moving):
     result = await motion
     assert result["error_code"] == "BRIDGE_UNAVAILABLE"
     assert "look before doing it again" in result["message"]
-    assert await link.wait_connected(5)
+    assert await link.wait_connected(60)
     assert await nav2.server.robot.wait_standstill()
     assert math.dist(place(realtime)[:2], start[:2]) < 0.6
     assert (await nav2.call("get_robot_pose"))["ok"]

@@ -37,7 +37,7 @@ class World:
         request = urllib.request.Request(
             self.scoring_url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
     def reset(self, seed: int = 0, scenario: str | None = None) -> None:
@@ -50,7 +50,7 @@ class World:
         self.post("/place", object=name, x=rx + c * x - s * y, y=ry + s * x + c * y, z=z, yaw=ryaw + yaw)
 
     def truth(self) -> dict[str, Any]:
-        with urllib.request.urlopen(self.scoring_url + "/truth", timeout=30) as answer:
+        with urllib.request.urlopen(self.scoring_url + "/truth", timeout=60) as answer:
             return json.load(answer)
 
     def position_in_base(self, name: str) -> tuple[float, float, float]:
@@ -67,7 +67,7 @@ def _simulation(name: str, folder: Path) -> Iterator[World]:
     command = [sys.executable, "-m", "quartet_simulation", "--world", name, "--ready-file", str(ready)]
     process = subprocess.Popen([*command, "--port", "0", "--scoring-port", "0"], stdout=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not ready.exists():
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the simulation did not come up (exit status {process.poll()})")
@@ -76,7 +76,7 @@ def _simulation(name: str, folder: Path) -> Iterator[World]:
         yield World(facts["url"], facts["scoring_url"], name)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +116,7 @@ async def _eyes(world: World, state: Path) -> AsyncIterator[Eyes]:
         sub="test", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-1", fence=1,
         tools=[f"perception__{tool}" for tool in TOOLS],
     )  # fmt: skip
-    robot = await Robot.open(robot_file, url=world.url, wait_s=10)
+    robot = await Robot.open(robot_file, url=world.url, wait_s=60)
     server = ToolServer("perception", robot, site, state_dir=state, verifier=None, caller=lambda: grant)
     register(server)
     try:

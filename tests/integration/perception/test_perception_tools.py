@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import functools
 import io
 import math
 import threading
@@ -217,6 +218,8 @@ async def test_a_silent_camera_is_said(eyes, studio):
     eyes.server.robot.file = file.model_copy(update={"cameras": file.cameras.model_copy(update={"front": front})})
     result = await eyes.call("segment_objects", prompt="red cup", camera="front", timeout=0.8)
     assert result["error_code"] == "TIMEOUT"
+    robot = eyes.server.robot
+    robot.snapshot = functools.partial(robot.snapshot, timeout_s=0.8)
     result = await eyes.call("segment_objects", prompt="red cup", camera="front", timeout=20)
     assert result["error_code"] == "CAMERA_UNAVAILABLE"
     assert "/nobody/depth" in result["message"]

@@ -85,9 +85,8 @@ async def test_service_failures_keep_the_robots_words(link, peer, text, error):
 
 async def test_silence_ends_at_our_own_deadline(link, peer):
     peer.answer = lambda operation: None
-    async with asyncio.timeout(10):
-        with pytest.raises(CallTimeout, match=r"/clear did not answer within 0\.2 s"):
-            await link.call_service("/clear", timeout_s=0.2)
+    with pytest.raises(CallTimeout, match=r"/clear did not answer within 0\.2 s"):
+        await link.call_service("/clear", timeout_s=0.2)
 
 
 async def test_a_late_answer_is_not_taken_for_the_next_call(link, peer):
@@ -109,11 +108,10 @@ async def test_pending_calls_and_goals_fail_at_once_when_the_connection_is_lost(
     await peer.wait_for(op="send_action_goal")
     await peer.wait_for(service="/slow")
     await peer.stop()
-    async with asyncio.timeout(10):
-        with pytest.raises(BridgeUnavailable, match="lost"):
-            await call
-        with pytest.raises(BridgeUnavailable, match="/spin"):
-            await goal.result()
+    with pytest.raises(BridgeUnavailable, match="lost"):
+        await call
+    with pytest.raises(BridgeUnavailable, match="/spin"):
+        await goal.result()
 
 
 async def test_after_a_reconnect_only_subscriptions_are_made_again(link, peer):
@@ -132,7 +130,7 @@ async def test_after_a_reconnect_only_subscriptions_are_made_again(link, peer):
         await link.call_service("/while_down")
     peer.received.clear()
     await peer.start()
-    assert await link.wait_connected(5)
+    assert await link.wait_connected(60)
     again = await peer.wait_for(op="subscribe", topic="/odom")
     assert again["qos"]["reliability"] == "best_effort"
     peer.answer = answer_service
@@ -150,7 +148,7 @@ async def test_a_goal_that_lost_its_connection_is_canceled_before_anything_else(
         await goal.result()
     peer.received.clear()
     await peer.start()
-    assert await link.wait_connected(5)
+    assert await link.wait_connected(60)
     assert [operation["service"] for operation in peer.received] == ["/spin/_action/cancel_goal"]
     assert peer.received[0]["args"] == {}
 
@@ -166,7 +164,7 @@ async def test_a_fresh_bridge_that_does_not_know_the_action_yet_is_asked_again(l
     peer.received.clear()
     peer.answer = lambda operation: (unknown if len(peer.received) == 1 else answer)(operation)
     await peer.start()
-    assert await link.wait_connected(5)
+    assert await link.wait_connected(60)
     assert [operation["service"] for operation in peer.received] == ["/spin/_action/cancel_goal"] * 2
 
 

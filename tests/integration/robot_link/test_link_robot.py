@@ -83,7 +83,7 @@ async def test_snapshot_while_the_robot_drives_is_placed_at_its_stamp(realtime, 
 async def test_a_missing_camera_names_its_topics(sim, robot_file):
     front = robot_file.cameras.front.model_copy(update={"depth_topic": "/nope/depth"})
     cameras = robot_file.cameras.model_copy(update={"front": front})
-    robot = await Robot.open(robot_file.model_copy(update={"cameras": cameras}), url=sim.url, wait_s=5)
+    robot = await Robot.open(robot_file.model_copy(update={"cameras": cameras}), url=sim.url, wait_s=60)
     try:
         with pytest.raises(CameraUnavailable, match="/nope/depth"):
             await robot.snapshot("front", timeout_s=0.5)
@@ -93,7 +93,7 @@ async def test_a_missing_camera_names_its_topics(sim, robot_file):
 
 async def test_latched_messages_arrive(robot):
     async with robot.link.subscribe("/gripper/status", "std_msgs/msg/String", qos=LATCHED) as subscription:
-        assert (await subscription.next(2))["data"] == "open"
+        assert (await subscription.next(60))["data"] == "open"
 
 
 async def test_frames_that_are_not_connected(robot):
@@ -141,8 +141,9 @@ async def test_a_goal_after_a_long_rest_is_not_taken_for_hung(sim, robot, until)
     """A simulation's clock stands while nothing moves."""
     before = robot.start_motion(*SPIN, spin(0.3), limit_s=60)
     assert (await before.outcome()).status is GoalStatus.SUCCEEDED
-    await until(lambda: robot.clock.stalled_s > 1.5)
-    motion = Motion(robot.link, robot.clock, *SPIN, spin(0.3), limit_s=60, stall_s=1.0)
+    robot.clock._advanced_at -= 3600.0
+    assert robot.clock.stalled_s > 3600
+    motion = Motion(robot.link, robot.clock, *SPIN, spin(0.3), limit_s=60, stall_s=60.0)
     assert (await motion.outcome()).status is GoalStatus.SUCCEEDED
 
 
@@ -174,7 +175,7 @@ async def test_a_connection_lost_on_the_way_ends_call_and_motion(realtime, robot
     robot.link._socket.transport.abort()
     with pytest.raises(BridgeUnavailable, match="look before doing it again"):
         await motion.outcome()
-    assert await robot.link.wait_connected(5)
+    assert await robot.link.wait_connected(60)
     assert await robot.wait_standstill()
     assert math.dist(realtime.truth()["robot"]["pose"], start) < 0.5
     assert (await robot.base_pose()).frame == "map"

@@ -20,7 +20,7 @@ SPIN = ("/spin", "nav2_msgs/action/Spin", {})
 @pytest.fixture
 async def far(peer, robot_file) -> AsyncIterator[Robot]:
     """A robot behind the scripted bridge."""
-    robot = await Robot.open(robot_file, url=peer.url, wait_s=5)
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
     yield robot
     await robot.close()
 
@@ -96,7 +96,7 @@ async def test_goals_of_an_earlier_process_end_as_soon_as_there_is_a_bridge(
     try:
         assert await server.install_fence(3) == 3
         await peer.start()
-        assert await robot.link.wait_connected(10)
+        assert await robot.link.wait_connected(60)
         await server.admit(grant)
         assert await peer.wait_for(service="/spin/_action/cancel_goal")
         await server.admit(grant)

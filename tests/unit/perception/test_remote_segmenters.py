@@ -391,7 +391,7 @@ def test_who_does_not_answer_in_time_is_not_waited_for(make, remote, kitchen, na
     with pytest.raises(SegmenterTimeout, match="QUARTET_SEGMENTER_TIMEOUT_S") as caught:
         make(name, segmenter_timeout_s=0.4).segment(kitchen, ["coke"])
     assert caught.value.code == "SEGMENTER_TIMEOUT"
-    assert time.monotonic() - began < 10, "waiting for the last byte takes 80 s"
+    assert time.monotonic() - began < 60, "waiting for the last byte takes 80 s"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ async def test_stale_moving_frame(buffer):
     buffer.add(tf("map", "odom"), static=False)
     buffer.add(tf("odom", "base"), static=True)
     await asyncio.sleep(0.02)
-    with pytest.raises(TransformUnavailable, match=r"'map' -> 'odom' was last received 0\.\d s ago"):
+    with pytest.raises(TransformUnavailable, match=r"'map' -> 'odom' was last received \d+\.\d s ago"):
         await buffer.lookup("map", "base", timeout_s=0.0, max_age_s=0.01)
     assert (await buffer.lookup("odom", "base", timeout_s=0.0, max_age_s=0.01)).source == "base"
 
@@ -115,7 +115,7 @@ async def test_stamp_outside_of_history(buffer, stamp, words):
 
 async def test_waits_for_the_stamp_to_come(buffer):
     buffer.add(tf("odom", "base", stamp=1.0), static=False)
-    waiting = asyncio.create_task(buffer.lookup("odom", "base", stamp=2.0, timeout_s=5))
+    waiting = asyncio.create_task(buffer.lookup("odom", "base", stamp=2.0, timeout_s=60))
     await asyncio.sleep(0)
     buffer.add(tf("odom", "base", x=3.0, stamp=2.0), static=False)
     assert (await waiting).translation[0] == 3.0

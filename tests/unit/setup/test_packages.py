@@ -139,7 +139,7 @@ def test_no_source_file_is_ignored_by_git() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", "*/src/*.py", "tests/*.py"]
-    ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
     assert ignored.stdout.split() == []
 
 

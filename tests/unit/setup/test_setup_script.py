@@ -42,7 +42,7 @@ def run_setup(machine: Path, **env: str) -> subprocess.CompletedProcess[str]:
         env={"PATH": str(machine / "bin"), "TMPDIR": str(machine), "HOME": str(machine), **env},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
 
 
