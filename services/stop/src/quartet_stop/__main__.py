@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import signal
 import socket
 import sys
 import time
@@ -70,6 +71,9 @@ class _Server(uvicorn.Server):
 
 
 async def _serve(app: Any, sock: socket.socket, settings: Settings) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn raises the signal again when it has ended; being told to end is no failure.
+        asyncio.get_running_loop().add_signal_handler(number, lambda: None)
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2, timeout_keep_alive=75)
     await _Server(config, sock, settings).serve(sockets=[sock])
 

@@ -1,6 +1,7 @@
 """One robot: what stops it, and the latch that is kept until a person resets it."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine
@@ -48,10 +49,9 @@ class RobotStop:
         while True:
             self._wake.clear()
             await asyncio.wait([_spawn(self._orders, self._enforce() if self._latch.latched else self._look())])
-            try:
-                await asyncio.wait_for(self._wake.wait(), LOOK_EVERY_S if self._latch.latched else IDLE_LOOK_S)
-            except TimeoutError:
-                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_EVERY_S if self._latch.latched else IDLE_LOOK_S):
+                    await self._wake.wait()
 
     async def close(self) -> None:
         await self._give_up_orders()
