@@ -79,6 +79,7 @@ async def test_pictures_after_each_skill_and_a_look_for_the_model(seeing, model,
     assert (looked["ok"], looked["cameras"], looked["area"]) == (True, ["arm"], "kitchen")
     claims = jwt.decode(perception.grants[0], key.public_key(), algorithms=[ALGORITHM], audience="robot:summit")
     assert (claims["sub"], claims["tools"]) == ("orchestrator", ["perception__look"])
+    assert claims["task"] == task_id, "what a vision model costs is the task's"
     result = next(e.event for e in events if e.event.kind == "tool_result" and e.event.tool == "look")
     assert len(result.images) == 1
 

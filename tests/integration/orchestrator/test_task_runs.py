@@ -39,6 +39,7 @@ async def test_the_main_job(client, model, agents, motion, key, do):
     assert motion["nav2"].installed == motion["moveit"].installed == [1, 2, 3, 4]
     assert [c["sub"] for c in claims] == ["approach", "pick", "approach", "place"]
     assert claims[1]["tools"] == granted_tools("pick")
+    assert {claim["task"] for claim in claims} == {agents.requests[0].task_id}
     assert claims[1]["jti"] == agents.requests[1].request_id
     assert claims[1]["exp"] >= agents.requests[1].deadline
 

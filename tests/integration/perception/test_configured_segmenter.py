@@ -116,7 +116,7 @@ async def looker(studio, gateway, tmp_path, monkeypatch) -> AsyncIterator[Looker
     robot_file, site = load_robot(SITES / "studio" / "robot.yaml"), load_site(SITES / "studio" / "site.yaml")
     now = int(time.time())
     grant = GrantClaims(
-        sub="pick", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-17", fence=1,
+        sub="pick", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-17", task="task-5", fence=1,
         tools=[f"perception__{tool}" for tool in TOOLS],
     )  # fmt: skip
     robot = await Robot.open(robot_file, url=studio.url, wait_s=10)
@@ -143,6 +143,7 @@ async def test_a_grasp_of_what_only_the_vision_model_can_name(looker, gateway, s
     assert result["reachable"]
     sent = gateway.headers[0]
     assert (sent["Authorization"], sent["X-Quartet-Request"]) == ("Bearer key-of-perception", "request-17")
+    assert sent["X-Quartet-Task"] == "task-5"
 
 
 async def test_detections_and_segments_by_free_text(looker, studio):
@@ -196,7 +197,7 @@ async def test_a_slow_model_holds_up_nobody_else(looker, gateway):
 @pytest.mark.parametrize(
     ("env", "says"),
     [
-        ({"QUARTET_SEGMENTER": "magic"}, "'magic' is not known; valid: colour_shape, http, vision_llm"),
+        ({"QUARTET_SEGMENTER": "magic"}, "'magic' is not known; valid: colour_shape, http, open_vocabulary, vision_llm"),
         (
             {"QUARTET_SEGMENTER": "http", "QUARTET_SEGMENTER_URL": "gpu:8000"},
             "QUARTET_SEGMENTER_URL: String should match",

@@ -31,6 +31,8 @@ class GrantClaims(BaseModel):
     """`<server>__<tool>` names; a call of any other is refused."""
     beats: bool = False
     """The caller sends heartbeats while it moves the robot: when they stay out, its motion ends."""
+    task: Annotated[str, Field(max_length=128)] = ""
+    """The task that the request is part of: what a server has models do counts for it. '' for a foreign client."""
 
 
 def audience(robot: str) -> str:

@@ -77,7 +77,8 @@ class VisionLlmSegmenter:
 
     def _ask(self, messages: list[dict[str, Any]], names: Names, extent: tuple[float, float], deadline: float):
         grant = current_grant.get()
-        headers = {"X-Quartet-Request": grant.jti} if grant is not None else {}
+        # Cost and tokens of the picture count for the task that asked for it.
+        headers = {} if grant is None else {"X-Quartet-Request": grant.jti, "X-Quartet-Task": grant.task}
         error = Unreadable("")
         answer: Any = None
         for _ in range(_ATTEMPTS):

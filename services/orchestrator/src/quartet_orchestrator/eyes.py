@@ -54,6 +54,7 @@ class Eyes:
             fence=await self._bus.fences.current(task.robot),
             tools=[LOOK],
             deadline=max(task.deadline, time.time()) + self._settings.cancel_wait_s,
+            task_id=task.task_id,
         )
         known = {name: url for name, url in servers.items() if name == "perception"}
         return Toolbox(known, grant, [LOOK], self._settings.look_timeout_s)

@@ -26,7 +26,17 @@ class Signer:
         """Raises SetupProblem when there is no usable key."""
         return cls(_load(settings))
 
-    def sign(self, *, agent: str, robot: str, request_id: str, fence: int, tools: list[str], deadline: float) -> str:
+    def sign(
+        self,
+        *,
+        agent: str,
+        robot: str,
+        request_id: str,
+        fence: int,
+        tools: list[str],
+        deadline: float,
+        task_id: str = "",
+    ) -> str:
         """The token of one attempt, valid until a little after `deadline` (epoch seconds)."""
         claims = GrantClaims(
             sub=agent,
@@ -37,6 +47,7 @@ class Signer:
             fence=fence,
             tools=tools,
             beats=True,
+            task=task_id,
         )
         return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
 

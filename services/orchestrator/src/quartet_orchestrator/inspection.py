@@ -80,6 +80,7 @@ class Inspector:
             fence=await self._bus.fences.current(task.robot),
             tools=list(TOOLS),
             deadline=max(task.deadline, time.time()) + self._settings.cancel_wait_s,
+            task_id=task.task_id,
         )
         return Toolbox(self._settings.servers_of(task.robot), grant, TOOLS, self._settings.look_timeout_s)
 

@@ -192,6 +192,7 @@ class SkillCaller:
             fence=fence,
             tools=granted_tools(skill),
             deadline=deadline,
+            task_id=task.task_id,
         )
         await self._record.write(
             SkillRequested(
