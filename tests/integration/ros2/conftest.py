@@ -280,6 +280,7 @@ def robot(pair: tuple[Guard, FakeRobot]) -> Iterator[FakeRobot]:
     robot.orders.clear()
     robot.do("drive", x=None)
     robot.do("runaway", on=False)
+    robot.do("mute", on=False)
     robot.do("finish", action=GRIPPER)
     guard.http("/stop", b"{}")
     robot.until(lambda report: not report["speed"] and not report["goals"])

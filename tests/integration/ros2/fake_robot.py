@@ -52,6 +52,7 @@ class FakeRobot(Node):
         self.lock = threading.Lock()
         self.wanted = self.speed = 0.0
         self.runaway = self.mute = False
+        self.reported_at = 0.0
         self.arm = [0.1, 0.2]
         self.goals: dict[str, ServerGoalHandle] = {}
         self.finished: set[str] = set()
@@ -132,6 +133,7 @@ class FakeRobot(Node):
         with self.lock:
             joints = JointState(name=[*ARM_JOINTS, "finger"], position=[*self.arm, 0.3])
         self.joint_states.publish(joints)
+        self.reported_at = time.monotonic()
 
     def beat(self) -> None:
         for source in list(self.beating):
@@ -164,6 +166,8 @@ class FakeRobot(Node):
                 self.heartbeat.publish(Header(frame_id=frame_id))
             case {"do": "drive", "x": x}:
                 self.driving = x if x is None or isinstance(x, float) else math.nan
+            case {"do": "mute", "on": bool(on)}:
+                self.mute = on
             case {"do": "runaway", "on": bool(on)}:
                 self.runaway = on
             case {"do": "call", "service": str(name)}:
@@ -173,7 +177,8 @@ class FakeRobot(Node):
             case {"do": "await_guard"}:
                 self.await_guard()
             case {"do": "report"}:
-                say("report", goals=sorted(self.goals), speed=self.speed, arm=self.arm)
+                quiet_s = time.monotonic() - self.reported_at
+                say("report", goals=sorted(self.goals), speed=self.speed, arm=self.arm, quiet_s=quiet_s)
             case _:
                 raise ValueError(f"no such order: {order}")
 

@@ -122,6 +122,19 @@ def test_what_names_no_source_is_not_watched(robot: Any) -> None:
     assert robot.state(order, reason="heartbeat lapsed")["reason"] == "heartbeat lapsed: nav2:after"
 
 
+def test_an_arm_that_does_not_report_is_held_once_it_does(robot: Any) -> None:
+    begin(robot, ARM)
+    robot.do("mute", on=True)
+    # What it said last is then too old to be held to.
+    robot.until(lambda report: report["quiet_s"] > 1.5)
+    order = robot.do("call", service="stop")
+    assert robot.wait("result", order, action=ARM)["status"] == CANCELED
+    assert [event for event in robot.events[order:] if event["event"] == "held"] == []
+    order = robot.do("mute", on=False)
+    assert robot.wait("held", order)["positions"] == pytest.approx(robot.report()["arm"])
+    robot.state(order, standstill="true")
+
+
 def test_a_runaway_base_is_told(robot: Any) -> None:
     robot.wait("driven", robot.do("drive", x=0.4), x=0.4)
     robot.until(lambda report: report["speed"] == 0.4)

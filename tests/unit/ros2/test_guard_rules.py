@@ -2,15 +2,18 @@
 
 import json
 import math
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from quartet_bringup.guard.actions import BadParameter, stopped_actions
 from quartet_bringup.guard.guard import BRAKING_LIMIT_S, LAPSE_HOLD_S, Guard, Look
 from quartet_bringup.guard.heartbeats import MAX_SOURCES, STALL_S, Heartbeats
 from quartet_bringup.guard.latch import LatchFile
-from quartet_bringup.guard.requirements import OldRclpy, check
-from quartet_bringup.guard.standstill import FRESH_S, STILL_FOR_S, Standstill
+from quartet_bringup.guard.requirements import OldRclpy, check, installed_version
+from quartet_bringup.guard.standstill import FRESH_S, POSITION_FRESH_S, STILL_FOR_S, Standstill
 from quartet_bringup.guard.velocity import VelocityGate
 from quartet_bringup.robot_file import read_robot_file
 
@@ -243,6 +246,18 @@ def test_velocities_count_before_positions_and_nan_counts_as_motion() -> None:
     assert standstill.verdict(11.0, 10.0) is False
 
 
+def test_the_arm_is_held_only_where_all_of_it_is_known_to_be() -> None:
+    """Sent to where it was a while ago, it would move."""
+    standstill = Standstill(["shoulder", "elbow"])
+    standstill.joints(["elbow", "finger"], [0.2, 0.3], [], 10.0)
+    assert standstill.positions(10.0) == {}
+    standstill.joints(["shoulder"], [0.1], [], 10.1)
+    assert standstill.positions(10.15) == {"shoulder": 0.1, "elbow": 0.2}
+    standstill.joints(["shoulder"], [math.nan], [], 10.2)
+    assert standstill.positions(10.15) == {"shoulder": 0.1, "elbow": 0.2}
+    assert standstill.positions(10.15 + POSITION_FRESH_S) == {}
+
+
 def test_rest_before_the_stop_does_not_count() -> None:
     standstill = Standstill([])
     for step in range(50):
@@ -294,6 +309,17 @@ def test_an_rclpy_that_will_do(version: str) -> None:
 def test_an_rclpy_that_will_not_do(version: str | None) -> None:
     with pytest.raises(OldRclpy, match=r"7\.1\.10 or newer is needed"):
         check(version)
+
+
+def test_the_version_is_that_of_the_package_in_the_ros_installation(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "package.xml").write_text("<package><version> 7.1.12 </version></package>")
+    packages = ModuleType("ament_index_python.packages")
+    packages.get_package_share_directory = lambda name: str(tmp_path)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ament_index_python", ModuleType("ament_index_python"))
+    monkeypatch.setitem(sys.modules, "ament_index_python.packages", packages)
+    assert installed_version() == "7.1.12"
+    (tmp_path / "package.xml").unlink()
+    assert installed_version() is None, "no rclpy in this environment"
 
 
 def test_the_latch_file_is_plain_json(robot: Robot, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class Brakes:
     """`halt` is for any thread, the rest for the node's executor.
 
     actions: names whose goals are cancelled. velocity: the driver's topic and whether it takes TwistStamped.
-    hold_topic: of a JointTrajectoryController, or empty. positions: the arm's joints as measured [rad].
+    hold_topic: of a JointTrajectoryController, or empty. positions: the arm's joints as they are [rad], or nothing.
     """
 
     def __init__(
@@ -63,10 +63,12 @@ class Brakes:
             self._cancels[action] = node.create_client(CancelGoal, f"{action}/_action/cancel_goal")
             node.create_subscription(GoalStatusArray, f"{action}/_action/status", self._watcher_of(action), latched)
         self._last_zero = self._last_cancel = -1e9
+        self._hold_due = False
 
     def halt(self) -> int:
         """Everything at once: base, arm, goals. How many action servers were asked."""
         self.zero()
+        self._hold_due = self._hold is not None
         self._hold_arm()
         self._last_cancel = time.monotonic()
         return sum(self._cancel(action, again=True) for action in self._cancels)
@@ -74,6 +76,8 @@ class Brakes:
     def keep(self, resting: bool) -> None:
         """To be called many times a second while the robot is held."""
         now = time.monotonic()
+        if self._hold_due:
+            self._hold_arm()
         if now - self._last_zero >= (RESTING_PERIOD_S if resting else BRAKING_PERIOD_S):
             self.zero()
         if now - self._last_cancel >= CANCEL_PERIOD_S * (4 if resting else 1):
@@ -97,13 +101,20 @@ class Brakes:
             self._velocity.publish(twist)
 
     def _hold_arm(self) -> None:
-        """Where the arm's controller takes it, a trajectory that ends where the arm is; its goals end as well."""
+        """Where the arm's controller takes it, a trajectory that ends where the arm is; its goals end as well.
+
+        Once a halt, as soon as the joints report.
+        """
         if self._hold is None:
             return
         positions = self._positions()
         if not positions:
-            self._node.get_logger().error("the arm's joints do not report: it is held by cancelling its goals alone")
+            self._node.get_logger().error(
+                "the arm's joints do not report: so far it is held by cancelling its goals alone",
+                throttle_duration_sec=5.0,
+            )
             return
+        self._hold_due = False
         point = JointTrajectoryPoint(positions=list(positions.values()))
         point.time_from_start.nanosec = round(HOLD_WITHIN_S * 1e9)
         self._hold.publish(JointTrajectory(joint_names=list(positions), points=[point]))

@@ -113,6 +113,11 @@ class Guard:
         with self._lock:
             self.standstill.joints(names, positions, velocities, self._clock())
 
+    def arm_positions(self) -> dict[str, float]:
+        """Where the arm's joints are at this moment [rad]; empty unless all of them have just reported."""
+        with self._lock:
+            return self.standstill.positions(self._clock())
+
     def look(self) -> Look:
         """To be called many times a second."""
         with self._lock:

@@ -51,7 +51,7 @@ class RobotGuardNode(Node):
             (driver_topic, stamped),
             names.frames["base"],
             self._text("hold_trajectory_topic", "", empty=True),
-            lambda: dict(self.guard.standstill.positions),
+            self.guard.arm_positions,
             lambda: self.guard.holding,
         )
         self._listen(names, stamped, driver_topic)

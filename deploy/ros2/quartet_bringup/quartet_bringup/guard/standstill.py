@@ -11,6 +11,8 @@ STILL_FOR_S = 0.25
 """How long everything must have been below them."""
 FRESH_S = 1.0
 """Older readings say nothing."""
+POSITION_FRESH_S = 0.2
+"""Older positions are not where a moving arm is: sent back to them, it would move."""
 
 
 class Standstill:
@@ -26,10 +28,10 @@ class Standstill:
         self._arm: dict[str, tuple[float, float]] = {}
         self._positions: dict[str, tuple[float, float]] = {}
 
-    @property
-    def positions(self) -> dict[str, float]:
-        """The watched joints' latest positions [rad]."""
-        return {name: position for name, (_, position) in self._positions.items()}
+    def positions(self, now: float) -> dict[str, float]:
+        """Where the watched joints are at this moment [rad]; empty unless all of them have just reported."""
+        fresh = {name: position for name, (at, position) in self._positions.items() if now - at <= POSITION_FRESH_S}
+        return {name: fresh[name] for name in self._joints} if len(fresh) == len(self._joints) else {}
 
     def odometry(self, linear_m_s: float, angular_rad_s: float, now: float) -> None:
         """A reading of the base's speed. NaN counts as motion."""
