@@ -21,7 +21,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from quartet_bus import Bus, BusOptions, SkillDelivery
-from quartet_contracts import ALGORITHM, FENCE_SCOPE, RESULTS, JournalEvent, Skill, State, TaskStatus, decode
+from quartet_contracts import (
+    ALGORITHM,
+    FENCE_SCOPE,
+    RESULTS,
+    STOP_SCOPE,
+    JournalEvent,
+    Skill,
+    State,
+    TaskStatus,
+    decode,
+)
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings
 
@@ -91,11 +101,25 @@ class MotionServer:
         self._key = key.public_key()
         self.fence = 0
         self.installed: list[int] = []
-        self.app = Starlette(routes=[Route("/control/fence", self._install, methods=["POST"])])
+        self.ended: list[str] = []
+        """Requests whose motions were stopped."""
+        control = {"fence": self._install, "stop": self._stop}
+        self.app = Starlette(routes=[Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()])
+
+    def _claims(self, request: Request) -> dict[str, Any]:
+        token = request.headers["authorization"].removeprefix("Bearer ")
+        return jwt.decode(token, self._key, algorithms=[ALGORITHM], audience=["robot:summit", "robot:second"])
+
+    async def _stop(self, request: Request) -> Response:
+        if STOP_SCOPE not in self._claims(request)["tools"]:
+            return JSONResponse({"detail": "scope"}, 403)
+        order = await request.json()
+        assert "latch" not in order
+        self.ended.append(order["request_id"])
+        return JSONResponse({"canceled": []})
 
     async def _install(self, request: Request) -> Response:
-        token = request.headers["authorization"].removeprefix("Bearer ")
-        claims = jwt.decode(token, self._key, algorithms=[ALGORITHM], audience=["robot:summit", "robot:second"])
+        claims = self._claims(request)
         if FENCE_SCOPE not in claims["tools"]:
             return JSONResponse({"detail": "scope"}, 403)
         if claims["fence"] < self.fence:

@@ -38,6 +38,16 @@ async def test_a_running_skill_is_canceled_and_waited_for(client, moving):
     assert (await cancel(client, task_id))["state"] == "CANCELED"
 
 
+async def test_a_cancel_goes_to_the_servers_too_and_latches_nothing(client, moving, motion, eventually):
+    """So that the robot rests also when the agent does not hear of it."""
+    task_id = await client.submit()
+    await moving.started.wait()
+    await cancel(client, task_id)
+    await client.until_state(task_id, State.CANCELED)
+    request = moving.requests[0].request_id
+    assert {name: server.ended for name, server in motion.items()} == {"nav2": [request], "moveit": [request]}
+
+
 async def test_what_is_held_is_kept_and_told(client, agents, model, do, eventually):
     agents.answers["approach"] = [{"success": True, "error_code": "NONE", "reason": ""}, agents.until_canceled]
     model.say(do.approach(), do.pick(), do.drop, do.report(False))

@@ -3,12 +3,11 @@
 import asyncio
 import logging
 import time
-from urllib.parse import urlsplit
 
 import httpx2
 
 from quartet_bus import Bus, BusError, LeaseLost, Tenure
-from quartet_contracts import MOTION_SERVERS
+from quartet_contracts import MOTION_SERVERS, STOP_SCOPE, control_url
 from quartet_orchestrator.errors import FenceRefused
 from quartet_orchestrator.grants import Signer
 from quartet_orchestrator.settings import OrchestratorSettings
@@ -63,11 +62,34 @@ class Fencer:
             return False
         return True
 
+    async def end_motions(self, robot: str, request_id: str, reason: str) -> None:
+        """Stop, at the servers and without a latch, what one request moves; it moves nothing any more.
+
+        The agent is told as well: this is for the time until it has heard, or when it does not hear. Never raises.
+        """
+        token = self._signer.sign(
+            agent="orchestrator", robot=robot, request_id=request_id, fence=0, tools=[STOP_SCOPE], deadline=time.time()
+        )
+        servers = self._settings.servers_of(robot)
+        await asyncio.gather(
+            *(
+                self._end(name, servers[name], token, {"request_id": request_id, "reason": reason[:500]})
+                for name in MOTION_SERVERS
+                if name in servers
+            )
+        )
+
+    async def _end(self, name: str, url: str, token: str, order: dict[str, str]) -> None:
+        endpoint = control_url(url, "stop")
+        try:
+            answer = await self._http.post(endpoint, json=order, headers={"Authorization": f"Bearer {token}"})
+            answer.raise_for_status()
+        except httpx2.HTTPError as error:
+            log.error("server '%s' did not end request %s at %s: %s", name, order["request_id"], endpoint, error)
+
     async def _install(self, name: str, url: str, token: str) -> int:
         """The fence in force at one server afterwards."""
-        parts = urlsplit(url)
-        path = parts.path.removesuffix("/").removesuffix("/mcp")
-        endpoint = f"{parts.scheme}://{parts.netloc}{path}/control/fence"
+        endpoint = control_url(url, "fence")
         end = time.monotonic() + self._settings.fence_timeout_s
         while True:
             try:

@@ -265,7 +265,10 @@ class SkillCaller:
     ) -> SkillResult | None:
         """Cancel the request and wait for its end."""
         end = time.monotonic() + self._settings.cancel_wait_s
-        await self._tell_to_stop(request, end)
+        await asyncio.gather(
+            self._fencer.end_motions(request.robot, request.request_id, "the task was canceled"),
+            self._tell_to_stop(request, end),
+        )
         await asyncio.wait({asked}, timeout=max(0.0, end - time.monotonic()))
         if not asked.done():
             asked.cancel()
