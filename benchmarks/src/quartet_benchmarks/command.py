@@ -11,6 +11,7 @@ from quartet_benchmarks._print import print_result
 from quartet_benchmarks._result import BenchParameters, BenchResult
 
 SUITES = {
+    "chaos": "quartet_benchmarks.chaos",
     "home": "quartet_benchmarks.home",
     "perception": "quartet_benchmarks._perception_suite",
     "tools": "quartet_benchmarks.tools",

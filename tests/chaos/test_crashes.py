@@ -1,0 +1,33 @@
+"""Whatever is killed in the middle of a job: it is done, once. The long form is `quartet bench chaos`."""
+
+import itertools
+
+import pytest
+
+from quartet_benchmarks.chaos.crashes import MOMENTS, SETS, Crash, crashes, play
+from quartet_cli.stack import Stack
+
+pytestmark = pytest.mark.timeout(300)
+
+KILLS = [
+    (("orchestrator", "pick"), "fingers closing"),
+    (("place",), "fingers opened"),
+    (("redis",), "place requested"),
+]
+"""Nobody knows whether the thing is held; whether it was put down; what the store holds."""
+
+
+@pytest.mark.parametrize(("victims", "moment"), KILLS)
+def test_the_job_is_done_once(stack: Stack, victims: tuple[str, ...], moment: str) -> None:
+    outcome = play(stack, Crash(victims, moment, MOMENTS[moment]), seed=1)
+    assert outcome.happened
+    assert outcome.succeeded, outcome.status
+    assert outcome.delivered
+    assert (outcome.grasps, outcome.releases) == (1, 1)
+
+
+def test_the_long_form_kills_everything_at_every_edge() -> None:
+    pairs = {(crash.victims, crash.moment) for crash in itertools.islice(crashes(0), 2 * len(SETS) * len(MOMENTS))}
+    assert set(itertools.product(SETS, MOMENTS)) <= pairs
+    first, again = ([(c.victims, c.moment) for c in itertools.islice(crashes(seed), 20)] for seed in (3, 3))
+    assert first == again, "by its seed"
