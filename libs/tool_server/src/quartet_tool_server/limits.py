@@ -4,7 +4,15 @@ import math
 from collections.abc import Callable, Sequence
 
 from quartet_contracts.tools.policy_codes import PolicyCode
-from quartet_robot_link import BridgeUnavailable, CallTimeout, LinkError, Message, Robot
+from quartet_robot_link import (
+    BasePose,
+    BridgeUnavailable,
+    CallTimeout,
+    LinkError,
+    Message,
+    Robot,
+    TransformUnavailable,
+)
 from quartet_robot_link.geometry import Vector
 from quartet_site import PolicyFile, SiteFile, WritableTopic, normalise
 from quartet_tool_server import goals
@@ -73,7 +81,7 @@ class MotionLimits:
     async def check_way(self, tool: str, x: float, y: float) -> None:
         """A straight way from where the base stands to (x, y) [m] of the base frame. Raises as check_goal."""
         if self._bounds.bounded:
-            here = await self._robot.base_pose(timeout_s=1.0)
+            here = await self._here()
             cos, sin = math.cos(here.yaw), math.sin(here.yaw)
             end = (here.x + cos * x - sin * y, here.y + sin * x + cos * y)
             self._bounds.check_way((here.x, here.y), end, f"{tool}: the end")
@@ -106,7 +114,7 @@ class MotionLimits:
             self._check_speed("angular velocity", angular, self._policy.speed.base_rad_s, "rad/s", "speed.base_rad_s")
             reach += linear * seconds
         if self._bounds.bounded and reach > 0:
-            here = await self._robot.base_pose(timeout_s=1.0)
+            here = await self._here()
             self._bounds.check_around(here.x, here.y, reach, tool)
         await self._check_arm_rests()
 
@@ -224,6 +232,16 @@ class MotionLimits:
             )
         at: Message = poses[0]["pose"]["position"]
         return (float(at["x"]), float(at["y"]), float(at["z"])), 0.0
+
+    async def _here(self) -> BasePose:
+        try:
+            return await self._robot.base_pose(timeout_s=1.0)
+        except TransformUnavailable as error:
+            if self._robot.link.connected:
+                raise
+            raise BridgeUnavailable(
+                f"no connection to the robot's rosbridge, so where the base stands is not known: {error}"
+            ) from error
 
     async def _check_base_stands(self) -> None:
         if not self._policy.phases.arm_or_base:
