@@ -262,6 +262,23 @@ def test_the_choice_of_a_segmenter_reaches_the_perception_server_alone(
     assert {name for name, env in built.items() if "QUARTET_SEGMENTER" in env} == {"perception"}
 
 
+def test_mapping_files_and_the_tokens_that_they_name_reach_their_server_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "upstreams"
+    folder.mkdir()
+    with pytest.raises(FileNotFoundError, match=r"nav2\.yaml, moveit\.yaml"):
+        choose_addresses(StackOptions(tmp_path, use_dotenv=False, upstreams_dir=folder))
+    upstream = '{rover: {url: "http://127.0.0.1:1/mcp", token_env: ROVER_TOKEN}}'
+    (folder / "nav2.yaml").write_text(f"server: nav2\nupstreams: {upstream}\n")
+    monkeypatch.setenv("ROVER_TOKEN", "secret")
+    options = StackOptions(tmp_path, use_dotenv=False, upstreams_dir=folder)
+    built = {spec.name: spec.env for spec in specs(options, choose_addresses(options), ensure_keys(tmp_path / "k"))}
+    assert built["nav2"]["QUARTET_UPSTREAMS_FILE"] == str(folder / "nav2.yaml")
+    assert [name for name, env in built.items() if "ROVER_TOKEN" in env] == ["nav2"]
+    assert [name for name, env in built.items() if "QUARTET_UPSTREAMS_FILE" in env] == ["nav2"]
+
+
 def test_an_unknown_world_or_process_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no world 'moon'; valid: .*home"):
         Stack(StackOptions(state_dir=tmp_path, world="moon"))

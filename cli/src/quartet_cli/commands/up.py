@@ -33,6 +33,10 @@ GuardToken = Annotated[
     Path | None,
     typer.Option("--guard-token-file", help="What the guard asks for; default: guard_token in the folder, if there."),
 ]
+Upstreams = Annotated[
+    Path | None,
+    typer.Option("--upstreams", help="Folder with mapping files; third-party MCP servers do the work of ours."),
+]
 GUARD_PORT = 9091
 """Of the robot guard, as deploy/ros2 has it."""
 
@@ -91,6 +95,7 @@ def up(
     robot_dir: RobotDir = None,
     guard_url: GuardUrl = None,
     guard_token_file: GuardToken = None,
+    upstreams: Upstreams = None,
 ) -> None:
     """Start everything on this machine and keep it running.
 
@@ -102,7 +107,13 @@ def up(
     console = Console(highlight=False)
     folder = state_folder() / "up"
     options = StackOptions(
-        state_dir=folder, fresh=fresh, world=world, seed=seed, realtime=realtime, orchestrator_port=port
+        state_dir=folder,
+        fresh=fresh,
+        world=world,
+        seed=seed,
+        realtime=realtime,
+        orchestrator_port=port,
+        upstreams_dir=upstreams,
     )
     if robot_dir is not None:
         options = on_robot(options, robot_dir, guard_url, guard_token_file)

@@ -1,6 +1,7 @@
 """The processes of a stack, in the order in which they are ended last to first."""
 
 import json
+import os
 import secrets
 import sys
 from dataclasses import dataclass
@@ -78,6 +79,13 @@ def choose_addresses(options: StackOptions) -> Addresses:
     """Ports for everything. Raises FileProblem for a robot or site file that cannot be used."""
     folder = site_folder(options)
     load_site(folder / "site.yaml")
+    if options.upstreams_dir is not None and not any(
+        (options.upstreams_dir / f"{server}.yaml").is_file() for server in SERVERS
+    ):
+        raise FileNotFoundError(
+            f"{options.upstreams_dir} has no mapping file; name one after the server whose work is done elsewhere: "
+            f"{', '.join(f'{server}.yaml' for server in SERVERS)}"
+        )
     names = ["redis", "simulation", "scoring", "guard", *MODULES]
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     if options.orchestrator_port:
@@ -156,6 +164,7 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
         }
         if not options.realtime and options.guard_url is None:
             env["QUARTET_HEARTBEAT_TIMEOUT_S"] = str(FAST_HEARTBEAT_TIMEOUT_S)
+        env |= _upstreams(options, name)
         return {**env, **_eyes(options, at)} if name == "perception" else env
     if name == "stop":
         token = keys.guard_token if options.guard_url is None else options.guard_token_file
@@ -177,6 +186,18 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
             "QUARTET_SERVERS": at.servers(),
         }
     return {}
+
+
+def _upstreams(options: StackOptions, server: str) -> dict[str, str]:
+    """The mapping file of a server and the tokens of its upstreams; {} for one that does its work itself."""
+    file = None if options.upstreams_dir is None else options.upstreams_dir / f"{server}.yaml"
+    if file is None or not file.is_file():
+        return {}
+    # Here, because few stacks need it and it brings a client of MCP servers along.
+    from quartet_tool_server.upstream import load_mapping
+
+    tokens = {one.token_env for one in load_mapping(file).upstreams.values() if one.token_env}
+    return {"QUARTET_UPSTREAMS_FILE": str(file.resolve()), **{n: os.environ[n] for n in tokens if n in os.environ}}
 
 
 def _eyes(options: StackOptions, at: Addresses) -> dict[str, str]:

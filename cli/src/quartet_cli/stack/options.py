@@ -27,6 +27,8 @@ class StackOptions:
     """HTTP port of a real robot's guard: no simulation is started, the robot is the one of site_dir's robot.yaml."""
     guard_token_file: Path | None = None
     """What that guard asks for; None: nothing."""
+    upstreams_dir: Path | None = None
+    """Folder with mapping files <server>.yaml: third-party MCP servers do the work of these servers."""
     orchestrator_port: int = 0
     """0: a free one."""
     without: frozenset[str] = frozenset()
