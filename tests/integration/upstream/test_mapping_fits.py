@@ -1,8 +1,11 @@
 """A mapping must fit the tools of the server that it is for; what it leaves out is told by name."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import quartet_moveit
 import quartet_nav2
@@ -10,6 +13,7 @@ import quartet_perception.server as quartet_perception
 import quartet_ros
 from quartet_site import FileProblem
 from quartet_tool_server.run import make_server
+from quartet_tool_server.upstream.conversions import CONVERSIONS
 
 PACKAGES = {"nav2": quartet_nav2, "moveit": quartet_moveit, "perception": quartet_perception, "ros": quartet_ros}
 QUESTION = {"success": {"has": ["x"]}}
@@ -40,6 +44,22 @@ async def test_the_shipped_mappings_serve_every_tool(serve, name):
 
 def make_names(tools: Any) -> set[str]:
     return {tool.name for tool in tools}
+
+
+async def test_the_mapping_of_the_documentation_is_one(serve):
+    text = (Path(__file__).parents[3] / "docs" / "bring-your-own.md").read_text()
+    example = next(block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "server:" in block)
+    server = serve(yaml.safe_load(example))
+    assert make_names(await server.mcp.list_tools(run_middleware=False)) == {
+        "navigate_to_pose",
+        "cancel_navigation",
+        "spin_robot",
+    }
+
+
+def test_every_conversion_is_documented():
+    text = (Path(__file__).parents[3] / "docs" / "bring-your-own.md").read_text()
+    assert [name for name in CONVERSIONS if not re.search(rf"[`{{]{name}\b", text)] == []
 
 
 async def test_what_agents_need_and_nothing_serves_is_told_by_name(serve, caplog):
