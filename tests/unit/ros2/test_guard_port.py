@@ -100,6 +100,17 @@ def test_a_long_reason_is_cut(opened: Any, controls: Controls) -> None:
     assert controls.stops == ["x" * MAX_REASON]
 
 
+def test_a_stop_that_fails_is_told(opened: Any, controls: Controls, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(reason: str) -> str:
+        raise RuntimeError("the context is gone")
+
+    monkeypatch.setattr(controls, "stop", fails)
+    status, answer = ask(opened(), "POST", "/stop", b"{}")
+    assert status == 500
+    assert "the context is gone" in answer["error"]
+    assert "use the emergency stop" in answer["error"]
+
+
 def test_connections_are_kept_open(opened: Any, controls: Controls) -> None:
     connection = http.client.HTTPConnection(opened().url.removeprefix("http://"), timeout=30)
     try:

@@ -134,6 +134,9 @@ class _Handler(BaseHTTPRequestHandler):
         except _Refusal as refusal:
             status, content = refusal.status, {"error": str(refusal)}
             self.close_connection = True
+        except Exception as error:
+            log.exception("%s %s failed", self.command, self.path)
+            status, content = 500, {"error": f"{self.command} {self.path} failed: {error!r}; use the emergency stop"}
         body = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
