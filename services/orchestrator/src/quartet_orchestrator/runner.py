@@ -14,8 +14,6 @@ from quartet_orchestrator.task_run import TaskRun
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.5
-ATTEMPTS = 60
-"""After so many the task is given back, for another replica or to be given up by the stream's own cap."""
 FAULTS = 3
 """After so many faults of the orchestrator itself the task ends as failed."""
 OVERDUE_S = 1.0
@@ -49,12 +47,10 @@ class Runner:
                 del self.running[robot]
 
     async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
-        """Run a delivery to its end; a store that is away for a while must not lose it."""
+        """Run a delivery to its end; a store that is away or full, for however long, must not lose it."""
         task_id = delivery.task.task_id
         faults = 0
-        for _ in range(ATTEMPTS):
-            if delivery.lost.is_set():
-                return
+        while not delivery.lost.is_set():
             try:
                 if await self._run(tasks, delivery, stop, faults):
                     await tasks.finish(delivery)
@@ -72,8 +68,11 @@ class Runner:
             except Exception:
                 log.exception("task %s", task_id)
                 faults += 1
+                if faults > FAULTS:
+                    # Not even its end could be written: for another replica, or to be buried by the stream's own cap.
+                    tasks.release(delivery)
+                    return
             await asyncio.sleep(RETRY_S)
-        tasks.release(delivery)
 
     async def _run(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event, faults: int) -> bool:
         """Whether the task has ended; False when another replica is to go on with it."""
