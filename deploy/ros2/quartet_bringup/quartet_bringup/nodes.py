@@ -33,7 +33,7 @@ class NodeSpec:
 
 
 def bridge(robot: RobotNames, address: str = "", port: str = "", everywhere: str = "false") -> list[NodeSpec]:
-    """rosbridge_suite's websocket server and rosapi.
+    """rosbridge_suite's websocket server and rosapi, with parameters of its rosbridge_websocket_launch.xml.
 
     address, port: where it listens; empty: what `bridge.url` of robot.yaml says. Raises BadArgument, also for an
     address that would open the robot to every network, unless `everywhere` is true.
@@ -46,7 +46,6 @@ def bridge(robot: RobotNames, address: str = "", port: str = "", everywhere: str
             f"address: '{address}' listens on every network of the robot, and whoever reaches the bridge can move it; "
             "name the address of the network that only robot and Quartet share, or say everywhere:=true"
         )
-    globs = {"topics_glob": "", "services_glob": "", "params_glob": ""}
     websocket = {
         "address": address,
         "port": int(number),
@@ -60,11 +59,10 @@ def bridge(robot: RobotNames, address: str = "", port: str = "", everywhere: str
         "call_services_in_new_thread": True,
         "send_action_goals_in_new_thread": True,
         "default_call_service_timeout": CALL_TIMEOUT_S,
-        **globs,
     }
     return [
         NodeSpec("rosbridge_server", "rosbridge_websocket", "rosbridge_websocket", [websocket]),
-        NodeSpec("rosapi", "rosapi_node", "rosapi", [{"params_timeout": CALL_TIMEOUT_S, **globs}]),
+        NodeSpec("rosapi", "rosapi_node", "rosapi", [{"params_timeout": CALL_TIMEOUT_S}]),
     ]
 
 
