@@ -16,7 +16,7 @@ SPIN, SPIN_TYPE = "/spin", "nav2_msgs/action/Spin"
 def ask(sim: Any, path: str, *, post: bool = True, token: str | None = None, body: bytes = b"{}") -> Any:
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(sim.ready["guard_url"] + path, body if post else None, headers)
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
 
@@ -34,11 +34,11 @@ async def state(sim: Any, eventually: Any, **wanted: Any) -> dict[str, Any]:
         found = await asyncio.to_thread(ask, sim, "/state", post=False)
         return found if wanted.items() <= found.items() else None
 
-    return await eventually(fits, 20)
+    return await eventually(fits)
 
 
 async def spin(robot: Any, name: str = "g") -> None:
-    await robot.goal(name, SPIN, SPIN_TYPE, {"target_yaw": 400.0}, feedback=True)
+    await robot.goal(name, SPIN, SPIN_TYPE, {"target_yaw": 100_000.0}, feedback=True)
     await robot.op("action_feedback", id=name)
 
 
@@ -72,9 +72,9 @@ async def test_the_port_takes_many_requests_over_one_connection(sim: Any) -> Non
             ("/reset", "POST", ""),
         ):
             writer.write(f"{verb} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-            head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
             length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
-            answer = json.loads(await asyncio.wait_for(reader.readexactly(length), 10))
+            answer = json.loads(await reader.readexactly(length))
             expected = {"/state": "200", "/nothing": "404", "/stop": "400", "/reset": "200"}[path]
             assert head.split()[1] == expected, head
             assert ("error" in answer) == (expected != "200")
@@ -138,8 +138,9 @@ async def test_a_motion_whose_heartbeat_stays_out_is_ended_and_not_latched(
         await robot.goal("grip", "/robotiq_gripper_controller/gripper_cmd", "control_msgs/GripperCommand",
                          {"command": {"position": 0.4, "max_effort": 50.0}})  # fmt: skip
         assert (await robot.result("grip"))["status"] == 4
-        await beat(robot, "nav2:m1")
+        # Heard when the motion runs already: on a busy machine it could lapse before the goal is there.
         await spin(robot)
+        await beat(robot, "nav2:m1")
         assert (await robot.result("g"))["status"] == 5
         found = await state(sim, eventually, reason="heartbeat lapsed: nav2:m1", standstill=True)
         assert found["latched"] is False

@@ -57,7 +57,7 @@ class Gateway:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 gateway.headers.append(dict(self.headers))
                 gateway.asked.append(body)
-                gateway.held.wait(20)
+                gateway.held.wait()
                 text = gateway.says or gateway.look(body)
                 message = {"role": "assistant", "content": text}
                 answer = {"choices": [{"index": 0, "message": message}], "quartet": {"model": "x/eyes"}}
@@ -119,7 +119,7 @@ async def looker(studio, gateway, tmp_path, monkeypatch) -> AsyncIterator[Looker
         sub="pick", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-17", task="task-5", fence=1,
         tools=[f"perception__{tool}" for tool in TOOLS],
     )  # fmt: skip
-    robot = await Robot.open(robot_file, url=studio.url, wait_s=10)
+    robot = await Robot.open(robot_file, url=studio.url, wait_s=60)
     server = ToolServer("perception", robot, site, state_dir=tmp_path, verifier=None, caller=lambda: grant)
     register(server)
     try:
@@ -187,17 +187,19 @@ async def test_a_failing_model_is_an_error_with_its_own_code_and_the_next_call_w
 
 async def test_a_slow_model_holds_up_nobody_else(looker, gateway):
     gateway.held.clear()
-    began = time.monotonic()
     late = await looker.call("segment_objects", prompt="fizzy drink", camera="front", timeout=0.5)
     assert late["error_code"] == "TIMEOUT"
     assert (await looker.call("look", camera="front"))["ok"]
-    assert time.monotonic() - began < 15, "the model takes 20 s"
+    assert not gateway.held.is_set(), "the model has not answered yet"
 
 
 @pytest.mark.parametrize(
     ("env", "says"),
     [
-        ({"QUARTET_SEGMENTER": "magic"}, "'magic' is not known; valid: colour_shape, http, open_vocabulary, vision_llm"),
+        (
+            {"QUARTET_SEGMENTER": "magic"},
+            "'magic' is not known; valid: colour_shape, http, open_vocabulary, vision_llm",
+        ),
         (
             {"QUARTET_SEGMENTER": "http", "QUARTET_SEGMENTER_URL": "gpu:8000"},
             "QUARTET_SEGMENTER_URL: String should match",
@@ -210,7 +212,7 @@ def test_a_server_with_a_choice_that_cannot_be_says_so_and_ends(make_keys, tmp_p
     ended = subprocess.run(
         [sys.executable, "-m", "quartet_perception"],
         env={**os.environ, **files, **given, "QUARTET_BRIDGE_URL": "ws://127.0.0.1:1", **env},
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert ended.returncode == 2
     assert says in ended.stderr

@@ -13,6 +13,7 @@ import quartet_moveit
 import quartet_nav2
 import quartet_ros
 from quartet_perception import server as perception
+from quartet_robot_link.transforms import TransformBuffer
 
 VALID: dict[str, dict[str, Any]] = {
     "navigate_to_pose": {"x": 0.0, "y": 0.0, "yaw": 0.0},
@@ -65,6 +66,22 @@ VALID: dict[str, dict[str, Any]] = {
     "delete_parameter": {"name": "/move_group:use_sim_time"},
     "get_action_status": {"action_name": "/spin"},
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def no_wait_for_unknown_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame that is not there may still come, and each would be waited for, for a second or two."""
+    lookup = TransformBuffer.lookup
+
+    async def hurried(self: TransformBuffer, target: str, source: str, **more: Any) -> Any:
+        known = set(self._frames())
+        if {"map", "base_footprint"} <= known and not {target, source} <= known:
+            more["timeout_s"] = 0.01
+        return await lookup(self, target, source, **more)
+
+    monkeypatch.setattr(TransformBuffer, "lookup", hurried)
+
+
 SERVERS = pytest.mark.parametrize(
     "package",
     [quartet_nav2, quartet_moveit, SimpleNamespace(NAME="perception", register=perception.register), quartet_ros],
