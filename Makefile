@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 export MUJOCO_GL ?= $(shell scripts/headless-gl)
+export XDG_CACHE_HOME := $(shell scripts/cache-home)
+export npm_config_cache ?= $(XDG_CACHE_HOME)/npm
 
 .PHONY: help setup demo test lint bench clean
 

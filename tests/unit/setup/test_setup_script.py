@@ -156,3 +156,18 @@ def test_a_second_run_does_nothing(machine: Path) -> None:
     (project / "uv.lock").write_text("2")
     assert run_setup(machine).returncode == 0
     assert len((machine / "uv.log").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])
+def test_caches_are_the_users_or_the_projects_where_those_cannot_be_written(tmp_path: Path, variable: str) -> None:
+    def cache(value: str) -> Path:
+        environment = {"PATH": os.environ["PATH"], variable: value}
+        script = [ROOT / "scripts" / "cache-home"]
+        done = subprocess.run(script, env=environment, capture_output=True, text=True, check=True, timeout=120)
+        assert done.stderr == ""
+        return Path(done.stdout.removesuffix("\n"))
+
+    assert cache(str(tmp_path)) == (tmp_path / ".cache" if variable == "HOME" else tmp_path)
+    (tmp_path / "file").touch()
+    for nowhere in (str(tmp_path / "file"), "/proc/nohome"):
+        assert cache(nowhere) == ROOT / ".quartet" / "cache"
