@@ -15,6 +15,8 @@ from quartet_perception.view import Mask
 
 _USUAL = (IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD)
 """Of a checkpoint without preprocessor_config.json."""
+_AT_ONCE = 16
+"""Boxes: each takes some 20 MB while it is outlined."""
 
 
 class Sam2:
@@ -32,9 +34,10 @@ class Sam2:
         height, width = rgb.shape[:2]
         scale = [self._size[1] / width, self._size[0] / height] * 2
         scaled = torch.tensor([boxes], device=self._place.device) * torch.tensor(scale, device=self._place.device)
-        output = self._model(
-            pixel_values=square(rgb, self._size, self._settings, _USUAL, self._place),
-            input_boxes=scaled.to(self._place.dtype),
-            multimask_output=False,
-        )
-        return masks_of(output.pred_masks[0, :, 0], (height, width), 0.0)
+        pixels = square(rgb, self._size, self._settings, _USUAL, self._place)
+        seen_once = self._model.get_image_embeddings(pixels)
+        masks: list[Mask] = []
+        for some in scaled.to(self._place.dtype).split(_AT_ONCE, dim=1):
+            output = self._model(image_embeddings=seen_once, input_boxes=some, multimask_output=False)
+            masks += masks_of(output.pred_masks[0, :, 0], (height, width), 0.0)
+        return masks
