@@ -6,6 +6,7 @@ from quartet_agent_runtime.facts import area_facts, arm_facts, place_facts
 from quartet_agent_runtime.gateway import GatewayClient, Model, ModelAnswer, ToolCall
 from quartet_agent_runtime.local_tools import LocalTool, LocalTools
 from quartet_agent_runtime.loop import Cause, Ending, Loop
+from quartet_agent_runtime.outside import from_outside
 from quartet_agent_runtime.past import PastTurn, read_past
 from quartet_agent_runtime.process import run_process, set_up_logging
 from quartet_agent_runtime.prompt import json_block, load_prompt, render_prompt, request_message
@@ -51,6 +52,7 @@ __all__ = [
     "arm_facts",
     "describe_sight",
     "failure",
+    "from_outside",
     "json_block",
     "load_prompt",
     "load_settings",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from quartet_agent_runtime._server import CallTimeout, Server, ServerLost, ServerRefused, ServerUnavailable
 from quartet_agent_runtime.errors import ToolsUnavailable
+from quartet_agent_runtime.outside import from_outside
 from quartet_agent_runtime.tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
 
 if TYPE_CHECKING:
@@ -114,11 +115,12 @@ def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:
     structured = cast("dict[str, Any]", raw) if isinstance(raw, dict) else _json_object("\n".join(texts))
     if result.is_error:
         if structured is not None and structured.get("ok") is False:
-            return ToolOutcome(structured)
-        return failure("TOOL_ERROR", f"{name}: {' '.join(texts) or 'error without a text'}")
+            return ToolOutcome(from_outside(structured))
+        error = failure("TOOL_ERROR", f"{name}: {' '.join(texts) or 'error without a text'}")
+        return ToolOutcome(from_outside(error.content))
     if structured is None:
         structured = {"ok": True, "text": "\n".join(texts)}
-    return ToolOutcome(structured, images)
+    return ToolOutcome(from_outside(structured), images)
 
 
 def _json_object(text: str) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, failure
+from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, failure, from_outside
 from quartet_contracts import ARGUMENTS, Arguments, Skill, SkillArguments, SkillResult, State, describe
 from quartet_contracts.journal import Note
 from quartet_orchestrator.eyes import Eyes
@@ -13,7 +13,8 @@ from quartet_orchestrator.pauses import Gate
 from quartet_orchestrator.progress import TaskRecord
 from quartet_orchestrator.questions import Person
 from quartet_orchestrator.rules import Rules
-from quartet_orchestrator.skill_calls import SkillCaller, details
+from quartet_orchestrator.skill_calls import SkillCaller
+from quartet_orchestrator.steps import details
 
 DESCRIPTIONS = {
     Skill.APPROACH: "Tuck the arm, drive to an area and stand before a thing there. Needed before each pick and place.",
@@ -119,7 +120,7 @@ def answer_of(result: SkillResult) -> dict[str, Any]:
     if result.state is State.UNCERTAIN:
         content["state"] = str(result.state)
         content["observed"] = result.observed
-    return content
+    return from_outside(content)
 
 
 def _spec(name: str, description: str, model: type[BaseModel]) -> ToolSpec:
