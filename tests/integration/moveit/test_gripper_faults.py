@@ -49,6 +49,39 @@ async def test_an_open_gripper_that_stays_closed(moveit, peer):
     assert "at least 0.126 m" in message
 
 
+def shared_topic(*messages):
+    """/joint_states of several nodes, each with joints of its own, in this order."""
+
+    def answer(operation):
+        if operation["op"] != "subscribe" or operation["topic"] != "/joint_states":
+            return None
+        return [
+            {
+                "op": "publish",
+                "topic": "/joint_states",
+                "msg": {"name": list(joints), "position": list(joints.values())},
+            }
+            for joints in messages
+        ]
+
+    return answer
+
+
+async def test_joints_of_several_nodes_on_one_topic(moveit, peer):
+    robot = moveit.server.robot
+    arm = {name: number / 10 for number, name in enumerate(robot.file.arm.joints)}
+    halves = [dict(list(arm.items())[:2]), dict(list(arm.items())[2:])]
+    peer.answer = shared_topic({"wheel": 1.0}, *halves, {"robotiq_140_finger_joint": 0.35})
+    assert arm.items() <= (await robot.joint_positions(timeout_s=20)).items()
+    state = await moveit.call("get_grasp_state")
+    assert state["width_m"] == pytest.approx(0.07, abs=0.001)
+    # What nobody publishes is missing, not waited for without end.
+    peer.answer = shared_topic({"wheel": 1.0}, halves[0])
+    assert set(await robot.joint_positions(timeout_s=0.3)) == {"wheel", *halves[0]}
+    message = await moveit.refused("get_current_joint_state", "TIMEOUT")
+    assert next(iter(halves[1])) in message
+
+
 async def test_a_canceled_gripper_goal(moveit, peer):
     peer.answer = StuckGripper(0.3, 5)
     assert "stopped" in await moveit.refused("close_gripper", "CANCELED")

@@ -7,6 +7,7 @@ import math
 import pytest
 
 import quartet_nav2
+from quartet_nav2 import approach
 from quartet_robot_link import Robot, TransformUnavailable
 
 
@@ -175,6 +176,23 @@ async def test_cancel_does_not_wait_behind_the_motion_and_stops_it(nav2, realtim
     stopped, then = place(realtime), realtime.truth()["time"]
     await until(lambda: realtime.truth()["time"] > then + 0.3)
     assert math.dist(place(realtime), stopped) < 0.005
+
+
+async def test_a_cancel_between_two_steps_has_the_code_of_a_cancel(nav2, sim, monkeypatch):
+    """approach_target turns, looks where it is, and drives."""
+    before, see = place(sim), approach._see
+
+    async def canceled(*arguments):
+        nav2.server.motions.running[0].cancel("somebody was quick")
+        return await see(*arguments)
+
+    monkeypatch.setattr(approach, "_see", canceled)
+    target = {"target_x_base": 0.5, "target_y_base": 0.9, "standoff_m": 0.5}
+    message = await nav2.refused("approach_target", "NAVIGATION_CANCELED", **target)
+    assert "somebody was quick" in message
+    turned = place(sim)
+    assert abs(turned[2] - before[2]) > 0.3
+    assert math.dist(turned[:2], before[:2]) < 0.05, "it turned and did not drive"
 
 
 async def test_a_client_that_gives_up_stops_the_motion(nav2, realtime, moving, until):

@@ -155,6 +155,9 @@ async def test_a_generic_goal_that_cannot_be_judged_needs_the_policys_word(serve
     [
         ("/goal_pose", "geometry_msgs/msg/PoseStamped", stamped(1.5, 0), "OUTSIDE_GEOFENCE", "(1.50, 0.00)"),
         ("/initialpose", "geometry_msgs/msg/PoseWithCovarianceStamped", {}, "POLICY_DENIED", "unchecked.topics"),
+        ("/jog", "control_msgs/msg/JointJog", {}, "POLICY_DENIED", "unchecked.topics"),
+        ("/arm", "trajectory_msgs/msg/MultiDOFJointTrajectory", {}, "POLICY_DENIED", "unchecked.topics"),
+        ("/speed", "geometry_msgs/msg/TwistWithCovarianceStamped", {}, "POLICY_DENIED", "unchecked.topics"),
     ],
 )
 async def test_a_published_message_is_judged(serve, topic, kind, message, code, words):

@@ -19,7 +19,7 @@ async def check_gripper(exam: Exam) -> None:
 async def _check_joint(exam: Exam) -> None:
     gripper, topic = exam.robot.file.gripper, exam.robot.file.topics.joint_states
     try:
-        joints = await exam.robot.joint_positions(timeout_s=exam.patience_s)
+        joints = await exam.robot.joint_positions([gripper.joint], timeout_s=exam.patience_s)
     except LinkError:
         exam.skip("gripper", "where the fingers are is not known", "mend topics.joint_states first")
         return

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -86,10 +86,25 @@ class Robot:
         x, y, _ = found.translation
         return BasePose(x, y, found.yaw, frame, found.stamp)
 
-    async def joint_positions(self, *, timeout_s: float = 2.0) -> dict[str, float]:
-        """Position [rad or m] of every joint in a fresh /joint_states. Raises CallTimeout, BridgeUnavailable."""
-        message = await self.receive(self.file.topics.joint_states, "sensor_msgs/msg/JointState", timeout_s=timeout_s)
-        return dict(zip(message["name"], map(float, message["position"]), strict=True))
+    async def joint_positions(self, need: Collection[str] = (), *, timeout_s: float = 2.0) -> dict[str, float]:
+        """Position [rad or m] of the joints in fresh /joint_states: until those of `need` (none: the arm's) have come,
+        since several nodes may publish a part of them each. What has not come by then is missing from the answer.
+
+        Raises CallTimeout when nothing comes, BridgeUnavailable.
+        """
+        needed, found = set(need) or set(self.file.arm.joints), dict[str, float]()
+        topic, deadline = self.file.topics.joint_states, time.monotonic() + timeout_s
+        async with self.link.subscribe(topic, "sensor_msgs/msg/JointState", qos=SENSOR, keep=10) as subscription:
+            while True:
+                try:
+                    message = await subscription.next(max(0.0, deadline - time.monotonic()))
+                except CallTimeout:
+                    if found:
+                        return found
+                    raise
+                found |= dict(zip(message["name"], map(float, message["position"]), strict=True))
+                if needed <= found.keys():
+                    return found
 
     async def receive(self, topic: str, msg_type: str, *, timeout_s: float = 2.0) -> Message:
         """The next message of a sensor topic, subscribed for this. Raises CallTimeout, BridgeUnavailable."""

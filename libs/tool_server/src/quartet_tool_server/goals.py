@@ -25,6 +25,9 @@ MOVING_MESSAGES = {
     "nav_msgs/Path", "nav_msgs/Odometry", "sensor_msgs/JointState", "sensor_msgs/Joy", "tf2_msgs/TFMessage",
     "ackermann_msgs/AckermannDrive", "ackermann_msgs/AckermannDriveStamped", "trajectory_msgs/JointTrajectory",
     "trajectory_msgs/JointTrajectoryPoint", "control_msgs/JointJog", "std_msgs/Float64MultiArray",
+    "geometry_msgs/TwistWithCovariance", "geometry_msgs/TwistWithCovarianceStamped", "geometry_msgs/Wrench",
+    "geometry_msgs/WrenchStamped", "trajectory_msgs/MultiDOFJointTrajectory", "moveit_msgs/RobotTrajectory",
+    "control_msgs/MultiDOFCommand", "std_msgs/Float32MultiArray",
 }  # fmt: skip
 """Types that steer the robot, or change where it believes to be, and that are not judged."""
 

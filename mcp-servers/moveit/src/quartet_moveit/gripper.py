@@ -17,6 +17,8 @@ WIDER_M = 0.002
 """Fingers that are told to go apart by less than this keep their grip."""
 MAX_EFFORT_N = 235.0
 """Upper end of the 2F-140's and 2F-85's force range (Robotiq, 2F-85 and 2F-140 instruction manual)."""
+JOINT_WAIT_S = 2.0
+"""Wall time in which the gripper's joint must come."""
 CLOCK_STANDS_S = 0.5
 """A simulated clock that stands this long (wall time) will not bring anything new."""
 
@@ -120,12 +122,21 @@ def width_of(robot: Robot, position: float) -> float:
 async def read(robot: Robot) -> Reading:
     """The gripper once it has come to rest, or as it is when it does not. Raises CallTimeout, BridgeUnavailable."""
     topics, deadline = robot.file.topics, time.monotonic() + robot.file.gripper.settle_timeout_s
+    name = robot.file.gripper.joint
     async with (
-        robot.link.subscribe(topics.joint_states, "sensor_msgs/msg/JointState", qos=SENSOR, keep=1) as joints,
+        robot.link.subscribe(topics.joint_states, "sensor_msgs/msg/JointState", qos=SENSOR, keep=10) as joints,
         robot.link.subscribe(topics.gripper_status, "std_msgs/msg/String", qos=LATCHED, keep=1) as status,
     ):
+        seen: set[str] = set()
+        lacking = time.monotonic() + JOINT_WAIT_S
         while True:
-            message = await joints.next(2.0)
+            message = await joints.next(JOINT_WAIT_S)
+            seen |= set(message["name"])
+            if name not in message["name"]:
+                # Another node publishes its own joints on the same topic.
+                if time.monotonic() > lacking:
+                    raise _no_joint(robot, seen)
+                continue
             latched = status.latest
             reading = _reading(robot, message, None if latched is None else str(latched.get("data", "")))
             stands = robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S
@@ -134,14 +145,7 @@ async def read(robot: Robot) -> Reading:
 
 
 def _reading(robot: Robot, message: Message, status: str | None) -> Reading:
-    name = robot.file.gripper.joint
-    if name not in message["name"]:
-        raise ToolFailure(
-            f"{robot.file.topics.joint_states} has no joint '{name}'; it has: {', '.join(message['name'])}. Set "
-            "gripper.joint in robot.yaml",
-            code=CommonCode.ROS_ERROR,
-        )
-    index = list(message["name"]).index(name)
+    index = list(message["name"]).index(robot.file.gripper.joint)
 
     def value(kind: str) -> float:
         values = message.get(kind)
@@ -149,6 +153,14 @@ def _reading(robot: Robot, message: Message, status: str | None) -> Reading:
 
     moving = status == "moving" if status else abs(value("velocity")) > STILL_RAD_S
     return Reading(max(0.0, width_of(robot, value("position"))), abs(value("effort")), moving, status)
+
+
+def _no_joint(robot: Robot, seen: set[str]) -> ToolFailure:
+    return ToolFailure(
+        f"{robot.file.topics.joint_states} has no joint '{robot.file.gripper.joint}'; it has: "
+        f"{', '.join(sorted(seen))}. Set gripper.joint in robot.yaml",
+        code=CommonCode.ROS_ERROR,
+    )
 
 
 def judge(robot: Robot, reading: Reading) -> GripperResult:

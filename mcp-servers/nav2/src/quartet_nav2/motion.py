@@ -17,7 +17,7 @@ from quartet_robot_link import (
     TransformUnavailable,
     duration,
 )
-from quartet_tool_server import Claim, InvalidArguments, ToolFailure
+from quartet_tool_server import Canceled, Claim, InvalidArguments, ToolFailure
 from quartet_tool_server.claim import Progress
 
 MIN_SPEED_M_S = 0.01
@@ -59,9 +59,12 @@ async def drive(
     limit_s: float,
     progress: Progress,
 ) -> MotionOutcome:
-    """One goal of an action of Nav2. Raises ToolFailure NAV2_NOT_ACTIVE and what Claim.run raises."""
+    """One goal of an action of Nav2. Raises ToolFailure NAV2_NOT_ACTIVE, NAVIGATION_CANCELED (before the goal was sent,
+    such as between two steps of a call), and what Claim.run raises but Canceled."""
     try:
         return await claim.run(action, f"nav2_msgs/action/{kind}", args, limit_s=limit_s + GRACE_S, progress=progress)
+    except Canceled as error:
+        raise ToolFailure(f"{error}; the base stands", code=NavCode.NAVIGATION_CANCELED) from error
     except ActionUnavailable as error:
         raise ToolFailure(f"{error}. Nav2 is not running or not active.", code=NavCode.NAV2_NOT_ACTIVE) from error
     except GoalRejected as error:
