@@ -137,7 +137,9 @@ async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_step(
     assert read[1]["held_object_height_m"] == 0.12
 
 
-async def test_it_is_taken_over_within_five_seconds(start, replica, agents, model, do, bus):
+async def test_it_is_taken_over_when_its_lease_runs_out_and_the_running_step_goes_on(
+    start, replica, agents, model, do, bus
+):
     hold = asyncio.Event()
 
     async def slow(*_):
@@ -153,12 +155,9 @@ async def test_it_is_taken_over_within_five_seconds(start, replica, agents, mode
     async with start():
         dying.kill()
         await dying.wait()
-        killed_at = time.time()
         taken = await until(bus, lambda e: e.kind == "taken_over")
         hold.set()
         status, events = await end_of(bus)
-    # Two seconds of slack for a machine that is busy with other things.
-    assert taken.at - killed_at < 7
     assert taken.event.epoch == 2
     assert status.state is State.SUCCEEDED
     states = [e.event.state for e in events if e.event.kind == "state"]

@@ -44,3 +44,9 @@ def test_every_key_begins_with_the_prefix():
 def test_the_package_exports_what_it_says():
     for name in quartet_bus.__all__:
         assert hasattr(quartet_bus, name), name
+
+
+def test_what_a_dead_process_had_is_taken_up_within_five_seconds():
+    """The lease has to run out, and whoever takes over looks every third of it."""
+    options = BusOptions()
+    assert options.lease_s + options.lease_s / 3 < 5

@@ -4,14 +4,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from quartet_bus import Bus, BusUnavailable, NoAnswer, QueueFull, Replies
 from quartet_contracts import (
-    ApproachResult,
     Budget,
-    PickResult,
     Skill,
     SkillArguments,
     SkillRequest,
@@ -19,7 +16,7 @@ from quartet_contracts import (
     State,
     granted_tools,
 )
-from quartet_contracts.journal import Note, Observation, SkillFinished, SkillRequested, SkillSettled
+from quartet_contracts.journal import SkillRequested
 from quartet_contracts.rescue import unknown_result
 from quartet_orchestrator.approvals import ApprovalDesk
 from quartet_orchestrator.errors import TaskAborted
@@ -28,21 +25,15 @@ from quartet_orchestrator.fencing import Fencer
 from quartet_orchestrator.grants import Signer
 from quartet_orchestrator.history import Attempt, History
 from quartet_orchestrator.inspection import Inspector
+from quartet_orchestrator.pictures import Pictures
 from quartet_orchestrator.progress import TaskRecord
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_orchestrator.settling import Settler
+from quartet_orchestrator.steps import Step, not_begun
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 RETRY_S = 0.5
-
-
-@dataclass(frozen=True)
-class Step:
-    """One attempt at one skill: what was asked, what was answered, what was seen where that left it open."""
-
-    arguments: SkillArguments
-    result: SkillResult
-    settled: SkillSettled | None = None
 
 
 class SkillCaller:
@@ -66,16 +57,14 @@ class SkillCaller:
         self._fencer = fencer
         self._eyes = eyes
         self._settings = settings
-        self._progressed = progressed
         self._desk = ApprovalDesk(record, bus, signer, settings)
         self._inspector = Inspector(record, bus, signer, settings)
+        self._settler = Settler(record, fencer, self._inspector, progressed)
+        self._pictures = Pictures(record, bus, eyes)
         self._attempts: dict[SkillArguments, int] = {}
         self._count = 0
-        self._uncertain: set[Skill] = set()
-        """Skills whose last attempt left nobody knowing what it did."""
         self._taken_up: Attempt | None = None
         self._ready: Step | None = None
-        self._picture: asyncio.Task[None] | None = None
         self.handing_over = False
         """Set before the caller is canceled: what runs is left running, for the replica that takes the task over."""
         self.interrupted: Step | None = None
@@ -87,7 +76,7 @@ class SkillCaller:
             self._count += 1
             self._attempts[attempt.arguments] = attempt.requested.attempt
             if attempt.finished is not None and attempt.begun:
-                self._note_certainty(attempt.skill, attempt.finished.state)
+                self._settler.note(attempt.skill, attempt.finished.state)
         self._taken_up = history.last
 
     async def rejoin(self) -> None:
@@ -108,7 +97,7 @@ class SkillCaller:
             self._ready = await self._outcome(request, self._ask_again(request))
         else:
             result = attempt.result(task_id)
-            self._ready = await _in_spite_of_cancel(self._look_into(request, result))
+            self._ready = await _in_spite_of_cancel(self._settler.look_into(request, result))
 
     async def call(self, skill: Skill, arguments: SkillArguments) -> Step:
         """One attempt and its outcome. Raises TaskAborted when no attempt can be made.
@@ -116,7 +105,7 @@ class SkillCaller:
         When it is canceled it cancels the request, waits until the robot rests, and leaves the step in
         `interrupted`.
         """
-        await self._finish_picture()
+        await self._pictures.finish()
         ready, self._ready = self._ready, None
         if ready is not None and ready.arguments == arguments:
             step = ready
@@ -140,7 +129,7 @@ class SkillCaller:
         asked = asyncio.create_task(self._ask_again(request))
         result = await self._stop(request, asked)
         if result is not None:
-            self.interrupted = await self._settle(request, result)
+            self.interrupted = await self._settler.settle(request, result)
 
     async def _outcome(self, request: SkillRequest, asking: Coroutine[Any, Any, SkillResult | None]) -> Step | None:
         """What came of a request; None when nobody had begun it."""
@@ -155,24 +144,24 @@ class SkillCaller:
                 raise
             result = await _in_spite_of_cancel(self._stop(request, asked))
             if result is not None:
-                self.interrupted = await _in_spite_of_cancel(self._settle(request, result))
+                self.interrupted = await _in_spite_of_cancel(self._settler.settle(request, result))
             raise
         finally:
             await _in_spite_of_cancel(_end(answering))
         if result is None:
             return None
-        return await _in_spite_of_cancel(self._settle(request, result))
+        return await _in_spite_of_cancel(self._settler.settle(request, result))
 
     def picture(self, label: str) -> None:
         """Take pictures for the record while the model thinks; the next skill waits for them."""
-        self._picture = asyncio.create_task(self._observe(label))
+        self._pictures.take(label)
 
     async def feel(self) -> tuple[str, str]:
         """What gripper and wrist camera say of what is held: state and name."""
         return await self._inspector.feel(f"{self._record.task.task_id}-end")
 
     async def close(self) -> None:
-        await self._finish_picture()
+        await self._pictures.finish()
         await self._eyes.close()
 
     async def _prepare(self, skill: Skill, arguments: SkillArguments) -> SkillRequest:
@@ -210,7 +199,7 @@ class SkillCaller:
             robot=task.robot,
             skill=skill,
             attempt=attempt,
-            follows_uncertain=skill in self._uncertain,
+            follows_uncertain=self._settler.is_uncertain(skill),
             created_at=now,
             deadline=deadline,
             arguments=arguments,
@@ -244,7 +233,7 @@ class SkillCaller:
         except NoAnswer as error:
             if error.taken:
                 return unknown_result(request, str(error), State.UNCERTAIN if error.started else State.FAILED)
-            await self._record.write(_not_begun(request, str(error), State.RETRIABLE))
+            await self._record.write(not_begun(request, str(error), State.RETRIABLE))
             return None
 
     async def _ask(self, request: SkillRequest) -> SkillResult:
@@ -255,7 +244,7 @@ class SkillCaller:
             raise TaskAborted(f"{error}. Nothing moved in this step.") from error
         except NoAnswer as error:
             if not error.taken:
-                await self._record.write(_not_begun(request, str(error), State.FAILED))
+                await self._record.write(not_begun(request, str(error), State.FAILED))
                 raise TaskAborted(f"{error}. Nothing moved in this step.") from error
             state = State.UNCERTAIN if error.started else State.FAILED
             return unknown_result(request, str(error), state)
@@ -295,99 +284,6 @@ class SkillCaller:
                 if time.monotonic() >= end:
                     return
                 await asyncio.sleep(RETRY_S)
-
-    async def _settle(self, request: SkillRequest, result: SkillResult) -> Step:
-        """Write the result down, and look at the world where it says that its end is not known."""
-        self._record.add_usage(result.usage)
-        await self._record.write(finished(result))
-        self._note_certainty(request.skill, result.state)
-        await self._progressed()
-        if result.state is State.UNCERTAIN:
-            return await self._look_into(request, result)
-        return Step(request.arguments, result)
-
-    async def _look_into(self, request: SkillRequest, result: SkillResult) -> Step:
-        """Settle an outcome that is not known. A newer fence ends the agent's motions and its grant at the servers:
-        whatever still runs of it must not move the robot any more. Then the robot is looked at."""
-        sure = await self._fencer.take_back(request.robot, request.request_id, self._record.tenure)
-        words = "were ended at the servers, its grant is void" if sure else "could not be ended at the servers"
-        seen = await self._inspector.inspect(request.request_id)
-        settled = SkillSettled(
-            request_id=request.request_id,
-            skill=request.skill,
-            state=State.RETRIABLE if sure and seen.settled else State.UNCERTAIN,
-            reason=f"{result.reason[:1900]}; its motions {words}",
-            observed=seen.text if seen.settled else result.observed or seen.text,
-            grasp=seen.grasp,
-            in_hand=seen.in_hand,
-        )
-        await self._record.write(settled)
-        update = {"reason": settled.reason, "observed": settled.observed[:4000]}
-        return Step(request.arguments, result.model_copy(update=update), settled)
-
-    def _note_certainty(self, skill: Skill, state: State) -> None:
-        if state is State.UNCERTAIN:
-            self._uncertain.add(skill)
-        else:
-            self._uncertain.discard(skill)
-        if skill is Skill.PICK and state is State.SUCCEEDED:
-            # What is held now was not put down by an earlier place.
-            self._uncertain.discard(Skill.PLACE)
-
-    async def _observe(self, label: str) -> None:
-        """A failing look is noted and does no harm."""
-        outcome = await self._eyes.look("both")
-        if not outcome.ok or not outcome.images:
-            await self._record.write(Note(text=f"no pictures {label}: {outcome.error_code} {outcome.message}"[:1000]))
-            return
-        cameras = [str(name) for name in outcome.content.get("cameras", [])] or ["front", "arm"]
-        images: dict[str, str] = {}
-        for camera, image in zip(cameras, outcome.images, strict=False):
-            images[camera] = await self._bus.images.put(self._record.task.task_id, image.data, image.media_type)
-        await self._record.write(Observation(label=label, images=images))
-
-    async def _finish_picture(self) -> None:
-        if self._picture is not None:
-            picture, self._picture = self._picture, None
-            try:
-                await picture
-            except Exception as error:
-                log.warning("pictures of task %s: %s", self._record.task.task_id, error)
-
-
-def _not_begun(request: SkillRequest, reason: str, state: State) -> SkillFinished:
-    """The end of a request that no agent took."""
-    return SkillFinished(
-        request_id=request.request_id,
-        skill=request.skill,
-        success=False,
-        error_code="UNKNOWN",
-        reason=reason,
-        state=state,
-    )
-
-
-def finished(result: SkillResult) -> SkillFinished:
-    """A skill's end as the journal keeps it."""
-    return SkillFinished(
-        request_id=result.request_id,
-        skill=result.skill,
-        success=result.success,
-        error_code=str(result.error_code),
-        reason=result.reason,
-        state=result.state,
-        usage=result.usage,
-        details=details(result) | ({"observed": result.observed} if result.observed else {}),
-    )
-
-
-def details(result: SkillResult) -> dict[str, Any]:
-    """What only this skill reports."""
-    if isinstance(result, ApproachResult):
-        return {"checks": [check.model_dump(mode="json") for check in result.checks]}
-    if isinstance(result, PickResult):
-        return {"held_object_height_m": result.held_object_height_m}
-    return {}
 
 
 async def _end(task: "asyncio.Task[None]") -> None:

@@ -160,6 +160,8 @@ class TaskRun:
         if record.state is State.RUNNING and last is not None and last.open:
             await record.move(State.UNCERTAIN, f"how {last.skill} ended is to be found out")
         await self._caller.rejoin()
+        if record.state is State.PAUSED and self._past.question is None:
+            await self._gate.step()
         if record.state in {State.RUNNING, State.UNCERTAIN} and self._past.began:
             await record.move(State.RETRIABLE, "taken up where the journal ends")
         if record.state in {State.QUEUED, State.RETRIABLE}:
