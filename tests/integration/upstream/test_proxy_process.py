@@ -140,6 +140,8 @@ async def test_the_life_of_a_server_with_an_upstream(environment, start, start_f
         assert {tool.name for tool in await client.list_tools()} == {"navigate_to_pose", "get_robot_pose"}
         arrived = await client.call_tool("navigate_to_pose", {"x": 1.0, "y": 0.0}, raise_on_error=False)
         assert arrived.structured_content["ok"], arrived
+        outside = await client.call_tool("navigate_to_pose", {"x": 5.0, "y": 0.0}, raise_on_error=False)
+        assert outside.structured_content["error_code"] == "OUTSIDE_GEOFENCE", "the site's policy holds"
         assert json.loads((await server.ask("/health"))[1])["upstreams"] == {"rover": True}
         waiting = {"x": 1.37, "y": 0.0}
         motion = asyncio.create_task(

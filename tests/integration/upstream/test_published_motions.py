@@ -141,6 +141,19 @@ async def test_a_latched_guard_lets_no_upstream_move(nav2, sim, robot, eventuall
     await robot.link.call_service(robot.file.services.guard_reset)
 
 
+async def test_a_motion_that_the_guard_ends_is_told_as_stopped(
+    realtime, robot, start_published, make_proxy, open_server, until
+):
+    foreign = await start_published(realtime.url, "nav2").wait_ready()
+    nav2 = await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": foreign.url}))
+    before = realtime.truth()["robot"]["pose"]
+    motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
+    await until(lambda: math.dist(realtime.truth()["robot"]["pose"][:2], before[:2]) > 0.03, 60)
+    await robot.link.call_service(robot.file.services.guard_stop)
+    assert (await motion)["error_code"] == "STOPPED"
+    await robot.link.call_service(robot.file.services.guard_reset)
+
+
 async def test_questions_about_the_graph(robot, published, make_proxy, open_server):
     ros = await open_server(quartet_ros, proxy=make_proxy("ros", {"ros": published["ros"]}))
     assert (await ros.call("get_topic_type", topic="/odom"))["type"] == "nav_msgs/msg/Odometry"

@@ -13,7 +13,7 @@ import anyio
 from fastmcp.server.dependencies import get_context
 
 from quartet_robot_link import GoalRejected, GoalStatus, Heartbeat, Message, Motion, MotionOutcome, Robot
-from quartet_tool_server.errors import Canceled, Lapsed, Stopped, ToolFailure
+from quartet_tool_server.errors import Canceled, Fenced, Lapsed, Stopped, ToolFailure
 from quartet_tool_server.watch import CallerWatch
 
 log = logging.getLogger(__name__)
@@ -177,10 +177,16 @@ class Claim:
     async def _explain(self, outcome: MotionOutcome) -> None:
         """Raises Stopped or Lapsed when that is why the goal was canceled."""
         self._raise_lapse()
+        with suppress(Fenced, Canceled):
+            self.barrier(self)
         if outcome.canceled_because is None:
-            await self.check_guard(settle=True)
-            if self.robot.guard.lapsed:
-                raise Lapsed(_lapsed_text(f"robot guard: {self.robot.guard.reason}"))
+            await self.explain_cancel()
+
+    async def explain_cancel(self) -> None:
+        """Raises Stopped or Lapsed when the guard has ended a motion that nobody here canceled."""
+        await self.check_guard(settle=True)
+        if self.robot.guard.lapsed:
+            raise Lapsed(_lapsed_text(f"robot guard: {self.robot.guard.reason}"))
 
     def _raise_lapse(self) -> None:
         if self._lapse is not None:

@@ -16,7 +16,7 @@ from quartet_contracts.tools import CommonCode, ToolResult
 from quartet_tool_server.errors import ToolFailure
 from quartet_tool_server.results import as_tool_result
 from quartet_tool_server.upstream.conversions import Context
-from quartet_tool_server.upstream.mapping import ErrorRule, MappedTool, Condition
+from quartet_tool_server.upstream.mapping import Condition, ErrorRule, MappedTool
 from quartet_tool_server.upstream.values import MISSING, NotUnderstood, at, take
 
 MAX_TEXT = 64 * 1024

@@ -14,9 +14,10 @@ from pydantic import TypeAdapter
 
 from quartet_contracts import Skill, granted_tools
 from quartet_contracts.tools import CommonCode, ToolResult
+from quartet_contracts.tools.nav2 import NavCode
 from quartet_site import FileProblem
 from quartet_tool_server.claim import Claim, report_progress
-from quartet_tool_server.errors import InvalidArguments, ToolFailure
+from quartet_tool_server.errors import Canceled, InvalidArguments, ToolFailure
 from quartet_tool_server.upstream.answers import Answer, check, judge, passes, read, unknown
 from quartet_tool_server.upstream.conversions import Context
 from quartet_tool_server.upstream.mapping import Call, MappedTool, UpstreamMapping, Value
@@ -32,6 +33,8 @@ STOP_LIMIT_S = 2.0
 """Wall time of a call that stops something."""
 END_WAIT_S = 3.0
 """Wall time within which a call ends by itself once its motion was stopped, before it is given up."""
+
+CANCELED = (CommonCode.CANCELED, NavCode.NAVIGATION_CANCELED)
 
 Function = Callable[..., Awaitable[ToolResult | McpResult]]
 _anything = TypeAdapter[Any](Any)
@@ -124,12 +127,22 @@ class Proxy:
         run = _Run(self, mapped, given)
         if mapped.moves is None:
             return await self._result(run, await self._ask(name, run, arguments), model)
-        async with self._server.motions.claim(mapped.moves, name) as claim:
+        try:
+            return await self._moved(name, run, arguments, model)
+        except Canceled as error:
+            if self.mapping.server == "nav2":
+                raise ToolFailure(str(error), code=NavCode.NAVIGATION_CANCELED) from error
+            raise
+
+    async def _moved(self, name: str, run: "_Run", arguments: dict[str, Any], model: type[ToolResult]) -> McpResult:
+        async with self._server.motions.claim(run.mapped.moves or "", name) as claim:
             answer = await self._move(claim, run, arguments)
             try:
                 return await self._result(run, answer, model)
-            except ToolFailure:
+            except ToolFailure as error:
                 # A motion that the guard ended is no failure of the upstream.
+                if error.code in CANCELED:
+                    await claim.explain_cancel()
                 await claim.check_guard(settle=True)
                 raise
 
