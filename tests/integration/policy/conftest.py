@@ -1,5 +1,7 @@
 """Servers with a policy, over a real simulation; what they send to the robot can be seen."""
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -8,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import uvicorn
 from fastmcp import Client
 
 from quartet_contracts import GrantClaims, audience
@@ -108,3 +111,25 @@ async def serve(robot: Robot, site_file: SiteFile, tmp_path: Path) -> AsyncItera
             return Served(await stack.enter_async_context(Client(server.mcp, **client)), server, grant)
 
         yield make
+
+
+@pytest.fixture
+async def over_http() -> AsyncIterator[Callable[[ToolServer], Any]]:
+    """`await over_http(server)`: its MCP endpoint."""
+    running: list[tuple[uvicorn.Server, asyncio.Task[None]]] = []
+
+    async def make(server: ToolServer) -> str:
+        http = uvicorn.Server(uvicorn.Config(server.app(), port=0, log_config=None, timeout_graceful_shutdown=1))
+        http.capture_signals = contextlib.nullcontext
+        serving = asyncio.create_task(http.serve())
+        while not http.started:
+            assert not serving.done(), serving.result()
+            await asyncio.sleep(0.005)
+        running.append((http, serving))
+        return f"http://127.0.0.1:{http.servers[0].sockets[0].getsockname()[1]}/mcp"
+
+    yield make
+    for http, _ in running:
+        http.should_exit = True
+    for _, serving in running:
+        await serving

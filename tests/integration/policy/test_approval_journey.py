@@ -1,11 +1,9 @@
 """The whole way of a person's word: server, agent, bus, orchestrator, person, and back to the server."""
 
 import asyncio
-import contextlib
 import time
 
 import pytest
-import uvicorn
 
 import quartet_nav2
 from quartet_agent_runtime import Toolbox
@@ -27,7 +25,7 @@ def keys(make_keys):
 
 
 @pytest.fixture
-async def url(robot, site_file, tmp_path, keys, sent):
+async def url(robot, site_file, tmp_path, keys, sent, over_http):
     """nav2 over HTTP, with a policy that asks."""
     server = ToolServer(
         "nav2",
@@ -39,15 +37,7 @@ async def url(robot, site_file, tmp_path, keys, sent):
         policy=PolicyFile.model_validate(ASK),
     )
     quartet_nav2.register(server)
-    http = uvicorn.Server(uvicorn.Config(server.app(), port=0, log_config=None, timeout_graceful_shutdown=1))
-    http.capture_signals = contextlib.nullcontext
-    serving = asyncio.create_task(http.serve())
-    while not http.started:
-        assert not serving.done(), serving.result()
-        await asyncio.sleep(0.005)
-    yield f"http://127.0.0.1:{http.servers[0].sockets[0].getsockname()[1]}/mcp"
-    http.should_exit = True
-    await serving
+    return await over_http(server)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """An agent with a valid token that wants more than it may: all of it is refused at the servers, nothing is sent."""
 
-import asyncio
-import contextlib
 import os
 import time
 from collections import Counter
@@ -10,7 +8,6 @@ from contextlib import AsyncExitStack
 import httpx2
 import jwt
 import pytest
-import uvicorn
 from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
 
@@ -43,9 +40,9 @@ def keys(make_keys):
 
 
 @pytest.fixture
-async def urls(robot, site_file, tmp_path, keys, sent):
+async def urls(robot, site_file, tmp_path, keys, sent, over_http):
     """The three servers over HTTP."""
-    found, running = {}, []
+    found = {}
     SCOPES.clear()
     for name, package in SERVERS.items():
         server = ToolServer(
@@ -60,19 +57,8 @@ async def urls(robot, site_file, tmp_path, keys, sent):
         package.register(server)
         await server.install_fence(FENCE)
         SCOPES[name] = [f"{name}__{tool.name}" for tool in await server.mcp.list_tools(run_middleware=False)]
-        http = uvicorn.Server(uvicorn.Config(server.app(), port=0, log_config=None, timeout_graceful_shutdown=1))
-        http.capture_signals = contextlib.nullcontext
-        serving = asyncio.create_task(http.serve())
-        while not http.started:
-            assert not serving.done(), serving.result()
-            await asyncio.sleep(0.005)
-        running.append((http, serving))
-        found[name] = f"http://127.0.0.1:{http.servers[0].sockets[0].getsockname()[1]}/mcp"
-    yield found
-    for http, _ in running:
-        http.should_exit = True
-    for _, serving in running:
-        await serving
+        found[name] = await over_http(server)
+    return found
 
 
 class Callers:
