@@ -14,6 +14,7 @@ SUITES = {
     "chaos": "quartet_benchmarks.chaos",
     "home": "quartet_benchmarks.home",
     "perception": "quartet_benchmarks._perception_suite",
+    "stops": "quartet_benchmarks.chaos.stops",
     "tools": "quartet_benchmarks.tools",
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""

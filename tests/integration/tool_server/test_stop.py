@@ -100,6 +100,21 @@ async def test_a_latch_ends_a_tool_between_its_goals(start, peer):
     assert not [operation for operation in peer.received if operation["op"] == "send_action_goal"]
 
 
+async def test_a_motion_that_a_latch_ends_says_so(start, peer):
+    server = start()
+    server.motions._grant = grant
+    server.motions._check_goal = None  # the scripted bridge has no transforms to judge the goal by
+    async with server.motions.claim("base", "spin_robot") as claim:
+        running = asyncio.create_task(claim.run(*SPIN, limit_s=60))
+        goal = await peer.wait_for(op="send_action_goal")
+        stopping = asyncio.create_task(server.stop("pressed", latch=True))
+        await peer.wait_for(service="/spin/_action/cancel_goal")
+        await peer.send({"op": "action_result", "id": goal["id"], "status": 5, "result": True, "values": {}})
+        with pytest.raises(Stopped, match="pressed"):
+            await running
+    await stopping
+
+
 async def test_a_damaged_latch_file_stops_the_server(start, tmp_path):
     start()
     (tmp_path / "stop-nav2-summit.json").write_text("{")

@@ -6,18 +6,32 @@ import time
 from pathlib import Path
 
 from quartet_benchmarks._result import BenchParameters, BenchResult, Rate
+from quartet_benchmarks.chaos import stops
 from quartet_benchmarks.chaos.crashes import Outcome, crashes, play
 from quartet_cli.stack import Stack, StackOptions
 
-RUNS, SHORT_S = 300, 38.0
-"""The short form plays what it comes to in so long, and a stack starts and ends in the rest of its 50 s."""
+RUNS, SHORT_S = 300, 12.0
+"""The short form plays what it comes to in so long; two stacks start and end, and stops are pressed, in the rest of its
+50 s."""
 SEEDS = 12
 """Placements of the small world, in turn."""
 WORLD = "studio"
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """The suite. `episodes` is the number of tasks in which something is killed. Raises StackError."""
+    """The suite. `episodes` is the number of tasks in which something is killed, and of stops. Raises StackError."""
+    killed, stopped = _kill(parameters), stops.run(parameters)
+    return BenchResult(
+        "chaos",
+        {**killed.parameters, **stopped.parameters},
+        {**killed.metrics, **stopped.metrics},
+        [*killed.rows, *stopped.rows],
+        [*killed.details, *stopped.details],
+        [*killed.notes, *stopped.notes],
+    )
+
+
+def _kill(parameters: BenchParameters) -> BenchResult:
     wanted = parameters.episodes or (None if parameters.short else RUNS)
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:

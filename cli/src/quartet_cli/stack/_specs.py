@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,9 +55,9 @@ class Addresses:
     def redis(self) -> str:
         return f"redis://{HOST}:{self.ports['redis']}/0"
 
-    def servers(self) -> str:
+    def servers(self, without: Collection[str] = ()) -> str:
         """QUARTET_SERVERS."""
-        return json.dumps({self.robot: {server: f"{self.url(server)}/mcp" for server in SERVERS}})
+        return json.dumps({self.robot: {name: f"{self.url(name)}/mcp" for name in SERVERS if name not in without}})
 
 
 TEMPLATE = "template"
@@ -170,7 +171,7 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
         token = keys.guard_token if options.guard_url is None else options.guard_token_file
         return {
             "QUARTET_GUARDS": json.dumps({at.robot: at.guard}),
-            "QUARTET_SERVERS": at.servers(),
+            "QUARTET_SERVERS": at.servers(options.without),
             "QUARTET_STOP_TOKEN_FILE": str(keys.stop_token),
             "QUARTET_STOP_PRIVATE_KEY_FILE": str(keys.stop_private),
             **({} if token is None else {"QUARTET_GUARD_TOKEN_FILE": str(token)}),

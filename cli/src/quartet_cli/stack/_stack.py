@@ -103,10 +103,10 @@ class Stack:
         """MCP endpoint of each of the robot's servers."""
         return {name: f"{self._at.url(name)}/mcp" for name in SERVERS}
 
-    def grant(self, tools: Iterable[str], *, name: str = "client", fence: int = 0) -> str:
+    def grant(self, tools: Iterable[str], *, name: str = "client", fence: int = 0, beats: bool = False) -> str:
         """A token for a client of one's own, see grants.sign_grant."""
         pem = ensure_keys(self.options.state_dir / "keys").private.read_text()
-        return sign_grant(pem, self.robot, tools, name=name, fence=fence)
+        return sign_grant(pem, self.robot, tools, name=name, fence=fence, beats=beats)
 
     def start(self) -> None:
         """Start everything at once and wait until all of it serves; on an error nothing stays behind."""

@@ -1,0 +1,109 @@
+"""Motions of the simulated robot in real time, and when they are told to end: what the stop figures rest on.
+
+The robot is watched over rosbridge, as a client of its own: the status of the action's goals and the guard's state.
+Both are published after the command has been taken, so that every figure is an upper bound.
+"""
+
+import asyncio
+import random
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from quartet_robot_link import BridgeLink, Message
+from quartet_robot_link.link import LATCHED
+
+EXECUTING, CANCELING, SUCCEEDED, CANCELED, ABORTED = 2, 3, 4, 5, 6
+"""action_msgs/msg/GoalStatus."""
+WAIT_S = 30.0
+LOOK_FORWARD = (0.0, -0.243, -2.829, -0.798, 1.562)
+"""The arm's first five joints [rad] as they are when the base drives."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A tool call that moves the robot for some seconds."""
+
+    server: str
+    tool: str
+    arguments: dict[str, Any]
+    action: str
+    longest_s: float
+    """The stop comes at a random moment up to this after the motion has begun."""
+
+    @property
+    def scope(self) -> str:
+        return f"{self.server}__{self.tool}"
+
+
+def motions(dice: random.Random) -> Motion:
+    """A turn of the base, or every fourth time one of the wrist, which is free to turn."""
+    if dice.random() < 0.25:
+        joints = [*LOOK_FORWARD, dice.choice((3.0, -3.0))]
+        return Motion("moveit", "plan_and_execute", {"target": {"joint_positions": joints}}, "/move_action", 0.3)
+    angle = dice.choice((12.0, -12.0))
+    return Motion("nav2", "spin_robot", {"angle": angle}, "/spin", 2.0)
+
+
+class Watch:
+    """Follows goals and guard; times are time.monotonic() of this process."""
+
+    def __init__(self, link: BridgeLink, actions: tuple[str, ...]) -> None:
+        self.running: dict[str, bool] = {}
+        self.ended_at: float | None = None
+        """When the goal that was running last was first seen to be canceling, or over without success."""
+        self.guard_reason = ""
+        self._news = asyncio.Event()
+        self._subscriptions = [
+            link.subscribe(
+                f"{action}/_action/status",
+                "action_msgs/msg/GoalStatusArray",
+                qos=LATCHED,
+                on_message=lambda message, action=action: self._status(action, message),
+            )
+            for action in actions
+        ]
+        self._subscriptions.append(
+            link.subscribe(
+                "/robot_guard/state", "diagnostic_msgs/msg/DiagnosticStatus", qos=LATCHED, on_message=self._guard
+            )
+        )
+
+    def close(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.close()
+
+    async def begun(self, action: str, call: "asyncio.Future[Any]") -> bool:
+        """Wait until a goal of `action` runs; False when the call ended without one."""
+        return await self._until(lambda: self.running.get(action, False) or call.done()) and self.running[action]
+
+    async def ended(self) -> float | None:
+        """When the motion was told to end; None when it came to its own end, or to none within WAIT_S."""
+        await self._until(lambda: self.ended_at is not None or not any(self.running.values()))
+        return self.ended_at
+
+    async def _until(self, condition: Any) -> bool:
+        end = time.monotonic() + WAIT_S
+        while not condition():
+            self._news.clear()
+            try:
+                async with asyncio.timeout(max(0.01, min(0.2, end - time.monotonic()))):
+                    await self._news.wait()
+            except TimeoutError:
+                if time.monotonic() > end:
+                    return False
+        return True
+
+    def _status(self, action: str, message: Message) -> None:
+        newest = message["status_list"][-1]["status"] if message["status_list"] else None
+        running = newest == EXECUTING
+        if running:
+            self.ended_at = None
+        elif self.running.get(action) and newest in {CANCELING, CANCELED, ABORTED}:
+            self.ended_at = time.monotonic()
+        self.running[action] = running
+        self._news.set()
+
+    def _guard(self, message: Message) -> None:
+        self.guard_reason = str(message["message"])
+        self._news.set()

@@ -1,0 +1,287 @@
+"""The stop button, and motions whose caller or server dies or freezes: the robot in real time, wall clock."""
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from quartet_agent_runtime import Toolbox, ToolOutcome
+from quartet_benchmarks._result import BenchParameters, BenchResult, Rate, percentile
+from quartet_benchmarks.chaos.motion import Motion, Watch, motions
+from quartet_cli.stack import AGENTS, Stack, StackOptions
+from quartet_contracts import control_url
+from quartet_robot_link import BridgeLink
+
+WORLD = "studio"
+STOPS, SHORT_STOPS = 200, 5
+ORPHANS, SHORT_ORPHANS = 60, 3
+FROZEN = (None, "redis", "orchestrator", "gateway", "the motion's server")
+"""What hangs while stop is pressed, in turn."""
+GONE = (
+    ("caller", signal.SIGSTOP),
+    ("server", signal.SIGSTOP),
+    ("both", signal.SIGSTOP),
+    ("caller", signal.SIGKILL),
+    ("server", signal.SIGKILL),
+    ("both", signal.SIGKILL),
+)
+NOT_NEEDED = frozenset({"perception", "ros", "scripted_model", *AGENTS})
+
+
+@dataclass
+class Figures:
+    """One row a run."""
+
+    stops: list[dict[str, Any]] = field(default_factory=list)
+    orphans: list[dict[str, Any]] = field(default_factory=list)
+    stale_calls: int = 0
+    stale_accepted: int = 0
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """The suite. `episodes` is the number of stops. Raises StackError."""
+    stops = parameters.episodes or (SHORT_STOPS if parameters.short else STOPS)
+    orphans = SHORT_ORPHANS if parameters.short else min(ORPHANS, max(1, stops))
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
+        options = StackOptions(
+            state_dir=Path(folder), world=WORLD, seed=parameters.seed, realtime=True, use_dotenv=False,
+            without=NOT_NEEDED,
+        )  # fmt: skip
+        with Stack(options) as stack:
+            figures = asyncio.run(_measure(stack, parameters, stops, orphans))
+    return _result(figures, parameters)
+
+
+def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
+    stop_ms = [row["stop_ms"] for row in figures.stops if row["stop_ms"] is not None]
+    orphan_ms = [row["stop_ms"] for row in figures.orphans if row["stop_ms"] is not None]
+    still = [row["standstill"] for row in figures.stops]
+    return BenchResult(
+        "stops",
+        {"stops": len(figures.stops), "orphans": len(figures.orphans), "seed": parameters.seed, "world": WORLD},
+        {
+            "stop_ms_p50": percentile(stop_ms, 0.5),
+            "stop_ms_p99": percentile(stop_ms, 0.99),
+            "stop_ms_max": max(stop_ms, default=float("nan")),
+            "standstill_confirmed": Rate(sum(still), len(still)),
+            "orphan_stop_ms_p50": percentile(orphan_ms, 0.5),
+            "orphan_stop_ms_max": max(orphan_ms, default=float("nan")),
+            "orphans_stopped": Rate(len(orphan_ms), len(figures.orphans)),
+            "stale_calls_accepted": Rate(figures.stale_accepted, figures.stale_calls),
+        },
+        [*_rows("stop pressed; hung: ", "hung", figures.stops), *_rows("gone: ", "gone", figures.orphans)],
+        details=[*figures.stops, *figures.orphans],
+        notes=[
+            "The robot in real time. stop_ms: from the press (a request to the stop service) to its answer that the "
+            "guard has commanded standstill. orphan_stop_ms: from the signal to the first word over rosbridge that "
+            "the motion's goal is being canceled. Both include the way of the news. standstill_confirmed: measured by "
+            "the guard within 8 s. stale_calls_accepted: motion calls with the grant of a caller that was taken for "
+            "gone, after a newer attempt."
+        ],
+    )
+
+
+def _rows(title: str, key: str, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By what hung, or what was gone."""
+    rows: list[dict[str, Any]] = []
+    for name in dict.fromkeys(row[key] for row in runs):
+        times = [row["stop_ms"] for row in runs if row[key] == name and row["stop_ms"] is not None]
+        rows.append(
+            {
+                "what": f"{title}{name}",
+                "runs": sum(row[key] == name for row in runs),
+                "stop_ms_p50": percentile(times, 0.5),
+                "stop_ms_max": max(times, default=float("nan")),
+            }
+        )
+    return rows
+
+
+async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphans: int) -> Figures:
+    dice, figures = random.Random(parameters.seed), Figures()
+    link = await BridgeLink.open(stack.bridge_url, wait_s=10.0)
+    watch = Watch(link, ("/spin", "/move_action"))
+    trial = _Trial(stack, watch, dice)
+    try:
+        async with trial.service:
+            for number in range(stops):
+                row = await trial.stop(FROZEN[number % len(FROZEN)])
+                figures.stops.append(row)
+                parameters.say(", ".join(f"{key} {value}" for key, value in row.items()))
+            number = 0
+            while number < orphans:
+                row = await trial.orphan(*GONE[number % len(GONE)])
+                if row is None:
+                    continue
+                number += 1
+                figures.stale_calls += 1
+                figures.stale_accepted += row.pop("stale_accepted")
+                figures.orphans.append(row)
+                parameters.say(", ".join(f"{key} {value}" for key, value in row.items()))
+    finally:
+        watch.close()
+        await link.close()
+    return figures
+
+
+class _Trial:
+    def __init__(self, stack: Stack, watch: Watch, dice: random.Random) -> None:
+        self._stack, self._watch, self._dice = stack, watch, dice
+        self._fence = 0
+        self.service = httpx.AsyncClient(
+            base_url=stack.url_of("stop"),
+            headers={"Authorization": f"Bearer {stack.stop_token}"},
+            timeout=20.0,
+            trust_env=False,
+        )
+
+    async def stop(self, frozen: str | None) -> dict[str, Any]:
+        """Stop pressed at a random moment of a motion while `frozen` hangs."""
+        motion, grant = motions(self._dice), self._new_grant()
+        call = asyncio.ensure_future(self._call(motion, grant))
+        while not await self._watch.begun(motion.action, call):
+            outcome = await call
+            raise RuntimeError(f"{motion.scope} does not move: {outcome.error_code} {outcome.message}")
+        await asyncio.sleep(self._dice.uniform(0.0, motion.longest_s))
+        victim = motion.server if frozen == FROZEN[-1] else frozen
+        with _frozen(self._stack, victim):
+            pressed = time.monotonic()
+            answer = (await self.service.post("/stop", json={"reason": "bench"})).json()
+            took_ms = (time.monotonic() - pressed) * 1e3
+            standstill = await self._standstill()
+        outcome = await call
+        await self._reset()
+        return {
+            "hung": frozen or "nothing",
+            "tool": motion.tool,
+            "stop_ms": round(took_ms, 1) if answer["stopped"] else None,
+            "standstill": standstill,
+            "code": outcome.error_code,
+        }
+
+    async def orphan(self, gone: str, number: signal.Signals) -> dict[str, Any] | None:
+        """Caller, server or both are killed or frozen at a random moment of a motion; None when it was over by then."""
+        motion, grant = motions(self._dice), self._new_grant()
+        how = "killed" if number == signal.SIGKILL else "frozen"
+        async with _caller(self._stack, motion, grant) as caller:
+            reading = asyncio.ensure_future(asyncio.to_thread(caller.stdout.readline))
+            if not await self._watch.begun(motion.action, reading):
+                raise RuntimeError(f"{motion.scope} does not move: {await reading}")
+            await asyncio.sleep(self._dice.uniform(0.0, motion.longest_s))
+            at = time.monotonic()
+            if gone in {"caller", "both"}:
+                caller.send_signal(number)
+            if gone in {"server", "both"}:
+                self._signal_server(motion.server, number)
+            ended = await self._watch.ended()
+            if number == signal.SIGSTOP:
+                for pid in (caller.pid, self._stack.pids()[motion.server]):
+                    os.kill(pid, signal.SIGCONT)
+            elif gone in {"server", "both"}:
+                await asyncio.to_thread(self._stack.restart, motion.server)
+            stale = await self._stale_call(motion, grant)
+        if ended is not None and ended < at:
+            return None
+        return {
+            "gone": f"{gone} {how}",
+            "tool": motion.tool,
+            "stop_ms": None if ended is None else round((ended - at) * 1e3, 1),
+            "by": self._watch.guard_reason.partition(":")[0],
+            "stale_accepted": stale,
+        }
+
+    def _signal_server(self, server: str, number: signal.Signals) -> None:
+        if number == signal.SIGKILL:
+            self._stack.kill(server)
+        else:
+            os.kill(self._stack.pids()[server], number)
+
+    async def _stale_call(self, motion: Motion, grant: str) -> bool:
+        """Whether the old grant still moves the robot after a newer attempt has been given its fence."""
+        newer = self._new_grant("control__fence")
+        url = control_url(self._stack.servers()[motion.server], "fence")
+        async with httpx.AsyncClient(timeout=20.0, trust_env=False) as http:
+            (await http.post(url, headers={"Authorization": f"Bearer {newer}"})).raise_for_status()
+        outcome = await self._call(motion, grant)
+        return outcome.error_code != "FENCED"
+
+    async def _call(self, motion: Motion, grant: str) -> ToolOutcome:
+        url = self._stack.servers()[motion.server]
+        async with Toolbox({motion.server: url}, grant, (), 60.0) as tools:
+            return await tools.call(motion.scope, motion.arguments, _silent)
+
+    async def _standstill(self) -> bool:
+        end = time.monotonic() + 8.0
+        while time.monotonic() < end:
+            state = (await self.service.get("/state")).json()["robots"][self._stack.robot]
+            if state["standstill"] is not None:
+                return bool(state["standstill"])
+            await asyncio.sleep(0.02)
+        return False
+
+    async def _reset(self) -> None:
+        end = time.monotonic() + 20.0
+        while not (answer := (await self.service.post("/reset")).json())["reset"]:
+            if time.monotonic() > end:
+                raise RuntimeError(f"the robot cannot be reset: {answer}")
+
+    def _new_grant(self, *tools: str) -> str:
+        self._fence += 1
+        wanted = tools or ("nav2__spin_robot", "moveit__plan_and_execute")
+        return self._stack.grant(wanted, name="bench", fence=self._fence, beats=True)
+
+
+@contextlib.contextmanager
+def _frozen(stack: Stack, name: str | None) -> Iterator[None]:
+    if name is None:
+        yield
+        return
+    pid = stack.pids()[name]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _start_caller() -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "quartet_benchmarks.chaos.caller"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@contextlib.asynccontextmanager
+async def _caller(stack: Stack, motion: Motion, grant: str) -> AsyncGenerator[Any]:
+    """A process that calls the tool; it is killed at the end."""
+    process = await asyncio.to_thread(_start_caller)
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        await asyncio.to_thread(process.stdout.readline)
+        order = {
+            "url": stack.servers()[motion.server],
+            "grant": grant,
+            "tool": motion.scope,
+            "arguments": motion.arguments,
+        }
+        process.stdin.write(json.dumps(order) + "\n")
+        process.stdin.flush()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+async def _silent(*_: object) -> None:
+    """Progress that nobody looks at."""
