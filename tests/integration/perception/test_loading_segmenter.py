@@ -1,0 +1,117 @@
+"""The tools over the open-vocabulary segmenter, while its weights load and afterwards, on pictures of the simulated
+robot. In the place of the models stands a finder of red things, which is asked and answers as they are."""
+
+import math
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import numpy as np
+import pytest
+from fastmcp import Client
+from scipy import ndimage
+
+from quartet_contracts import GrantClaims, audience
+from quartet_perception import segmenter as segmenter_module
+from quartet_perception.open_vocabulary import OpenVocabularySegmenter, Seen
+from quartet_perception.server import register
+from quartet_robot_link import Robot
+from quartet_site import load_robot, load_site
+from quartet_tool_server import ToolServer
+
+STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
+TOOLS = ("segment_objects", "detect_objects", "get_topdown_grasp_pose", "look")
+LONG_S = 100.0
+
+
+class RedFinder:
+    """Finds the largest group of red pixels for the first query with "red" or "fizzy" in it; depth outlines it."""
+
+    def find(self, rgb, queries):
+        r, g, b = (rgb[..., i].astype(int) for i in range(3))
+        labels, count = ndimage.label((r > 80) & (r > 2 * g) & (r > 2 * b))
+        if count == 0:
+            return []
+        rows, cols = ndimage.find_objects(labels)[int(np.argmax(np.bincount(labels.ravel())[1:]))]
+        box = (float(cols.start), float(rows.start), float(cols.stop), float(rows.stop))
+        return [Seen(i, 0.4, box) for i, q in enumerate(queries) if {"red", "fizzy"} & set(q.split())][:1]
+
+
+class Server:
+    """A perception server whose weights are there when `weights` is set."""
+
+    def __init__(self, client: Client, server: ToolServer, weights: threading.Event) -> None:
+        self.client, self.server, self.weights = client, server, weights
+
+    async def call(self, tool: str, **arguments) -> dict:
+        return (await self.client.call_tool(tool, arguments, raise_on_error=False)).structured_content
+
+    async def health(self) -> dict:
+        transport = httpx2.ASGITransport(app=self.server.app())
+        async with httpx2.AsyncClient(transport=transport, base_url="http://perception") as http:
+            return (await http.get("/health")).json()
+
+
+@pytest.fixture
+async def server(studio, tmp_path, monkeypatch) -> AsyncIterator[Server]:
+    weights, made = threading.Event(), []
+
+    def load():
+        assert weights.wait(LONG_S)
+        return RedFinder()
+
+    def factory(catalogue, settings):
+        made.append(OpenVocabularySegmenter(catalogue, load, timeout_s=settings.segmenter_timeout_s))
+        return made[-1]
+
+    monkeypatch.setitem(segmenter_module._REGISTRY, "open_vocabulary", factory)
+    monkeypatch.setenv("QUARTET_SEGMENTER", "open_vocabulary")
+    monkeypatch.setenv("QUARTET_SEGMENTER_TIMEOUT_S", str(LONG_S))
+    studio.reset(0)
+    robot_file, site = load_robot(STUDIO / "robot.yaml"), load_site(STUDIO / "site.yaml")
+    now = int(time.time())
+    grant = GrantClaims(
+        sub="pick", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-1", fence=1,
+        tools=[f"perception__{tool}" for tool in TOOLS],
+    )  # fmt: skip
+    robot = await Robot.open(robot_file, url=studio.url, wait_s=60)
+    tools = ToolServer("perception", robot, site, state_dir=tmp_path, verifier=None, caller=lambda: grant)
+    register(tools)
+    try:
+        async with Client(tools.mcp) as client:
+            yield Server(client, tools, weights)
+    finally:
+        weights.set()
+        for one in made:
+            one.models.close()
+        await robot.close()
+
+
+async def test_the_server_works_while_weights_load_and_health_says_so(server):
+    assert (await server.health())["segmenter"] == [{"state": "loading"}]
+    assert (await server.call("look", camera="front"))["ok"]
+    late = await server.call("segment_objects", prompt="red cup", camera="front", timeout=0.5)
+    assert late["error_code"] == "TIMEOUT"
+    server.weights.set()
+    assert (await server.call("segment_objects", prompt="red cup", camera="front"))["ok"]
+    assert (await server.health())["segmenter"] == [{"state": "ready"}]
+
+
+@pytest.mark.parametrize("name", ["fizzy drink", "red coke can"])
+async def test_a_grasp_of_what_the_models_found(server, studio, name):
+    server.weights.set()
+    studio.place("red cup", 3.0, 1.5, 0.0)
+    studio.place("red coke can", 0.78, 0.1, 0.0)
+    result = await server.call("get_topdown_grasp_pose", object_name=name, camera="front")
+    assert result["ok"], result
+    assert result["object_name"] == name
+    x, y, _ = studio.position_in_base("red coke can")
+    assert math.dist(result["grasp_pose"]["position"][:2], (x, y)) < 0.008
+
+
+async def test_other_servers_say_nothing_of_a_segmenter(eyes):
+    transport = httpx2.ASGITransport(app=eyes.server.app())
+    async with httpx2.AsyncClient(transport=transport, base_url="http://perception") as http:
+        assert set((await http.get("/health")).json()) == {"status", "robot", "bridge"}
