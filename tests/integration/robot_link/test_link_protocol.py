@@ -19,6 +19,7 @@ from quartet_robot_link import (
     RosError,
     ServiceUnavailable,
 )
+from quartet_robot_link.bridge import MAX_FRAME_BYTES
 
 QUICK = {"call_timeout_s": 10.0, "connect_wait_s": 0.3, "probe_every_s": 60.0, "backoff_s": (0.02, 0.05)}
 
@@ -284,6 +285,19 @@ async def test_nonsense_is_ignored_and_the_link_goes_on(link, peer, frame):
     await peer.send(frame)
     assert await link.call_service("/alive") == {}
     assert link.connected
+
+
+async def test_a_message_that_is_too_large_costs_the_connection_and_no_more(link, peer):
+    """It is not read: the calls that wait are told, and the link comes back."""
+    usual, peer.answer = peer.answer, lambda operation: None
+    call = asyncio.create_task(link.call_service("/slow", timeout_s=60))
+    await peer.wait_for(op="call_service", service="/slow")
+    await peer.send(b"x" * (MAX_FRAME_BYTES + 1))
+    with pytest.raises(BridgeUnavailable, match="lost"):
+        await call
+    peer.answer = usual
+    assert await link.wait_connected(20)
+    assert await link.call_service("/alive") == {}
 
 
 async def test_a_faulty_reader_does_not_stop_the_others(link, peer, caplog):
