@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+import redis
 
 from quartet_benchmarks.chaos.crashes import MOMENTS, SETS, Crash, crashes, play
 from quartet_cli.stack import Stack
@@ -24,6 +25,12 @@ def test_the_job_is_done_once(stack: Stack, victims: tuple[str, ...], moment: st
     assert outcome.succeeded, outcome.status
     assert outcome.delivered
     assert (outcome.grasps, outcome.releases) == (1, 1)
+
+
+def test_the_store_keeps_what_it_has_acknowledged(stack: Stack) -> None:
+    with redis.Redis.from_url(stack.redis_url) as store:
+        kept = store.config_get("append*") | store.config_get("maxmemory-policy")
+    assert kept.items() >= {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}.items()
 
 
 def test_the_long_form_kills_everything_at_every_edge() -> None:

@@ -12,12 +12,14 @@ from quartet_contracts import (
     TRANSITIONS,
     VERIFY_TOOLS,
     GrantClaims,
+    IllegalMove,
     Skill,
     State,
     Usage,
     audience,
     granted_tools,
     may_move,
+    move,
 )
 
 
@@ -44,18 +46,33 @@ def test_every_state_can_be_reached_and_can_end():
     assert ending == set(State)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (State.QUEUED, State.RUNNING),
-        (State.PAUSED, State.RUNNING),
-        (State.UNCERTAIN, State.RUNNING),
-        (State.RUNNING, State.CANCELED),
-        (State.SUCCEEDED, State.FAILED),
-    ],
-)
-def test_moves_that_do_not_exist(old, new):
-    assert not may_move(old, new)
+MOVES = """
+QUEUED -> INITIALIZING REJECTED CANCELED FAILED
+INITIALIZING -> RUNNING FAILED CANCELED UNCERTAIN
+RUNNING -> SUCCEEDED RETRIABLE FAILED PAUSED CANCELING UNCERTAIN
+PAUSED -> INITIALIZING CANCELING FAILED
+CANCELING -> CANCELED SUCCEEDED FAILED UNCERTAIN
+UNCERTAIN -> SUCCEEDED RETRIABLE FAILED
+RETRIABLE -> INITIALIZING FAILED CANCELED
+SUCCEEDED ->
+FAILED ->
+CANCELED ->
+REJECTED ->
+"""
+"""Every move there is; written down a second time, so that none comes or goes by accident."""
+
+
+@pytest.mark.parametrize("line", MOVES.strip().splitlines())
+def test_the_moves_are_these_and_no_others(line):
+    old, _, following = line.partition(" ->")
+    for new in State:
+        allowed = new in following.split() or new == old
+        assert may_move(State(old), new) == allowed, (old, new)
+        if allowed:
+            assert move(State(old), new, "task t") is new
+        else:
+            with pytest.raises(IllegalMove, match=f"^task t cannot go from {old} to {new}; valid: "):
+                move(State(old), new, "task t")
 
 
 def test_usage_adds_up():

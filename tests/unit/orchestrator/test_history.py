@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from quartet_contracts import JournalEvent, PickArguments, Skill, State, Usage
+import pytest
+
+from quartet_contracts import IllegalMove, JournalEvent, PickArguments, Skill, State, Usage
 from quartet_contracts.journal import (
     Answered,
     Asked,
@@ -138,3 +140,26 @@ def test_events_of_sub_agents_are_theirs():
     past = history(*BEGUN, CALLED, RETURNED, request_id="r1")
     assert past.loop == []
     assert not past.began
+
+
+WAYS = [
+    ([], ["INITIALIZING"]),
+    ([finished()], ["INITIALIZING", "RUNNING", "SUCCEEDED"]),
+    ([finished(code="UNKNOWN", state=State.FAILED)], ["INITIALIZING", "RUNNING", "FAILED"]),
+    ([finished(code="UNKNOWN", state=State.CANCELED)], ["INITIALIZING", "RUNNING", "CANCELING", "CANCELED"]),
+    ([finished(code="UNKNOWN", state=State.RETRIABLE)], ["INITIALIZING", "UNCERTAIN", "RETRIABLE"]),
+    (
+        [finished(code="UNKNOWN", state=State.UNCERTAIN), settled()],
+        ["INITIALIZING", "RUNNING", "UNCERTAIN", "RETRIABLE"],
+    ),
+]
+
+
+def test_a_step_goes_through_the_states_of_the_machine():
+    for happenings, way in WAYS:
+        assert history(*BEGUN, CALLED, asked(), *happenings).attempts[0].states == way
+
+
+def test_a_step_that_succeeded_is_not_settled_afterwards():
+    with pytest.raises(IllegalMove, match="step r1 cannot go from SUCCEEDED to RETRIABLE"):
+        _ = history(*BEGUN, CALLED, asked(), finished(), settled()).attempts[0].states

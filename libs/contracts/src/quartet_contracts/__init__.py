@@ -2,7 +2,7 @@
 
 from quartet_contracts.budgets import Budget, Usage
 from quartet_contracts.codes import ApproachCode, PickCode, PlaceCode
-from quartet_contracts.errors import ContractError, MalformedMessage, MessageTooLarge, UnsupportedVersion
+from quartet_contracts.errors import ContractError, IllegalMove, MalformedMessage, MessageTooLarge, UnsupportedVersion
 from quartet_contracts.grants import (
     ALGORITHM,
     FENCE_SCOPE,
@@ -46,7 +46,7 @@ from quartet_contracts.skills import (
     SkillRequest,
     SkillResult,
 )
-from quartet_contracts.states import TERMINAL, TRANSITIONS, State, may_move
+from quartet_contracts.states import TERMINAL, TRANSITIONS, State, may_move, move
 from quartet_contracts.tasks import (
     MAX_SENTENCE,
     Actor,
@@ -108,6 +108,7 @@ __all__ = [
     "DirectStep",
     "GrantClaims",
     "Identifier",
+    "IllegalMove",
     "JournalEvent",
     "Latch",
     "LatchFile",
@@ -144,4 +145,5 @@ __all__ = [
     "granted_tools",
     "json_schemas",
     "may_move",
+    "move",
 ]

@@ -3,7 +3,8 @@
 ContractError
 ├── MessageTooLarge      the encoded message is over MAX_MESSAGE_BYTES
 ├── UnsupportedVersion   the message's schema has another major version
-└── MalformedMessage     not JSON, or fields missing, wrong or inconsistent
+├── MalformedMessage     not JSON, or fields missing, wrong or inconsistent
+└── IllegalMove          a task or step cannot go from its state to that one
 """
 
 
@@ -21,3 +22,7 @@ class UnsupportedVersion(ContractError):
 
 class MalformedMessage(ContractError):
     """The message cannot be read; the text names each wrong field."""
+
+
+class IllegalMove(ContractError):
+    """A state that may not follow; the text names those that may."""

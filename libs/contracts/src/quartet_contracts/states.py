@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from quartet_contracts.errors import IllegalMove
+
 
 class State(StrEnum):
     QUEUED = "QUEUED"
@@ -47,3 +49,11 @@ TRANSITIONS: dict[State, frozenset[State]] = {
 def may_move(old: State, new: State) -> bool:
     """Whether a task or step may go from `old` to `new`; repeating a state is allowed (cancel is idempotent)."""
     return old == new or new in TRANSITIONS[old]
+
+
+def move(old: State, new: State, whose: str) -> State:
+    """`new`. Raises IllegalMove, naming `whose` state it is and what may follow `old`."""
+    if not may_move(old, new):
+        valid = ", ".join(sorted(TRANSITIONS[old])) or "nothing, it is final"
+        raise IllegalMove(f"{whose} cannot go from {old} to {new}; valid: {valid}")
+    return new

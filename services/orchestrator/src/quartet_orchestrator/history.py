@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from quartet_contracts import ARGUMENTS, RESULTS, JournalEvent, Skill, SkillArguments, SkillResult, State, Usage
+from quartet_contracts import ARGUMENTS, RESULTS, JournalEvent, Skill, SkillArguments, SkillResult, State, Usage, move
 from quartet_contracts.journal import (
     Answered,
     Asked,
@@ -50,6 +50,24 @@ class Attempt:
     def open(self) -> bool:
         """Its outcome is not known, or nobody has looked at what an unknown outcome left behind."""
         return self.finished is None or (self.finished.state is State.UNCERTAIN and self.settled is None)
+
+    @property
+    def states(self) -> list[State]:
+        """What the step has gone through, as far as the journal tells. Raises IllegalMove for what cannot be."""
+        way = [State.INITIALIZING]
+        if self.finished is None:
+            return way
+        if self.finished.state is State.RETRIABLE:
+            # Withdrawn: that nobody had begun it is what was found out.
+            later = [State.UNCERTAIN, State.RETRIABLE]
+        else:
+            canceling = [State.CANCELING] if self.finished.state is State.CANCELED else []
+            later = [State.RUNNING, *canceling, self.finished.state]
+        if self.settled is not None:
+            later.append(self.settled.state)
+        for state in later:
+            way.append(move(way[-1], state, f"step {self.requested.request_id}"))
+        return way
 
     def result(self, task_id: str) -> SkillResult:
         """What the agent answered, as the model reads it."""

@@ -4,7 +4,7 @@ import logging
 import time
 
 from quartet_bus import Bus, Tenure, is_end
-from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, may_move
+from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, move
 from quartet_contracts.journal import Happening, Reported, StateChanged
 
 log = logging.getLogger(__name__)
@@ -52,10 +52,8 @@ class TaskRecord:
     async def move(self, state: State, reason: str = "", question: str | None = None) -> bool:
         """Status and journal of a state that is not terminal; False when the task has ended elsewhere.
 
-        Raises ValueError for a move that does not exist.
+        Raises IllegalMove for a move that does not exist.
         """
-        if not may_move(self.state, state):
-            raise ValueError(f"task {self.task.task_id} cannot go from {self.state} to {state}")
         self._change(state, question=question)
         if not await self._bus.statuses.put(self.status, tenure=self.tenure):
             return False
@@ -64,8 +62,6 @@ class TaskRecord:
 
     async def end(self, state: State, report: TaskReport) -> bool:
         """Report, then the terminal state; False when the task had ended otherwise."""
-        if not may_move(self.state, state):
-            raise ValueError(f"task {self.task.task_id} cannot end from {self.state} as {state}")
         self._change(state, report=report)
         await self.write(Reported(report=report))
         if not await self._bus.statuses.put(self.status, tenure=self.tenure):
@@ -81,7 +77,7 @@ class TaskRecord:
 
     def _change(self, state: State, report: TaskReport | None = None, question: str | None = None) -> None:
         update = {
-            "state": state,
+            "state": move(self.state, state, f"task {self.task.task_id}"),
             "report": report,
             "question": question,
             "usage": self.usage,
