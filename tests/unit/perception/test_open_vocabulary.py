@@ -1,9 +1,11 @@
 """The open-vocabulary segmenter without its models: settings, queries, one find per place, waiting, depth."""
 
 import asyncio
+import gc
 import threading
 import time
 import tomllib
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -364,6 +366,23 @@ def test_a_failed_loading_is_told_to_every_caller_and_tried_again_later(backgrou
             one.use(str, soon())
     assert one.health() == {"state": "failed", "detail": "no such file; fetch it"}
     assert len(tries) == 1
+
+
+def test_a_failed_loading_keeps_no_memory(background):
+    class HalfAModel: ...
+
+    halves = []
+
+    def load():
+        half = HalfAModel()
+        halves.append(weakref.ref(half))
+        raise SegmenterMemory("full")
+
+    one = background(load, retry_s=1000)
+    for _ in range(2):
+        with pytest.raises(SegmenterMemory, match="full"):
+            one.use(str, soon())
+    until(lambda: gc.collect() >= 0 and halves[0]() is None)
 
 
 def test_mended_weights_need_no_restart(background):

@@ -104,8 +104,10 @@ class Background(Generic[T]):
             logger.info("%s: loaded in %.1f s", self._what, time.monotonic() - began)
 
     def _failed(self, failure: SegmenterFailure) -> None:
-        logger.error("%s", failure)
-        self._failure, self._since, self._state = failure, time.monotonic(), "failed"
+        text = str(failure)
+        logger.error("%s", text)
+        # Without its traceback, which holds what was loaded so far, and with it the memory that the next try needs.
+        self._failure, self._since, self._state = type(failure)(text), time.monotonic(), "failed"
 
     def _too_late(self) -> SegmenterFailure:
         if self._state == "loading":
