@@ -1,5 +1,6 @@
 """The tools where a vision LLM segments: names that no catalogue has, on pictures of the simulated robot."""
 
+import asyncio
 import base64
 import io
 import json
@@ -191,6 +192,22 @@ async def test_a_slow_model_holds_up_nobody_else(looker, gateway):
     assert late["error_code"] == "TIMEOUT"
     assert (await looker.call("look", camera="front"))["ok"]
     assert not gateway.held.is_set(), "the model has not answered yet"
+
+
+async def test_whoever_waits_for_a_model_is_told(looker, gateway):
+    gateway.held.clear()
+    told = asyncio.Event()
+
+    async def note(done, total, text):
+        assert (total, text) == (None, "the segmenter is at work")
+        assert done > 0
+        gateway.held.set()
+        told.set()
+
+    arguments = {"prompt": "fizzy drink", "camera": "front", "timeout": 120}
+    answer = await looker.client.call_tool("segment_objects", arguments, progress_handler=note, raise_on_error=False)
+    assert answer.structured_content["ok"], answer
+    assert told.is_set()
 
 
 @pytest.mark.parametrize(

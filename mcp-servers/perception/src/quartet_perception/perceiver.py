@@ -3,9 +3,10 @@
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from quartet_contracts.tools.perception import CameraName
 from quartet_perception.catalogue import KINDS, Catalogue, Kind, Thing, free_name
@@ -18,6 +19,7 @@ from quartet_perception.stability import PoseMemory
 from quartet_perception.view import Intrinsics, View
 from quartet_robot_link import BridgeUnavailable, CameraSnapshot, LinkError, Robot
 from quartet_site import RobotFile, SiteFile
+from quartet_tool_server.claim import REPORT_EVERY_S, report_progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -119,7 +121,7 @@ class Perceiver:
             self.names(name)
         view = await self.view(camera)
         executor = self._waiters if self.segmenter.remote else self._worker
-        found = await self._run(executor, self.segmenter.segment, view, names)
+        found = await _told(self._run(executor, self.segmenter.segment, view, names))
         wanted = [thing for name in names for thing in self._known(name)]
         held = await self.compute(find_held, view, self.catalogue.things, wanted, self.file)
         return view, [*(f for f in found if not (held and f.in_gripper)), *held]
@@ -148,6 +150,18 @@ class Perceiver:
                 f"{subject} {negation} '{prompt}' within 6 m; drive nearer or turn towards it and look again"
             )
         return best
+
+
+async def _told(looking: Coroutine[Any, Any, T]) -> T:
+    """The result of a segmenter, which may take long: its caller is told meanwhile that it is at work."""
+    task, began = asyncio.create_task(looking), time.monotonic()
+    try:
+        while not (await asyncio.wait([task], timeout=REPORT_EVERY_S))[0]:
+            await report_progress(time.monotonic() - began, None, "the segmenter is at work")
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _quality(found: Found) -> float:
