@@ -11,7 +11,19 @@ import time
 import pytest
 
 from quartet_bus import Bus, BusOptions
-from quartet_contracts import TERMINAL, Skill, State, TaskSubmission
+from quartet_contracts import (
+    TERMINAL,
+    DirectStep,
+    JournalEvent,
+    PickArguments,
+    Skill,
+    SkillRequest,
+    State,
+    Task,
+    TaskStatus,
+    TaskSubmission,
+)
+from quartet_contracts.journal import SkillRequested, StateChanged
 
 JOB = "put the red coke can on the sofa table"
 
@@ -65,12 +77,14 @@ def whole_job(do):
 
 async def submit(bus, sentence=JOB, **fields):
     """Put a task on the stream as the API does."""
-    from quartet_contracts import Task
-
     now = time.time()
     made = {"task_id": "t1", "robot": "summit", "created_at": now, "deadline": now + 300, **fields}
     budget = TaskSubmission(sentence=sentence).budget
     await bus.tasks.submit(Task(sentence=sentence, budget=budget, **made))
+
+
+def of_task(happening):
+    return JournalEvent(task_id="t1", actor="orchestrator", at=time.time(), event=happening)
 
 
 async def until(bus, wanted, task_id="t1"):
@@ -279,6 +293,73 @@ async def test_a_question_is_asked_on_by_the_next_replica(start, replica, agents
     assert status.state is State.SUCCEEDED, status.report
     assert [e.event.kind for e in events].count("question") == 1
     assert model.results()[0]["answer"] == "the red one"
+
+
+async def test_a_task_that_is_one_skill_is_taken_up_too(start, replica, agents, bus):
+    agents.start()
+    dying = await replica()
+    step = DirectStep(skill=Skill.PICK, arguments=PickArguments(object_name="red coke can"))
+    await submit(bus, "pick: object_name red coke can", step=step)
+    await until(bus, EDGES["pick done"])
+    await kill(dying, bus)
+    async with start():
+        status, events = await end_of(bus)
+    assert status.state is State.SUCCEEDED, status.report
+    assert len(agents.calls) == 1
+    assert ends_once(events)
+
+
+async def test_a_pause_outlives_its_orchestrator(start, replica, agents, model, do, bus):
+    agents.start()
+    model.say(by_turn(do.approach(), do.report(True)))
+    dying = await replica()
+    await bus.tasks.pause("t1", "the floor is wet")
+    await submit(bus, "go to the kitchen")
+    await until(bus, lambda e: e.kind == "state" and e.state is State.PAUSED)
+    await kill(dying, bus)
+    async with start():
+        await until(bus, lambda e: e.kind == "taken_over")
+        assert agents.calls == []
+        await bus.tasks.resume("t1")
+        status, events = await end_of(bus)
+    assert status.state is State.SUCCEEDED, status.report
+    states = [e.event.state for e in events if e.event.kind == "state"]
+    assert states == ["INITIALIZING", "RUNNING", "PAUSED", "INITIALIZING", "RUNNING", "SUCCEEDED"]
+
+
+async def test_time_that_ran_out_while_nobody_listened_brings_the_robot_to_rest(start, settings, agents, model):
+    """Its journal is written here as an orchestrator would have, so that no clock of this machine matters."""
+    agents.answers["pick"] = [agents.until_canceled]
+    agents.start()
+    pick = PickArguments(object_name="red coke can")
+    async with await Bus.connect(settings.redis_url, BusOptions(lease_s=0.6)) as bus:
+        now = time.time()
+        await submit(bus, deadline=now)
+        task = (await bus.statuses.get("t1")).task
+        mine = bus.tasks.of("summit", "dead")
+        tenure = await mine.mark_started(await mine.take())
+        for state in (State.INITIALIZING, State.RUNNING):
+            assert await bus.statuses.put(TaskStatus(task=task, state=state, updated_at=now), tenure=tenure)
+            await bus.journal.append(of_task(StateChanged(state=state)), tenure)
+        requested = SkillRequested(
+            request_id="r1", skill="pick", attempt=1, fence=1, arguments=pick.model_dump(), deadline=now + 300
+        )
+        await bus.journal.append(of_task(requested), tenure)
+        await bus.skills(Skill.PICK).submit(
+            SkillRequest(
+                request_id="r1", task_id="t1", robot="summit", skill=Skill.PICK, created_at=now, deadline=now + 300,
+                arguments=pick, grant="token", reply_to="quartet:replies:dead",
+            )
+        )  # fmt: skip
+        await agents.started.wait()
+        await mine.close()
+        async with start():
+            status, events = await end_of(bus)
+    assert status.state is State.FAILED
+    assert "was not done within its" in status.report.summary
+    assert "brought to rest" in status.report.summary
+    assert len(agents.calls) == 1
+    assert ends_once(events)
 
 
 async def test_a_cancel_that_came_while_nobody_listened_brings_the_robot_to_rest(

@@ -157,12 +157,13 @@ class TaskRun:
     async def _begin(self) -> None:
         """To RUNNING, whatever state the task was left in."""
         record, last = self._record, self._past.last
+        paused = record.state is State.PAUSED
         if record.state is State.RUNNING and last is not None and last.open:
             await record.move(State.UNCERTAIN, f"how {last.skill} ended is to be found out")
         await self._caller.rejoin()
         if record.state is State.PAUSED and self._past.question is None:
             await self._gate.step()
-        if record.state in {State.RUNNING, State.UNCERTAIN} and self._past.began:
+        if record.state in {State.RUNNING, State.UNCERTAIN} and self._past.began and not paused:
             await record.move(State.RETRIABLE, "taken up where the journal ends")
         if record.state in {State.QUEUED, State.RETRIABLE}:
             await record.move(State.INITIALIZING)
