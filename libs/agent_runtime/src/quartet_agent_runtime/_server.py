@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, InputResponses
 
 CONNECT_TIMEOUT_S = 5.0
-HANDSHAKE_TIMEOUT_S = 10.0
+HANDSHAKE_TIMEOUT_S = 30.0
+"""A server that has just been started lists its tools only after seconds of a busy processor's time."""
 CANCEL_GRACE_S = 1.0
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 """Images of two cameras fit; the mcp client's own cap is 1 MB."""
