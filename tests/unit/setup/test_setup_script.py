@@ -171,3 +171,16 @@ def test_caches_are_the_users_or_the_projects_where_those_cannot_be_written(tmp_
     (tmp_path / "file").touch()
     for nowhere in (str(tmp_path / "file"), "/proc/nohome"):
         assert cache(nowhere) == ROOT / ".quartet" / "cache"
+
+
+def test_ci_names_a_set_up_that_failed_and_goes_no_further(tmp_path: Path) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    program(tmp_path, "make", f'echo "$@" >> {tmp_path}/calls; echo "setup: no network" >&2; exit 2')
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = [tmp_path / ".ci" / "run"]
+    done = subprocess.run(script, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "FAILED: set-up"
+    assert "setup: no network" in done.stderr
+    assert (tmp_path / "calls").read_text() == "--no-print-directory setup\n"
