@@ -219,6 +219,13 @@ def test_a_folder_that_is_not_there(with_extra, tmp_path):
         choice_of(PerceptionSettings(segmenter_mask_model=str(tmp_path / "gone")))
 
 
+def test_a_folder_in_the_home_folder(with_extra, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "owl").mkdir()
+    (tmp_path / "owl" / "config.json").write_text('{"model_type": "owlv2"}')
+    assert choice_of(PerceptionSettings(segmenter_model="~/owl")).model == str(tmp_path / "owl")
+
+
 def test_a_folder_says_itself_what_licence_it_wants(with_extra, tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "sam3_video"}')
     with pytest.raises(ValueError, match="QUARTET_SEGMENTER_ACCEPT_LICENCE=sam3"):

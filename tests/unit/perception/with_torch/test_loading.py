@@ -216,8 +216,8 @@ def test_broken_weights_are_refused_with_the_remedy(copy, spoil):
     spoil(folder)
     with pytest.raises(SegmenterWeights) as caught:
         load(chosen(folder))
-    assert str(folder) in str(caught.value)
-    assert "hf download" in str(caught.value)
+    assert f"'{folder}'" in str(caught.value)
+    assert f"hf download <model> --local-dir {folder}" in str(caught.value)
 
 
 def test_a_model_that_finds_nothing_by_text_is_refused(weights):

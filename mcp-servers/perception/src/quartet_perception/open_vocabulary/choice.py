@@ -43,11 +43,12 @@ def choice_of(settings: PerceptionSettings) -> ModelChoice:
         raise ValueError(
             f"QUARTET_SEGMENTER_ACCEPT_LICENCE names '{unknown[0]}', which is none of: {', '.join(LICENCES)}"
         )
-    masks = None if settings.segmenter_mask_model.lower() == "none" else settings.segmenter_mask_model
-    for model in (settings.segmenter_model, *([masks] if masks is not None else [])):
+    named, masks = _expanded(settings.segmenter_model), _expanded(settings.segmenter_mask_model)
+    masks = None if masks.lower() == "none" else masks
+    for model in (named, *([masks] if masks is not None else [])):
         check_licence(model, _type_of(model) or Path(model).name, accepted)
     return ModelChoice(
-        settings.segmenter_model,
+        named,
         masks,
         settings.segmenter_device,
         settings.segmenter_dtype,
@@ -68,10 +69,14 @@ def check_licence(model: str, model_type: str, accepted: frozenset[str]) -> None
             )
 
 
+def _expanded(model: str) -> str:
+    return str(Path(model).expanduser()) if model.startswith("~") else model
+
+
 def _type_of(model: str) -> str | None:
     """The model type of a local folder; None for an id of the hub, which the loader checks. Raises ValueError for a
     folder that is none."""
-    folder = Path(model).expanduser()
+    folder = Path(model)
     if folder.is_dir():
         try:
             return str(json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"])
@@ -80,6 +85,6 @@ def _type_of(model: str) -> str | None:
                 f"the folder '{model}' holds no model: its config.json with a model_type cannot be read ({error}); it "
                 "must be what `hf download <model> --local-dir <folder>` makes"
             ) from error
-    if model.startswith(("/", ".", "~")):
+    if model.startswith(("/", ".")):
         raise ValueError(f"there is no folder '{model}'; name one with a model in it, or an id of the Hugging Face hub")
     return None

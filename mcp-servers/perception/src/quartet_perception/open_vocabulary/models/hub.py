@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -93,13 +94,12 @@ class Source:
         except ValueError as error:
             raise SegmenterWeights(str(error)) from error
 
-    def model(self, kind: type[PreTrainedModel], **options: Any) -> Any:
+    def model(self, kind: type[PreTrainedModel]) -> Any:
         """The model with its weights, all of them, ready to look. Raises SegmenterWeights, SegmenterMemory."""
         with no_memory_is_typed(f"loading '{self.name}'", self.place), self._readable("weights"):
             model, report = kind.from_pretrained(
                 self.name,
                 **self._where,
-                **options,
                 dtype=self.place.dtype,
                 use_safetensors=True,
                 output_loading_info=True,
@@ -146,11 +146,10 @@ class Source:
             ) from error
 
     def _again(self) -> str:
+        if Path(self.name).is_dir():
+            return f"put a whole copy there with `hf download <model> --local-dir {self.name}`, or name another model"
         fetch = "" if self._download else ", or set QUARTET_SEGMENTER_DOWNLOAD=1 to have it done here"
-        return (
-            f"fetch it with `hf download {self.name}` where there is a network{fetch}, or name the folder of another "
-            "copy"
-        )
+        return f"fetch it with `hf download {self.name}` where there is a network{fetch}, or name the folder of a copy"
 
 
 def _first_line(error: BaseException) -> str:
