@@ -52,7 +52,8 @@ class Watch:
         self.running: dict[str, bool] = {}
         self.ended_at: float | None = None
         """When the goal that was running last was first seen to be canceling, or over without success."""
-        self.guard_reason = ""
+        self.lapsed = False
+        """The guard ended the motion that was running last, for want of heartbeats."""
         self._news = asyncio.Event()
         self._subscriptions = [
             link.subscribe(
@@ -97,13 +98,13 @@ class Watch:
     def _status(self, action: str, message: Message) -> None:
         newest = message["status_list"][-1]["status"] if message["status_list"] else None
         running = newest == EXECUTING
-        if running:
-            self.ended_at = None
+        if running and not self.running.get(action):
+            self.ended_at, self.lapsed = None, False
         elif self.running.get(action) and newest in {CANCELING, CANCELED, ABORTED}:
             self.ended_at = time.monotonic()
         self.running[action] = running
         self._news.set()
 
     def _guard(self, message: Message) -> None:
-        self.guard_reason = str(message["message"])
+        self.lapsed = self.lapsed or str(message["message"]).startswith("heartbeat lapsed")
         self._news.set()

@@ -96,7 +96,7 @@ class Heartbeat(Section):
     """While the robot moves, its caller beats to the server and the server to the robot guard; wall time [s]."""
 
     every_s: Positive = 0.1
-    caller_timeout_s: Positive = 0.3
+    caller_timeout_s: Positive = 0.45
     """A caller that is silent for longer has its motion ended by the server."""
     guard_timeout_s: Positive = 0.4
     """The robot guard's `heartbeat_timeout`: a server that is silent for longer has its motion ended by the guard."""
