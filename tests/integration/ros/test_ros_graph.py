@@ -186,6 +186,9 @@ async def test_actions(ros):
     assert details["result"]
     assert details["feedback"]
     assert "/spin" in await ros.refused("get_action_details", "INVALID_PARAMETERS", action_name="/span")
+    # No file of the robot names it: the bridge tells.
+    details = await ros.call("get_action_details", action_name="/wait")
+    assert details["type"] == "nav2_msgs/action/Wait"
     wrong = {"action_name": "/spin", "action_type": "nav2_msgs/action/BackUp"}
     assert "nav2_msgs/action/Spin" in await ros.refused("get_action_details", "INVALID_PARAMETERS", **wrong)
 

@@ -27,6 +27,7 @@ ALLOWED = {
         {"name": "/spin", "type": SPIN, "max_duration_s": 30.0},
         {"name": "/backup", "type": "nav2_msgs/action/Spin"},
         {"name": "/no_such", "type": SPIN},
+        {"name": "/wait", "type": SPIN},
         {"name": "/drive_on_heading", "type": "not_there/action/Drive"},
         {"name": "/move_action", "type": "moveit_msgs/action/MoveGroup"},
     ],
@@ -217,6 +218,7 @@ async def test_a_wrong_or_fast_velocity_is_not_sent(ros, robot, message, words):
         ("call_service", {"service_name": "/move_group/list_parameters"}, "correct the file"),
         ("send_action_goal", {"action_name": "/spin", "action_type": "nav2_msgs/BackUp", "goal": {}}, SPIN),
         ("send_action_goal", {"action_name": "/backup", "action_type": SPIN, "goal": {}}, "nav2_msgs/action/BackUp"),
+        ("send_action_goal", {"action_name": "/wait", "action_type": SPIN, "goal": {}}, "is nav2_msgs/action/Wait"),
         (
             "send_action_goal",
             {"action_name": "/spin", "action_type": SPIN, "goal": {"target_yaw": float("inf")}},

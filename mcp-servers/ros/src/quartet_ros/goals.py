@@ -80,11 +80,11 @@ def register(server: ToolServer) -> None:
         asked for, since that ends rosapi 2.7.1), TIMEOUT, BRIDGE_UNAVAILABLE.
         """
         name = await known_action(action_name)
-        kind = types.get(name, "")
+        kind = types.get(name) or await robot.link.action_type(name, timeout_s=ROSAPI_S) or ""
         if kind and action_type and plain(kind) != plain(action_type):
             raise InvalidArguments(f"action '{name}' has type {kind}, not {action_type}; leave action_type out")
         if not (kind := kind or action_type):
-            raise InvalidArguments(f"the type of '{name}' is not configured; give action_type, e.g. pkg/action/Name")
+            raise InvalidArguments(f"the type of '{name}' cannot be learned; give action_type, e.g. pkg/action/Name")
         if kind.startswith(_TOO_LARGE):
             raise ToolFailure(
                 f"the details of {kind} are not asked for: rosapi 2.7.1 ends at actions of this size; its definition "
@@ -142,10 +142,10 @@ def register(server: ToolServer) -> None:
         permit = action_permit(server, action_name, action_type)
         finite(goal, "goal")
         name = await known_action(permit.name)
-        own = configured.get(name)
+        own = await robot.link.action_type(name, timeout_s=ROSAPI_S) or configured.get(name)
         if own is not None and plain(own) != plain(permit.type):
             # A goal of a wrong type makes the bridge lose the action until it restarts.
-            raise InvalidArguments(f"'{name}' is {own} in the robot file, the site file says {permit.type}; correct it")
+            raise InvalidArguments(f"'{name}' is {own}, the site file says {permit.type}; correct it")
         kind = await known_type(permit.type)
         if not kind.startswith(_TOO_LARGE):
             parts = structures(

@@ -2,7 +2,7 @@
 
 rosapi 2.7.1 dies of action_type, of node_details and get_param for an unknown node, and of action_goal_details of a
 large action. So names are looked up in a list first, parameters go through the nodes' own services, and the type of an
-action comes from robot.yaml and site.yaml.
+action comes from robot.yaml, site.yaml or RobotLink.action_type, which asks the bridge and not rosapi.
 """
 
 from collections.abc import Iterable
