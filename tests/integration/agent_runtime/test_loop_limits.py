@@ -6,7 +6,18 @@ import time
 
 import pytest
 
-from quartet_agent_runtime import Cause, Image, LocalTool, LocalTools, ToolOutcome, ToolSpec, failure, task_report
+from quartet_agent_runtime import (
+    Cause,
+    GatewayClient,
+    Image,
+    LocalTool,
+    LocalTools,
+    ToolOutcome,
+    ToolSpec,
+    failure,
+    task_report,
+)
+from quartet_cli.stack._ports import free_ports, hold_ports
 from quartet_contracts import Budget
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
@@ -322,6 +333,22 @@ async def test_one_broken_connection_is_retried_and_a_second_is_not(model, memor
     assert ending.cause is Cause.MODEL_UNAVAILABLE
     assert "QUARTET_GATEWAY_URL" in ending.reason
     assert len(model.requests) == 2
+
+
+async def test_a_gateway_that_starts_again_is_waited_for(model, talk):
+    """Nothing was asked while nobody was there, so nothing is asked twice."""
+    model.script = [talk.report()]
+    (port,) = free_ports(1)
+    with hold_ports([port]):
+        client = GatewayClient(f"http://127.0.0.1:{port}", "pick", patience_s=60)
+        asking = asyncio.create_task(client.answer([], [], 60))
+        await asyncio.wait({asking}, timeout=0.6)
+        assert not asking.done()
+    listening = await asyncio.start_server(model.serve, "127.0.0.1", port)
+    assert (await asking).calls[0].name == "report_pick_result"
+    assert len(model.requests) == 1
+    await client.close()
+    listening.close()
 
 
 @pytest.mark.parametrize("body", ["<html>", {"choices": []}, {"choices": [{"message": None}]}, []])

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from quartet_agent_runtime import Cause, Toolbox, ToolsUnavailable
+from quartet_agent_runtime import Cause, Toolbox, ToolsUnavailable, toolbox
 
 PATIENCE_S = 60.0
 """For calls that come back, however busy the machine is."""
@@ -89,7 +89,13 @@ async def test_canceling_the_caller_cancels_the_tool(host, progress, until):
         await until(lambda: host.canceled == ["slow"])
 
 
-async def test_a_server_that_is_down_is_named_with_the_remedy(free_port, progress):
+@pytest.fixture
+def soon(monkeypatch):
+    """Servers that do not come are given up at once."""
+    monkeypatch.setattr(toolbox, "LIST_RETRY_S", 0.001)
+
+
+async def test_a_server_that_is_down_is_named_with_the_remedy(free_port, progress, soon):
     url = f"http://127.0.0.1:{free_port}/mcp"
     async with Toolbox({"arm": url}, "g", ["arm__add"], PATIENCE_S) as tools:
         outcome = await tools.call("arm__add", {"a": 1}, progress)
@@ -147,7 +153,7 @@ async def test_a_loop_survives_a_hung_and_a_dying_server(mortal, model, memory, 
     assert codes == ["TIMEOUT", "SERVER_LOST", "SERVER_UNAVAILABLE"]
 
 
-async def test_a_missing_server_ends_the_loop_with_the_reason(free_port, memory, make_loop):
+async def test_a_missing_server_ends_the_loop_with_the_reason(free_port, memory, make_loop, soon):
     async with Toolbox({"arm": f"http://127.0.0.1:{free_port}/mcp"}, "g", ["arm__add"], PATIENCE_S) as tools:
         ending = await make_loop(tools).run("system", "user")
     assert ending.cause is Cause.TOOLS_UNAVAILABLE

@@ -277,6 +277,7 @@ def settings(
         grant_private_key=_pem(key),
         agent_absent_s=60.0,
         cancel_wait_s=60.0,
+        gateway_patience_s=0.3,
         fence_timeout_s=60.0,
     )
 

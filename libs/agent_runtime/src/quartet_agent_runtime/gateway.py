@@ -1,6 +1,7 @@
 """The only caller of a model: OpenAI chat format over HTTP to the model gateway."""
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -48,10 +49,12 @@ class Model(Protocol):
 class GatewayClient:
     """The model of one agent, reached through the gateway at `url`.
 
-    The gateway retries providers; this client retries once, and only when no connection could be had or it broke.
+    The gateway retries providers; this client asks once more when a connection broke, and for `patience_s` where
+    nobody takes one: a gateway that is started again is worth the wait.
     """
 
-    def __init__(self, url: str, agent: str, key: str | None = None) -> None:
+    def __init__(self, url: str, agent: str, key: str | None = None, patience_s: float = 0.5) -> None:
+        self._patience_s = patience_s
         self._url = url.rstrip("/")
         self._agent = agent
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -99,17 +102,21 @@ class GatewayClient:
 
     async def _post(self, body: dict[str, Any], headers: dict[str, str]) -> httpx2.Response:
         url = f"{self._url}/v1/chat/completions"
-        try:
-            return await self._http.post(url, json=body, headers=headers)
-        except httpx2.TransportError:
+        patient_until = time.monotonic() + self._patience_s
+        broken = 0
+        while True:
+            try:
+                return await self._http.post(url, json=body, headers=headers)
+            except httpx2.TransportError as error:
+                # Nobody there: it may be starting again. A connection that broke may have cost an answer already.
+                absent = isinstance(error, httpx2.ConnectError)
+                broken += not absent
+                if broken > 1 or (absent and time.monotonic() >= patient_until):
+                    raise ModelUnavailable(
+                        f"no connection to the gateway at {self._url} ({type(error).__name__}: {error}); "
+                        "start it, or set QUARTET_GATEWAY_URL to where it listens"
+                    ) from error
             await asyncio.sleep(RETRY_DELAY_S)
-        try:
-            return await self._http.post(url, json=body, headers=headers)
-        except httpx2.TransportError as error:
-            raise ModelUnavailable(
-                f"no connection to the gateway at {self._url} ({type(error).__name__}: {error}); "
-                "start it, or set QUARTET_GATEWAY_URL to where it listens"
-            ) from error
 
 
 class TaskModel:

@@ -55,6 +55,7 @@ async def serve_agent(
         settings.gateway_url,
         definition.skill.value,
         settings.gateway_key.get_secret_value() if settings.gateway_key else None,
+        settings.gateway_patience_s,
     )
     outside = Outside(
         definition=definition,

@@ -20,6 +20,8 @@ class AgentSettings(BaseSettings):
     gateway_url: Url = "http://127.0.0.1:4000"
     gateway_key: SecretStr | None = None
     """The agent's key at the gateway."""
+    gateway_patience_s: Annotated[float, Field(ge=0)] = 20.0
+    """How long a gateway that is not there is waited for; it takes some seconds to start again."""
     servers: dict[str, dict[str, Url]]
     """URL of each MCP server by robot and server name, as JSON."""
     robot_file: Path

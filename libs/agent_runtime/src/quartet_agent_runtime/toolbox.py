@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from quartet_agent_runtime.approvals import Approver
 
 SEPARATOR = "__"
-LIST_ATTEMPTS = 3
+LIST_ATTEMPTS = 16
+"""Eight seconds: as long as a server takes to start again on a busy machine."""
 LIST_RETRY_S = 0.5
 
 

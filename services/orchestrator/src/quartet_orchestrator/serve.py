@@ -40,7 +40,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
         replies = await stack.enter_async_context(bus.replies())
         fencer = Fencer(bus, signer, settings)
         stack.push_async_callback(fencer.close)
-        model = GatewayClient(settings.gateway_url, "orchestrator", key)
+        model = GatewayClient(settings.gateway_url, "orchestrator", key, settings.gateway_patience_s)
         stack.push_async_callback(model.close)
         runner = Runner(
             Context(
