@@ -87,6 +87,11 @@ def test_good_files_and_their_defaults(write):
             ["gripper.effort: Input should be greater than 0"],
         ),
         (("name: summit", "name: summit\nbase: {linear_speed_m_s: .inf}"), 2, ["base.linear_speed_m_s", "finite"]),
+        (
+            ("name: summit", "name: summit\nheartbeat:\n  caller_timeout_s: 0.15"),
+            3,
+            ["caller_timeout_s is 0.15", "at least twice every_s (0.1)"],
+        ),
         (("name: summit", "name: summit\nname: winter"), 2, ["name: it is there twice, before in line 1"]),
         (("  front: {", "  frnt: {"), 7, ["cameras.frnt", "front"]),
     ],
