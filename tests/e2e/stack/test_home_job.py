@@ -86,7 +86,18 @@ def test_nothing_of_the_private_key_is_in_a_log(stack: Stack) -> None:
 def test_a_stack_that_is_stopped_leaves_no_process(make_stack: Callable[..., Stack]) -> None:
     # Redis alone shows it in half a second; the whole stack ends the same way after this module.
     names = frozenset(
-        {"simulation", "scripted_model", "gateway", "nav2", "moveit", "perception", "ros", "orchestrator", *AGENTS}
+        {
+            "simulation",
+            "scripted_model",
+            "gateway",
+            "nav2",
+            "moveit",
+            "perception",
+            "ros",
+            "stop",
+            "orchestrator",
+            *AGENTS,
+        }
     )
     stack = make_stack(without=names)
     (pid,) = stack.pids().values()

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,6 +18,7 @@ from quartet_stop.metrics import Metrics
 from quartet_stop.robot import RobotStop
 
 MAX_BODY = 10_000
+MAX_REASON = 300
 REASON = "a person pressed stop"
 
 
@@ -27,7 +28,8 @@ class Order(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     robot: str | None = None
-    reason: str = Field("", max_length=300)
+    reason: str = ""
+    """Cut when it is long: a stop is not refused for its words."""
 
 
 class Refused(Exception):
@@ -68,7 +70,7 @@ def create_app(robots: Mapping[str, RobotStop], token: str, metrics: Metrics) ->
 
     async def stop(request: Request) -> Response:
         order, names = await order_of(request)
-        found = await _each(names, lambda name: robots[name].stop(order.reason or REASON))
+        found = await _each(names, lambda name: robots[name].stop(order.reason.strip()[:MAX_REASON] or REASON))
         done = all(state["stopped"] for state in found.values())
         return JSONResponse({"stopped": done, "robots": found}, status_code=200 if done else 502)
 

@@ -6,27 +6,21 @@ simulation's next look at its commands, also while it renders or plans.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import BaseModel, ConfigDict, Field
+import json
 
 from quartet_simulation.guard import RobotGuard
 from quartet_simulation.http import HttpServer, as_json
 
 
-class StopOrder(BaseModel):
-    """Who stops, and why."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    reason: Annotated[str, Field(max_length=500)] = "stopped over HTTP"
+MAX_REASON = 500
+DEFAULT_REASON = "stopped over HTTP"
 
 
 def guard_server(guard: RobotGuard, token: str | None) -> HttpServer:
     """With `token` only who sends it as bearer token is served."""
 
     async def stop(body: bytes) -> tuple[str, bytes]:
-        latency_s = await guard.stop(StopOrder.model_validate_json(body or b"{}").reason)
+        latency_s = await guard.stop(_reason(body))
         return as_json({**guard.state(), "latency_ms": round(latency_s * 1e3, 2)})
 
     async def reset(_: bytes) -> tuple[str, bytes]:
@@ -37,3 +31,12 @@ def guard_server(guard: RobotGuard, token: str | None) -> HttpServer:
         return as_json(guard.state())
 
     return HttpServer({("POST", "/stop"): stop, ("POST", "/reset"): reset, ("GET", "/state"): state}, token)
+
+
+def _reason(body: bytes) -> str:
+    """Who may stop the robot stops it, whatever the body looks like: only the reason is lost."""
+    try:
+        reason = json.loads(body)["reason"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return DEFAULT_REASON
+    return (reason.strip()[:MAX_REASON] if isinstance(reason, str) else "") or DEFAULT_REASON
