@@ -11,7 +11,6 @@ import json
 from quartet_simulation.guard import RobotGuard
 from quartet_simulation.http import HttpServer, as_json
 
-
 MAX_REASON = 500
 DEFAULT_REASON = "stopped over HTTP"
 
