@@ -100,6 +100,20 @@ def published_process(
     return start_for_all(*published_command(folder, studio_process.url, "nav2", "moveit", "ros"))
 
 
+@pytest.fixture(scope="module")
+def realtime_published_process(
+    start_for_all: StartForeign, realtime_process: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Foreign:
+    folder = tmp_path_factory.mktemp("published")
+    return start_for_all(*published_command(folder, realtime_process.url, "nav2", "moveit", "ros"))
+
+
+@pytest.fixture
+async def realtime_published(realtime: Any, realtime_published_process: Foreign) -> dict[str, str]:
+    """The same over the robot of `realtime`."""
+    return (await realtime_published_process.wait_ready()).urls
+
+
 @pytest.fixture
 async def published(sim: Any, published_process: Foreign) -> dict[str, str]:
     """URLs of servers with the published surface over the robot of `sim`, in one process for all tests."""

@@ -127,6 +127,7 @@ async def test_what_is_not_understood_is_unknown_and_never_a_success(nav2, x, co
     for word in words:
         assert word in text
     assert len(text) < 2500
+    assert (await count(nav2, "halts") >= 1) is (code == "UNKNOWN"), "nobody knows whether it still moves"
     assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"], "the next call works"
 
 
@@ -219,8 +220,13 @@ async def test_an_upstream_that_dies_in_a_motion(serve, start_foreign):
     rover.process.wait(20)
     rover.ready.unlink()
     port = rover.url.split(":")[2].split("/")[0]
-    await start_foreign("foreign.py", "--port", port).wait_ready()
+    again = await start_foreign("foreign.py", "--port", port).wait_ready()
     assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"], "the next call connects again"
+    again.kill()
+    again.ready.unlink()
+    await start_foreign("foreign.py", "--port", port).wait_ready()
+    await nav2.call("get_robot_pose")
+    assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"], "a session that has ended is found out"
 
 
 async def test_an_upstream_that_hangs(serve, rover):

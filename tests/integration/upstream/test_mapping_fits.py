@@ -98,6 +98,17 @@ async def test_what_does_not_fit_is_said_at_start(serve, changes, name, words):
     assert words in str(problem.value)
 
 
+async def test_a_call_that_is_refused_is_an_answer(serve, start_foreign):
+    """Of a server that takes no such argument: it was reached, so it is not unavailable."""
+    rover = await start_foreign("foreign.py").wait_ready()
+    where = {"tool": "where", "success": {"has": ["spot"]}, "arguments": {"frame": {"constant": "map"}}}
+    chosen = mapping(tools={"get_robot_pose": where}) | {"upstreams": {"rover": {"url": rover.url}}}
+    session = serve(chosen).proxy.session("rover")
+    assert (await session.call("where", {"frame": "map"})).is_error
+    assert not (await session.call("where", {})).is_error
+    assert session.connected
+
+
 async def test_an_upstreams_token_comes_from_the_environment(serve, monkeypatch):
     upstreams = {"rover": {"url": "http://127.0.0.1:1/mcp", "token_env": "ROVER_TOKEN"}}
     server = serve(mapping(upstreams=upstreams, tools={"get_robot_pose": QUESTION}))

@@ -92,9 +92,8 @@ async def test_the_arms_failures_keep_their_code(moveit, robot):
 
 
 @pytest.fixture
-async def slow_arm(realtime, robot, start_published, make_proxy, open_server):
-    foreign = await start_published(realtime.url, "moveit", "ros").wait_ready()
-    return await open_server(quartet_moveit, proxy=make_proxy("moveit", arm_of(foreign.urls)))
+async def slow_arm(realtime, robot, realtime_published, make_proxy, open_server):
+    return await open_server(quartet_moveit, proxy=make_proxy("moveit", arm_of(realtime_published)))
 
 
 def apart(first: list[float], second: list[float]) -> float:
@@ -142,10 +141,9 @@ async def test_a_latched_guard_lets_no_upstream_move(nav2, sim, robot, eventuall
 
 
 async def test_a_motion_that_the_guard_ends_is_told_as_stopped(
-    realtime, robot, start_published, make_proxy, open_server, until
+    realtime, robot, realtime_published, make_proxy, open_server, until
 ):
-    foreign = await start_published(realtime.url, "nav2").wait_ready()
-    nav2 = await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": foreign.url}))
+    nav2 = await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": realtime_published["nav2"]}))
     before = realtime.truth()["robot"]["pose"]
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
     await until(lambda: math.dist(realtime.truth()["robot"]["pose"][:2], before[:2]) > 0.03, 60)

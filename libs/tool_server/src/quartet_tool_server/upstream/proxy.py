@@ -143,6 +143,8 @@ class Proxy:
                 # A motion that the guard ended is no failure of the upstream.
                 if error.code in CANCELED:
                     await claim.explain_cancel()
+                elif error.code == CommonCode.UNKNOWN:
+                    await self._halt(run)
                 await claim.check_guard(settle=True)
                 raise
 
@@ -181,6 +183,7 @@ class Proxy:
                 claim.check()
                 raise _unreached(error, moved=bool(run.begun)) from error
             except NotUnderstood as error:
+                await self._halt(run)
                 raise unknown(f"'{run.upstream}' answered {error}", moved=True) from error
         except asyncio.CancelledError:
             claim.cancel("the caller gave the call up")
@@ -192,15 +195,19 @@ class Proxy:
             canceled.cancel()
             await asyncio.gather(work, canceled, return_exceptions=True)
 
-    async def _halt(self, run: "_Run", work: "asyncio.Task[Answer]") -> None:
-        """Stop at the upstream and past it, over the robot's rosbridge; then wait for the call to end."""
+    async def _halt(self, run: "_Run", work: "asyncio.Task[Answer] | None" = None) -> None:
+        """Stop at the upstream and past it, over the robot's rosbridge; then wait for the call to end.
+
+        Also where the call has ended and nobody knows what it has left behind.
+        """
         gripper = self._server.robot.file.actions.gripper
         actions = (gripper,) if run.mapped.moves == "gripper" else self._server.actions
         await asyncio.gather(
-            self._stop_calls([*run.mapped.stop, *self.mapping.stop], run.begun),
+            self._stop_calls([*(run.named(call) for call in run.mapped.stop), *self.mapping.stop], run.begun),
             self._server.motions.cancel_on_robot(actions),
         )
-        await asyncio.wait([work], timeout=END_WAIT_S)
+        if work is not None:
+            await asyncio.wait([work], timeout=END_WAIT_S)
 
     async def _stop_calls(self, calls: Sequence[Call], begun: dict[str, Any]) -> list[str]:
         """Those whose arguments are known; each on its own, within STOP_LIMIT_S."""
@@ -281,11 +288,15 @@ class _Run:
         """Roots of the first answer, for the calls that follow or stop it; something once the call was sent."""
         self._context = copy_context()
 
+    def named(self, call: Call) -> Call:
+        """`call` with the name of its upstream: that of the tool unless it has one of its own."""
+        return call.model_copy(update={"upstream": call.upstream or self.upstream})
+
     async def _first(self) -> None:
         """What must be asked before. Raises UpstreamError, NotUnderstood, ToolFailure."""
         proxy, mapped = self._proxy, self.mapped
         for call in mapped.first:
-            name = proxy.mapping.upstream_of(call.upstream or mapped.upstream)
+            name = call.upstream or self.upstream
             arguments = await proxy.arguments(call.arguments, self.given)
             answer = read(await proxy.session(name).call(call.tool, arguments))
             roots = answer.roots(self.given, proxy.robot_facts)
@@ -309,6 +320,7 @@ class _Run:
         asked = await take_all(follow.arguments, self.begun, proxy.context)
         if len(asked) < len(follow.arguments):
             return answer
+        session = proxy.session(follow.upstream or self.upstream)
         while True:
             answer = read(await session.call(follow.tool, asked))
             if not passes(follow.pending, answer, answer.roots(self.given, {})):

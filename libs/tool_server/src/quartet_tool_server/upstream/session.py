@@ -20,7 +20,7 @@ from fastmcp.client.transports.base import SessionKwargs, TransportOptions
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, CallToolResult
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from typing_extensions import Unpack
 
 from quartet_tool_server.upstream.mapping import Upstream
@@ -92,10 +92,12 @@ class Session:
         try:
             return await client.call_tool_mcp(tool, arguments, progress_handler=progress)
         except MCPError as error:
-            if error.code != CONNECTION_CLOSED:
-                raise Lost(f"'{self.name}' answered {tool} with an error: {error}") from error
+            if error.code == INVALID_PARAMS:
+                # It is well and refuses this call: an answer like any other.
+                return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+            # Also where only the session has ended, such as by a restart: the next call opens one.
             await self._drop(client)
-            raise Lost(f"'{self.name}' was lost during {tool}") from error
+            raise Lost(f"'{self.name}' was lost during {tool} ({error})") from error
         except Exception as error:
             await self._drop(client)
             raise Lost(f"'{self.name}' was lost during {tool} ({_why(error)})") from error
