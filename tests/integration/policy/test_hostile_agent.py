@@ -95,6 +95,7 @@ async def callers(urls, keys):
         yield Callers(urls, keys, http, stack)
 
 
+@pytest.mark.timeout(600)
 async def test_every_attack_is_refused(callers, robot, site_file, sent, monkeypatch):
     published = []
     monkeypatch.setattr(robot.link, "publish", lambda *message: published.append(message))

@@ -139,6 +139,7 @@ async def obey(toolbox, order):
     return model
 
 
+@pytest.mark.timeout(600)
 async def test_what_a_label_orders_moves_nothing_outside_the_policy(urls, robot, site_file, sent, label, monkeypatch):
     published = []
     monkeypatch.setattr(robot.link, "publish", lambda *message: published.append(message))

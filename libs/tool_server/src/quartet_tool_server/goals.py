@@ -132,8 +132,12 @@ def way(kind: str, goal: Message) -> Way:
     return Way(-abs(x) if x < 0 or speed < 0 else x, y, abs(speed))
 
 
-def arm_targets(kind: str, goal: Message, joints: Sequence[str], tool: str) -> list[Joints | ToolPoint]:
-    """Where a goal sends the arm `joints` or the flange `tool`. Raises CannotJudge."""
+def arm_targets(
+    kind: str, goal: Message, joints: Sequence[str], tool: str, *, on_the_way: bool
+) -> list[Joints | ToolPoint]:
+    """Where a goal sends the arm `joints` or the flange `tool`: its end, and with `on_the_way` points of a given
+    trajectory before it. Raises CannotJudge.
+    """
     if kind != "MoveGroup":
         trajectory = _fields(goal.get("trajectory"))
         path = _fields(trajectory.get("joint_trajectory")) if kind == "ExecuteTrajectory" else trajectory
@@ -148,7 +152,10 @@ def arm_targets(kind: str, goal: Message, joints: Sequence[str], tool: str) -> l
         points = _list(path.get("points"))
         if not points:
             raise CannotJudge("the trajectory has no points. Nothing moved.")
-        return [_joints(names, _list_of_any(point.get("positions")), joints) for point in _thinned(points)]
+        return [
+            _joints(names, _list_of_any(point.get("positions")), joints)
+            for point in _thinned(points, MOST_POINTS if on_the_way else 1)
+        ]
     constraints = _list(_fields(goal.get("request")).get("goal_constraints"))
     if not constraints:
         raise CannotJudge("the goal has no goal_constraints, so where it leads is not known. Nothing moved.")
@@ -171,15 +178,15 @@ def number(value: Any, name: str) -> float:
     return float(value)
 
 
-MOST_POINTS = 12
+MOST_POINTS = 8
 """Points of a trajectory that are judged, spread evenly, the last one among them."""
 
 
-def _thinned(points: list[Message]) -> list[Message]:
-    if len(points) <= MOST_POINTS:
+def _thinned(points: list[Message], count: int) -> list[Message]:
+    if len(points) <= count:
         return points
     last = len(points) - 1
-    return [points[round(number * last / (MOST_POINTS - 1))] for number in range(MOST_POINTS)]
+    return [points[last - round(number * last / max(1, count - 1))] for number in range(count)]
 
 
 def _constrained(item: Message, joints: Sequence[str], tool: str) -> Iterator[Joints | ToolPoint]:

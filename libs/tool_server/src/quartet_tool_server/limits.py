@@ -1,5 +1,6 @@
 """The policy's limits on what moves: geofence, speeds, workspace, payload, phases. Checked before a goal is sent."""
 
+import asyncio
 import math
 from collections.abc import Callable, Sequence
 
@@ -198,8 +199,8 @@ class MotionLimits:
         if box is None:
             return
         arm, frames = self._robot.file.arm, self._robot.file.frames
-        for target in goals.arm_targets(kind, goal, arm.joints, frames.tool):
-            point, margin = await self._flange(target)
+        targets = goals.arm_targets(kind, goal, arm.joints, frames.tool, on_the_way=generic)
+        for point, margin in await asyncio.gather(*(self._flange(target) for target in targets)):
             for axis, value, low, high in zip("xyz", point, box.minimum, box.maximum, strict=True):
                 if not low - SLACK <= value - margin <= value + margin <= high + SLACK:
                     at = ", ".join(f"{part:.2f}" for part in point)
