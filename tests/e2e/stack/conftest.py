@@ -24,7 +24,7 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
 
     def start(**options: Any) -> Stack:
         folder = tmp_path_factory.mktemp("stack")
-        stack = Stack(StackOptions(state_dir=folder, use_dotenv=False, start_timeout_s=90.0, **options))
+        stack = Stack(StackOptions(state_dir=folder, use_dotenv=False, start_timeout_s=250.0, **options))
         started.append(stack)
         stack.start()
         return stack
@@ -61,7 +61,7 @@ def run() -> Callable[..., Run]:
     def play(
         stack: Stack,
         sentence: str,
-        timeout_s: float = 100.0,
+        timeout_s: float = 250.0,
         on_event: Callable[[JournalEvent], None] = lambda event: None,
         budget: dict[str, Any] | None = None,
     ) -> Run:

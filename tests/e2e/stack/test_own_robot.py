@@ -30,14 +30,14 @@ def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     ports = ["--port", "0", "--scoring-port", "0", "--guard-port", "0", "--ready-file", str(ready)]
     environment = {"PATH": "/usr/bin", "MUJOCO_GL": headless_gl(), "QUARTET_GUARD_TOKEN_FILE": str(folder / "token")}
     process = subprocess.Popen([*command, *ports], env=environment, stdout=subprocess.DEVNULL)
-    end = time.monotonic() + 90
+    end = time.monotonic() + 180
     while not ready.exists():
         assert process.poll() is None, "the robot has died"
-        assert time.monotonic() < end, "the robot did not come up within 90 s"
+        assert time.monotonic() < end, "the robot did not come up within 180 s"
         time.sleep(0.05)
     yield {**json.loads(ready.read_text()), "token": folder / "token"}
     process.terminate()
-    process.wait(30)
+    process.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def stack(robot: dict[str, Any], make_stack: Callable[..., Stack], tmp_path_fact
 def test_every_server_is_connected_to_the_robot(stack: Stack) -> None:
     assert "simulation" not in stack.pids()
     for server in ("nav2", "moveit", "perception", "ros"):
-        end = time.monotonic() + 30
-        while not (health := httpx.get(f"{stack.url_of(server)}/health", timeout=30).json())["bridge"]:
+        end = time.monotonic() + 120
+        while not (health := httpx.get(f"{stack.url_of(server)}/health", timeout=60).json())["bridge"]:
             assert time.monotonic() < end, f"{server} does not reach the robot: {health}"
 
 

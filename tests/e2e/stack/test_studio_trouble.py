@@ -86,7 +86,7 @@ def test_a_server_that_is_killed_in_a_motion(
             stack.kill("moveit")
             killed.append(what.tool)
 
-    done = run(stack, sentence, timeout_s=60.0, on_event=kill_in_the_first_arm_motion_of_the_pick)
+    done = run(stack, sentence, timeout_s=250.0, on_event=kill_in_the_first_arm_motion_of_the_pick)
     assert killed
     assert done.ends_once(), done.story()
     assert done.status.state is State.FAILED, "the arm is gone for good: nothing can have been carried"
@@ -145,7 +145,7 @@ def test_a_model_that_talks_nothing_but_nonsense(
     stack.restart("scripted_model", QUARTET_MISBEHAVE=f'{{"{kind}": 1.0}}')
     try:
         sentence, _, _ = sentence_about(reset(stack, 5))
-        done = run(stack, sentence, timeout_s=60.0)
+        done = run(stack, sentence, timeout_s=250.0)
     finally:
         stack.restart("scripted_model", QUARTET_MISBEHAVE="{}")
     assert done.status.state is State.FAILED, done.story()
@@ -160,7 +160,7 @@ def test_a_gateway_without_the_key_of_its_provider(
     stack.restart("gateway", QUARTET_MODEL="openai/gpt-4.1")
     try:
         sentence, _, _ = sentence_about(reset(stack, 5))
-        done = run(stack, sentence, timeout_s=60.0)
+        done = run(stack, sentence, timeout_s=250.0)
     finally:
         stack.restart("gateway", QUARTET_MODEL="")
     assert done.status.state is State.FAILED, done.story()

@@ -26,7 +26,7 @@ def with_limits(file: RobotFile, **limits: float) -> RobotFile:
 @pytest.fixture
 async def far(peer, robot_file) -> AsyncIterator[Robot]:
     """A robot behind the scripted bridge; long limits."""
-    robot = await Robot.open(robot_file, url=peer.url, wait_s=10)
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
     yield robot
     await robot.close()
 
@@ -80,7 +80,7 @@ async def test_each_motion_is_a_source_of_its_own_and_a_call_that_moves_nothing_
 
 
 async def test_a_caller_that_falls_silent_has_its_motion_ended(peer, robot_file, eventually):
-    robot = await Robot.open(with_limits(robot_file, caller_timeout_s=0.3), url=peer.url, wait_s=10)
+    robot = await Robot.open(with_limits(robot_file, caller_timeout_s=1.0), url=peer.url, wait_s=60)
     ending = asyncio.create_task(cancels_end_goals(peer))
     try:
         async with motions(robot, BEATING).claim("base", "spin_robot") as claim:
@@ -99,7 +99,7 @@ async def test_a_caller_that_falls_silent_has_its_motion_ended(peer, robot_file,
 
 async def test_after_a_lapse_the_server_vouches_no_longer(peer, robot_file, eventually):
     """So that the guard ends a motion that the robot does not end when it is told to."""
-    robot = await Robot.open(with_limits(robot_file, caller_timeout_s=0.3), url=peer.url, wait_s=10)
+    robot = await Robot.open(with_limits(robot_file, caller_timeout_s=1.0), url=peer.url, wait_s=60)
     try:
         async with motions(robot, BEATING).claim("base", "spin_robot") as claim:
             running = asyncio.create_task(claim.run(*SPIN, limit_s=60))
@@ -129,11 +129,11 @@ async def test_whose_motion_needs_heartbeats(far, required):
 
 
 async def test_a_server_that_was_frozen_moves_nothing_when_it_wakes(peer, robot_file, eventually):
-    robot = await Robot.open(with_limits(robot_file, guard_timeout_s=0.4), url=peer.url, wait_s=10)
+    robot = await Robot.open(with_limits(robot_file, guard_timeout_s=1.0), url=peer.url, wait_s=60)
     try:
         async with motions(robot).claim("topic /cmd_vel", "publish_for_durations") as claim:
             await claim.ready()
-            time.sleep(0.6)  # noqa: ASYNC251  the whole process stands still, as after SIGSTOP
+            time.sleep(1.3)  # noqa: ASYNC251  the whole process stands still, as after SIGSTOP
             with pytest.raises(Lapsed, match="this server sent no heartbeat"):
                 await claim.ready()
             assert claim.canceled.is_set()

@@ -15,7 +15,7 @@ from quartet_tool_server import ToolFailure
 from quartet_tool_server.upstream import load_mapping
 from quartet_tool_server.upstream.answers import judge, passes, read
 from quartet_tool_server.upstream.conversions import CONVERSIONS, Context
-from quartet_tool_server.upstream.mapping import MappedTool, Condition, Value, error_codes
+from quartet_tool_server.upstream.mapping import Condition, MappedTool, Value, error_codes
 from quartet_tool_server.upstream.values import MISSING, NotUnderstood, at, take
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
