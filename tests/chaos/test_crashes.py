@@ -12,17 +12,16 @@ pytestmark = pytest.mark.timeout(300)
 
 KILLS = [
     (("orchestrator", "pick"), "fingers closing"),
-    (("place",), "fingers opened"),
-    (("redis",), "place requested"),
+    (("redis", "place"), "fingers opened"),
 ]
-"""Nobody knows whether the thing is held; whether it was put down; what the store holds."""
+"""Nobody knows whether the thing is held; whether it was put down, while the store is away as well."""
 
 
 @pytest.mark.parametrize(("victims", "moment"), KILLS)
 def test_the_job_is_done_once(stack: Stack, victims: tuple[str, ...], moment: str) -> None:
     outcome = play(stack, Crash(victims, moment, MOMENTS[moment]), seed=1)
     assert outcome.happened
-    assert outcome.succeeded, outcome.status
+    assert outcome.succeeded, outcome.status.report if outcome.status else "it did not end"
     assert outcome.delivered
     assert (outcome.grasps, outcome.releases) == (1, 1)
 

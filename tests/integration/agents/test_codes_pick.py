@@ -65,3 +65,18 @@ async def test_pick_wrong_object_when_the_things_are_swapped(studio):
     result = await studio.pick("red coke can")
     assert result.error_code == "PICK_WRONG_OBJECT", studio.memory.story()
     assert studio.truth()["held"] == "red cup"
+
+
+async def test_a_pick_after_one_of_unknown_end_frees_its_fingers_first(studio):
+    """They may be around the object: the arm is brought up before anybody looks, and only then the model begins."""
+    await studio.approach("studio", "red coke can")
+    result = await studio.pick("red coke can", follows_uncertain=True)
+    assert result.error_code == "NONE", studio.memory.story()
+    calls = [
+        e.event.tool for e in studio.memory.events if e.event.kind == "tool_call" and e.event.call_id[:6] == "verify"
+    ]
+    assert "moveit__open_gripper" in calls
+    assert studio.truth()["grasps"] == {"red coke can": 1}
+    held = await studio.pick("red coke can", follows_uncertain=True)
+    assert held.error_code == "PICK_HOLDING_ALREADY", studio.memory.story()
+    assert studio.truth()["releases"] == {}

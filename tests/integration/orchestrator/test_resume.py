@@ -120,12 +120,9 @@ def ends_once(events):
 
 EDGES = {
     "begun": lambda e: e.kind == "state" and e.state is State.INITIALIZING,
-    "running": lambda e: e.kind == "state" and e.state is State.RUNNING,
-    "planned": lambda e: e.kind == "model_turn",
     "pick called": lambda e: e.kind == "tool_call" and e.tool == "pick",
     "pick requested": lambda e: e.kind == "skill_requested" and e.skill == "pick",
     "pick done": lambda e: e.kind == "skill_result" and e.skill == "pick",
-    "pick known": lambda e: e.kind == "tool_result" and e.tool == "pick",
     "reported": lambda e: e.kind == "report",
 }
 

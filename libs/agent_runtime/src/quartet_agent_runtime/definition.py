@@ -13,6 +13,9 @@ Facts = Callable[[RobotFile, SiteFile], dict[str, Any]]
 Verify = Callable[[Verification, Any], Awaitable[Any]]
 """Takes what the model reported (REPORTS of the skill) and returns what the world confirms, of the same type."""
 
+Prepare = Callable[[Verification], Awaitable[None]]
+"""Brings the robot into a state to begin from, after an attempt of which nobody knows how it ended."""
+
 
 @dataclass(frozen=True)
 class AgentDefinition:
@@ -21,3 +24,4 @@ class AgentDefinition:
     """Markdown template with `{{ facts }}`."""
     facts: Facts
     verify: Verify
+    prepare: Prepare | None = None

@@ -96,6 +96,9 @@ class SkillRun:
             await self._recorder.write(
                 SkillStarted(request_id=request.request_id, skill=request.skill, replica=outside.replica)
             )
+            self._verification = check = Verification(request, outside.robot, outside.site, toolbox, self._recorder)
+            if request.follows_uncertain and outside.definition.prepare is not None:
+                await outside.definition.prepare(check)
             self._loop = Loop(
                 model=outside.model.for_task(request.task_id, request.request_id),
                 tools=toolbox,
@@ -112,8 +115,7 @@ class SkillRun:
             )
             if ending.report is None:
                 return await self._abnormal(ending)
-            self._verification = Verification(request, outside.robot, outside.site, toolbox, self._recorder)
-            report = await outside.definition.verify(self._verification, ending.report)
+            report = await outside.definition.verify(check, ending.report)
             await self._tell(ending.report, report)
             return self._result(report)
 

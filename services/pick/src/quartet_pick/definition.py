@@ -4,6 +4,7 @@ from typing import Any
 
 from quartet_agent_runtime import AgentDefinition, arm_facts, load_prompt
 from quartet_contracts import Skill
+from quartet_pick.prepare import prepare
 from quartet_pick.verify import verify
 from quartet_site import RobotFile, SiteFile
 
@@ -29,4 +30,6 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
 
 def definition() -> AgentDefinition:
     """The pick agent, ready to be served."""
-    return AgentDefinition(skill=Skill.PICK, prompt=load_prompt("quartet_pick"), facts=facts, verify=verify)
+    return AgentDefinition(
+        skill=Skill.PICK, prompt=load_prompt("quartet_pick"), facts=facts, verify=verify, prepare=prepare
+    )
