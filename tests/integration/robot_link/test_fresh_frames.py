@@ -105,7 +105,7 @@ async def test_a_frame_of_the_moment_of_the_call_counts(seeing, camera):
 async def test_only_old_frames_are_an_error_that_says_how_old(seeing, camera):
     camera.frames = [NOW - 5.0, NOW - 2.5]
     with pytest.raises(CameraUnavailable, match=r"2\.50 s older than the robot's odometry.*chrony"):
-        await seeing.snapshot("front", timeout_s=0.3)
+        await seeing.snapshot("front", timeout_s=3)
 
 
 async def test_a_clock_that_is_behind_costs_its_lag_and_no_more(seeing, camera):
