@@ -82,8 +82,8 @@ async def test_a_connection_that_hangs_is_passed_by_another(start, eventually):
 
 
 async def test_a_guard_that_cannot_be_reached_is_told_and_stopped_once_it_is_back(start, eventually, monkeypatch):
-    monkeypatch.setattr("quartet_stop.robot.GUARD_S", 0.3)
     async with start() as service:
+        monkeypatch.setattr("quartet_stop.robot.GUARD_S", 0.3)
         await service.guard.stop()
         answer = await service.ask("POST", "/stop", {"reason": "smoke"})
         assert answer.status_code == 502
@@ -91,6 +91,7 @@ async def test_a_guard_that_cannot_be_reached_is_told_and_stopped_once_it_is_bac
         assert (state["latched"], state["stopped"], state["standstill"]) == (True, False, None)
         assert service.guard.url in state["guard"]["error"]
         await eventually(lambda: all(server.latched for server in service.servers.values()))
+        monkeypatch.setattr("quartet_stop.robot.GUARD_S", 30.0)
         await service.guard.start()
         await eventually(lambda: service.guard.latched, 30)
         await eventually(lambda: stopped(service), 30)
@@ -205,7 +206,6 @@ async def test_a_stop_is_not_refused_for_its_words(start):
 
 
 async def test_metrics_say_who_was_reached(start, eventually, monkeypatch):
-    monkeypatch.setattr("quartet_stop.robot.GUARD_S", 0.3)
     async with start() as service:
         await service.ask("POST", "/stop")
         await eventually(lambda: nav2_is(service, "stopped"))
@@ -214,6 +214,7 @@ async def test_metrics_say_who_was_reached(start, eventually, monkeypatch):
         assert 'quartet_stop_latched{robot="summit"} 1.0' in text
         assert 'quartet_stop_reached_seconds_count{robot="summit",target="guard"} 1.0' in text
         await service.ask("POST", "/reset")
+        monkeypatch.setattr("quartet_stop.robot.GUARD_S", 0.3)
         await service.guard.stop()
         await service.ask("POST", "/stop")
         text = (await service.ask("GET", "/metrics", token=None)).text
