@@ -16,6 +16,8 @@ import yaml
 from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
 
+pytestmark = pytest.mark.timeout(240)
+
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
 GO, POSE = "nav2__navigate_to_pose", "nav2__get_robot_pose"
 TOKEN = "rover-secret"
@@ -160,11 +162,14 @@ async def test_the_life_of_a_server_with_an_upstream(environment, start, start_f
         await eventually(lambda: progress, PATIENCE_S)
         status, body = await server.ask("/control/stop", keys.token("control__stop", fence=0))
         assert status == 200
-        assert "rover: halt" in json.loads(body)["canceled"]
         assert "navigate_to_pose" in json.loads(body)["canceled"]
         await motion
-        seen = (await client.call_tool("get_robot_pose", {})).structured_content
-        assert json.loads(seen["message"])["halts"] >= 2, "at the fence and at the stop"
+
+        async def halted_twice() -> bool:
+            seen = (await client.call_tool("get_robot_pose", {})).structured_content
+            return json.loads(seen["message"])["halts"] >= 2
+
+        await eventually(halted_twice, PATIENCE_S)  # at the fence and at the stop
     _, metrics = await server.ask("/metrics")
     assert 'quartet_tool_calls_total{code="NONE",robot="summit",server="nav2",tool="navigate_to_pose"} 1.0' in metrics
     assert TOKEN not in server.log

@@ -10,6 +10,8 @@ import quartet_nav2
 import quartet_ros
 from quartet_robot_link import Robot
 
+pytestmark = pytest.mark.timeout(240)
+
 DOWN = [1.0, 0.0, 0.0, 0.0]
 
 

@@ -177,7 +177,8 @@ class Upstream(Part):
     cwd: Path | None = None
     token_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
     """Environment variable of this process that holds the upstream's bearer token; the file never holds one."""
-    connect_timeout_s: Positive = 10.0
+    connect_timeout_s: Positive = 30.0
+    """Wall time; a call's own limit ends it earlier."""
 
     @model_validator(mode="after")
     def _one_way(self) -> "Upstream":
@@ -235,7 +236,9 @@ class UpstreamMapping(Part):
             raise FileProblem(
                 f"QUARTET_UPSTREAM_URLS names {', '.join(strange)}; the mapping file has: {', '.join(self.upstreams)}"
             )
-        changed = {name: Upstream(url=url, token_env=self.upstreams[name].token_env) for name, url in urls.items()}
+        changed = {
+            name: self.upstreams[name].model_copy(update={"url": url, "command": None}) for name, url in urls.items()
+        }
         return self.model_copy(update={"upstreams": self.upstreams | changed})
 
     @staticmethod

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-STOP_LIMIT_S = 2.0
-"""Wall time of a call that stops something."""
-END_WAIT_S = 3.0
-"""Wall time within which a call ends by itself once its motion was stopped, before it is given up."""
+STOP_LIMIT_S = 3.0
+"""Wall time of a call that stops something, within which the stopped call is given the time to end by itself."""
 
 CANCELED = (CommonCode.CANCELED, NavCode.NAVIGATION_CANCELED)
 
@@ -196,18 +194,21 @@ class Proxy:
             await asyncio.gather(work, canceled, return_exceptions=True)
 
     async def _halt(self, run: "_Run", work: "asyncio.Task[Answer] | None" = None) -> None:
-        """Stop at the upstream and past it, over the robot's rosbridge; then wait for the call to end.
+        """Stop at the upstream and past it, over the robot's rosbridge, and let the call end.
 
         Also where the call has ended and nobody knows what it has left behind.
         """
         gripper = self._server.robot.file.actions.gripper
         actions = (gripper,) if run.mapped.moves == "gripper" else self._server.actions
-        await asyncio.gather(
-            self._stop_calls([*(run.named(call) for call in run.mapped.stop), *self.mapping.stop], run.begun),
-            self._server.motions.cancel_on_robot(actions),
-        )
+        stops = [
+            asyncio.ensure_future(self._server.motions.cancel_on_robot(actions)),
+            asyncio.ensure_future(
+                self._stop_calls([*(run.named(call) for call in run.mapped.stop), *self.mapping.stop], run.begun)
+            ),
+        ]
         if work is not None:
-            await asyncio.wait([work], timeout=END_WAIT_S)
+            await asyncio.wait([work], timeout=STOP_LIMIT_S)
+        await asyncio.gather(*stops)
 
     async def _stop_calls(self, calls: Sequence[Call], begun: dict[str, Any]) -> list[str]:
         """Those whose arguments are known; each on its own, within STOP_LIMIT_S."""
