@@ -1,6 +1,7 @@
 """Stop means stop: the robot in real time, with processes that hang, die and come back. `quartet bench stops` has the
 figures; here only what happens counts, since other programs share the machine."""
 
+import io
 import random
 import signal
 import time
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from rich.console import Console
 
 from quartet_benchmarks.chaos.stops import LAPSED, NOT_NEEDED, Trial, trials
+from quartet_cli.commands.up import tell_stops
 from quartet_cli.main import main
 from quartet_cli.stack import Stack, StackOptions
 
@@ -85,9 +88,14 @@ def test_a_stop_holds_across_restarts_until_a_person_resets_it(stack: Stack, qua
     assert (state["latched"], state["stopped"], state["reason"]) == (True, True, "the cat is on the table")
     metrics = httpx.get(f"{stack.url_of('nav2')}/metrics", timeout=60).text
     assert 'quartet_server_stopped{robot="summit",server="nav2"} 1.0' in metrics
+    told = io.StringIO()
+    tell_stops(stack, Console(file=told, width=200))
+    assert "summit is stopped (the cat is on the table); nothing moves until: quartet reset" in told.getvalue()
     status, text = quartet("reset")
     assert status == 0, text
     assert "summit: may move again" in text
+    tell_stops(stack, Console(file=told, width=200))
+    assert told.getvalue().count("\n") == 1, "nothing more to tell"
     metrics = httpx.get(f"{stack.url_of('nav2')}/metrics", timeout=60).text
     assert 'quartet_server_stopped{robot="summit",server="nav2"} 0.0' in metrics
 

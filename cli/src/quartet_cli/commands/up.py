@@ -122,7 +122,7 @@ def up(
     signal.signal(signal.SIGTERM, _interrupt)
     stack = start_stack(options, console)
     try:
-        _tell_stops(stack, console)
+        tell_stops(stack, console)
         place = f"in the {world}" if robot_dir is None else f"at {stack.bridge_url}"
         where = f"robot {stack.robot} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
         console.print(where, soft_wrap=True)
@@ -155,7 +155,7 @@ def on_robot(options: StackOptions, folder: Path, guard_url: str | None, token_f
     )
 
 
-def _tell_stops(stack: Stack, console: Console) -> None:
+def tell_stops(stack: Stack, console: Console) -> None:
     """A stop outlasts the processes: say so before somebody wonders why nothing moves."""
     with StopService(stack.url_of("stop"), stack.stop_token) as service:
         stopped = {name: state["reason"] for name, state in service.state().items() if state["latched"]}
