@@ -54,15 +54,13 @@ async def test_a_timed_wait_takes_its_time(robot: Any) -> None:
 async def test_velocity_moves_the_robot_and_goes_stale(robot: Any) -> None:
     before = await still_time(robot)
     start = (await robot.once("/odom"))["pose"]["pose"]["position"]
-    loop = asyncio.get_running_loop()
-    began = loop.time()
     for _ in range(3):
         await robot.send(op="publish", topic="/cmd_vel", msg={"angular": {"z": 0.4}})
         await asyncio.sleep(0.1)
     after = await still_time(robot)
-    ended = loop.time()
     odometry = await robot.once("/odom")
-    assert 0.4 < after - before < ended - began + 0.25, "at the pace of the wall clock"
+    # Each command is good for half a second of world time, and then the base brakes.
+    assert 0.4 < after - before < 3 * 0.5 + 1.5
     assert abs(odometry["twist"]["twist"]["angular"]["z"]) < 0.05
     assert abs(odometry["pose"]["pose"]["position"]["x"] - start["x"]) < 0.1
     assert abs(odometry["pose"]["pose"]["orientation"]["z"]) > 0.02
