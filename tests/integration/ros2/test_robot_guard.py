@@ -24,6 +24,7 @@ def test_a_stop_ends_goals_halts_the_base_holds_the_arm_and_spares_the_gripper(r
     mark = robot.mark
     begin(robot, DRIVE, ARM, GRIPPER)
     robot.wait("driven", robot.do("drive", x=0.4), x=0.4)
+    robot.until(lambda report: report["arm"][0] > 0.2)
     order = robot.do("call", service="stop")
     assert "latched until reset" in robot.wait("answer", order, service="stop")["text"]
     for action in (DRIVE, ARM):
