@@ -19,7 +19,7 @@ demo: setup ## Start everything, let the robot do the main job once, show what h
 
 # In the folders' order: the long ones (chaos, e2e) first, so that both workers end at the same time.
 test: setup ## Run all tests
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -q $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder -q $(PYTEST_ARGS)
 
 lint: setup ## Check style, types and import rules
 	@$(BIN)/ruff check .
