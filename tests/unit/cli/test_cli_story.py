@@ -55,6 +55,21 @@ def test_a_failed_call_is_told_with_code_and_message_even_when_it_is_a_quiet_too
     assert "✗ ROS_ERROR  no answer" in text
 
 
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ('{"ok":false,"error_code":"STOPPED","message":"a person pressed stop"}', "STOPPED  a person pressed stop"),
+        ('{"ok":false,"message":""}', '{"ok":false,"message":""}'),
+        ("[1, 2]", "STOPPED  [1, 2]"),
+    ],
+)
+def test_of_a_failed_result_its_message_is_told_and_all_of_it_when_verbose(result: str, said: str) -> None:
+    call = {"call_id": "c", "tool": "nav2__navigate_to_pose"}
+    failed = event("approach", kind="tool_result", ok=False, error_code="STOPPED", text=result, **call)
+    assert said in told(failed)
+    assert result in told(failed, verbose=True)
+
+
 def test_quiet_tools_and_turns_are_told_only_when_verbose() -> None:
     call = {"call_id": "c", "tool": "nav2__get_robot_pose"}
     events = (

@@ -1,5 +1,6 @@
 """Prints journal events: decisions, what the robot does, results."""
 
+import json
 import sys
 from typing import Protocol, TextIO
 
@@ -207,7 +208,8 @@ class StoryTeller:
         ending = f"✓ {what.duration_s:.1f} s" if what.ok else f"✗ {what.error_code}"
         text = Text.assemble(f"{words}  ", (ending, "green" if what.ok else "red"))
         if not what.ok or self._verbose:
-            text.append(f"  {_clip(what.text, LONG_TEXT if self._verbose else SHORT_TEXT)}", style="dim")
+            said = _clip(what.text, LONG_TEXT) if self._verbose else _clip(_message(what.text), SHORT_TEXT)
+            text.append(f"  {said}", style="dim")
         if self._verbose and call is not None:
             text.append(f"\n{' ' * INDENT}{what.tool} {arguments}", style="dim")
         self._line(actor, text, "", at)
@@ -263,6 +265,16 @@ def _folded(text: Text, console: Console, indent: int) -> Text:
     for line in lines:
         line.rstrip()
     return Text("\n").join(lines)
+
+
+def _message(result: str) -> str:
+    """What a tool's result says to a person; the result itself where it has no message of its own."""
+    try:
+        fields = json.loads(result)
+    except ValueError:
+        return result
+    message = fields.get("message") if isinstance(fields, dict) else None
+    return message if isinstance(message, str) and message else result
 
 
 def _clip(text: str, limit: int) -> str:
