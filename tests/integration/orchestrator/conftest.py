@@ -180,6 +180,18 @@ class Agents:
             {"request_id": request.request_id, "task_id": request.task_id, "tool_calls_used": 3, **extra, **fields}
         )
 
+    def hold(self, *skills: str) -> asyncio.Event:
+        """The next request of each of `skills` succeeds once the event is set."""
+        go = asyncio.Event()
+
+        async def held(*_: Any) -> dict[str, Any]:
+            await go.wait()
+            return OK
+
+        for skill in skills:
+            self.answers[skill].append(held)
+        return go
+
     async def until_canceled(self, _: Any, delivery: SkillDelivery) -> dict[str, Any]:
         """Moves until it is canceled, then stands still."""
         await self.bus.skills(delivery.request.skill).canceled(delivery.request.request_id)

@@ -14,13 +14,7 @@ async def post(client, key, body=None, path="/tasks"):
 
 
 async def test_a_pause_holds_before_the_next_step_and_ends_with_resume(client, agents, model, do):
-    go = asyncio.Event()
-
-    async def slow(*_):
-        await go.wait()
-        return {"success": True, "error_code": "NONE", "reason": "there"}
-
-    agents.answers["approach"] = [slow]
+    go = agents.hold("approach")
     model.say(do.approach(), do.pick(), do.drop, do.place(), do.report(True, do.delivered))
     task_id = await client.submit()
     await agents.started.wait()

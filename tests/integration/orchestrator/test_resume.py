@@ -151,13 +151,7 @@ async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_step(
 async def test_it_is_taken_over_when_its_lease_runs_out_and_the_running_step_goes_on(
     start, replica, agents, model, do, bus
 ):
-    hold = asyncio.Event()
-
-    async def slow(*_):
-        await hold.wait()
-        return {"success": True, "error_code": "NONE", "reason": "there"}
-
-    agents.answers["approach"] = [slow]
+    hold = agents.hold("approach")
     agents.start()
     model.say(whole_job(do))
     dying = await replica()
@@ -177,13 +171,7 @@ async def test_it_is_taken_over_when_its_lease_runs_out_and_the_running_step_goe
 
 
 async def test_a_result_that_came_while_nobody_listened_is_taken(start, replica, agents, model, do, bus):
-    answered = asyncio.Event()
-
-    async def when_told(*_):
-        await answered.wait()
-        return {"success": True, "error_code": "NONE", "reason": "there"}
-
-    agents.answers["approach"] = [when_told]
+    answered = agents.hold("approach")
     agents.start()
     model.say(whole_job(do))
     dying = await replica()
@@ -245,14 +233,7 @@ async def test_an_unknown_outcome_is_looked_at_and_told_to_the_model(start, repl
 
 async def test_a_zombie_writes_and_moves_nothing(start, replica, agents, model, motion, do, bus, eventually):
     """Stopped in the middle of a step, replaced, and awake again when the task goes on."""
-    hold = asyncio.Event()
-
-    async def slow(*_):
-        await hold.wait()
-        return {"success": True, "error_code": "NONE", "reason": "there"}
-
-    agents.answers["approach"] = [slow]
-    agents.answers["pick"] = [slow]
+    hold = agents.hold("approach", "pick")
     agents.start()
     model.say(whole_job(do))
     zombie = await replica()
@@ -380,13 +361,7 @@ async def test_a_cancel_that_came_while_nobody_listened_brings_the_robot_to_rest
 
 async def test_a_shut_down_hands_over_within_its_limit(start, replica, agents, model, do, bus):
     """What a sub-agent does goes on, and the next replica need not wait for a lease."""
-    hold = asyncio.Event()
-
-    async def slow(*_):
-        await hold.wait()
-        return {"success": True, "error_code": "NONE", "reason": "there"}
-
-    agents.answers["approach"] = [slow]
+    hold = agents.hold("approach")
     agents.start()
     model.say(whole_job(do))
     leaving = await replica()

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,12 +109,12 @@ class Eyes:
 
 
 @asynccontextmanager
-async def _eyes(world: World, state: Path) -> AsyncIterator[Eyes]:
+async def _eyes(world: World, state: Path, **claims: Any) -> AsyncIterator[Eyes]:
     robot_file, site = load_robot(SITES / world.name / "robot.yaml"), load_site(SITES / world.name / "site.yaml")
     now = int(time.time())
-    grant = GrantClaims(
-        sub="test", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-1", fence=1,
-        tools=[f"perception__{tool}" for tool in TOOLS],
+    grant = GrantClaims.model_validate(
+        {"sub": "test", "aud": audience(robot_file.name), "iat": now, "exp": now + 600, "jti": "request-1", "fence": 1,
+         "tools": [f"perception__{tool}" for tool in TOOLS], **claims}
     )  # fmt: skip
     robot = await Robot.open(robot_file, url=world.url, wait_s=60)
     server = ToolServer("perception", robot, site, state_dir=state, verifier=None, caller=lambda: grant)
@@ -124,6 +124,13 @@ async def _eyes(world: World, state: Path) -> AsyncIterator[Eyes]:
             yield Eyes(client, server)
     finally:
         await robot.close()
+
+
+@pytest.fixture(scope="session")
+def open_eyes() -> Callable[..., AbstractAsyncContextManager[Eyes]]:
+    """`async with open_eyes(world, state_dir, **claims) as eyes`: the server as the environment sets it up, called with
+    a grant for all of its tools and those claims."""
+    return _eyes
 
 
 @pytest.fixture

@@ -9,24 +9,16 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from fastmcp import Client
 from PIL import Image
 
-from quartet_contracts import GrantClaims, audience
-from quartet_perception.server import register
-from quartet_robot_link import Robot
-from quartet_site import load_robot, load_site
-from quartet_tool_server import ToolServer
-
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
-TOOLS = ("segment_objects", "detect_objects", "get_topdown_grasp_pose", "get_topdown_placing_pose", "look")
 
 
 def reddish(picture: np.ndarray) -> list[float] | None:
@@ -98,36 +90,15 @@ def gateway() -> Iterator[Gateway]:
     one.close()
 
 
-class Looker:
-    """A client of a perception server that a vision LLM gives its eyes."""
-
-    def __init__(self, client: Client, server: ToolServer) -> None:
-        self.client, self.server = client, server
-
-    async def call(self, tool: str, **arguments) -> dict:
-        return (await self.client.call_tool(tool, arguments, raise_on_error=False)).structured_content
-
-
 @pytest.fixture
-async def looker(studio, gateway, tmp_path, monkeypatch) -> AsyncIterator[Looker]:
+async def looker(studio, gateway, tmp_path, monkeypatch, open_eyes) -> AsyncIterator[Any]:
+    """A client of a perception server that a vision LLM gives its eyes."""
     monkeypatch.setenv("QUARTET_SEGMENTER", "vision_llm")  # the one line
     monkeypatch.setenv("QUARTET_GATEWAY_URL", gateway.url)
     monkeypatch.setenv("QUARTET_GATEWAY_KEY", "key-of-perception")
     studio.reset(0)
-    robot_file, site = load_robot(SITES / "studio" / "robot.yaml"), load_site(SITES / "studio" / "site.yaml")
-    now = int(time.time())
-    grant = GrantClaims(
-        sub="pick", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-17", task="task-5", fence=1,
-        tools=[f"perception__{tool}" for tool in TOOLS],
-    )  # fmt: skip
-    robot = await Robot.open(robot_file, url=studio.url, wait_s=60)
-    server = ToolServer("perception", robot, site, state_dir=tmp_path, verifier=None, caller=lambda: grant)
-    register(server)
-    try:
-        async with Client(server.mcp) as client:
-            yield Looker(client, server)
-    finally:
-        await robot.close()
+    async with open_eyes(studio, tmp_path, sub="pick", jti="request-17", task="task-5") as eyes:
+        yield eyes
 
 
 @pytest.mark.parametrize("name", ["fizzy drink", "red coke can"])

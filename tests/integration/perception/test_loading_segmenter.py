@@ -3,26 +3,17 @@ robot. In the place of the models stands a finder of red things, which is asked 
 
 import math
 import threading
-import time
 from collections.abc import AsyncIterator
-from pathlib import Path
+from typing import Any
 
 import httpx2
 import numpy as np
 import pytest
-from fastmcp import Client
 from scipy import ndimage
 
-from quartet_contracts import GrantClaims, audience
 from quartet_perception import segmenter as segmenter_module
 from quartet_perception.open_vocabulary import OpenVocabularySegmenter, Seen
-from quartet_perception.server import register
-from quartet_robot_link import Robot
-from quartet_site import load_robot, load_site
-from quartet_tool_server import ToolServer
 
-STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
-TOOLS = ("segment_objects", "detect_objects", "get_topdown_grasp_pose", "look")
 LONG_S = 100.0
 
 
@@ -42,20 +33,17 @@ class RedFinder:
 class Server:
     """A perception server whose weights are there when `weights` is set."""
 
-    def __init__(self, client: Client, server: ToolServer, weights: threading.Event) -> None:
-        self.client, self.server, self.weights = client, server, weights
-
-    async def call(self, tool: str, **arguments) -> dict:
-        return (await self.client.call_tool(tool, arguments, raise_on_error=False)).structured_content
+    def __init__(self, eyes: Any, weights: threading.Event) -> None:
+        self.eyes, self.call, self.weights = eyes, eyes.call, weights
 
     async def health(self) -> dict:
-        transport = httpx2.ASGITransport(app=self.server.app())
+        transport = httpx2.ASGITransport(app=self.eyes.server.app())
         async with httpx2.AsyncClient(transport=transport, base_url="http://perception") as http:
             return (await http.get("/health")).json()
 
 
 @pytest.fixture
-async def server(studio, tmp_path, monkeypatch) -> AsyncIterator[Server]:
+async def server(studio, tmp_path, monkeypatch, open_eyes) -> AsyncIterator[Server]:
     weights, made = threading.Event(), []
 
     def load():
@@ -70,23 +58,13 @@ async def server(studio, tmp_path, monkeypatch) -> AsyncIterator[Server]:
     monkeypatch.setenv("QUARTET_SEGMENTER", "open_vocabulary")
     monkeypatch.setenv("QUARTET_SEGMENTER_TIMEOUT_S", str(LONG_S))
     studio.reset(0)
-    robot_file, site = load_robot(STUDIO / "robot.yaml"), load_site(STUDIO / "site.yaml")
-    now = int(time.time())
-    grant = GrantClaims(
-        sub="pick", aud=audience(robot_file.name), iat=now, exp=now + 600, jti="request-1", fence=1,
-        tools=[f"perception__{tool}" for tool in TOOLS],
-    )  # fmt: skip
-    robot = await Robot.open(robot_file, url=studio.url, wait_s=60)
-    tools = ToolServer("perception", robot, site, state_dir=tmp_path, verifier=None, caller=lambda: grant)
-    register(tools)
     try:
-        async with Client(tools.mcp) as client:
-            yield Server(client, tools, weights)
+        async with open_eyes(studio, tmp_path) as eyes:
+            yield Server(eyes, weights)
     finally:
         weights.set()
         for one in made:
             one.models.close()
-        await robot.close()
 
 
 async def test_the_server_works_while_weights_load_and_health_says_so(server):

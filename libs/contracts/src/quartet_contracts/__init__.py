@@ -2,6 +2,7 @@
 
 from quartet_contracts.budgets import Budget, Usage
 from quartet_contracts.codes import ApproachCode, PickCode, PlaceCode
+from quartet_contracts.durable import write_durably
 from quartet_contracts.errors import ContractError, IllegalMove, MalformedMessage, MessageTooLarge, UnsupportedVersion
 from quartet_contracts.grants import (
     ALGORITHM,
@@ -146,4 +147,5 @@ __all__ = [
     "json_schemas",
     "may_move",
     "move",
+    "write_durably",
 ]

@@ -1,10 +1,10 @@
 """The latch of a stop: set by anybody, released by a person, kept across restarts."""
 
-import os
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from quartet_contracts.durable import write_durably
 from quartet_contracts.wire import describe
 
 
@@ -36,15 +36,4 @@ class LatchFile:
 
     def write(self, latch: Latch) -> None:
         """On disk before this returns. Raises OSError."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_name(self.path.name + ".new")
-        with temporary.open("w") as file:
-            file.write(latch.model_dump_json())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.path)
-        directory = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        write_durably(self.path, latch.model_dump_json())

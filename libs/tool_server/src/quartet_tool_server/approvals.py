@@ -14,11 +14,11 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from quartet_contracts import ALGORITHM, ISSUER, GrantClaims
+from quartet_contracts import GrantClaims
 from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalClaims, approval_audience, arguments_digest
 from quartet_contracts.tools.policy_codes import PolicyCode
 from quartet_tool_server.errors import ToolFailure
-from quartet_tool_server.grants import LEEWAY_S
+from quartet_tool_server.grants import read_token
 
 MOST_PENDING = 100
 """Calls that wait for a person; the oldest is forgotten beyond."""
@@ -119,15 +119,7 @@ class Approvals:
         why = "the server knows no key of the orchestrator"
         for key in self._keys:
             try:
-                raw = jwt.decode(
-                    token,
-                    key,
-                    algorithms=[ALGORITHM],
-                    audience=approval_audience(self._robot),
-                    issuer=ISSUER,
-                    leeway=LEEWAY_S,
-                    options={"require": ["exp", "iat", "aud", "iss", "sub", "jti"]},
-                )
+                raw = read_token(token, key, approval_audience(self._robot))
                 claims = ApprovalClaims.model_validate(raw)
             except (jwt.InvalidTokenError, ValidationError) as error:
                 why = f"{type(error).__name__}: {error}"

@@ -1,12 +1,10 @@
 """The newest fence of a robot, kept on disk: it never goes down, also not across restarts."""
 
-import json
-import os
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from quartet_contracts import describe
+from quartet_contracts import describe, write_durably
 
 
 class FenceProblem(Exception):
@@ -66,18 +64,7 @@ class FenceStore:
         return stored.fence
 
     def _write(self, fence: int) -> None:
-        temporary = self.path.with_suffix(".new")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("w") as file:
-                json.dump({"robot": self.robot, "fence": fence}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path)
-            directory = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+            write_durably(self.path, _Stored(robot=self.robot, fence=fence).model_dump_json())
         except OSError as error:
             raise FenceProblem(f"fence {fence} cannot be written to {self.path}: {error}") from error

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -59,6 +60,19 @@ def read_keys(
     return keys
 
 
+def read_token(token: str, key: Ed25519PublicKey, audience: str, issuer: str = ISSUER) -> dict[str, Any]:
+    """The claims of a token that `key` signed for `audience`. Raises jwt.InvalidTokenError."""
+    return jwt.decode(
+        token,
+        key,
+        algorithms=[ALGORITHM],
+        audience=audience,
+        issuer=issuer,
+        leeway=LEEWAY_S,
+        options={"require": ["exp", "iat", "aud", "iss", "sub", "jti"]},
+    )
+
+
 class GrantVerifier(TokenVerifier):
     """Accepts tokens that one of `keys` signed for `robot`; anything else is HTTP 401.
 
@@ -77,15 +91,7 @@ class GrantVerifier(TokenVerifier):
         why = "no key is known"
         for key, issuer in self._keys:
             try:
-                claims = jwt.decode(
-                    token,
-                    key,
-                    algorithms=[ALGORITHM],
-                    audience=audience(self.robot),
-                    issuer=issuer,
-                    leeway=LEEWAY_S,
-                    options={"require": ["exp", "iat", "aud", "iss", "sub", "jti"]},
-                )
+                claims = read_token(token, key, audience(self.robot), issuer)
                 return _within_rights(GrantClaims.model_validate(claims), issuer)
             except jwt.InvalidSignatureError as error:
                 why = str(error)
