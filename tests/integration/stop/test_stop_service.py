@@ -249,7 +249,7 @@ def test_a_service_that_cannot_start_says_what_to_set(monkeypatch, capsys, tmp_p
     }
     for name, value in (settings | changed).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("quartet_stop.__main__.set_up_logging", lambda settings: None)
+    monkeypatch.setattr("quartet_stop.__main__.set_up_logging", lambda process, style: None)
     assert main() == 2
     text = capsys.readouterr().err
     for word in words:

@@ -3,8 +3,8 @@
 import json
 import logging
 
-from quartet_gateway.log_lines import JsonLines
 from quartet_gateway.redact import RedactingFilter, Redactor
+from quartet_process import JsonLines
 
 
 def test_a_line_is_one_object_also_with_quotes_lines_and_a_traceback():
@@ -15,7 +15,7 @@ def test_a_line_is_one_object_also_with_quotes_lines_and_a_traceback():
             "gateway", logging.ERROR, "f", 1, 'said "%s"\n', ("secret-value",), (ValueError, error, error.__traceback__)
         )
     assert RedactingFilter(Redactor({"OPENAI_API_KEY": "secret-value"})).filter(record)
-    text = JsonLines().format(record)
+    text = JsonLines("gateway").format(record)
     assert "\n" not in text
     line = json.loads(text)
     assert (line["level"], line["logger"], line["message"]) == ("ERROR", "gateway", 'said "***"\n')

@@ -8,7 +8,7 @@ from quartet_agent_runtime.local_tools import LocalTool, LocalTools
 from quartet_agent_runtime.loop import Cause, Ending, Loop
 from quartet_agent_runtime.outside import from_outside
 from quartet_agent_runtime.past import PastTurn, read_past
-from quartet_agent_runtime.process import run_process, set_up_logging
+from quartet_agent_runtime.process import run_process
 from quartet_agent_runtime.prompt import json_block, load_prompt, render_prompt, request_message
 from quartet_agent_runtime.recorder import Recorder
 from quartet_agent_runtime.report import ReportTool, skill_report, task_report
@@ -64,7 +64,6 @@ __all__ = [
     "request_message",
     "run_process",
     "serve_agent",
-    "set_up_logging",
     "skill_report",
     "stand_still",
     "task_report",

@@ -3,11 +3,9 @@
 import asyncio
 import json
 import logging
-import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from pydantic import ValidationError
 
+from quartet_process import set_up_logging
 from quartet_robot_link import Robot
 from quartet_site import FileProblem, PolicyFile, RobotFile, SiteFile, load_policy, load_robot, load_site
 from quartet_tool_server.fence import FenceProblem
@@ -47,7 +46,7 @@ def run(name: str, register: Register, *, actions: Actions | None = None, instru
     """
     try:
         settings = _settings()
-        _set_up_logging(settings, name)
+        set_up_logging(name, settings.log_format, settings.log_level)
         asyncio.run(_serve(name, register, actions, instructions, settings))
     except (StartProblem, FileProblem, KeyProblem, FenceProblem) as error:
         print(f"quartet {name}: {error}", file=sys.stderr)
@@ -223,38 +222,3 @@ def _on_signals(stopping: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-
-
-def _set_up_logging(settings: ServerSettings, name: str) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_JsonFormatter(name) if settings.log_format == "json" else logging.Formatter(
-        f"%(asctime)s {name} %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))  # fmt: skip
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(settings.log_level)
-    for chatty in ("mcp", "fastmcp", "uvicorn", "websockets", "httpx2"):
-        logger = logging.getLogger(chatty)
-        logger.handlers.clear()
-        logger.propagate = True
-        logger.setLevel(max(logging.WARNING, root.level))
-
-
-class _JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
-
-    def __init__(self, process: str) -> None:
-        super().__init__()
-        self._process = process
-
-    def format(self, record: logging.LogRecord) -> str:
-        entry = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
-            "level": record.levelname,
-            "process": self._process,
-            "pid": os.getpid(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry)

@@ -19,10 +19,10 @@ from quartet_gateway.errors import ConfigurationProblem
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.ledger import Ledger
 from quartet_gateway.load import find_file, load_file
-from quartet_gateway.log_lines import JsonLines
 from quartet_gateway.models import choose_models
 from quartet_gateway.redact import RedactingFilter, Redactor
 from quartet_gateway.settings import Settings
+from quartet_process import set_up_logging
 
 logger = logging.getLogger("quartet_gateway")
 
@@ -34,7 +34,7 @@ def main() -> int:
     except ValidationError as error:
         lines = [f"QUARTET_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()]
         return _refuse("\n  ".join(lines))
-    _log(settings)
+    set_up_logging("gateway", settings.log_format, filters=[RedactingFilter(Redactor(os.environ))])
     # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -92,14 +92,6 @@ def write_ready(path: Path, url: str) -> None:
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     scratch.write_text(json.dumps({"url": url}), encoding="utf-8")
     scratch.replace(path)
-
-
-def _log(settings: Settings) -> None:
-    handler = logging.StreamHandler()
-    plain = logging.Formatter("%(levelname)s %(message)s")
-    handler.setFormatter(JsonLines() if settings.log_format == "json" else plain)
-    handler.addFilter(RedactingFilter(Redactor(os.environ)))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
 def _refuse(problem: str) -> int:

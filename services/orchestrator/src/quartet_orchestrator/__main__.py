@@ -4,18 +4,19 @@ import asyncio
 import signal
 import sys
 
-from quartet_agent_runtime import AgentError, set_up_logging
+from quartet_agent_runtime import AgentError
 from quartet_bus import BusError
 from quartet_orchestrator.errors import OrchestratorError
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings, load_orchestrator_settings
+from quartet_process import set_up_logging
 from quartet_site import SiteError
 
 
 def main() -> int:
     try:
         settings = load_orchestrator_settings()
-        set_up_logging(settings.log_format)
+        set_up_logging("orchestrator", settings.log_format)
         asyncio.run(_run(settings))
     except (AgentError, BusError, OrchestratorError, SiteError, OSError) as error:
         print(f"quartet_orchestrator: {error}", file=sys.stderr)

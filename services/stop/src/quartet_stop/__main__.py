@@ -8,11 +8,11 @@ import os
 import signal
 import socket
 import sys
-import time
 from typing import Any
 
 import uvicorn
 
+from quartet_process import set_up_logging
 from quartet_stop.app import create_app
 from quartet_stop.metrics import Metrics
 from quartet_stop.robot import make_robot
@@ -29,7 +29,7 @@ def main() -> int:
     """Exit status 2: the settings are wrong, or the port is taken."""
     try:
         settings = load_settings()
-        set_up_logging(settings)
+        set_up_logging("stop", settings.log_format)
         metrics, signer, guard_token = (
             Metrics(),
             Signer.from_file(settings.stop_private_key_file),
@@ -98,31 +98,6 @@ def _bind(settings: Settings) -> socket.socket:
             f"QUARTET_PORT={settings.port} on {settings.host} cannot be used: {error.strerror or error}"
         ) from error
     return sock
-
-
-def set_up_logging(settings: Settings) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(
-        _JsonLines() if settings.log_format == "json" else logging.Formatter("%(levelname)s %(message)s")
-    )
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    for chatty in ("httpx2", "httpcore2"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
-
-
-class _JsonLines(logging.Formatter):
-    """One JSON object a line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        entry = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
-            "level": record.levelname,
-            "process": "stop",
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any
 import uvicorn
 from pydantic import ValidationError
 
+from quartet_process import set_up_logging
 from quartet_scripted_model.app import create_app
 from quartet_scripted_model.settings import Settings
 
@@ -31,8 +32,7 @@ def main() -> int:
     except ValueError as error:
         print(f"the scripted model cannot start: {error}", file=sys.stderr)
         return 2
-    form = '{"level": "%(levelname)s", "message": "%(message)s"}' if settings.log_format == "json" else "%(message)s"
-    logging.basicConfig(level=logging.INFO, format=form)
+    set_up_logging("scripted-model", settings.log_format)
     # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import socket
@@ -17,6 +16,7 @@ import orjson
 from pydantic import ValidationError
 
 from quartet_contracts import LatchFile
+from quartet_process import set_up_logging
 from quartet_simulation.bridge.faults import FAULTS, Faults
 from quartet_simulation.settings import Settings
 
@@ -37,12 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             name = ".".join(str(part) for part in problem["loc"])
             print(f"quartet_simulation: {name}: {problem['msg']} (got {problem['input']!r})", file=sys.stderr)
         return BAD_USAGE
-    logging.basicConfig(
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-        stream=sys.stderr,
-    )
-    logging.getLogger("websockets").setLevel(logging.WARNING)
+    set_up_logging("simulation", settings.log_format, settings.log_level.upper())
     # Short turns keep the event loop responsive while the simulation's thread runs Python code.
     sys.setswitchinterval(0.0005)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -49,6 +49,7 @@ class Settings(BaseSettings):
     """Larger frames are sent in fragments [characters]; the value of rosbridge's launch file."""
     check_messages: bool = False
     """Compare every outgoing message with its definition: for tests."""
+    log_format: Literal["json", "text"] = Field("text", validation_alias="QUARTET_LOG_FORMAT")
     log_level: str = "INFO"
 
     @property
