@@ -5,13 +5,13 @@ from pathlib import Path
 
 import httpx
 
-from quartet_cli._words import skill_words
 from quartet_cli.api import Api
 from quartet_cli.errors import CliError
 from quartet_cli.runs._metrics import run_metrics
 from quartet_cli.runs._sheet import Step, contact_sheet
 from quartet_contracts import JournalEvent, TaskStatus
 from quartet_contracts.journal import Observation, SkillFinished, SkillRequested, ToolReturned
+from quartet_contracts.story import skill_words
 
 OVERHEAD_TIMEOUT_S = 5.0
 SUFFIXES = {b"\xff\xd8": "jpg", b"\x89P": "png"}

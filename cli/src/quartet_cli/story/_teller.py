@@ -1,6 +1,5 @@
-"""Prints journal events: decisions, what the robot does, results."""
+"""Prints the story of a task in a terminal."""
 
-import json
 import sys
 from typing import Protocol, TextIO
 
@@ -9,29 +8,19 @@ from rich.markup import escape
 from rich.status import Status
 from rich.text import Text
 
-from quartet_cli._words import is_quiet, skill_words, tool_words
-from quartet_contracts import TERMINAL, JournalEvent, State, TaskStatus
-from quartet_contracts.journal import (
-    Answered,
-    Asked,
-    ModelTurn,
-    Note,
-    Observation,
-    Reported,
-    SkillFinished,
-    SkillRequested,
-    SkillSettled,
-    SkillStarted,
-    StateChanged,
-    TakenOver,
-    ToolCalled,
-    ToolProgress,
-    ToolReturned,
-    Verified,
-)
+from quartet_contracts import JournalEvent, State, TaskStatus
+from quartet_contracts.story import Line, Narrator, Tone
 
-SHORT_TEXT = 280
-LONG_TEXT = 4000
+STYLES: dict[Tone, str] = {
+    "plain": "",
+    "strong": "bold",
+    "quiet": "dim",
+    "good": "green",
+    "bad": "red",
+    "notice": "yellow",
+    "question": "bold magenta",
+    "answer": "magenta",
+}
 ACTOR_COLUMN = 12
 MIN_TEXT_WIDTH = 40
 INDENT = ACTOR_COLUMN + 11
@@ -77,10 +66,8 @@ class StoryTeller:
 
     def __init__(self, console: Console, verbose: bool = False) -> None:
         self._console = console
-        self._verbose = verbose
-        self._calls: dict[str, ToolCalled] = {}
+        self._narrator = Narrator(verbose)
         self._progress: Status | None = None
-        self._planned = False
         self._started_at = 0.0
 
     def begin(self, status: TaskStatus) -> None:
@@ -123,113 +110,20 @@ class StoryTeller:
                 self._put(Text.assemble(("  " + mark, style), f" {one.object_name}{target}{why}"), indent=4)
 
     def tell(self, event: JournalEvent) -> None:
-        actor, what = event.actor, event.event
-        match what:
-            case ToolCalled():
-                self._calls[what.call_id] = what
-                if not self._is_skill(what.tool):
-                    self._moving(actor, tool_words(what.tool, what.arguments), at=event.at)
-            case ToolProgress():
-                self._tell_progress(actor, what)
-            case ToolReturned():
-                self._tell_result(actor, what, event.at)
-            case ModelTurn():
-                self._tell_turn(actor, what, event.at)
-            case SkillRequested():
-                again = f" (attempt {what.attempt})" if what.attempt > 1 else ""
-                words = skill_words(what.skill, what.arguments) + again
-                self._line(actor, f"→ {what.skill}: {words}", "bold", event.at)
-                self._moving(what.skill, "waits for the agent", at=event.at)
-            case SkillStarted():
-                if self._verbose:
-                    self._line(actor, f"taken by {what.replica}", "dim", event.at)
-            case SkillFinished():
-                self._tell_skill_result(what, event.at)
-            case SkillSettled():
-                hand = f", the gripper is {what.grasp}" + (f" ({what.in_hand})" if what.in_hand else "")
-                self._line(actor, f"looks at how {what.skill} was left{hand if what.grasp else ''}", "yellow", event.at)
-            case TakenOver():
-                self._line(actor, "goes on with the task where its journal ends", "yellow", event.at)
-            case Verified():
-                if self._verbose or what.claimed != what.settled:
-                    text = f"checked: claimed {what.claimed}, settled {what.settled}. {what.note}"
-                    self._line(actor, text, "" if what.claimed == what.settled else "yellow", event.at)
-            case Asked():
-                self._line(actor, f"asks: {what.text}", "bold magenta", event.at)
-            case Answered():
-                self._line(actor, f"is told: {what.text}", "magenta", event.at)
-            case Note():
-                self._line(actor, what.text, "yellow", event.at)
-            case StateChanged():
-                if self._verbose or (what.reason and what.state not in TERMINAL):
-                    self._line(actor, f"{what.state}: {what.reason}".rstrip(": "), "dim", event.at)
-            case Observation():
-                if self._verbose:
-                    self._line(
-                        actor, f"pictures of {', '.join(what.images) or 'nothing'}: {what.label}", "dim", event.at
-                    )
-            case Reported():
-                if self._verbose:
-                    self._line(actor, f"reports: {what.report.summary}", "dim", event.at)
+        told = self._narrator.tell(event)
+        for line in told.lines:
+            self._line(line)
+        if told.now is not None:
+            self._moving(told.now.actor, told.now.text)
 
-    def _tell_turn(self, actor: str, turn: ModelTurn, at: float) -> None:
-        if turn.text and actor == "orchestrator" and not self._planned:
-            self._planned = True
-            self._line(actor, "plan", "bold", at)
-            for line in turn.text.strip().splitlines():
-                self._put(Text(" " * INDENT + line.rstrip()), indent=INDENT)
-        elif turn.text and (self._verbose or actor == "orchestrator"):
-            self._line(actor, _clip(turn.text, LONG_TEXT if self._verbose else SHORT_TEXT), "dim", at)
-        if self._verbose:
-            used = turn.usage
-            tokens = f"{used.prompt_tokens}+{used.completion_tokens} tokens"
-            self._line(
-                actor, f"turn {turn.turn} ({turn.model}, {tokens}): {', '.join(turn.tools) or 'no tool'}", "dim", at
-            )
-        self._moving(actor, "thinks", at=at)
-
-    def _tell_progress(self, actor: str, what: ToolProgress) -> None:
-        call = self._calls.get(what.call_id)
-        words = tool_words(what.tool, call.arguments) if call else what.tool
-        share = f" {what.fraction:.0%}" if what.fraction is not None else ""
-        self._moving(actor, f"{words}{share} {what.message}".rstrip())
-
-    def _tell_result(self, actor: str, what: ToolReturned, at: float) -> None:
-        call = self._calls.pop(what.call_id, None)
-        if self._is_skill(what.tool) and what.ok and not self._verbose:
-            return
-        arguments = call.arguments if call else {}
-        if what.ok and is_quiet(what.tool) and not self._verbose:
-            return
-        if self._is_skill(what.tool) and actor == "orchestrator" and not self._verbose:
-            # The skill's own result has told it already.
-            return
-        words = tool_words(what.tool, arguments)
-        ending = f"✓ {what.duration_s:.1f} s" if what.ok else f"✗ {what.error_code}"
-        text = Text.assemble(f"{words}  ", (ending, "green" if what.ok else "red"))
-        if not what.ok or self._verbose:
-            said = _clip(what.text, LONG_TEXT) if self._verbose else _clip(_message(what.text), SHORT_TEXT)
-            text.append(f"  {said}", style="dim")
-        if self._verbose and call is not None:
-            text.append(f"\n{' ' * INDENT}{what.tool} {arguments}", style="dim")
-        self._line(actor, text, "", at)
-
-    def _tell_skill_result(self, what: SkillFinished, at: float) -> None:
-        mark, style = ("✓", "green") if what.success else ("✗", "red")
-        code = "" if what.success else f"{what.error_code}: "
-        text = Text.assemble((f"{mark} ", style), (code, style), _clip(what.reason, SHORT_TEXT))
-        self._line(what.skill, text, "bold", at)
-
-    @staticmethod
-    def _is_skill(tool: str) -> bool:
-        return tool in {"approach", "pick", "place"} or tool.startswith("report_")
-
-    def _line(self, actor: str, text: str | Text, style: str, at: float) -> None:
-        body = text if isinstance(text, Text) else Text(" ".join(text.split()))
-        if style:
+    def _line(self, line: Line) -> None:
+        body = Text.assemble(*((span.text, STYLES[span.tone]) for span in line.spans))
+        if style := STYLES[line.tone]:
             body.stylize(style)
-        since = max(0.0, at - self._started_at)
-        self._put(Text.assemble((f"{since:7.1f} s ", "dim"), (f"{actor:<{ACTOR_COLUMN}} ", "cyan"), body), INDENT)
+        since = max(0.0, line.at - self._started_at)
+        self._put(Text.assemble((f"{since:7.1f} s ", "dim"), (f"{line.actor:<{ACTOR_COLUMN}} ", "cyan"), body), INDENT)
+        for below in line.body.splitlines():
+            self._put(Text(" " * INDENT).append(below.rstrip(), STYLES[line.body_tone]), indent=INDENT)
 
     def _put(self, text: Text, indent: int = 0) -> None:
         """On a terminal long lines go on below their own text; elsewhere a line stays a line."""
@@ -237,7 +131,7 @@ class StoryTeller:
             text = _folded(text, self._console, indent)
         self._console.print(text, soft_wrap=True)
 
-    def _moving(self, actor: str, words: str, at: float | None = None) -> None:
+    def _moving(self, actor: str, words: str) -> None:
         """Show on the progress line what happens now; without a terminal nothing is shown."""
         if not self._console.is_terminal:
             return
@@ -265,18 +159,3 @@ def _folded(text: Text, console: Console, indent: int) -> Text:
     for line in lines:
         line.rstrip()
     return Text("\n").join(lines)
-
-
-def _message(result: str) -> str:
-    """What a tool's result says to a person; the result itself where it has no message of its own."""
-    try:
-        fields = json.loads(result)
-    except ValueError:
-        return result
-    message = fields.get("message") if isinstance(fields, dict) else None
-    return message if isinstance(message, str) and message else result
-
-
-def _clip(text: str, limit: int) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 Arguments = dict[str, Any]
 
@@ -70,7 +70,7 @@ def _degrees(value: Any) -> str:
 
 def _arm(a: Arguments) -> str:
     target = a.get("target")
-    fields = target if isinstance(target, dict) else a
+    fields = cast("Arguments", target) if isinstance(target, dict) else a
     if a.get("target_type") == "named_state":
         return f"moves the arm to '{fields['state_name']}'"
     if a.get("target_type") == "pose":
@@ -79,9 +79,9 @@ def _arm(a: Arguments) -> str:
 
 
 def _straight(a: Arguments) -> str:
-    waypoints = a.get("waypoints") or []
-    last = waypoints[-1] if waypoints else a
-    position = last.get("position") if isinstance(last, dict) else last
+    waypoints: list[Any] = a.get("waypoints") or []
+    last: Any = waypoints[-1] if waypoints else a
+    position = cast("Arguments", last).get("position") if isinstance(last, dict) else last
     return f"moves the gripper straight to {_point(position)}" if position else "moves the gripper in a straight line"
 
 
