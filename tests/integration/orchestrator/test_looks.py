@@ -13,7 +13,7 @@ from mcp_types import ImageContent
 
 from quartet_agent_runtime import Toolbox
 from quartet_bus import Bus
-from quartet_contracts import ALGORITHM, Budget, State, Task
+from quartet_contracts import ALGORITHM, State
 from quartet_orchestrator.eyes import Eyes
 from quartet_orchestrator.grants import Signer
 
@@ -119,15 +119,12 @@ async def test_looks_at_the_same_time_share_one_session(settings, perception, se
 
     monkeypatch.setattr("quartet_orchestrator.eyes.Toolbox", Counted)
     perception.fenced = 1
-    task = Task(
-        task_id="t1", sentence="look", robot="summit", created_at=0, deadline=2_000_000_000, budget=Budget(turns=5)
-    )
     async with (
         serve_app(perception.mcp.http_app(path="/mcp"), lifespan="on") as url,
         await Bus.connect(settings.redis_url) as bus,
     ):
         changed = settings.model_copy(update={"servers": {"summit": {"perception": f"{url}/mcp"}}})
-        eyes = Eyes(task, bus, Signer(key), changed)
+        eyes = Eyes("summit", bus, Signer(key), changed)
         outcomes = await asyncio.gather(eyes.look("front"), eyes.look("arm"))
         await eyes.close()
     assert [outcome.error_code for outcome in outcomes] == ["NONE", "NONE"]

@@ -6,7 +6,6 @@ import time
 
 from quartet_agent_runtime import Progress, Toolbox, ToolOutcome
 from quartet_bus import Bus
-from quartet_contracts import Task
 from quartet_orchestrator.grants import Signer
 from quartet_orchestrator.settings import OrchestratorSettings
 
@@ -14,10 +13,21 @@ LOOK = "perception__look"
 
 
 class Eyes:
-    """Looks for one task. Never raises for what a server did."""
+    """Looks through the cameras of one robot, for a task until its `deadline`, or for whoever asks. Never raises for
+    what a server did.
+    """
 
-    def __init__(self, task: Task, bus: Bus, signer: Signer, settings: OrchestratorSettings) -> None:
-        self._task = task
+    def __init__(
+        self,
+        robot: str,
+        bus: Bus,
+        signer: Signer,
+        settings: OrchestratorSettings,
+        *,
+        task_id: str = "",
+        deadline: float = 0.0,
+    ) -> None:
+        self._robot, self._task_id, self._deadline = robot, task_id, deadline
         self._bus = bus
         self._signer = signer
         self._settings = settings
@@ -45,16 +55,15 @@ class Eyes:
         return await self._toolbox.call(LOOK, {"camera": camera}, progress, self._settings.look_timeout_s)
 
     async def _open(self) -> Toolbox:
-        task = self._task
-        servers = self._settings.servers_of(task.robot)
+        servers = self._settings.servers_of(self._robot)
         grant = self._signer.sign(
             agent="orchestrator",
-            robot=task.robot,
+            robot=self._robot,
             request_id=f"look-{secrets.token_hex(4)}",
-            fence=await self._bus.fences.current(task.robot),
+            fence=await self._bus.fences.current(self._robot),
             tools=[LOOK],
-            deadline=max(task.deadline, time.time()) + self._settings.cancel_wait_s,
-            task_id=task.task_id,
+            deadline=max(self._deadline, time.time()) + self._settings.cancel_wait_s,
+            task_id=self._task_id,
         )
         known = {name: url for name, url in servers.items() if name == "perception"}
         return Toolbox(known, grant, [LOOK], self._settings.look_timeout_s)

@@ -38,7 +38,14 @@ class TaskRun:
         self._task = delivery.task
         self._record = TaskRecord(context.bus, status, tenure)
         self._ledger = Ledger(context.names)
-        self._eyes = Eyes(self._task, context.bus, context.signer, context.settings)
+        self._eyes = Eyes(
+            self._task.robot,
+            context.bus,
+            context.signer,
+            context.settings,
+            task_id=self._task.task_id,
+            deadline=self._task.deadline,
+        )
         self._caller = SkillCaller(
             self._record,
             context.bus,

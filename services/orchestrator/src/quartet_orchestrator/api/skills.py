@@ -17,7 +17,7 @@ from quartet_contracts import (
     TaskStatus,
     TaskSubmission,
 )
-from quartet_orchestrator.api.tasks import IdempotencyKey, TaskDesk
+from quartet_orchestrator.api.tasks import IdempotencyKey, TaskDesk, accepted
 from quartet_orchestrator.words import step_sentence
 
 Timeout = Annotated[float, Query(gt=0, le=86_400)]
@@ -31,7 +31,7 @@ def skill_routes(desk: TaskDesk) -> APIRouter:
     ) -> Response:
         sentence = step_sentence(skill, arguments.model_dump(mode="json"))[:MAX_SENTENCE]
         submission = TaskSubmission(sentence=sentence, robot=robot, timeout_s=timeout_s)
-        return await desk.accept(submission, DirectStep(skill=skill, arguments=arguments), key)
+        return accepted(await desk.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
 
     @router.post("/approach", status_code=202, response_model=TaskStatus)
     async def approach(

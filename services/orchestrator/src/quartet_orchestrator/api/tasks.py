@@ -44,8 +44,8 @@ class TaskDesk:
 
     async def accept(
         self, submission: TaskSubmission, step: DirectStep | None = None, key: str | None = None
-    ) -> Response:
-        """202 once the task is on its stream; with the idempotency key of an earlier submission, the task of that."""
+    ) -> TaskStatus:
+        """The task once it is on its stream; with the idempotency key of an earlier submission, the task of that."""
         now = time.time()
         budget = submission.budget
         if "wall_s" not in budget.model_fields_set:
@@ -61,8 +61,7 @@ class TaskDesk:
             submission=_digest(_checked(key)) if key is not None else None,
         )
         body = submission.model_dump_json() + (step.model_dump_json() if step else "")
-        status = await self.bus.tasks.submit(task, _digest(body))
-        return _answer(status, 202, {"Location": f"/tasks/{status.task.task_id}"})
+        return await self.bus.tasks.submit(task, _digest(body))
 
     def _robot(self, wanted: str | None) -> str:
         robots = sorted(self._settings.servers)
@@ -132,6 +131,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def accepted(status: TaskStatus) -> Response:
+    """202 and where to look for what becomes of the task."""
+    return _answer(status, 202, {"Location": f"/tasks/{status.task.task_id}"})
+
+
 def _answer(status: TaskStatus, code: int = 200, headers: dict[str, str] | None = None) -> Response:
     return Response(status.model_dump_json(), status_code=code, headers=headers, media_type="application/json")
 
@@ -141,7 +145,7 @@ def task_routes(desk: TaskDesk, stop: asyncio.Event) -> APIRouter:
 
     @router.post("", status_code=202, response_model=TaskStatus)
     async def submit(submission: TaskSubmission, idempotency_key: IdempotencyKey = None) -> Response:
-        return await desk.accept(submission, key=idempotency_key)
+        return accepted(await desk.accept(submission, key=idempotency_key))
 
     @router.get("")
     async def listing(state: State | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 50) -> Response:
