@@ -1,6 +1,37 @@
 """What every process has: logs, metrics, traces, secrets."""
 
+from quartet_process.exposure import is_loopback, require_credential
 from quartet_process.logs import JsonLines, set_up_logging
+from quartet_process.redact import RedactingFilter, redact, redact_all, remember, remember_environment, shown
+from quartet_process.secrets import (
+    Secret,
+    SecretProblem,
+    SecretSettings,
+    bearer,
+    find_secret,
+    missing,
+    presented,
+)
 from quartet_process.work import current_work, work
 
-__all__ = ["JsonLines", "current_work", "set_up_logging", "work"]
+__all__ = [
+    "JsonLines",
+    "RedactingFilter",
+    "Secret",
+    "SecretProblem",
+    "SecretSettings",
+    "bearer",
+    "current_work",
+    "find_secret",
+    "is_loopback",
+    "missing",
+    "presented",
+    "redact",
+    "redact_all",
+    "remember",
+    "remember_environment",
+    "require_credential",
+    "set_up_logging",
+    "shown",
+    "work",
+]

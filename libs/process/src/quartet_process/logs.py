@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from opentelemetry.trace import format_span_id, format_trace_id, get_current_span
 
+from quartet_process.redact import RedactingFilter
 from quartet_process.work import current_work
 
 CHATTY = ("httpx", "httpx2", "httpcore", "httpcore2", "mcp", "client", "fastmcp", "uvicorn", "websockets")
@@ -23,7 +24,7 @@ def set_up_logging(
         if style == "json"
         else logging.Formatter(f"%(asctime)s {process} %(levelname)s %(message)s", "%H:%M:%S")
     )
-    for one in filters:
+    for one in (RedactingFilter(), *filters):
         handler.addFilter(one)
     root = logging.getLogger()
     root.handlers[:] = [handler]

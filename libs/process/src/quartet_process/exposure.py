@@ -1,0 +1,34 @@
+"""Who may reach a port: beyond this machine nothing is served without a credential."""
+
+import ipaddress
+
+from quartet_process.secrets import Secret, SecretProblem, missing
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether `host`, an address or the name localhost, is this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return host is not None and ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_credential(host: str, secret: Secret | None, name: str, *, what: str, anonymous: bool = True) -> None:
+    """Raises SecretProblem when `what` would be open to whoever reaches `host`.
+
+    With `anonymous` a port on a loopback address may do without the secret `name`.
+    """
+    if secret is not None or (anonymous and is_loopback(host)):
+        return
+    if is_loopback(host):
+        raise SecretProblem(
+            missing(name, f"quartet secrets init makes one; QUARTET_ALLOW_ANONYMOUS=true serves {what} on this machine "
+                    "without it")
+        )  # fmt: skip
+    raise SecretProblem(
+        missing(
+            name, f"without it {what} is not served at QUARTET_HOST={host}, where others than this machine reach it"
+        )
+    )

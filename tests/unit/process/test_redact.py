@@ -1,0 +1,95 @@
+"""Secrets never reach what is written down."""
+
+import io
+import json
+import logging
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from quartet_process import RedactingFilter, redact, redact_all, remember, remember_environment, shown
+
+ENV = {
+    "OPENAI_API_KEY": "opaque-value-1",
+    "QUARTET_GATEWAY_KEY_PICK": "opaque-value-2",
+    "AWS_SECRET_ACCESS_KEY": "opaque-value-3",
+    "SHORT_API_KEY": "abc",
+    "HOME": "/home/someone",
+}
+JWT = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJwaWNrIn0.c2lnbmF0dXJlLW9mLXRoaXM"
+
+
+@pytest.fixture(autouse=True)
+def known() -> None:
+    remember_environment(ENV)
+
+
+@pytest.fixture
+def pem() -> str:
+    key = Ed25519PrivateKey.generate()
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+@pytest.mark.parametrize("value", ["opaque-value-1", "opaque-value-2", "opaque-value-3"])
+def test_values_of_secret_variables(value):
+    assert redact(f"key={value}, at /home/someone, abc") == "key=***, at /home/someone, abc"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("sk-proj-abc123456", "***"),
+        ("sk-ant-api03-xyz_abc", "***"),
+        ("gsk_abcdef123456", "***"),
+        ("Bearer eyJhbGciOi.x.y1", "Bearer ***"),
+        (JWT, "***"),
+        ("redis://pick:s3cret@10.0.0.1:6379/0", "redis://pick:***@10.0.0.1:6379/0"),
+        ("redis://:s3cret@10.0.0.1:6379/0", "redis://:***@10.0.0.1:6379/0"),
+    ],
+)
+def test_what_looks_like_a_secret(text, left):
+    assert redact(f"got {text} back") == f"got {left} back"
+
+
+def test_a_private_key_also_in_pieces_and_inside_json(pem):
+    assert redact(f"before {pem}after") == "before ***\nafter"
+    text = json.dumps({"key": pem, "then": "x"})
+    assert json.loads(redact(text))["then"] == "x"
+    assert pem.splitlines()[1] not in redact(text)
+    inside = json.dumps({"text": json.dumps({"key": pem[:60]}), "then": 'a "quoted" word'})
+    assert json.loads(json.loads(redact(inside))["text"]), "JSON inside JSON stays whole, also when the key was cut off"
+    body = pem.splitlines()[1]
+    remember(pem)
+    assert redact(f"only {body} of it") == "only *** of it"
+
+
+def test_plain_words_stay():
+    text = "the task-list of disk-usage 12, model hosted_vllm/scripted, http://127.0.0.1:8000/tasks, a bearer of news"
+    assert redact(text) == text
+
+
+def test_every_text_in_a_structure():
+    value = {"call": ["opaque-value-1", 3, None], "opaque-value-2": {"note": "x"}}
+    assert redact_all(value) == {"call": ["***", 3, None], "opaque-value-2": {"note": "x"}}
+
+
+def test_settings_that_are_secrets_are_not_shown_in_errors():
+    assert shown("stop_token", "short") == "***"
+    assert shown("gateway_key_pick", "short") == "***"
+    assert shown("port", "eighty") == "'eighty'"
+
+
+def test_log_records_and_tracebacks():
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(RedactingFilter())
+    logger = logging.getLogger("test_redact")
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        raise ValueError("refused opaque-value-1")
+    except ValueError:
+        logger.exception("with %s", "opaque-value-2")
+    assert "ValueError" in stream.getvalue()
+    assert "opaque" not in stream.getvalue()
