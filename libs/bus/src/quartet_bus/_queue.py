@@ -37,6 +37,23 @@ class Lease:
     """Set when another consumer took the entry over."""
 
 
+@dataclass(frozen=True, eq=False)
+class Delivery(Generic[M]):
+    """What a consumer was given. Its lease is kept alive until it is finished."""
+
+    message: M
+    redelivered: bool
+    """Another consumer had it before."""
+    started: bool
+    """Somebody marked it as started: it may have had effects."""
+    lease: Lease
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set when another consumer took the message over: stop acting on it."""
+        return self.lease.lost
+
+
 @dataclass(frozen=True)
 class Admitted(Generic[M]):
     message: M

@@ -119,6 +119,15 @@ return rows[1][2]
 """
 """KEYS stream. ARGV group. The consumer of the oldest entry that was taken and not finished, or nil."""
 
+OLDEST_HELD = """
+local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], '-', '+', 1)
+if held.err or not held[1] then return false end
+local rows = redis.call('XRANGE', KEYS[1], held[1][1], held[1][1])
+if not rows[1] then return false end
+return rows[1][2]
+"""
+"""KEYS stream. ARGV group. Fields and values of the oldest entry that was taken and not finished, or nil."""
+
 PUT_STATUS = """
 local epoch = redis.call('GET', KEYS[2])
 if ARGV[6] ~= '' and epoch and epoch ~= ARGV[6] then return -1 end
@@ -158,6 +167,40 @@ return {ARGV[2], ARGV[8]}
 """KEYS stream, status, index, waiting tasks, submission. ARGV queue cap, task id, task, status, expiry [ms], created
 at, deadline, fingerprint of the body or '' without a key, index cap, channel. The task that stands for the submission
 and the fingerprint it came with; nil when the queue is full."""
+
+ASSIGN = """
+local function age(entry)
+  for i = 1, #entry[2], 2 do
+    if entry[2][i] == 't' then return tonumber(entry[2][i + 1]) end
+  end
+  return tonumber(string.match(entry[1], '^%d+'))
+end
+local held = redis.pcall('XPENDING', KEYS[1], ARGV[1])
+if not held.err and held[1] > 0 then return 0 end
+local found = redis.call('XRANGE', KEYS[2], ARGV[2], ARGV[2])
+if not found[1] then return 0 end
+local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)
+if first[1] and age(first[1]) <= age(found[1]) then return 0 end
+local waiting = redis.call('XRANGE', KEYS[1], '-', '+')
+redis.call('XADD', KEYS[1], '*', 'm', ARGV[3], 't', age(found[1]))
+for _, entry in ipairs(waiting) do
+  local message = ''
+  for i = 1, #entry[2], 2 do
+    if entry[2][i] == 'm' then message = entry[2][i + 1] end
+  end
+  redis.call('XADD', KEYS[1], '*', 'm', message, 't', age(entry))
+  redis.call('XDEL', KEYS[1], entry[1])
+end
+redis.call('XDEL', KEYS[2], ARGV[2])
+if ARGV[4] ~= '' and redis.call('HGET', KEYS[3], 'state') == 'QUEUED' then
+  redis.call('HSET', KEYS[3], 'm', ARGV[4])
+end
+return 1
+"""
+"""KEYS a robot's stream, the shared stream, status. ARGV group, entry id on the shared stream, task with the robot's
+name in it, status with it or ''. 1: the task is the first of the robot's own stream now, before what waits there and
+is younger; nothing of that has been delivered, so that it may get new ids. 0: the robot works, has something older of
+its own, or the entry is gone."""
 
 HOLD = """
 local owner = redis.call('GET', KEYS[1])

@@ -16,6 +16,8 @@ class Question:
     question_id: str
     text: str
     expires_at: float
+    approval: bool = False
+    """It asks for a person's word on a call that a site's policy puts off, which no model may give."""
 
 
 class Questions:
@@ -29,6 +31,7 @@ class Questions:
         """Open a question; it is the task's only open one."""
         key = self._keys.question(task_id)
         fields = ("id", question.question_id, "text", question.text, "expires_at", repr(question.expires_at))
+        fields += ("approval", "1" if question.approval else "0")
         expiry = max(1, round((question.expires_at - time.time()) * 1000))
         await self._store.transaction(("DEL", key), ("HSET", key, *fields), ("PEXPIRE", key, expiry))
 
@@ -58,7 +61,12 @@ class Questions:
         fields = await self._store.call("HGETALL", self._keys.question(task_id))
         if not fields:
             return None
-        return Question(fields[b"id"].decode(), fields[b"text"].decode(), float(fields[b"expires_at"]))
+        return Question(
+            fields[b"id"].decode(),
+            fields[b"text"].decode(),
+            float(fields[b"expires_at"]),
+            approval=fields.get(b"approval") == b"1",
+        )
 
     async def answer(self, task_id: str, answer: Answer) -> Question:
         """Answer the open question. Raises QuestionProblem: there is none, another one, or it has an answer."""

@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 
 from quartet_bus import _scripts
 from quartet_bus._keys import Keys
-from quartet_bus._queue import Lease, Queue
+from quartet_bus._queue import FIELD, Delivery, Queue
+from quartet_bus._shared_tasks import SharedTasks
 from quartet_bus._store import Patience, Store
 from quartet_bus.dead_letters import DeadLetters
 from quartet_bus.errors import BusUnavailable, LeaseLost
@@ -16,26 +17,19 @@ from quartet_bus.options import BusOptions
 from quartet_bus.signals import Signals
 from quartet_bus.statuses import Statuses
 from quartet_bus.tenure import Tenure
-from quartet_contracts import ContractError, JournalEvent, State, Task, TaskReport, TaskStatus, decode
+from quartet_contracts import ANY_ROBOT, ContractError, JournalEvent, State, Task, TaskReport, TaskStatus, decode
 from quartet_contracts.journal import Reported, StateChanged
 
 log = logging.getLogger(__name__)
 GROUP = "orchestrator"
 
 
-@dataclass(frozen=True, eq=False)
-class TaskDelivery:
-    task: Task
-    redelivered: bool
-    """A replica that is gone had it before."""
-    started: bool
-    """It had been started there: motions may have happened."""
-    lease: Lease
+class TaskDelivery(Delivery[Task]):
+    """A task taken from the stream. When it was `started` before, motions may have happened."""
 
     @property
-    def lost(self) -> asyncio.Event:
-        """Set when another replica took the task over: stop acting on it."""
-        return self.lease.lost
+    def task(self) -> Task:
+        return self.message
 
 
 class RobotTasks(Queue[Task]):
@@ -60,15 +54,22 @@ class RobotTasks(Queue[Task]):
         self._signals = signals
         self._statuses = statuses
         self._journal = journal
+        self._shared = SharedTasks(store, keys, statuses)
+        self._may_share: Callable[[], Awaitable[bool]] | None = None
         self._holder: asyncio.Task[None] | None = None
         self._owned = False
         self._patience = Patience(f"tasks of {robot}")
 
-    async def take(self) -> TaskDelivery:
-        """The next task of this robot; waits while another replica serves the robot. Outlives a restart of Redis."""
+    async def take(self, may_share: Callable[[], Awaitable[bool]] | None = None) -> TaskDelivery:
+        """The next task of this robot; waits while another replica serves the robot. Outlives a restart of Redis.
+
+        With `may_share` also a task that names no robot, the oldest first: it is asked, when there is such a task,
+        whether this robot could do one now.
+        """
+        self._may_share = may_share
         if self._holder is None:
             self._holder = asyncio.create_task(self._hold_robot(), name=f"bus-robot-{self.robot}")
-        async with self._signals.listen(f"tasks:{self.robot}") as bell:
+        async with self._signals.listen(f"tasks:{self.robot}", f"tasks:{ANY_ROBOT}") as bell:
             while True:
                 try:
                     delivery = await self._take_once() if await self._claim_robot() else None
@@ -86,6 +87,14 @@ class RobotTasks(Queue[Task]):
             return None
         self._hold(admitted.lease)
         return TaskDelivery(admitted.message, admitted.redelivered, admitted.started, admitted.lease)
+
+    async def working_on(self) -> Task | None:
+        """The task that some replica has begun or is about to, for this robot."""
+        rows = await self._store.script(_scripts.OLDEST_HELD, [self._stream], self._group)
+        try:
+            return decode(Task, dict(zip(rows[::2], rows[1::2], strict=True))[FIELD]) if rows else None
+        except (ContractError, KeyError):
+            return None
 
     async def mark_started(self, delivery: TaskDelivery) -> Tenure:
         """Become the owner, durably, before the first effect. Raises LeaseLost when another replica has the task now.
@@ -155,6 +164,8 @@ class RobotTasks(Queue[Task]):
     async def _may_read(self) -> bool:
         """A robot works for one task: nothing new is begun while another replica has one of this robot's."""
         holder = await self._store.script(_scripts.OLDEST_HOLDER, [self._stream], self._group)
+        if holder is None and self._may_share is not None and await self._shared.waiting() and await self._may_share():
+            await self._shared.assign(self.robot, self._group)
         return holder is None or holder.decode() == self._consumer
 
     async def _claim_robot(self) -> bool:

@@ -56,10 +56,16 @@ class Signals:
         return ("PUBLISH", self._keys.signal(topic), "")
 
     @contextlib.asynccontextmanager
-    async def listen(self, topic: str) -> AsyncGenerator[Bell]:
-        """A bell for `topic`. It rings once at the start, when the subscription stands."""
-        channel = self._keys.signal(topic)
+    async def listen(self, *topics: str) -> AsyncGenerator[Bell]:
+        """A bell for `topics`. It rings once at the start, when the subscription stands."""
         bell = Bell()
+        async with contextlib.AsyncExitStack() as stack:
+            for topic in topics:
+                await stack.enter_async_context(self._hang(bell, self._keys.signal(topic)))
+            yield bell
+
+    @contextlib.asynccontextmanager
+    async def _hang(self, bell: Bell, channel: str) -> AsyncGenerator[None]:
         bells = self._bells.setdefault(channel, [])
         bells.append(bell)
         if self._reader is None:
@@ -69,7 +75,7 @@ class Signals:
         else:
             bell.ring()
         try:
-            yield bell
+            yield
         finally:
             bells.remove(bell)
             if not bells and self._bells.get(channel) is bells:

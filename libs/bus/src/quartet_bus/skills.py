@@ -8,7 +8,7 @@ from typing import Any
 
 from quartet_bus import _scripts
 from quartet_bus._keys import Keys
-from quartet_bus._queue import FIELD, Admitted, Lease, Queue
+from quartet_bus._queue import FIELD, Admitted, Delivery, Queue
 from quartet_bus._store import Patience, Store
 from quartet_bus.dead_letters import DeadLetters
 from quartet_bus.errors import BusUnavailable, LeaseLost
@@ -20,21 +20,12 @@ from quartet_contracts.rescue import unknown_result, unreadable_request
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, eq=False)
-class SkillDelivery:
-    """A request taken from the stream. Its lease is kept alive until it is finished."""
-
-    request: SkillRequest
-    redelivered: bool
-    """Another replica had it before."""
-    started: bool
-    """Somebody marked it as started: it must never be run again, only settled by looking."""
-    lease: Lease
+class SkillDelivery(Delivery[SkillRequest]):
+    """A request taken from the stream. One that was `started` before is never run again, only settled by looking."""
 
     @property
-    def lost(self) -> asyncio.Event:
-        """Set when another replica took the request over: stop acting on it."""
-        return self.lease.lost
+    def request(self) -> SkillRequest:
+        return self.message
 
 
 @dataclass(frozen=True)

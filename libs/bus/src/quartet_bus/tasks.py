@@ -15,7 +15,7 @@ from quartet_bus.options import BusOptions
 from quartet_bus.robot_tasks import RobotTasks
 from quartet_bus.signals import Signals
 from quartet_bus.statuses import Statuses
-from quartet_contracts import State, Task, TaskStatus, encode
+from quartet_contracts import ANY_ROBOT, State, Task, TaskStatus, encode
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +106,10 @@ class Tasks:
     async def no_longer_waits(self, task_id: str) -> None:
         """Forget the deadline of a task that is gone."""
         await self._store.call("ZREM", self._keys.waiting, task_id)
+
+    async def waiting_for_any(self) -> int:
+        """Tasks that no robot has taken and that name none."""
+        return int(await self._store.call("XLEN", self._keys.task_stream(ANY_ROBOT)))
 
     def of(self, robot: str, consumer: str) -> RobotTasks:
         """The queue of `robot` for the replica `consumer`."""

@@ -49,6 +49,7 @@ from quartet_contracts.skills import (
 )
 from quartet_contracts.states import TERMINAL, TRANSITIONS, State, may_move, move
 from quartet_contracts.tasks import (
+    ANY_ROBOT,
     MAX_SENTENCE,
     Actor,
     Answer,
@@ -75,6 +76,7 @@ from quartet_contracts.wire import (
 
 __all__ = [
     "ALGORITHM",
+    "ANY_ROBOT",
     "ARGUMENTS",
     "FENCE_SCOPE",
     "ISSUER",

@@ -10,6 +10,8 @@ from quartet_contracts.states import State
 from quartet_contracts.wire import Arguments, Identifier, Message, Seconds
 
 MAX_SENTENCE = 1000
+ANY_ROBOT = "any"
+"""In place of a robot's name while a task waits for whichever robot is free first. No robot may be called so."""
 
 
 class TaskSubmission(Arguments):
@@ -17,7 +19,7 @@ class TaskSubmission(Arguments):
 
     sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
     robot: Identifier | None = None
-    """None: the deployment's only robot."""
+    """None: the deployment's only robot, or of several the one that is free first."""
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
     """The task fails when it is not done this long after it was accepted (wall time)."""
     budget: Budget = Budget(turns=50)
@@ -57,6 +59,7 @@ class Task(Message):
     task_id: Identifier
     sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
     robot: Identifier
+    """ANY_ROBOT until a robot has taken it, when none was named."""
     created_at: Seconds
     deadline: Seconds
     budget: Budget
