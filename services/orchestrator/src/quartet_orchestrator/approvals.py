@@ -90,7 +90,7 @@ class ApprovalDesk:
         expires_at = min(
             asked.expires_at, request.deadline, task.deadline, time.time() + self._settings.question_timeout_s
         )
-        question = Question(asked.approval_id, in_words(asked), expires_at)
+        question = Question(asked.approval_id, in_words(asked), expires_at, approval=True)
         await self._write(request, Asked(question_id=question.question_id, text=question.text, expires_at=expires_at))
         await self._bus.questions.put(task.task_id, question)
         try:

@@ -22,6 +22,26 @@ class Problem(Exception):
         self.detail = detail
 
 
+EXPECTED: dict[type[Exception], tuple[int, str]] = {
+    BusUnavailable: (503, "Store not available"),
+    StoreFull: (503, "Store full"),
+    QueueFull: (503, "Queue full"),
+    KeyReused: (409, "Idempotency key reused"),
+    QuestionProblem: (409, "No such question"),
+}
+"""What the bus may answer: status and title; its message is the detail."""
+
+
+def as_problem(error: Exception) -> Problem | None:
+    """The answer that `error` is, None for a fault of the orchestrator's own."""
+    if isinstance(error, Problem):
+        return error
+    for kind, (status, title) in EXPECTED.items():
+        if isinstance(error, kind):
+            return Problem(status, title, str(error))
+    return None
+
+
 def problem_response(status: int, title: str, detail: str, **more: Any) -> Response:
     body = {"title": title, "status": status, "detail": detail, **more}
     return Response(json.dumps(body), status_code=status, media_type="application/problem+json")
@@ -39,25 +59,13 @@ def install(app: FastAPI) -> None:
         faults = [_fault(fault) for fault in error.errors()]
         return problem_response(422, "Request not valid", "; ".join(faults), faults=faults)
 
-    @app.exception_handler(BusUnavailable)
-    async def _no_store(_: Request, error: BusUnavailable) -> Response:
-        return problem_response(503, "Store not available", str(error))
+    async def expected(_: Request, error: Exception) -> Response:
+        problem = as_problem(error)
+        assert problem is not None
+        return problem_response(problem.status, problem.title, problem.detail)
 
-    @app.exception_handler(StoreFull)
-    async def _store_full(_: Request, error: StoreFull) -> Response:
-        return problem_response(503, "Store full", str(error))
-
-    @app.exception_handler(KeyReused)
-    async def _key_reused(_: Request, error: KeyReused) -> Response:
-        return problem_response(409, "Idempotency key reused", str(error))
-
-    @app.exception_handler(QueueFull)
-    async def _full(_: Request, error: QueueFull) -> Response:
-        return problem_response(503, "Queue full", str(error))
-
-    @app.exception_handler(QuestionProblem)
-    async def _no_question(_: Request, error: QuestionProblem) -> Response:
-        return problem_response(409, "No such question", str(error))
+    for kind in EXPECTED:
+        app.add_exception_handler(kind, expected)
 
     @app.exception_handler(Exception)
     async def _fault_of_ours(_: Request, error: Exception) -> Response:
