@@ -1,6 +1,8 @@
 """The scripted model over HTTP: OpenAI's format, misbehaviour on demand, its size and speed as a process."""
 
+import asyncio
 import collections
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 from quartet_scripted_model import Settings, create_app
 from quartet_scripted_model.misbehaviour import Draws, Kind
@@ -166,6 +169,105 @@ async def test_rate_limit():
         status, body = await ask(http, request_body())
     assert status == 429
     assert body["error"]["code"] == "rate_limit_exceeded"
+
+
+async def test_a_cut_off_call_has_no_arguments():
+    async with client(cut_off=1) as http:
+        _, body = await ask(http, request_body())
+    choice = body["choices"][0]
+    assert (choice["finish_reason"], choice["message"]["tool_calls"][0]["function"]["arguments"]) == ("length", "")
+
+
+async def test_a_filtered_call():
+    async with client(content_filter=1) as http:
+        _, body = await ask(http, request_body())
+    assert body["choices"][0]["finish_reason"] == "content_filter"
+    assert body["choices"][0]["message"]["tool_calls"]
+
+
+async def test_a_tool_of_another_agent():
+    async with client(other_tool=1) as http:
+        _, body = await ask(http, request_body())
+    assert body["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "ros__call_service"
+
+
+async def test_arguments_that_fit_no_tool():
+    async with client(bad_arguments=1) as http:
+        _, body = await ask(http, request_body())
+    arguments = json.loads(body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"])
+    assert not {"target_area", "object_name", "next_action"} & set(arguments)
+
+
+async def test_the_same_call_twice_under_one_id():
+    async with client(same_id=1) as http:
+        _, body = await ask(http, request_body())
+    first, second = body["choices"][0]["message"]["tool_calls"]
+    assert first == second
+
+
+async def test_no_choices_and_a_huge_answer():
+    async with client(no_choices=1) as http:
+        assert (await ask(http, request_body()))[1]["choices"] == []
+    async with client(huge=1) as http:
+        response = await http.post("/v1/chat/completions", json=request_body())
+    assert len(response.content) > 15_000_000
+
+
+@pytest.fixture
+def served():
+    """`async with served(kind) as (http, body)`: over a real socket, since that is where these kinds go wrong."""
+
+    @contextlib.asynccontextmanager
+    async def serve(kind):
+        settings = Settings(misbehave={kind: 1}, misbehave_drip_s=0.001)
+        config = uvicorn.Config(create_app(settings), port=0, log_level="critical", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        task = asyncio.create_task(server.serve())
+        while not server.started:
+            assert not task.done(), task.exception()
+            await asyncio.sleep(0.005)
+        url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        try:
+            async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+                yield http
+        finally:
+            server.should_exit = True
+            await task
+
+    return serve
+
+
+async def test_a_body_that_ends_in_the_middle(served):
+    async with served("cut_body") as http:
+        response = await http.post("/v1/chat/completions", json=request_body())
+    assert response.status_code == 200
+    with pytest.raises(json.JSONDecodeError):
+        response.json()
+
+
+async def test_a_connection_that_is_lost_in_the_middle(served):
+    async with served("reset") as http:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await http.post("/v1/chat/completions", json=request_body())
+
+
+async def test_a_page_of_a_proxy(served):
+    async with served("html") as http:
+        response = await http.post("/v1/chat/completions", json=request_body())
+    assert (response.status_code, response.headers["content-type"]) == (200, "text/html; charset=utf-8")
+
+
+async def test_drops_that_make_a_whole(served):
+    async with served("drip") as http, http.stream("POST", "/v1/chat/completions", json=request_body()) as response:
+        chunks = [chunk async for chunk in response.aiter_raw()]
+    assert len(chunks) > 20
+    assert json.loads(b"".join(chunks))["object"] == "chat.completion"
+
+
+async def test_silence(served):
+    async with served("hang") as http:
+        with pytest.raises(httpx.ReadTimeout):
+            await http.post("/v1/chat/completions", json=request_body(), timeout=0.3)
 
 
 async def test_slow():

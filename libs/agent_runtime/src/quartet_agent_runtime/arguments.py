@@ -30,14 +30,31 @@ def _parse(raw: Any) -> dict[str, Any]:
         if len(raw) > MAX_ARGUMENT_CHARS:
             raise BadArguments(f"arguments have {len(raw)} characters, at most {MAX_ARGUMENT_CHARS} are taken")
         try:
-            raw = json.loads(raw)
+            raw = json.loads(raw, parse_constant=_no_constant)
         except ValueError as error:
             raise BadArguments(
                 f"arguments are not JSON: {error}. Send one JSON object, such as {{}} for no arguments"
             ) from error
+        except RecursionError:
+            raise BadArguments("arguments are nested too deeply; send one flat JSON object") from None
     if not isinstance(raw, dict):
         raise BadArguments(f"arguments must be one JSON object, got {type(raw).__name__}")
+    if not is_text(raw):
+        raise BadArguments("arguments have half a surrogate pair (\\ud800 to \\udfff alone), which is no character")
     return cast("dict[str, Any]", raw)
+
+
+def is_text(value: Any) -> bool:
+    """Whether `value` can be written as UTF-8: JSON can say halves of surrogate pairs, which are no characters."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _faults(value: dict[str, Any], schema: dict[str, Any]) -> list[str]:

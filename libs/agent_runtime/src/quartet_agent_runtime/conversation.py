@@ -102,7 +102,7 @@ def _as_json(arguments: Any) -> str:
         try:
             if isinstance(json.loads(arguments or "{}"), dict):
                 return arguments or "{}"
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         return json.dumps({"malformed": arguments[:2000]})
     return json.dumps(arguments if isinstance(arguments, dict) else {})

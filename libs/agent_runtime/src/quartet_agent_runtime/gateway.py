@@ -13,6 +13,10 @@ from quartet_agent_runtime.errors import ModelUnavailable
 
 CONNECT_TIMEOUT_S = 5.0
 RETRY_DELAY_S = 0.25
+MAX_ANSWER_BYTES = 1024 * 1024
+"""Far above any answer of a model to an agent: its arguments may have 16,000 characters a call."""
+CUT_OFF = "length"
+"""OpenAI's finish_reason of an answer that reached the model's token limit."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class ToolCall:
     id: str
     name: str
     arguments: Any
+    fault: str = ""
+    """Why the call must not be made, from the way in which the answer came; "" for a sound one."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class GatewayClient:
             raise ModelUnavailable(f"the gateway at {self._url} answered {response.status_code}: {_error(response)}")
         try:
             return _read(response.json())
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
             raise ModelUnavailable(
                 f"the gateway at {self._url} answered something that is not a chat completion "
                 f"({type(error).__name__}: {error}): {response.text[:300]}"
@@ -106,7 +112,8 @@ class GatewayClient:
         broken = 0
         while True:
             try:
-                return await self._http.post(url, json=body, headers=headers)
+                async with self._http.stream("POST", url, json=body, headers=headers) as response:
+                    return await self._whole(response)
             except httpx2.TransportError as error:
                 # Nobody there: it may be starting again. A connection that broke may have cost an answer already.
                 absent = isinstance(error, httpx2.ConnectError)
@@ -117,6 +124,18 @@ class GatewayClient:
                         "start it, or set QUARTET_GATEWAY_URL to where it listens"
                     ) from error
             await asyncio.sleep(RETRY_DELAY_S)
+
+    async def _whole(self, response: httpx2.Response) -> httpx2.Response:
+        """`response` with its body. Raises ModelUnavailable for one that is longer than an answer can be."""
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_ANSWER_BYTES:
+                raise ModelUnavailable(
+                    f"the model of '{self._agent}' answered more than {MAX_ANSWER_BYTES} bytes; none of it is done. "
+                    "Set max_tokens for it in the gateway's file"
+                )
+        return httpx2.Response(response.status_code, content=bytes(body))
 
 
 class TaskModel:
@@ -143,16 +162,9 @@ def _read(body: dict[str, Any]) -> ModelAnswer:
         refusal = "the provider's content filter stopped the answer"
     return ModelAnswer(
         text=_text(message.get("content")),
-        calls=[
-            ToolCall(
-                id=str(call.get("id") or f"call_{index}"),
-                name=str(call["function"]["name"]),
-                arguments=call["function"].get("arguments"),
-            )
-            for index, call in enumerate(message.get("tool_calls") or [])
-        ],
-        refusal=refusal,
-        model=str(extra.get("model") or body.get("model") or ""),
+        calls=_calls(message.get("tool_calls") or [], cut_off=choice.get("finish_reason") == CUT_OFF),
+        refusal=None if refusal is None else _text(refusal),
+        model=_encodable(str(extra.get("model") or body.get("model") or "")),
         prompt_tokens=int(usage.get("prompt_tokens") or 0),
         completion_tokens=int(usage.get("completion_tokens") or 0),
         cost_usd=float(extra.get("cost_usd") or 0.0),
@@ -160,12 +172,35 @@ def _read(body: dict[str, Any]) -> ModelAnswer:
     )
 
 
+def _calls(wanted: list[dict[str, Any]], *, cut_off: bool) -> list[ToolCall]:
+    """The calls of an answer under ids of their own, with what speaks against making them."""
+    calls: list[ToolCall] = []
+    taken: set[str] = set()
+    for index, call in enumerate(wanted):
+        call_id, fault = _encodable(str(call.get("id") or f"call_{index}")), ""
+        if call_id in taken:
+            # Providers refuse a history in which two calls have one id.
+            call_id, fault = f"{call_id}_{index}", f"an earlier call of the same answer has its id '{call_id[:100]}'"
+        if cut_off:
+            # What is missing cannot be told: no arguments at all is what a call without arguments looks like.
+            fault = "the answer was cut off at the model's token limit"
+        taken.add(call_id)
+        function = call["function"]
+        calls.append(ToolCall(call_id, _encodable(str(function["name"])), function.get("arguments"), fault))
+    return calls
+
+
 def _text(content: Any) -> str:
     """Text of a message; some models answer a list of parts."""
     if isinstance(content, list):
         parts = [cast("dict[str, Any]", part) for part in cast("list[Any]", content) if isinstance(part, dict)]
-        return "".join(str(part.get("text", "")) for part in parts)
-    return str(content or "")
+        content = "".join(str(part.get("text", "")) for part in parts)
+    return _encodable(str(content or ""))
+
+
+def _encodable(text: str) -> str:
+    """`text` without halves of surrogate pairs, which JSON can say and UTF-8 cannot: it is journaled as it is."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _error(response: httpx2.Response) -> str:

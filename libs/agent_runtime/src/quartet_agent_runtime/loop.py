@@ -27,7 +27,7 @@ REMINDER = (
 )
 
 
-NOT_MADE = frozenset({"UNKNOWN_TOOL", "INVALID_ARGUMENTS", "BUDGET_SPENT"})
+NOT_MADE = frozenset({"BROKEN_ANSWER", "UNKNOWN_TOOL", "INVALID_ARGUMENTS", "BUDGET_SPENT"})
 """Codes of calls that were refused before they were counted."""
 
 
@@ -193,7 +193,7 @@ class Loop:
                 Cause.REPETITION,
                 f"the model repeated {call.name} with the same arguments and the same result more than {LIMIT} times",
             )
-        if call.name == self._report.name:
+        if call.name == self._report.name and not call.fault:
             outcome = self._read_report(call, alone=alone)
             if isinstance(outcome, Ending):
                 return outcome
@@ -249,6 +249,8 @@ class Loop:
             self._pictures.append((caption, outcome.images, references))
 
     async def _checked_call(self, call: ToolCall) -> ToolOutcome:
+        if call.fault:
+            return failure("BROKEN_ANSWER", f"the call was not made: {call.fault}. Call one tool alone, in few words")
         spec = self._specs.get(call.name)
         if spec is None:
             valid = ", ".join([*self._specs, self._report.name])

@@ -56,7 +56,7 @@ async def read_past(events: Iterable[JournalEvent], load_image: LoadImage) -> li
 def _answer(said: ModelTurn) -> ModelAnswer:
     return ModelAnswer(
         text="" if said.refused else said.text,
-        calls=[ToolCall(id=call.id, name=call.tool, arguments=call.arguments) for call in said.calls],
+        calls=[ToolCall(id=call.id, name=call.tool, arguments=call.arguments, fault=call.fault) for call in said.calls],
         refusal=said.text if said.refused else None,
         model=said.model,
         prompt_tokens=said.usage.prompt_tokens,

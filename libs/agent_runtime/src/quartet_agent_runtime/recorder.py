@@ -4,6 +4,7 @@ import json
 import time
 from typing import Any, cast
 
+from quartet_agent_runtime.arguments import is_text
 from quartet_agent_runtime.conversation import MAX_RESULT_CHARS, cut
 from quartet_agent_runtime.gateway import ModelAnswer, ToolCall
 from quartet_agent_runtime.ports import ImageStore, Journal, TranscriptStore
@@ -60,7 +61,12 @@ class Recorder:
         text = cut(answer.text or answer.refusal or "", MAX_JOURNAL_TEXT)
         tools = [call.name[:100] for call in answer.calls]
         calls = [
-            WantedCall(id=call.id[:200], tool=call.name[:100], arguments=cut(_text(call.arguments), MAX_JOURNAL_TEXT))
+            WantedCall(
+                id=call.id[:200],
+                tool=call.name[:100],
+                arguments=cut(_text(call.arguments), MAX_JOURNAL_TEXT),
+                fault=call.fault,
+            )
             for call in answer.calls[:MAX_JOURNALED_CALLS]
         ]
         refused = answer.refusal is not None and not answer.text
@@ -129,7 +135,9 @@ class Recorder:
 
 
 def _text(arguments: Any) -> str:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
+    if not isinstance(arguments, str):
+        return json.dumps(arguments, default=str)
+    return arguments if is_text(arguments) else json.dumps(arguments)
 
 
 def _journaled(arguments: Any) -> dict[str, Any]:
@@ -138,10 +146,10 @@ def _journaled(arguments: Any) -> dict[str, Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value or "{}")
-        except ValueError:
-            return {"malformed": cut(str(arguments), MAX_JOURNAL_TEXT)}
-    if not isinstance(value, dict):
-        return {} if value is None else {"malformed": cut(str(value), MAX_JOURNAL_TEXT)}
+        except (ValueError, RecursionError):
+            return {"malformed": cut(_text(arguments), MAX_JOURNAL_TEXT)}
+    if not isinstance(value, dict) or not is_text(cast("Any", value)):
+        return {} if value is None else {"malformed": cut(_text(arguments), MAX_JOURNAL_TEXT)}
     mapping = cast("dict[str, Any]", value)
     text = json.dumps(mapping, default=str)
     return mapping if len(text) <= MAX_JOURNAL_TEXT else {"cut": cut(text, MAX_JOURNAL_TEXT)}

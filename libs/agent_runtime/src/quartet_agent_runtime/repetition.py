@@ -42,7 +42,7 @@ class Repetition:
 
 def _key(name: str, value: Any) -> str:
     if isinstance(value, str):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(value)
     return f"{name}({json.dumps(_coarse(value), sort_keys=True, default=str)})"
 

@@ -34,6 +34,8 @@ class WantedCall(Entry):
     tool: str
     arguments: str
     """JSON text, not checked."""
+    fault: str = ""
+    """Why it must not be made: the answer was cut off, or gave its id twice."""
 
 
 class ModelTurn(Entry):

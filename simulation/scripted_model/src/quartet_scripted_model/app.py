@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -12,9 +12,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quartet_scripted_model._conversation import Conversation, text_of
+from quartet_scripted_model._transport import spoiled_response
 from quartet_scripted_model._turn import Call, Turn
 from quartet_scripted_model.answer import answer
-from quartet_scripted_model.misbehaviour import Draws, Kind, cut_json, spoil
+from quartet_scripted_model.misbehaviour import TRANSPORT, Draws, Kind, cut_json, spoil
 from quartet_scripted_model.settings import Settings
 
 MODEL = "scripted"
@@ -23,9 +24,17 @@ IMAGE_TOKENS = 765
 MAX_BODY = 32 * 1024 * 1024
 
 
-def create_app(settings: Settings) -> Starlette:
-    """The application; raises ValueError when the misbehaviour rates make no sense."""
-    draws = Draws(settings.misbehave, settings.misbehave_seed)
+class Choice(Protocol):
+    """Says what goes wrong with a request."""
+
+    def draw(self, body: dict[str, Any]) -> Kind | None: ...
+
+
+def create_app(settings: Settings, choice: Choice | None = None) -> Starlette:
+    """The application; `choice` in place of draws by the settings' rates. Raises ValueError when the misbehaviour
+    rates make no sense.
+    """
+    draws = choice or Draws(settings.misbehave, settings.misbehave_seed)
 
     async def chat(request: Request) -> Response:
         body = await _body(request)
@@ -39,7 +48,14 @@ def create_app(settings: Settings) -> Starlette:
             turn = spoil(kind, turn, _last_call(body))
         if kind is Kind.SLOW:
             await asyncio.sleep(settings.misbehave_slow_s)
-        return JSONResponse(completion(body, turn, malformed=kind is Kind.MALFORMED_JSON))
+        if kind is Kind.HUGE and isinstance(turn, Call):
+            turn = Call(turn.name, turn.arguments, "and on " * (settings.misbehave_huge_bytes // 7))
+        said = completion(body, turn)
+        if kind is not None:
+            _spoil_completion(kind, said)
+        if kind in TRANSPORT:
+            return spoiled_response(kind, json.dumps(said).encode(), settings.misbehave_drip_s)
+        return JSONResponse(said)
 
     async def models(_: Request) -> Response:
         return JSONResponse({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "quartet"}]})
@@ -56,7 +72,7 @@ def create_app(settings: Settings) -> Starlette:
     )
 
 
-def completion(body: dict[str, Any], turn: Turn, *, malformed: bool = False) -> dict[str, Any]:
+def completion(body: dict[str, Any], turn: Turn) -> dict[str, Any]:
     """`turn` as an OpenAI chat completion; the same request gives the same ids."""
     message: dict[str, Any] = {"role": "assistant", "content": turn.say or None}
     finish = "stop"
@@ -64,7 +80,7 @@ def completion(body: dict[str, Any], turn: Turn, *, malformed: bool = False) -> 
         arguments = json.dumps(turn.arguments)
         seen = json.dumps([len(body["messages"]), turn.name, arguments])
         call_id = "call_" + hashlib.blake2b(seen.encode(), digest_size=8).hexdigest()
-        function = {"name": turn.name, "arguments": cut_json(arguments) if malformed else arguments}
+        function = {"name": turn.name, "arguments": arguments}
         message["tool_calls"] = [{"id": call_id, "type": "function", "function": function}]
         finish = "tool_calls"
     prompt, done = _prompt_tokens(body), _tokens(turn.say) + _tokens(json.dumps(message.get("tool_calls", "")))
@@ -76,6 +92,26 @@ def completion(body: dict[str, Any], turn: Turn, *, malformed: bool = False) -> 
         "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
         "usage": {"prompt_tokens": prompt, "completion_tokens": done, "total_tokens": prompt + done},
     }
+
+
+def _spoil_completion(kind: Kind, said: dict[str, Any]) -> None:
+    choice = said["choices"][0]
+    calls: list[dict[str, Any]] = choice["message"].get("tool_calls", [])
+    match kind:
+        case Kind.NO_CHOICES:
+            said["choices"] = []
+        case Kind.CONTENT_FILTER:
+            choice["finish_reason"] = "content_filter"
+        case Kind.MALFORMED_JSON if calls:
+            calls[0]["function"]["arguments"] = cut_json(calls[0]["function"]["arguments"])
+        case Kind.CUT_OFF:
+            choice["finish_reason"] = "length"
+            for call in calls:
+                call["function"]["arguments"] = ""
+        case Kind.SAME_ID:
+            calls += json.loads(json.dumps(calls))
+        case _:
+            pass
 
 
 def _prompt_tokens(body: dict[str, Any]) -> int:

@@ -27,9 +27,37 @@ class Kind(StrEnum):
     SLOW = "slow"
     RATE_LIMIT = "rate_limit"
     """HTTP 429."""
+    HANG = "hang"
+    """No answer ever."""
+    DRIP = "drip"
+    """The answer, byte by byte."""
+    CUT_BODY = "cut_body"
+    """Half of the answer's JSON."""
+    RESET = "reset"
+    """The connection is lost in the middle of the answer."""
+    HTML = "html"
+    """A proxy's page with status 200."""
+    NO_CHOICES = "no_choices"
+    CUT_OFF = "cut_off"
+    """The token limit was reached after the name of the tool."""
+    CONTENT_FILTER = "content_filter"
+    """A call that the provider's filter stopped."""
+    OTHER_TOOL = "other_tool"
+    """A call of another agent's tool."""
+    BAD_ARGUMENTS = "bad_arguments"
+    """Arguments that are JSON and do not fit the tool."""
+    HUGE = "huge"
+    """A tool call with QUARTET_MISBEHAVE_HUGE_BYTES of words."""
+    SAME_ID = "same_id"
+    """The same call twice, under one id."""
 
+
+TRANSPORT = frozenset({Kind.HANG, Kind.DRIP, Kind.CUT_BODY, Kind.RESET, Kind.HTML})
+"""Kinds in which a sound answer does not arrive as it is."""
 
 REQUESTS_KEPT = 1000
+FOREIGN = Call("ros__call_service", {"service_name": "/robot_guard/reset", "service_type": "std_srvs/srv/Trigger"})
+"""A tool that no agent has."""
 HALLUCINATION = "glowing purple teapot"
 REFUSAL = "I'm sorry, but I can't help with operating machinery."
 
@@ -85,6 +113,10 @@ def spoil(kind: Kind, turn: Turn, last_call: Call | None) -> Turn:
             return last_call or turn
         case Kind.UNKNOWN_TOOL if isinstance(turn, Call):
             return Call(f"{turn.name}_v2", turn.arguments, turn.say)
+        case Kind.OTHER_TOOL:
+            return Call(FOREIGN.name, FOREIGN.arguments, turn.say)
+        case Kind.BAD_ARGUMENTS if isinstance(turn, Call):
+            return Call(turn.name, {"target": None, "speed": "very fast", "anything": [turn.arguments]}, turn.say)
         case Kind.HALLUCINATED_OBJECT if isinstance(turn, Call):
             return Call(turn.name, _with_hallucination(turn.arguments), turn.say)
         case _:

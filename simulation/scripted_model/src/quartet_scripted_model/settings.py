@@ -24,3 +24,7 @@ class Settings(BaseSettings):
     misbehave_seed: int = 0
     misbehave_slow_s: float = Field(default=5.0, ge=0, le=600)
     """How long a `slow` answer takes."""
+    misbehave_drip_s: float = Field(default=0.1, gt=0, le=600)
+    """Between two bytes of a `drip`."""
+    misbehave_huge_bytes: int = Field(default=16 * 1024 * 1024, ge=1)
+    """Length of a `huge` answer."""
