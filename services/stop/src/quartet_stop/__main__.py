@@ -56,7 +56,7 @@ def main() -> int:
         # A stop must not wait behind a busy machine; without the right to it (CAP_SYS_NICE) all else holds.
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     with sock:
-        asyncio.run(_serve(create_app(robots, token, metrics), sock, settings))
+        asyncio.run(_serve(create_app(robots, token, metrics, settings.stop_origins), sock, settings))
     return 0
 
 

@@ -2,18 +2,20 @@
 
 import asyncio
 import hmac
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quartet_contracts import describe
+from quartet_process import Exposition
+from quartet_stop.cors import PageOrigins
 from quartet_stop.metrics import Metrics
 from quartet_stop.robot import RobotStop
 
@@ -44,8 +46,15 @@ class Refused(Exception):
         )
 
 
-def create_app(robots: Mapping[str, RobotStop], token: str, metrics: Metrics) -> Starlette:
-    """POST /stop and /reset, GET /state, each with `token` as bearer token; GET /health and /metrics."""
+def create_app(
+    robots: Mapping[str, RobotStop], token: str, metrics: Metrics, origins: Collection[str] = ()
+) -> Starlette:
+    """POST /stop and /reset, GET /state, each with `token` as bearer token; GET /health and /metrics.
+
+    Pages of `origins` may ask too, see PageOrigins.
+    """
+
+    exposition = Exposition("stop", metrics.registry)
 
     def authorise(request: Request) -> None:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
@@ -87,10 +96,11 @@ def create_app(robots: Mapping[str, RobotStop], token: str, metrics: Metrics) ->
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "robots": sorted(robots)})
 
-    async def scrape(_: Request) -> Response:
+    async def scrape(request: Request) -> Response:
         for name, robot in robots.items():
             metrics.latched(name, robot.state()["latched"])
-        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+        status, kind, body = exposition.answer(request.headers.get("authorization"))
+        return Response(body, status, media_type=kind)
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
@@ -114,6 +124,7 @@ def create_app(robots: Mapping[str, RobotStop], token: str, metrics: Metrics) ->
             Route("/metrics", scrape),
         ],
         exception_handlers={Refused: refused},
+        middleware=[Middleware(PageOrigins, origins=origins)],
         lifespan=lifespan,
     )
 

@@ -32,6 +32,8 @@ class Settings(BaseSettings):
     """The HTTP port of each robot's guard, by robot."""
     servers: dict[str, dict[str, Url]] = {}
     """MCP endpoints by robot and server, as the orchestrator has them."""
+    stop_origins: list[Url] = []
+    """Origins of web pages that may press stop, as JSON; none: every port of the host that the browser asks."""
     stop_token: Secret | None = None
     """Bearer token that a person's stop must carry. This or the file is needed."""
     stop_token_file: Path | None = None

@@ -1,0 +1,52 @@
+"""Lets the web page's browser talk to the stop service, which listens on a port of its own."""
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_AGE_S = 600
+
+
+class PageOrigins:
+    """ASGI middleware: answers for `origins`, or where none is named for every port of the host that was asked.
+
+    Whoever asks still needs the token: a browser adds nothing to these requests by itself.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Collection[str] = ()) -> None:
+        self._app = app
+        self._origins = frozenset(origin.rstrip("/") for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        origin = headers.get("origin")
+        if origin is None or not self._allows(origin, headers.get("host", "")):
+            await self._app(scope, receive, send)
+            return
+        granted = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
+        if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
+            granted |= {
+                "Access-Control-Allow-Methods": "GET, POST",
+                "Access-Control-Allow-Headers": "Authorization, Content-Type",
+                "Access-Control-Max-Age": str(MAX_AGE_S),
+            }
+            await Response(status_code=204, headers=granted)(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(granted)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+    def _allows(self, origin: str, host: str) -> bool:
+        if self._origins:
+            return origin in self._origins
+        try:
+            return urlsplit(origin).hostname == urlsplit(f"//{host}").hostname
+        except ValueError:
+            return False
