@@ -117,7 +117,7 @@ async def test_looks_at_the_same_time_share_one_session(settings, perception, se
             super().__init__(*arguments)
             opened.append(self)
 
-    monkeypatch.setattr("quartet_orchestrator.eyes.Toolbox", Counted)
+    monkeypatch.setattr("quartet_orchestrator.reader.Toolbox", Counted)
     perception.fenced = 1
     async with (
         serve_app(perception.mcp.http_app(path="/mcp"), lifespan="on") as url,

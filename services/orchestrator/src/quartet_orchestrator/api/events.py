@@ -2,16 +2,21 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncGenerator
 
 from quartet_bus import Bus, is_end
+from quartet_bus.journal import START
 from quartet_contracts import TERMINAL, JournalEvent
+from quartet_contracts.story import Narrator
 
 KEEP_ALIVE_S = 10.0
 
 
-async def event_stream(bus: Bus, task_id: str, after: str, stop: asyncio.Event) -> AsyncGenerator[str]:
-    """Events behind position `after`, then new ones, until the task has ended."""
+async def event_stream(
+    bus: Bus, task_id: str, after: str, stop: asyncio.Event, narrator: Narrator | None = None
+) -> AsyncGenerator[str]:
+    """Events behind position `after`, then new ones, until the task has ended; each told by the `narrator`, if any."""
     yield ": quartet journal\n\n"
     async with contextlib.aclosing(bus.journal.follow(task_id, after)) as events:
         pending: asyncio.Task[JournalEvent] | None = None
@@ -30,7 +35,7 @@ async def event_stream(bus: Bus, task_id: str, after: str, stop: asyncio.Event) 
                     event = done.result()
                 except StopAsyncIteration:
                     return
-                yield sse(event)
+                yield sse(event, narrator)
                 if is_end(event):
                     return
         finally:
@@ -40,16 +45,35 @@ async def event_stream(bus: Bus, task_id: str, after: str, stop: asyncio.Event) 
                     await asyncio.gather(task, return_exceptions=True)
 
 
-async def past_events(bus: Bus, task_id: str, after: str) -> AsyncGenerator[str]:
+async def past_events(bus: Bus, task_id: str, after: str, narrator: Narrator | None = None) -> AsyncGenerator[str]:
     """What there is behind `after`."""
     while batch := await bus.journal.read(task_id, after):
         after = batch[-1].position
         for event in batch:
-            yield sse(event)
+            yield sse(event, narrator)
 
 
-def sse(event: JournalEvent) -> str:
-    return f"id: {event.position}\nevent: {event.event.kind}\ndata: {event.model_dump_json()}\n\n"
+async def narrator_behind(bus: Bus, task_id: str, after: str) -> Narrator:
+    """One that has heard the journal up to position `after`."""
+    narrator, position = Narrator(), START
+    while _order(position) < _order(after) and (batch := await bus.journal.read(task_id, position)):
+        position = batch[-1].position
+        for event in batch:
+            if _order(event.position) <= _order(after):
+                narrator.tell(event)
+    return narrator
+
+
+def sse(event: JournalEvent, narrator: Narrator | None = None) -> str:
+    data = event.model_dump_json()
+    if narrator is not None:
+        told = narrator.tell(event).model_dump(mode="json")
+        data = json.dumps({**event.model_dump(mode="json"), "told": told}, ensure_ascii=False, separators=(",", ":"))
+    return f"id: {event.position}\nevent: {event.event.kind}\ndata: {data}\n\n"
+
+
+def _order(position: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in position.split("-"))
 
 
 async def _is_over(bus: Bus, task_id: str) -> bool:

@@ -22,7 +22,7 @@ from quartet_contracts import (
     TaskStatus,
     TaskSubmission,
 )
-from quartet_orchestrator.api.events import event_stream, past_events
+from quartet_orchestrator.api.events import event_stream, narrator_behind, past_events
 from quartet_orchestrator.api.problems import Problem
 from quartet_orchestrator.runner import end_unbegun
 from quartet_orchestrator.settings import OrchestratorSettings
@@ -158,7 +158,10 @@ def task_routes(desk: TaskDesk, stop: asyncio.Event) -> APIRouter:
 
     @router.get("/{task_id}/events")
     async def events(
-        task_id: str, follow: bool = True, last_event_id: Annotated[str | None, Header()] = None
+        task_id: str,
+        follow: bool = True,
+        told: Annotated[bool, Query(description="Add what `quartet watch` would say of each event.")] = False,
+        last_event_id: Annotated[str | None, Header()] = None,
     ) -> Response:
         await desk.status(task_id)
         if last_event_id and not POSITION.fullmatch(last_event_id):
@@ -168,7 +171,11 @@ def task_routes(desk: TaskDesk, stop: asyncio.Event) -> APIRouter:
                 f"Last-Event-ID '{last_event_id[:80]}' is not an id of an event, such as 17-0",
             )
         after = last_event_id or START
-        stream = event_stream(desk.bus, task_id, after, stop) if follow else past_events(desk.bus, task_id, after)
+        narrator = await narrator_behind(desk.bus, task_id, after) if told else None
+        if follow:
+            stream = event_stream(desk.bus, task_id, after, stop, narrator)
+        else:
+            stream = past_events(desk.bus, task_id, after, narrator)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 

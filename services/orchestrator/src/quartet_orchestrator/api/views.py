@@ -1,0 +1,73 @@
+"""Routes of what people look at beside tasks: the site's map, where a robot is, what its cameras see."""
+
+import time
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+
+from quartet_agent_runtime import ToolOutcome
+from quartet_orchestrator.api.problems import Problem
+from quartet_orchestrator.lookout import CAMERAS, Lookout
+from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_site import Container, SiteFile, Surface
+
+
+def view_routes(lookout: Lookout, settings: OrchestratorSettings, site: SiteFile) -> APIRouter:
+    router = APIRouter()
+
+    def known(robot: str) -> str:
+        if robot not in settings.servers:
+            valid = ", ".join(sorted(settings.servers))
+            raise Problem(404, "No such robot", f"there is no robot '{robot[:64]}'; valid: {valid}")
+        return robot
+
+    @router.get("/site", tags=["site"])
+    async def the_site() -> Response:
+        """Outlines of the areas, and where the robot stands before surfaces and containers; map frame [m, rad]."""
+        return JSONResponse(_outline(site))
+
+    @router.get("/robots/{robot}/pose", tags=["robots"])
+    async def pose(robot: str) -> Response:
+        """Where the robot is now: x, y [m], yaw [rad] in the map frame, and the area."""
+        seen = await lookout.pose(known(robot))
+        found = seen.outcome.content.get("pose")
+        if not seen.outcome.ok or not isinstance(found, dict):
+            raise _unseen("Pose not known", seen.outcome)
+        fields = {key: found[key] for key in ("x", "y", "yaw")}
+        return JSONResponse({**fields, "area": seen.outcome.content.get("area"), "at": seen.at})
+
+    @router.get("/robots/{robot}/cameras/{camera}", tags=["robots"])
+    async def picture(robot: str, camera: str) -> Response:
+        """A JPEG of now."""
+        if camera not in CAMERAS:
+            raise Problem(
+                404, "No such camera", f"there is no camera '{camera[:64]}'; valid: {', '.join(sorted(CAMERAS))}"
+            )
+        seen, image = await lookout.picture(known(robot), camera)
+        if image is None:
+            raise _unseen("No picture", seen.outcome)
+        headers = {"Cache-Control": "no-store", "X-Age-S": f"{max(0.0, time.time() - seen.at):.2f}"}
+        return Response(image.data, media_type=image.media_type, headers=headers)
+
+    return router
+
+
+def _unseen(title: str, outcome: ToolOutcome) -> Problem:
+    return Problem(503, title, f"{outcome.error_code}: {outcome.message or 'the server gave no reason'}")
+
+
+def _outline(site: SiteFile) -> dict[str, object]:
+    def place(one: Surface | Container, kind: str) -> dict[str, object]:
+        stand = one.approach.model_dump() if one.approach is not None else None
+        return {"name": one.name, "area": one.area, "kind": kind, "approach": stand}
+
+    return {
+        "name": site.name,
+        "description": site.description,
+        "areas": [{"name": area.name, "outline": area.outline, "entry": area.entry.model_dump()} for area in site.areas],
+        "places": [
+            *(place(one, "surface") for one in site.surfaces),
+            *(place(one, "container") for one in site.containers),
+        ],
+        "objects": [thing.name for thing in site.objects],
+    }

@@ -1,0 +1,83 @@
+"""Where the robots are and what their cameras see, for people who watch. Nothing is asked while nobody does."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from quartet_agent_runtime import Image, ToolOutcome
+from quartet_bus import Bus
+from quartet_orchestrator.eyes import LOOK
+from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.reader import Reader
+from quartet_orchestrator.settings import OrchestratorSettings
+
+POSE = "nav2__get_robot_pose"
+CAMERAS = ("front", "arm")
+GRANT_S = 600.0
+POSE_FRESH_S = 0.3
+PICTURE_FRESH_S = 1.0
+"""However many people watch, a robot is asked at most once in this time."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came of a look, and when [s since the epoch]."""
+
+    outcome: ToolOutcome
+    at: float
+
+
+class Lookout:
+    """One per process. Answers come from the robots' servers; failures are outcomes."""
+
+    def __init__(self, bus: Bus, signer: Signer, settings: OrchestratorSettings) -> None:
+        self._bus = bus
+        self._signer = signer
+        self._settings = settings
+        self._readers: dict[tuple[str, str], Reader] = {}
+        self._newest: dict[tuple[str, str], Seen] = {}
+        self._asking: dict[tuple[str, str], asyncio.Task[Seen]] = {}
+
+    async def pose(self, robot: str) -> Seen:
+        """The result of get_robot_pose: pose (x, y [m], yaw [rad], map frame) and area."""
+        return await self._once((robot, "pose"), POSE_FRESH_S, lambda: self._reader(robot, POSE).call(POSE, {}))
+
+    async def picture(self, robot: str, camera: str) -> tuple[Seen, Image | None]:
+        """What `camera` (one of CAMERAS) sees, None where the outcome is a failure."""
+        ask: Callable[[], Awaitable[ToolOutcome]] = lambda: self._reader(robot, LOOK).call(LOOK, {"camera": camera})  # noqa: E731
+        seen = await self._once((robot, camera), PICTURE_FRESH_S, ask)
+        return seen, seen.outcome.images[0] if seen.outcome.ok and seen.outcome.images else None
+
+    async def close(self) -> None:
+        for task in self._asking.values():
+            task.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+        await asyncio.gather(*(reader.close() for reader in self._readers.values()))
+
+    def _reader(self, robot: str, tool: str) -> Reader:
+        """One per server, so that a slow camera does not hold up the pose."""
+        if (robot, tool) not in self._readers:
+            self._readers[robot, tool] = Reader(
+                robot, [tool], self._bus, self._signer, self._settings, until=lambda: time.time() + GRANT_S
+            )
+        return self._readers[robot, tool]
+
+    async def _once(self, key: tuple[str, str], fresh_s: float, ask: Callable[[], Awaitable[ToolOutcome]]) -> Seen:
+        """The newest answer if it is fresh, else a new one, which all who wait share."""
+        newest = self._newest.get(key)
+        if newest is not None and time.time() - newest.at < fresh_s:
+            return newest
+
+        async def look() -> Seen:
+            try:
+                outcome = await ask()
+                self._newest[key] = Seen(outcome, time.time())
+                return self._newest[key]
+            finally:
+                del self._asking[key]
+
+        if key not in self._asking:
+            self._asking[key] = asyncio.create_task(look(), name=f"look at {key}")
+        # Who waits may leave; the others still get their answer.
+        return await asyncio.shield(self._asking[key])
