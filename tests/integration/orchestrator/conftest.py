@@ -35,6 +35,7 @@ from quartet_contracts import (
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings
 
+API_TOKEN = "the-token-of-the-tests"
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 
 
@@ -292,6 +293,7 @@ def settings(
         gateway_patience_s=0.3,
         fence_timeout_s=60.0,
     )
+        api_token=API_TOKEN,
 
 
 @pytest.fixture
@@ -308,6 +310,7 @@ def settings_environment(redis_url: str, key: Ed25519PrivateKey) -> dict[str, st
 
 
 @pytest.fixture
+        "QUARTET_API_TOKEN": API_TOKEN,
 def start(settings: OrchestratorSettings) -> Callable[..., Any]:
     """`async with start(**changes) as client`: an orchestrator that serves until the block ends."""
 
@@ -323,7 +326,8 @@ def start(settings: OrchestratorSettings) -> Callable[..., Any]:
                 serving.result()
         url = json.loads(used.ready_file.read_text())["url"]
         try:
-            async with httpx2.AsyncClient(base_url=url, timeout=60) as http:
+            headers = {"Authorization": f"Bearer {API_TOKEN}"}
+            async with httpx2.AsyncClient(base_url=url, timeout=60, headers=headers) as http:
                 yield Client(http)
         finally:
             stop.set()

@@ -50,6 +50,7 @@ async def replica(settings, tmp_path, eventually):
             "QUARTET_SITE_FILE": str(settings.site_file),
             "QUARTET_READY_FILE": str(ready),
             "QUARTET_GRANT_PRIVATE_KEY": settings.grant_private_key.get_secret_value(),
+            "QUARTET_API_TOKEN": settings.api_token.get_secret_value(),
         }
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "quartet_orchestrator", env=environment, stderr=asyncio.subprocess.DEVNULL

@@ -177,7 +177,11 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
             **({} if token is None else {"QUARTET_GUARD_TOKEN_FILE": str(token)}),
         }
     if name == "orchestrator" or name in AGENTS:
-        signing = {"QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private)} if name == "orchestrator" else {}
+        signing = (
+            {"QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private), "QUARTET_ALLOW_ANONYMOUS": "true"}
+            if name == "orchestrator"
+            else {}
+        )
         return {
             **files,
             **signing,

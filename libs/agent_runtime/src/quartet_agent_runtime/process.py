@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from quartet_agent_runtime.errors import AgentError
 from quartet_agent_runtime.settings import AgentSettings, load_settings
-from quartet_process import set_up_logging
+from quartet_process import SecretProblem, set_up_logging
 from quartet_site import SiteError
 
 USAGE_ERROR = 2
@@ -23,7 +23,7 @@ def run_process(
         settings = load_settings()
         set_up_logging(name, settings.log_format)
         asyncio.run(_main(serve, settings))
-    except (AgentError, SiteError, OSError, *expected) as error:
+    except (AgentError, SecretProblem, SiteError, OSError, *expected) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return USAGE_ERROR
     except KeyboardInterrupt:

@@ -3,23 +3,30 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import SettingsConfigDict
 
 from quartet_agent_runtime.errors import SettingsProblem
+from quartet_process import SecretSettings, shown
+from quartet_site import Known, RobotFiles, load_robots
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
 
 
-class AgentSettings(BaseSettings):
+class AgentSettings(SecretSettings):
     """Environment of an agent process, prefix QUARTET_."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)
 
     redis_url: str = "redis://127.0.0.1:6379/0"
+    redis_username: str | None = None
+    """The ACL user; None: the one named after the process, where there is a password."""
+    redis_password: SecretStr | None = None
+    redis_password_file: Path | None = None
     gateway_url: Url = "http://127.0.0.1:4000"
     gateway_key: SecretStr | None = None
     """The agent's key at the gateway."""
+    gateway_key_file: Path | None = None
     gateway_patience_s: Annotated[float, Field(ge=0)] = 20.0
     """How long a gateway that is not there is waited for; it takes some seconds to start again."""
     servers: dict[str, dict[str, Url]]
@@ -60,4 +67,4 @@ def _fault(fault: object) -> str:
     if fault["type"] == "missing":
         hint = f", such as {_EXAMPLE}" if path[0] == "servers" else ""
         return f"{name} is not set; set it{hint}"
-    return f"{name}: {fault['msg']} (got {str(fault['input'])[:100]!r})"  # pyright: ignore[reportUnknownArgumentType]
+    return f"{name}: {fault['msg']} (got {shown(path[0], fault['input'])})"  # pyright: ignore[reportUnknownArgumentType]

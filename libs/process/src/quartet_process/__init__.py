@@ -1,10 +1,11 @@
 """What every process has: logs, metrics, traces, secrets."""
 
-from quartet_process.exposure import is_loopback, require_credential
+from quartet_process.exposure import is_loopback, metrics_secret, require_credential
 from quartet_process.logs import JsonLines, set_up_logging
 from quartet_process.redact import RedactingFilter, redact, redact_all, remember, remember_environment, shown
 from quartet_process.secrets import (
     Secret,
+    LEAST,
     SecretProblem,
     SecretSettings,
     bearer,
@@ -16,6 +17,9 @@ from quartet_process.work import current_work, work
 
 __all__ = [
     "JsonLines",
+    "LEAST",
+    "REGISTRY",
+    "Exposition",
     "RedactingFilter",
     "Secret",
     "SecretProblem",
@@ -26,6 +30,7 @@ __all__ = [
     "is_loopback",
     "missing",
     "presented",
+    "metrics_secret",
     "redact",
     "redact_all",
     "remember",

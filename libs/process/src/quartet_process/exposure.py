@@ -2,7 +2,7 @@
 
 import ipaddress
 
-from quartet_process.secrets import Secret, SecretProblem, missing
+from quartet_process.secrets import LEAST, Secret, SecretProblem, SecretSettings, missing
 
 
 def is_loopback(host: str | None) -> bool:
@@ -32,3 +32,10 @@ def require_credential(host: str, secret: Secret | None, name: str, *, what: str
             name, f"without it {what} is not served at QUARTET_HOST={host}, where others than this machine reach it"
         )
     )
+
+
+def metrics_secret(settings: SecretSettings, host: str) -> Secret | None:
+    """What GET /metrics asks for, None where it asks for nothing. Raises SecretProblem; `host` is where it listens."""
+    secret = settings.secret("metrics_token", least=LEAST)
+    require_credential(host, secret, "metrics_token", what="/metrics")
+    return secret

@@ -105,6 +105,8 @@ class SecretSettings(BaseSettings):
     metrics_token: SecretStr | None = None
     """Bearer token that GET /metrics asks for."""
     metrics_token_file: Path | None = None
+    allow_anonymous: bool = False
+    """Serve who has no credential, on a loopback address and where none is configured: for experiments."""
 
     def secret(self, name: str, *, least: int = 1) -> Secret | None:
         """The secret `name` (lower case), or None where nothing holds it. Raises SecretProblem."""

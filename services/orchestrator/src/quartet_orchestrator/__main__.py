@@ -9,7 +9,7 @@ from quartet_bus import BusError
 from quartet_orchestrator.errors import OrchestratorError
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings, load_orchestrator_settings
-from quartet_process import set_up_logging
+from quartet_process import SecretProblem, set_up_logging
 from quartet_site import SiteError
 
 
@@ -18,7 +18,7 @@ def main() -> int:
         settings = load_orchestrator_settings()
         set_up_logging("orchestrator", settings.log_format)
         asyncio.run(_run(settings))
-    except (AgentError, BusError, OrchestratorError, SiteError, OSError) as error:
+    except (AgentError, BusError, OrchestratorError, SecretProblem, SiteError, OSError) as error:
         print(f"quartet_orchestrator: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

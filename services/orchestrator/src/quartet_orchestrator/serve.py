@@ -14,7 +14,8 @@ import uvicorn
 
 from quartet_agent_runtime import GatewayClient, load_prompt, render_prompt
 from quartet_bus import Bus
-from quartet_orchestrator.api import create_app
+from quartet_orchestrator.api import Access, create_app
+from quartet_orchestrator.briefs import make_briefs
 from quartet_orchestrator.context import Context
 from quartet_orchestrator.facts import orchestrator_facts
 from quartet_orchestrator.fencing import Fencer
@@ -31,8 +32,8 @@ log = logging.getLogger(__name__)
 async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
     """Serve until `stop`. Raises before it listens for anything that makes it useless."""
     signer = Signer.from_settings(settings)
-    robot, site = load_robot(settings.robot_file), load_site(settings.site_file)
-    prompt = render_prompt(load_prompt("quartet_orchestrator"), orchestrator_facts(robot, site), max_cycles=MAX_CYCLES)
+    access = _access(settings)
+    briefs = make_briefs(settings.known_robots())
     key = settings.gateway_key.get_secret_value() if settings.gateway_key else None
     async with contextlib.AsyncExitStack() as stack:
         bus = await stack.enter_async_context(await Bus.connect(settings.redis_url))
@@ -57,7 +58,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
         )
         server = _Server(
             uvicorn.Config(
-                create_app(bus, settings, runner, stop),
+                create_app(bus, settings, fleet, stop, access),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -66,6 +67,13 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
             )
         )
         await _run(server, runner, listener, settings, stop)
+
+def _access(settings: OrchestratorSettings) -> Access:
+    """Raises SecretProblem where others could call without a credential."""
+    tokens = settings.secret("api_token", least=LEAST)
+    require_credential(settings.host, tokens, "api_token", what="the HTTP API", anonymous=settings.allow_anonymous)
+    return Access(tokens)
+
 
 
 async def _run(

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, SecretStr, ValidationError
 
 from quartet_agent_runtime import AgentSettings, SettingsProblem
+from quartet_process import shown
 
 Positive = Annotated[float, Field(gt=0)]
 
@@ -13,6 +14,10 @@ Positive = Annotated[float, Field(gt=0)]
 class OrchestratorSettings(AgentSettings):
     """Environment of the orchestrator, prefix QUARTET_, beside what every agent reads."""
 
+    api_token: SecretStr | None = None
+    """Bearer token of the HTTP API. This or the file is needed, unless anonymous callers are allowed."""
+    api_token_file: Path | None = None
+    """One a line, each with the name of its owner behind a space."""
     grant_private_key: SecretStr | None = None
     """Ed25519 private key, PEM. This or the file is needed."""
     grant_private_key_file: Path | None = None
@@ -54,4 +59,4 @@ def _fault(fault: Any) -> str:
     if fault["type"] == "missing":
         hint = f", such as {EXAMPLE}" if path[0] == "servers" else ""
         return f"{name} is not set; set it{hint}"
-    return f"{name}: {fault['msg']} (got {str(fault['input'])[:100]!r})"
+    return f"{name}: {fault['msg']} (got {shown(path[0], fault['input'])})"

@@ -8,6 +8,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from quartet_bus import Bus, BusUnavailable
 from quartet_contracts import Skill
+from quartet_orchestrator.api.access import Access, Gate
 from quartet_orchestrator.api import problems
 from quartet_orchestrator.api.body_limit import BodyLimit
 from quartet_orchestrator.api.skills import skill_routes
@@ -16,12 +17,16 @@ from quartet_orchestrator.runner import Runner
 from quartet_orchestrator.settings import OrchestratorSettings
 
 
-def create_app(bus: Bus, settings: OrchestratorSettings, runner: Runner, stop: asyncio.Event) -> FastAPI:
+def create_app(
+    bus: Bus, settings: OrchestratorSettings, fleet: Fleet, stop: asyncio.Event, access: Access
+) -> FastAPI:
     """The HTTP API of one orchestrator process; open streams end when `stop` is set."""
     app = FastAPI(title="Quartet orchestrator", redoc_url=None)
     problems.install(app)
     app.add_middleware(BodyLimit)
-    desk = TaskDesk(bus, settings)
+    app.add_middleware(Gate, access=access)
+    desk = TaskDesk(bus, fleet)
+    exposition = Exposition("orchestrator", REGISTRY, token=metrics_secret(settings, settings.host))
     app.include_router(task_routes(desk, stop))
     app.include_router(skill_routes(desk))
 

@@ -1,0 +1,86 @@
+"""Who calls: everything but OPEN needs a credential, and what is added later does too unless it is put there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fastapi import Request
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from quartet_orchestrator.api.problems import Problem, problem_response
+from quartet_process import Secret, bearer
+
+OPEN = frozenset({"/health", "/metrics"})
+"""Paths that anybody may ask for; the metrics have a token of their own."""
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="quartet"'}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asked, as the journal names it: the owner of the token; '' where the token has none."""
+
+    name: str = ""
+
+
+Way = Callable[[HTTPConnection], Caller | None]
+"""A way to tell who calls; None: not by this way. Raises Problem for one that is refused whatever else it has."""
+
+
+class Access:
+    """The callers of one orchestrator. Without `tokens` everybody is let in, which only a loopback port may do."""
+
+    def __init__(self, tokens: Secret | None) -> None:
+        self._tokens = tokens
+        self.ways: list[Way] = [self._by_bearer]
+        """Asked in order; the first that knows the caller counts."""
+
+    def check(self, connection: HTTPConnection) -> Caller:
+        """Raises Problem 401 for who is nobody."""
+        if self._tokens is None:
+            return Caller()
+        for way in self.ways:
+            caller = way(connection)
+            if caller is not None:
+                return caller
+        raise Problem(
+            401,
+            "Not authenticated",
+            "send 'Authorization: Bearer <token>' with a token of this orchestrator (QUARTET_API_TOKEN); with "
+            "`quartet up` it lies in .quartet/up/secrets/cli/api_token",
+        )
+
+    def token_of(self, given: str) -> Caller | None:
+        """Whose API token `given` is; None: it is none."""
+        owner = None if self._tokens is None else self._tokens.owner_of(given)
+        return None if owner is None else Caller(owner)
+
+    def _by_bearer(self, connection: HTTPConnection) -> Caller | None:
+        given = bearer(connection.headers.get("authorization"))
+        return self.token_of(given) if given else None
+
+
+class Gate:
+    """ASGI middleware: nothing behind it is reached without a credential."""
+
+    def __init__(self, app: ASGIApp, access: Access, opened: frozenset[str] = OPEN) -> None:
+        self._app, self._access, self._opened = app, access, opened
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in {"http", "websocket"} and scope["path"] not in self._opened:
+            try:
+                caller = self._access.check(HTTPConnection(scope))
+            except Problem as problem:
+                answer = problem_response(problem.status, problem.title, problem.detail)
+                answer.headers.update(CHALLENGE if problem.status == 401 else {})
+                await answer(scope, receive, send)
+                return
+            scope.setdefault("state", {})["caller"] = caller
+        await self._app(scope, receive, send)
+
+
+def require_caller(request: Request) -> Caller:
+    """As a dependency of a route: who calls. Raises Problem 401 for a route that the gate left open."""
+    caller = getattr(request.state, "caller", None)
+    if caller is None:
+        raise Problem(401, "Not authenticated", f"{request.url.path} needs a caller, and nobody was asked for one")
+    return caller

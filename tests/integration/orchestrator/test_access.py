@@ -1,0 +1,86 @@
+"""Who is let in over HTTP: nobody without a token, whatever is asked for."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PATHS = ["/tasks", "/tasks/t-1", "/tasks/t-1/events", "/robots", "/docs", "/openapi.json", "/nowhere"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("header", [None, "Bearer", "Bearer wrong-token-of-24-chars", "Basic the-token-of-the-tests"])
+async def test_nobody_is_served_without_a_token(client, path, header):
+    answer = await client.http.get(path, headers={"Authorization": header or ""})
+    assert answer.status_code == 401, path
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert "QUARTET_API_TOKEN" in answer.json()["detail"]
+
+
+async def test_a_task_of_nobody_is_not_taken(client):
+    answer = await client.http.post("/tasks", json={"sentence": "tidy up"}, headers={"Authorization": "Bearer no"})
+    assert answer.status_code == 401
+    assert (await client.http.get("/tasks")).json() == {"tasks": []}
+
+
+async def test_health_is_open_and_tells_nothing_private(client):
+    answer = await client.http.get("/health", headers={"Authorization": ""})
+    assert answer.status_code == 200
+    assert answer.json()["status"] == "ok"
+
+
+async def test_metrics_have_a_token_of_their_own(start, agents):
+    agents.start()
+    async with start(metrics_token="the-token-of-prometheus") as client:
+        assert (await client.http.get("/metrics")).status_code == 401, "the API's token is not that of the metrics"
+        mine = {"Authorization": "Bearer the-token-of-prometheus"}
+        answer = await client.http.get("/metrics", headers=mine)
+        assert answer.status_code == 200
+        assert "quartet_tasks_total" in answer.text
+        assert (await client.http.get("/tasks", headers=mine)).status_code == 401
+
+
+async def test_tokens_are_rotated_while_it_runs(start, agents, tmp_path):
+    agents.start()
+    file = tmp_path / "api_token"
+    file.write_text("the-newest-token-there-is anna\nthe-older-token-there-is\n")
+    async with start(api_token=None, api_token_file=file) as client:
+
+        async def status(token: str) -> int:
+            return (await client.http.get("/tasks", headers={"Authorization": f"Bearer {token}"})).status_code
+
+        assert await status("the-newest-token-there-is") == 200
+        assert await status("the-older-token-there-is") == 200
+        draft = tmp_path / "draft"
+        draft.write_text("the-newest-token-there-is anna\n")
+        draft.replace(file)
+        assert await status("the-newest-token-there-is") == 200
+        assert await status("the-older-token-there-is") == 401
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"QUARTET_API_TOKEN": ""}, "QUARTET_API_TOKEN is not set, nor QUARTET_API_TOKEN_FILE"),
+        ({"QUARTET_API_TOKEN": "short"}, "QUARTET_API_TOKEN holds 5 characters; valid: at least 16"),
+        (
+            {"QUARTET_API_TOKEN": "", "QUARTET_ALLOW_ANONYMOUS": "true", "QUARTET_HOST": "0.0.0.0"},
+            "the HTTP API is not served at QUARTET_HOST=0.0.0.0",
+        ),
+        ({"QUARTET_HOST": "0.0.0.0"}, "QUARTET_METRICS_TOKEN is not set"),
+    ],
+)
+def test_it_does_not_start_open_to_everybody(settings_environment, changes, said):
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("QUARTET_")}
+    ended = subprocess.run(
+        [sys.executable, "-m", "quartet_orchestrator"],
+        env={**mine, **settings_environment, **changes},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert said in ended.stderr, ended.stderr
