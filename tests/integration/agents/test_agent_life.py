@@ -232,7 +232,7 @@ async def test_the_process_starts_serves_and_ends(desk, studio, redis_url, tmp_p
     assert (await fetch(f"{url}/health"))[0] == 200
     status, metrics = await fetch(f"{url}/metrics")
     assert status == 200
-    assert 'quartet_skill_requests_total{error_code="PICK_REACH_EXCEEDED",skill="pick"} 1.0' in metrics
+    assert 'quartet_skill_requests_total{agent="pick",attempt="1",code="PICK_REACH_EXCEEDED"} 1.0' in metrics
     assert (await fetch(f"{url}/nothing"))[0] == 404
     memory_mb = resident_mb(process.pid)
     process.send_signal(signal.SIGTERM)

@@ -71,7 +71,9 @@ async def test_a_latched_server_refuses_every_motion_also_after_a_restart_until_
     await again.install_fence(5)
     with pytest.raises(Stopped, match="smoke in the kitchen"):
         await begin(again, grant(fence=5))
-    assert b'quartet_server_stopped{robot="summit",server="nav2"} 1.0' in again.scrape()
+    again.measure()
+    stopped = again.metrics.registry.get_sample_value("quartet_server_stopped", {"robot": "summit", "server": "nav2"})
+    assert stopped == 1
     assert await again.reset() is True
     await begin(again, grant(fence=5))
     assert await again.reset() is False

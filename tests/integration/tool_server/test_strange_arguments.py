@@ -274,6 +274,6 @@ async def test_names_of_tools_that_do_not_exist_do_not_fill_the_metrics(open_ser
     hands = await open_server(quartet_nav2)
     for number in range(3):
         assert "does not cover" in await hands.refused(f"fly_{number}", "DENIED")
-    text = hands.server.scrape().decode()
+    text = hands.server.exposition.answer(None)[2].decode()
     assert 'quartet_tool_calls_total{code="DENIED",robot="summit",server="nav2",tool="unknown"} 3.0' in text
     assert "fly" not in text

@@ -4,7 +4,10 @@ import asyncio
 import contextlib
 import json
 import os
+from http import HTTPStatus
 from pathlib import Path
+
+from quartet_process import REGISTRY, Exposition
 
 READ_TIMEOUT_S = 5.0
 
@@ -12,8 +15,9 @@ READ_TIMEOUT_S = 5.0
 class HealthServer:
     """A small HTTP/1.1 server: one request per connection."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, exposition: Exposition | None = None) -> None:
         self._name = name
+        self._exposition = exposition or Exposition(name, REGISTRY)
         self._server: asyncio.Server | None = None
         self.problem: str | None = None
         """Why the process cannot work now; /health answers 503 with it."""
@@ -36,15 +40,18 @@ class HealthServer:
         with contextlib.suppress(ConnectionError, TimeoutError, ValueError, asyncio.IncompleteReadError):
             async with asyncio.timeout(READ_TIMEOUT_S):
                 request = (await reader.readline()).decode("latin-1").split()
-                while (await reader.readline()).strip():
-                    pass
-            writer.write(self._answer(request))
+                authorization: str | None = None
+                while line := (await reader.readline()).strip():
+                    name, _, value = line.decode("latin-1").partition(":")
+                    if name.lower() == "authorization":
+                        authorization = value.strip()
+            writer.write(self._answer(request, authorization))
             await writer.drain()
         writer.close()
         with contextlib.suppress(ConnectionError):
             await writer.wait_closed()
 
-    def _answer(self, request: list[str]) -> bytes:
+    def _answer(self, request: list[str], authorization: str | None) -> bytes:
         path = request[1].split("?")[0] if len(request) > 1 else ""
         if path == "/health":
             body = {"status": "ok" if self.problem is None else "unavailable", "agent": self._name}
@@ -53,9 +60,8 @@ class HealthServer:
             status = "200 OK" if self.problem is None else "503 Service Unavailable"
             return _response(status, "application/json", json.dumps(body).encode())
         if path == "/metrics":
-            from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-
-            return _response("200 OK", CONTENT_TYPE_LATEST, generate_latest())
+            code, kind, body = self._exposition.answer(authorization)
+            return _response(f"{code} {HTTPStatus(code).phrase}", kind, body)
         return _response("404 Not Found", "text/plain", b"there is /health and /metrics\n")
 
 

@@ -1,13 +1,34 @@
-"""Metrics of an agent process and their labels."""
+"""Metrics of a process that thinks: names, labels and buckets in one place."""
 
 from prometheus_client import Counter, Gauge, Histogram
 
-SECONDS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 20, 60, 120)
+from quartet_process import REGISTRY, LabelValues
 
-LOOPS = Counter("quartet_loops_total", "Loops ended, by cause", ["actor", "cause"])
-TOKENS = Counter("quartet_loop_tokens_total", "Model tokens used", ["actor", "kind"])
-TOOL_CALLS = Counter("quartet_tool_calls_total", "Tool calls, by result code", ["actor", "tool", "error_code"])
-TOOL_SECONDS = Histogram("quartet_tool_call_seconds", "Duration of tool calls", ["actor", "tool"], buckets=SECONDS)
-REQUESTS = Counter("quartet_skill_requests_total", "Skill requests answered", ["skill", "error_code"])
-REQUEST_SECONDS = Histogram("quartet_skill_request_seconds", "Duration of skill requests", ["skill"], buckets=SECONDS)
-RUNNING = Gauge("quartet_skill_requests_running", "Skill requests that run now", ["skill"])
+AGENT, CAUSE, KIND, TOOL, CODE, ATTEMPT = "agent", "cause", "kind", "tool", "code", "attempt"
+SECONDS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 20, 60, 120)
+MOST_ATTEMPTS = 5
+"""Later attempts at the same thing are counted together."""
+
+LOOPS = Counter("quartet_loops_total", "Loops ended, by cause", (AGENT, CAUSE), registry=REGISTRY)
+TOKENS = Counter("quartet_loop_tokens_total", "Model tokens used", (AGENT, KIND), registry=REGISTRY)
+MODEL_SECONDS = Histogram(
+    "quartet_model_answer_seconds", "Wait for an answer of the model", (AGENT,), buckets=SECONDS, registry=REGISTRY
+)
+TOOL_CALLS = Counter(
+    "quartet_agent_tool_calls_total", "Tool calls, by result code", (AGENT, TOOL, CODE), registry=REGISTRY
+)
+TOOL_SECONDS = Histogram(
+    "quartet_agent_tool_call_seconds", "Duration of tool calls", (AGENT, TOOL), buckets=SECONDS, registry=REGISTRY
+)
+REQUESTS = Counter("quartet_skill_requests_total", "Skill requests answered", (AGENT, CODE, ATTEMPT), registry=REGISTRY)
+REQUEST_SECONDS = Histogram(
+    "quartet_skill_request_seconds", "Duration of skill requests", (AGENT,), buckets=SECONDS, registry=REGISTRY
+)
+RUNNING = Gauge("quartet_skill_requests_running", "Skill requests that run now", (AGENT,), registry=REGISTRY)
+
+codes = LabelValues()
+"""A third-party server may answer any code."""
+
+
+def attempt(number: int) -> str:
+    return str(number) if number < MOST_ATTEMPTS else f"{MOST_ATTEMPTS}+"

@@ -20,6 +20,7 @@ from quartet_agent_runtime.settings import AgentSettings
 from quartet_agent_runtime.skill_run import Outside, SkillRun, end_of
 from quartet_contracts import SkillResult, State
 from quartet_contracts.rescue import unknown_result
+from quartet_process import work
 from quartet_site import load_robot, load_site
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,14 @@ class _Agent:
                 continue
             self._health.problem = None
             if delivery is not None:
-                await self._handle(delivery)
+                request = delivery.request
+                with work(
+                    task_id=request.task_id,
+                    request_id=request.request_id,
+                    robot=request.robot,
+                    agent=request.skill.value,
+                ):
+                    await self._handle(delivery)
         self._health.problem = "stopping"
 
     async def _handle(self, delivery: Delivery) -> None:
@@ -108,7 +116,7 @@ class _Agent:
             result = await self._result(delivery)
         if result is None:
             return
-        metrics.REQUESTS.labels(skill, str(result.error_code)).inc()
+        metrics.REQUESTS.labels(skill, str(result.error_code), metrics.attempt(request.attempt)).inc()
         metrics.REQUEST_SECONDS.labels(skill).observe(time.monotonic() - began)
         log.info("request %s: %s %s", request.request_id, result.error_code, result.reason)
         await self._finish(delivery, result)

@@ -2,10 +2,11 @@
 
 from quartet_process.exposure import is_loopback, metrics_secret, require_credential
 from quartet_process.logs import JsonLines, set_up_logging
+from quartet_process.metrics import REGISTRY, Exposition, LabelValues
 from quartet_process.redact import RedactingFilter, redact, redact_all, remember, remember_environment, shown
 from quartet_process.secrets import (
-    Secret,
     LEAST,
+    Secret,
     SecretProblem,
     SecretSettings,
     bearer,
@@ -16,10 +17,11 @@ from quartet_process.secrets import (
 from quartet_process.work import current_work, work
 
 __all__ = [
-    "JsonLines",
     "LEAST",
     "REGISTRY",
     "Exposition",
+    "JsonLines",
+    "LabelValues",
     "RedactingFilter",
     "Secret",
     "SecretProblem",
@@ -28,9 +30,9 @@ __all__ = [
     "current_work",
     "find_secret",
     "is_loopback",
+    "metrics_secret",
     "missing",
     "presented",
-    "metrics_secret",
     "redact",
     "redact_all",
     "remember",

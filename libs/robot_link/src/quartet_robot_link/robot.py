@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from quartet_robot_link.battery import Battery
 from quartet_robot_link.bridge import BridgeLink
 from quartet_robot_link.clock import RosClock
 from quartet_robot_link.errors import CallTimeout, TransformUnavailable
@@ -47,6 +48,7 @@ class Robot:
         self.link = link
         self.clock = RosClock(link, file.topics.clock)
         self.guard = GuardState(link, file.topics.guard_state, file.topics.guard_heartbeat)
+        self.battery = Battery(link, file.topics.battery)
         self.transforms = TransformBuffer(link, self.clock, tf=file.topics.tf, tf_static=file.topics.tf_static)
 
     @classmethod
@@ -58,6 +60,7 @@ class Robot:
     async def close(self) -> None:
         self.clock.close()
         self.guard.close()
+        self.battery.close()
         self.transforms.close()
         await self.link.close()
 
@@ -85,6 +88,14 @@ class Robot:
         found = await self.transform(frame, self.file.frames.base, timeout_s=timeout_s)
         x, y, _ = found.translation
         return BasePose(x, y, found.yaw, frame, found.stamp)
+
+    def last_base_pose(self) -> BasePose | None:
+        """Where the base was last seen on the map, however long ago; None before it was."""
+        found = self.transforms.last(self.file.frames.map, self.file.frames.base)
+        if found is None:
+            return None
+        x, y, _ = found.translation
+        return BasePose(x, y, found.yaw, self.file.frames.map, found.stamp)
 
     async def joint_positions(self, need: Collection[str] = (), *, timeout_s: float = 2.0) -> dict[str, float]:
         """Position [rad or m] of the joints in fresh /joint_states: until those of `need` (none: the arm's) have come,

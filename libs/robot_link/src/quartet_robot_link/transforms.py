@@ -2,6 +2,7 @@
 
 import asyncio
 import bisect
+import math
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -155,6 +156,14 @@ class TransformBuffer:
         self.start()
         try:
             return self._lookup(_bare(target), _bare(source), None, MAX_AGE_S).stamp
+        except TransformUnavailable:
+            return None
+
+    def last(self, target: str, source: str) -> Transform | None:
+        """`source` in `target` as it was last seen, however long ago; None where they are not connected yet."""
+        self.start()
+        try:
+            return self._lookup(_bare(target), _bare(source), None, math.inf)
         except TransformUnavailable:
             return None
 

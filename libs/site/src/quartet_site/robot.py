@@ -90,6 +90,8 @@ class Topics(Section):
     gripper_status: RosName = "/gripper/status"
     guard_state: RosName = "/robot_guard/state"
     guard_heartbeat: RosName = "/robot_guard/heartbeat"
+    battery: RosName | None = None
+    """sensor_msgs/msg/BatteryState, of a robot that publishes it; only shown."""
 
 
 class Heartbeat(Section):

@@ -60,6 +60,16 @@ class Claim:
         if self.motion is not None:
             self.motion.cancel(self.reason)
 
+    @property
+    def lapsed(self) -> bool:
+        """Whether the call was ended since nobody answered for it."""
+        return self._lapse is not None
+
+    @property
+    def beat_age_s(self) -> float:
+        """Since the guard was last told that somebody follows the motion; 0 before the first time."""
+        return 0.0 if self._heartbeat is None else self._heartbeat.age_s
+
     def lapse(self, what: str) -> None:
         """End the call since nobody answers for it."""
         if self._lapse is None:

@@ -132,8 +132,10 @@ def add_control_routes(server: "ToolServer") -> None:
         parts = {name: state() for name, state in server.health.items()}
         return JSONResponse({"status": "ok", "robot": robot.file.name, "bridge": await robot.link.probe(), **parts})
 
-    async def metrics(_: Request) -> Response:
-        return Response(server.scrape(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    async def metrics(request: Request) -> Response:
+        server.measure()
+        status, kind, body = server.exposition.answer(request.headers.get("authorization"))
+        return Response(body, status, media_type=kind)
 
     route = server.mcp.custom_route
     route("/control/fence", methods=["POST"])(fence)

@@ -46,12 +46,21 @@ class Motions:
         self._ended: dict[str, str] = {}
         self.stopped: str | None = None
         """Why nothing may move until a person resets this server."""
+        self.lapses = 0
+        """Motions that were ended since a heartbeat stayed out."""
         self.held: str | None = None
         """Why nothing may move until a fence is installed."""
 
     @property
     def running(self) -> list[Claim]:
         return list(self._claims.values())
+
+    def heartbeat_ages(self) -> dict[str, float]:
+        """Since the oldest last beat [s], of callers to this server and of it to the guard; 0 while nothing moves."""
+        now = time.monotonic()
+        callers = [claim.caller.age_s(now) for claim in self.running if claim.caller is not None]
+        own = [claim.beat_age_s for claim in self.running]
+        return {"caller": max(callers, default=0.0), "server": max(own, default=0.0)}
 
     @asynccontextmanager
     async def claim(self, channel: str, tool: str) -> AsyncGenerator[Claim]:
@@ -72,6 +81,7 @@ class Motions:
         finally:
             if watch is not None:
                 watch.cancel()
+            self.lapses += claim.lapsed
             try:
                 await claim.close()
             finally:

@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 
 from quartet_contracts import GrantClaims, Latch, LatchFile
 from quartet_contracts.tools import ToolResult
+from quartet_process import Exposition
 from quartet_robot_link import Robot
 from quartet_site import PolicyFile, SiteFile
 from quartet_tool_server import metrics as names
@@ -29,7 +30,7 @@ from quartet_tool_server.errors import Fenced, failure
 from quartet_tool_server.fence import FenceStore
 from quartet_tool_server.grants import GrantVerifier, caller
 from quartet_tool_server.limits import MotionLimits
-from quartet_tool_server.metrics import Metrics
+from quartet_tool_server.metrics import Families, Metrics
 from quartet_tool_server.middleware import Gate, current_grant
 from quartet_tool_server.motions import Motions
 from quartet_tool_server.policy import Admission
@@ -55,6 +56,7 @@ class ToolServer:
     goals it sends. `verifier` checks the bearer tokens of HTTP requests. `caller` gives the grant of the request that
     is being served; an in-memory client has no token, so its owner hands in the grant here. With a `proxy`,
     third-party servers do the work of the tools that it maps. Without a `policy` the defaults of its file hold.
+    Servers of one process share `families`, so that one /metrics tells of all of them.
     """
 
     def __init__(
@@ -71,10 +73,14 @@ class ToolServer:
         proxy: "Proxy | None" = None,
         policy: PolicyFile | None = None,
         beats_required: bool = False,
+        families: Families | None = None,
     ) -> None:
         self.name, self.robot, self.site, self.actions = name, robot, site, actions
         self.verifier, self.proxy = verifier, proxy
-        self.metrics = Metrics(name, robot.file.name)
+        self.metrics = Metrics(name, robot.file.name, families)
+        self.exposition = Exposition(name, self.metrics.registry)
+        self.gauges: list[Callable[[], None]] = []
+        """What a server measures beside the common ones, each before /metrics is answered."""
         self.health: dict[str, Callable[[], Any]] = {}
         """What /health says beside the bridge: a part of this server, and what gives its state."""
         self.fences = FenceStore(state_dir / f"fence-{name}-{robot.file.name}.json", robot.file.name)
@@ -263,14 +269,19 @@ class ToolServer:
             log.error("%s cannot be written: %s; a restart would forget this", self.latch.path, error)
         return []
 
-    def scrape(self) -> bytes:
-        """Metrics in Prometheus' text format."""
+    def measure(self) -> None:
+        """Bring the metrics that are looked at, not counted, up to date."""
         self.metrics.set(names.RUNNING, len(self.motions.running))
         self.metrics.set(names.FENCE, self.fences.highest)
         self.metrics.set(names.STOPPED, float(self.motions.stopped is not None))
         self.metrics.set(names.BRIDGE, float(self.robot.link.connected))
         self.metrics.set(names.RECONNECTS, self.robot.link.reconnects)
-        return self.metrics.text()
+        for sender, age_s in self.motions.heartbeat_ages().items():
+            self.metrics.set_heartbeat_age(sender, age_s)
+        self.metrics.set(names.LAPSES, self.motions.lapses)
+        self.metrics.set(names.GUARD_LATCHED, float(self.robot.guard.latched))
+        for gauge in self.gauges:
+            gauge()
 
     def app(self, path: str = "/mcp") -> Starlette:
         """The ASGI application: MCP at `path`, /control/fence, /control/stop, /health, /metrics."""

@@ -15,6 +15,10 @@ class CallerWatch:
     def beat(self, now: float) -> None:
         self._heard = now
 
+    def age_s(self, now: float) -> float:
+        """Since the last beat [s]."""
+        return now - self._heard
+
     def silence(self, now: float) -> float | None:
         """How long the caller has been silent when that is too long; None while it lives.
 

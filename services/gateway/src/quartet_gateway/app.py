@@ -4,7 +4,6 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,10 +14,12 @@ from quartet_gateway.config import AGENTS, OPTIONAL
 from quartet_gateway.errors import BadRequest, GatewayError, wire
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.requests import MAX_BODY, read_request
+from quartet_process import Exposition
 
 
 def create_app(gateway: Gateway, access: Access) -> Starlette:
     """POST /v1/chat/completions, GET /v1/models, /v1/usage, /health, /metrics."""
+    exposition = Exposition("gateway", gateway.metrics.registry)
 
     async def chat(request: Request) -> Response:
         try:
@@ -63,8 +64,9 @@ def create_app(gateway: Gateway, access: Access) -> Starlette:
             body["status"] = "not configured"
         return JSONResponse(body, status_code=200 if ready else 503)
 
-    async def metrics(_: Request) -> Response:
-        return Response(generate_latest(gateway.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    async def metrics(request: Request) -> Response:
+        status, kind, body = exposition.answer(request.headers.get("authorization"))
+        return Response(body, status, media_type=kind)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> Any:

@@ -1,6 +1,6 @@
 """Prometheus metrics of the stop service: names and labels in one place."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 STOPS = "quartet_stops"
 LATCHED = "quartet_stop_latched"
@@ -38,6 +38,3 @@ class Metrics:
 
     def latched(self, robot: str, value: bool) -> None:
         self._latched.labels(robot).set(float(value))
-
-    def text(self) -> bytes:
-        return generate_latest(self.registry)

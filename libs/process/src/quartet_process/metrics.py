@@ -1,0 +1,105 @@
+"""GET /metrics of a process, and what every process tells of itself."""
+
+import asyncio
+import functools
+import importlib.metadata
+import platform
+import time
+
+from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
+
+from quartet_process.secrets import Secret, bearer
+
+BUILD = "quartet_build_info"
+LAG = "quartet_event_loop_lag_seconds"
+PROCESS, VERSION, PYTHON = "process", "version", "python"
+
+REGISTRY = CollectorRegistry()
+"""For metrics of which a process has one set."""
+
+TICK_S = 0.5
+IDLE_S = 60.0
+"""Nobody has asked for so long: the lag is measured no longer."""
+OTHER = "other"
+
+
+class Exposition:
+    """What `process` answers to GET /metrics: the metrics of the registries and its own basics."""
+
+    def __init__(
+        self,
+        process: str,
+        *registries: CollectorRegistry,
+        token: Secret | None = None,
+    ) -> None:
+        """With a `token` nobody is answered without it."""
+        self._process, self._registries, self._token = process, registries, token
+
+    def answer(self, authorization: str | None) -> tuple[int, str, bytes]:
+        """Status, content type and body. Called in the event loop, whose lag it tells."""
+        if self._token is not None and not self._token.accepts(bearer(authorization)):
+            text = "send 'Authorization: Bearer <token>' with the token of QUARTET_METRICS_TOKEN\n"
+            return 401, "text/plain; charset=utf-8", text.encode()
+        basics = _basics()
+        basics.seen(self._process)
+        body = b"".join(generate_latest(registry) for registry in (*self._registries, basics.registry))
+        return 200, CONTENT_TYPE, body
+
+
+class LabelValues:
+    """Keeps a label bounded: the first `limit` values pass, later ones count as "other"."""
+
+    def __init__(self, limit: int = 64) -> None:
+        self._limit = limit
+        self._known: set[str] = set()
+
+    def __call__(self, value: str) -> str:
+        if value not in self._known:
+            if len(self._known) >= self._limit or len(value) > 100:
+                return OTHER
+            self._known.add(value)
+        return value
+
+
+class _Basics:
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._build = Gauge(BUILD, "Always 1", (PROCESS, VERSION, PYTHON), registry=self.registry)
+        self._lag_gauge = Gauge(LAG, "Longest delay of the event loop since the last look [s]", registry=self.registry)
+        self._version = importlib.metadata.version("quartet-process")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._worst = 0.0
+        self._due = 0.0
+        self._asked = 0.0
+
+    def seen(self, process: str) -> None:
+        self._build.labels(process, self._version, platform.python_version()).set(1)
+        self._asked = time.monotonic()
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._worst = loop, 0.0
+            self._wait(loop)
+        # A tick that is overdue now is as late as it is.
+        self._lag_gauge.set(max(self._worst, time.monotonic() - self._due))
+        self._worst = 0.0
+
+    def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._due = time.monotonic() + TICK_S
+        loop.call_later(TICK_S, self._tick, loop)
+
+    def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+        if loop is not self._loop:
+            return
+        now = time.monotonic()
+        self._worst = max(self._worst, now - self._due)
+        if now - self._asked > IDLE_S:
+            self._loop = None
+        else:
+            self._wait(loop)
+
+
+@functools.cache
+def _basics() -> _Basics:
+    return _Basics()
