@@ -35,7 +35,7 @@ from quartet_contracts import (
     audience,
     granted_tools,
 )
-from quartet_site import load_robot, load_site
+from quartet_site import Known, load_robot, load_site
 
 ROOT = Path(__file__).parents[3]
 SERVERS = {"nav2": "quartet_nav2", "moveit": "quartet_moveit", "perception": "quartet_perception"}
@@ -271,8 +271,7 @@ class Stage:
         try:
             yield Outside(
                 definition=definition_of(skill),
-                robot=self.robot,
-                site=self.site,
+                robots={self.robot.name: Known(self.robot, self.site)},
                 model=model,
                 journal=self.memory,
                 images=self.memory,

@@ -105,11 +105,16 @@ class MotionServer:
         self.ended: list[str] = []
         """Requests whose motions were stopped."""
         control = {"fence": self._install, "stop": self._stop}
-        self.app = Starlette(routes=[Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()])
+        self.health = {"status": "ok", "bridge": True, "stopped": False}
+        routes = [Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()]
+        self.app = Starlette(routes=[*routes, Route("/health", self._tell_health)])
 
     def _claims(self, request: Request) -> dict[str, Any]:
         token = request.headers["authorization"].removeprefix("Bearer ")
         return jwt.decode(token, self._key, algorithms=[ALGORITHM], audience=["robot:summit", "robot:second"])
+
+    async def _tell_health(self, _: Request) -> Response:
+        return JSONResponse(self.health)
 
     async def _stop(self, request: Request) -> Response:
         if STOP_SCOPE not in self._claims(request)["tools"]:
@@ -288,12 +293,12 @@ def settings(
         site_file=HOME / "site.yaml",
         ready_file=tmp_path / "ready.json",
         grant_private_key=_pem(key),
+        api_token=API_TOKEN,
         agent_absent_s=60.0,
         cancel_wait_s=60.0,
         gateway_patience_s=0.3,
         fence_timeout_s=60.0,
     )
-        api_token=API_TOKEN,
 
 
 @pytest.fixture
@@ -305,12 +310,12 @@ def settings_environment(redis_url: str, key: Ed25519PrivateKey) -> dict[str, st
         "QUARTET_ROBOT_FILE": str(HOME / "robot.yaml"),
         "QUARTET_SITE_FILE": str(HOME / "site.yaml"),
         "QUARTET_GRANT_PRIVATE_KEY": _pem(key),
+        "QUARTET_API_TOKEN": API_TOKEN,
         "QUARTET_PORT": "0",
     }
 
 
 @pytest.fixture
-        "QUARTET_API_TOKEN": API_TOKEN,
 def start(settings: OrchestratorSettings) -> Callable[..., Any]:
     """`async with start(**changes) as client`: an orchestrator that serves until the block ends."""
 

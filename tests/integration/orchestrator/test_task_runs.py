@@ -82,7 +82,8 @@ async def test_two_tasks_for_one_robot_run_one_after_the_other(client, model, ag
     await running.wait()
     assert (await client.status(second)).state is State.QUEUED
     robots = (await client.http.get("/robots")).json()["robots"]
-    assert robots == [{"name": "summit", "servers": ["moveit", "nav2"], "task": first}]
+    shown = [(row["name"], row["state"], row["task"], row["waiting"]) for row in robots]
+    assert shown == [("summit", "busy", first, 1)]
     go_on.set()
     await client.until_state(first, State.FAILED)
     await client.until_state(second, State.FAILED)

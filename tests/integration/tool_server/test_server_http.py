@@ -218,7 +218,10 @@ async def test_control_needs_its_scope(shared, keys):
 
 
 async def test_health_and_metrics(shared, keys, realtime):
-    assert shared.request("/health", post=False) == (200, {"status": "ok", "robot": "summit", "bridge": True})
+    assert shared.request("/health", post=False) == (
+        200,
+        {"status": "ok", "robot": "summit", "bridge": True, "stopped": False},
+    )
     await call(shared, keys.token(POSE), "get_robot_pose")
     await call(shared, keys.token(POSE), "spin_robot", angle=1)
     text = await asyncio.to_thread(shared.text, "/metrics")

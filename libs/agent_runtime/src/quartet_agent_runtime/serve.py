@@ -21,7 +21,6 @@ from quartet_agent_runtime.skill_run import Outside, SkillRun, end_of
 from quartet_contracts import SkillResult, State
 from quartet_contracts.rescue import unknown_result
 from quartet_process import work
-from quartet_site import load_robot, load_site
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +48,7 @@ async def serve_agent(
     about at `approvals`; without it they are refused.
     """
     stop = stop or _stop_on_signals()
-    robot, site = load_robot(settings.robot_file), load_site(settings.site_file)
+    robots = settings.known_robots()
     health = HealthServer(definition.skill.value)
     await health.start(settings.host, settings.port, settings.ready_file)
     model = GatewayClient(
@@ -60,8 +59,7 @@ async def serve_agent(
     )
     outside = Outside(
         definition=definition,
-        robot=robot,
-        site=site,
+        robots=robots,
         model=model,
         journal=journal,
         images=images,

@@ -1,7 +1,7 @@
 """What an agent process is told by its environment."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import SettingsConfigDict
@@ -31,8 +31,11 @@ class AgentSettings(SecretSettings):
     """How long a gateway that is not there is waited for; it takes some seconds to start again."""
     servers: dict[str, dict[str, Url]]
     """URL of each MCP server by robot and server name, as JSON."""
-    robot_file: Path
-    site_file: Path
+    robot_file: Path | None = None
+    site_file: Path | None = None
+    """Of every robot that `robots` does not have."""
+    robots: dict[str, RobotFiles] = {}
+    """Files of single robots, as JSON: robot -> {robot_file, site_file}."""
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 0
     """Port of /health and /metrics; 0 takes a free one."""
@@ -44,6 +47,21 @@ class AgentSettings(SecretSettings):
     """Wall time that one tool call may take; longer than the longest motion."""
     grace_s: Annotated[float, Field(ge=2)] = 8.0
     """Wall time between SIGTERM and the end of the process."""
+
+    def known_robots(self) -> dict[str, Known]:
+        """Robot and site file of every robot that has servers. Raises FileProblem."""
+        return load_robots(self.servers, self.robots, self.robot_file, self.site_file)
+
+    @model_validator(mode="after")
+    def _files_for_all(self) -> Self:
+        missing = sorted(self.servers.keys() - self.robots.keys())
+        unset = [name for name in ("robot_file", "site_file") if getattr(self, name) is None]
+        if missing and unset:
+            raise ValueError(
+                f"{' and '.join(f'QUARTET_{name.upper()}' for name in unset)} is not set, and QUARTET_ROBOTS has no "
+                f"files for {', '.join(missing)}; set one or the other"
+            )
+        return self
 
 
 def load_settings() -> AgentSettings:
@@ -62,6 +80,8 @@ _EXAMPLE = '{"summit": {"nav2": "http://127.0.0.1:8002/mcp", "moveit": "http://1
 
 def _fault(fault: object) -> str:
     assert isinstance(fault, dict)
+    if not fault["loc"]:
+        return str(fault["msg"]).removeprefix("Value error, ")  # pyright: ignore[reportUnknownArgumentType]
     path = [str(part) for part in fault["loc"]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     name = f"QUARTET_{path[0].upper()}" + "".join(f".{part}" for part in path[1:])
     if fault["type"] == "missing":

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,7 +23,7 @@ from quartet_agent_runtime.toolbox import Toolbox
 from quartet_agent_runtime.verification import CannotVerify, Verification
 from quartet_contracts import MODEL_TOOLS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
 from quartet_contracts.journal import SkillStarted
-from quartet_site import RobotFile, SiteFile
+from quartet_site import Known
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +35,7 @@ class Outside:
     """Everything that one process hands to its requests."""
 
     definition: AgentDefinition
-    robot: RobotFile
-    site: SiteFile
+    robots: Mapping[str, Known]
     model: GatewayClient
     journal: Journal
     images: ImageStore
@@ -96,7 +96,8 @@ class SkillRun:
             await self._recorder.write(
                 SkillStarted(request_id=request.request_id, skill=request.skill, replica=outside.replica)
             )
-            self._verification = check = Verification(request, outside.robot, outside.site, toolbox, self._recorder)
+            known = outside.robots[request.robot]
+            self._verification = check = Verification(request, known.robot, known.site, toolbox, self._recorder)
             if request.follows_uncertain and outside.definition.prepare is not None:
                 await outside.definition.prepare(check)
             self._loop = Loop(
@@ -108,7 +109,7 @@ class SkillRun:
                 deadline=request.deadline,
                 model_timeout_s=outside.settings.model_timeout_s,
             )
-            facts = outside.definition.facts(outside.robot, outside.site)
+            facts = outside.definition.facts(known.robot, known.site)
             ending = await self._loop.run(
                 render_prompt(outside.definition.prompt, facts),
                 request_message(request.arguments.model_dump(mode="json")),

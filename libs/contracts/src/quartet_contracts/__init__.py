@@ -14,6 +14,7 @@ from quartet_contracts.grants import (
     GrantClaims,
     audience,
     control_url,
+    health_url,
 )
 from quartet_contracts.journal import JournalEvent
 from quartet_contracts.latch import Latch, LatchFile
@@ -146,6 +147,7 @@ __all__ = [
     "describe",
     "encode",
     "granted_tools",
+    "health_url",
     "json_schemas",
     "may_move",
     "move",

@@ -52,6 +52,14 @@ STOP_ISSUER = "quartet-stop"
 
 def control_url(mcp_url: str, what: str) -> str:
     """The control endpoint `what` (fence, stop, reset, beat) of the server whose MCP endpoint is `mcp_url`."""
+    return f"{_root(mcp_url)}/control/{what}"
+
+
+def health_url(mcp_url: str) -> str:
+    """Where the server whose MCP endpoint is `mcp_url` tells how it is."""
+    return f"{_root(mcp_url)}/health"
+
+
+def _root(mcp_url: str) -> str:
     parts = urlsplit(mcp_url)
-    path = parts.path.removesuffix("/").removesuffix("/mcp")
-    return f"{parts.scheme}://{parts.netloc}{path}/control/{what}"
+    return f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/').removesuffix('/mcp')}"

@@ -130,7 +130,9 @@ def add_control_routes(server: "ToolServer") -> None:
     async def health(_: Request) -> Response:
         robot = server.robot
         parts = {name: state() for name, state in server.health.items()}
-        return JSONResponse({"status": "ok", "robot": robot.file.name, "bridge": await robot.link.probe(), **parts})
+        held = server.motions.stopped is not None or robot.guard.latched
+        base = {"status": "ok", "robot": robot.file.name, "bridge": await robot.link.probe(), "stopped": held}
+        return JSONResponse({**base, **parts})
 
     async def metrics(request: Request) -> Response:
         server.measure()

@@ -1,12 +1,14 @@
 """What one orchestrator process hands to its tasks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quartet_agent_runtime import GatewayClient
 from quartet_bus import Bus, Replies
+from quartet_orchestrator.briefs import Brief
 from quartet_orchestrator.fencing import Fencer
+from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.grants import Signer
-from quartet_orchestrator.names import Names
 from quartet_orchestrator.settings import OrchestratorSettings
 
 
@@ -18,7 +20,6 @@ class Context:
     signer: Signer
     fencer: Fencer
     settings: OrchestratorSettings
-    names: Names
-    areas: int
-    """How many areas the site has."""
-    system_prompt: str
+    briefs: Mapping[str, Brief]
+    """What the model is told, by robot."""
+    fleet: Fleet

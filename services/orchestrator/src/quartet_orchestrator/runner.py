@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Awaitable, Callable
 
 from quartet_bus import Bus, BusUnavailable, LeaseLost, RobotTasks, TaskDelivery
 from quartet_contracts import TERMINAL, State, TaskReport, TaskStatus
@@ -36,7 +37,7 @@ class Runner:
     async def _serve_robot(self, robot: str, stop: asyncio.Event) -> None:
         tasks = self._context.bus.robot_tasks(robot)
         while not stop.is_set():
-            delivery = await _unless(stop, tasks)
+            delivery = await _unless(stop, tasks, lambda: self._context.fleet.can_work(robot))
             if delivery is None:
                 return
             self.running[robot] = delivery.task.task_id
@@ -134,9 +135,11 @@ async def end_unbegun(bus: Bus, status: TaskStatus) -> bool:
     return False
 
 
-async def _unless(stop: asyncio.Event, tasks: RobotTasks) -> TaskDelivery | None:
+async def _unless(
+    stop: asyncio.Event, tasks: RobotTasks, may_share: Callable[[], Awaitable[bool]]
+) -> TaskDelivery | None:
     """The next delivery, or None when `stop` is set first."""
-    taking = asyncio.create_task(tasks.take())
+    taking = asyncio.create_task(tasks.take(may_share))
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({taking, stopping}, return_when=asyncio.FIRST_COMPLETED)

@@ -12,19 +12,16 @@ from pathlib import Path
 
 import uvicorn
 
-from quartet_agent_runtime import GatewayClient, load_prompt, render_prompt
+from quartet_agent_runtime import GatewayClient
 from quartet_bus import Bus
 from quartet_orchestrator.api import Access, create_app
 from quartet_orchestrator.briefs import make_briefs
 from quartet_orchestrator.context import Context
-from quartet_orchestrator.facts import orchestrator_facts
 from quartet_orchestrator.fencing import Fencer
+from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.grants import Signer
-from quartet_orchestrator.names import Names
-from quartet_orchestrator.rules import MAX_CYCLES
 from quartet_orchestrator.runner import Runner
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_site import load_robot, load_site
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +36,8 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
         bus = await stack.enter_async_context(await Bus.connect(settings.redis_url))
         listener = stack.enter_context(contextlib.closing(_listen(settings)))
         replies = await stack.enter_async_context(bus.replies())
+        fleet = Fleet(bus, settings)
+        stack.push_async_callback(fleet.close)
         fencer = Fencer(bus, signer, settings)
         stack.push_async_callback(fencer.close)
         model = GatewayClient(settings.gateway_url, "orchestrator", key, settings.gateway_patience_s)
@@ -51,9 +50,8 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
                 signer=signer,
                 fencer=fencer,
                 settings=settings,
-                names=Names(site),
-                areas=len(site.areas),
-                system_prompt=prompt,
+                briefs=briefs,
+                fleet=fleet,
             )
         )
         server = _Server(

@@ -54,6 +54,8 @@ EXAMPLE = '{"summit": {"nav2": "http://127.0.0.1:8002/mcp", "moveit": "…", "pe
 
 
 def _fault(fault: Any) -> str:
+    if not fault["loc"]:
+        return str(fault["msg"]).removeprefix("Value error, ")
     path = [str(part) for part in fault["loc"]]
     name = f"QUARTET_{path[0].upper()}" + "".join(f".{part}" for part in path[1:])
     if fault["type"] == "missing":

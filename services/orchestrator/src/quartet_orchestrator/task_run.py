@@ -36,8 +36,9 @@ class TaskRun:
         self._context = context
         self._delivery = delivery
         self._task = delivery.task
+        self._brief = context.briefs[self._task.robot]
         self._record = TaskRecord(context.bus, status, tenure)
-        self._ledger = Ledger(context.names)
+        self._ledger = Ledger(self._brief.names)
         self._eyes = Eyes(
             self._task.robot,
             context.bus,
@@ -59,7 +60,7 @@ class TaskRun:
         self._person = Person(self._record, context.bus, context.settings)
         self._gate = Gate(self._record, context.bus)
         self._past = History()
-        rules = Rules(self._ledger, context.areas)
+        rules = Rules(self._ledger, self._brief.areas)
         self._tools = TaskTools(self._record, self._ledger, rules, self._caller, self._eyes, self._person, self._gate)
         self._loop: Loop | None = None
 
@@ -204,7 +205,7 @@ class TaskRun:
         )
         sentence = self._task.sentence.replace("<", "‹").replace(">", "›")
         past = await read_past(self._past.loop, self._load_image)
-        ending = await loop.run(self._context.system_prompt, f"<sentence>{sentence}</sentence>", past)
+        ending = await loop.run(self._brief.system_prompt, f"<sentence>{sentence}</sentence>", past)
         self._record.add_usage(ending.usage)
         return await self._settle(ending)
 

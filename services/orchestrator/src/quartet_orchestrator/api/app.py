@@ -13,7 +13,7 @@ from quartet_orchestrator.api import problems
 from quartet_orchestrator.api.body_limit import BodyLimit
 from quartet_orchestrator.api.skills import skill_routes
 from quartet_orchestrator.api.tasks import TaskDesk, task_routes
-from quartet_orchestrator.runner import Runner
+from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.settings import OrchestratorSettings
 
 
@@ -32,11 +32,9 @@ def create_app(
 
     @app.get("/robots", tags=["robots"])
     async def robots() -> Response:
-        rows = [
-            {"name": robot, "servers": sorted(servers), "task": runner.running.get(robot)}
-            for robot, servers in sorted(settings.servers.items())
-        ]
-        return JSONResponse({"robots": rows})
+        """Each robot's state (idle, busy, stopped, absent), its task and how many wait for it."""
+        rows, shared = await asyncio.gather(fleet.rows(), bus.tasks.waiting_for_any())
+        return JSONResponse({"robots": rows, "waiting_for_any": shared})
 
     @app.get("/health", tags=["process"])
     async def health() -> Response:

@@ -24,8 +24,8 @@ from quartet_contracts import (
 )
 from quartet_orchestrator.api.events import event_stream, narrator_behind, past_events
 from quartet_orchestrator.api.problems import Problem
+from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.runner import end_unbegun
-from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.words import new_task_id
 
 POSITION = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")
@@ -38,9 +38,9 @@ IdempotencyKey = Annotated[str | None, Header(description="Submissions with the 
 class TaskDesk:
     """What the routes do; one per process."""
 
-    def __init__(self, bus: Bus, settings: OrchestratorSettings) -> None:
+    def __init__(self, bus: Bus, fleet: Fleet) -> None:
         self.bus = bus
-        self._settings = settings
+        self._fleet = fleet
 
     async def accept(
         self, submission: TaskSubmission, step: DirectStep | None = None, key: str | None = None
@@ -64,14 +64,12 @@ class TaskDesk:
         return await self.bus.tasks.submit(task, _digest(body))
 
     def _robot(self, wanted: str | None) -> str:
-        robots = sorted(self._settings.servers)
-        if wanted is None:
-            if len(robots) == 1:
-                return robots[0]
-            raise Problem(422, "Robot missing", f"robot: there are several robots, name one of: {', '.join(robots)}")
-        if wanted not in robots:
-            raise Problem(422, "Unknown robot", f"robot: there is no robot '{wanted}'; valid: {', '.join(robots)}")
-        return wanted
+        try:
+            return self._fleet.resolve(wanted)
+        except KeyError:
+            valid = ", ".join(self._fleet.names)
+            detail = f"robot: there is no robot '{wanted}'; valid: {valid}, or none for whichever is free first"
+            raise Problem(422, "Unknown robot", detail) from None
 
     async def status(self, task_id: str) -> TaskStatus:
         status = await self.bus.statuses.get(task_id)

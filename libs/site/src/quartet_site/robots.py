@@ -1,0 +1,61 @@
+"""Several robots in one deployment: which files belong to which."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from quartet_site.errors import FileProblem
+from quartet_site.load import load_robot, load_site
+from quartet_site.robot import RobotFile
+from quartet_site.site import SiteFile
+
+
+class RobotFiles(BaseModel):
+    """One robot of QUARTET_ROBOTS, which is JSON: robot -> this."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    robot_file: Path
+    site_file: Path
+    policy_file: Path | None = None
+    """None: the policy.yaml beside the site file, where there is one."""
+    bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
+    """Instead of the robot file's."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the files say of one robot and of where it works."""
+
+    robot: RobotFile
+    site: SiteFile
+
+
+def load_robots(
+    names: Iterable[str], files: Mapping[str, RobotFiles], robot_file: Path | None, site_file: Path | None
+) -> dict[str, Known]:
+    """Every robot of `names`: as `files` has it, else as the pair of files for all does. Raises FileProblem."""
+    sites: dict[Path, SiteFile] = {}
+    known: dict[str, Known] = {}
+    for name in names:
+        entry = files.get(name)
+        if entry is None and (robot_file is None or site_file is None):
+            raise FileProblem(
+                f"no files are known for robot '{name}'; QUARTET_ROBOTS has {', '.join(sorted(files)) or 'none'}. Add "
+                "it there, or set QUARTET_ROBOT_FILE and QUARTET_SITE_FILE for all robots"
+            )
+        path = entry.robot_file if entry is not None else robot_file
+        where = entry.site_file if entry is not None else site_file
+        assert path is not None
+        assert where is not None
+        robot = load_robot(path)
+        if entry is not None and robot.name != name:
+            raise FileProblem(f"QUARTET_ROBOTS: '{name}' has the robot file of '{robot.name}' ({path}); correct one")
+        # Robots of one place share what is known of it.
+        if where not in sites:
+            sites[where] = load_site(where)
+        known[name] = Known(robot, sites[where])
+    return known

@@ -1,0 +1,124 @@
+"""Several robots work side by side; each has its own fence and its own queue, and all share one more."""
+
+import asyncio
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from quartet_contracts import ANY_ROBOT, State
+
+THERE = {"success": True, "error_code": "NONE", "reason": "there", "state": State.SUCCEEDED}
+
+
+@pytest.fixture
+async def two(start, settings, agents, serve_app, key, motion):
+    """`async with two() as client`: summit and second, whose servers can be told apart; `motion` has both."""
+    for name in ("nav2", "moveit"):
+        motion[f"second/{name}"] = type(motion[name])(key)
+    async with serve_app(
+        Starlette(routes=[Mount(f"/{name}", one.app) for name, one in motion.items() if "/" in name])
+    ) as url:
+        second = {name: f"{url}/second/{name}/mcp" for name in ("nav2", "moveit")}
+        yield lambda: start(servers={"summit": settings.servers["summit"], "second": second})
+
+
+@pytest.fixture
+async def meeting(agents, model, do):
+    """Two approaches that end only when both have begun, each done by a replica of its own."""
+    both = asyncio.Barrier(2)
+
+    async def meet(_, __):
+        await both.wait()
+        return THERE
+
+    agents.answers["approach"] = [meet, meet]
+    agents.start()
+    agents.start()
+    model.say(lambda messages: do.approach() if len(messages) == 2 else do.report(True))
+
+
+async def test_two_robots_at_once(two, agents, meeting):
+    async with two() as client:
+        names = [await client.submit("go to the kitchen", robot=robot) for robot in ("summit", "second")]
+        for name in names:
+            status = await client.until_state(name, State.SUCCEEDED, State.FAILED)
+            assert status.state is State.SUCCEEDED, status.report
+    assert {r.robot for r in agents.requests} == {"summit", "second"}
+
+
+async def test_tasks_that_name_no_robot_are_shared_among_the_free(two, agents, meeting):
+    async with two() as client:
+        names = [await client.submit("go to the kitchen") for _ in range(2)]
+        ended = [await client.until_state(name, State.SUCCEEDED, State.FAILED) for name in names]
+        assert [status.state for status in ended] == [State.SUCCEEDED] * 2
+        assert {status.task.robot for status in ended} == {"summit", "second"}
+    assert {r.robot for r in agents.requests} == {"summit", "second"}
+
+
+async def test_a_stopped_robot_gets_no_task_that_another_can_do(two, agents, model, motion, do, eventually):
+    agents.start()
+    model.say(lambda messages: do.approach() if len(messages) == 2 else do.report(True))
+    motion["nav2"].health["stopped"] = True
+    async with two() as client:
+        for _ in range(3):
+            status = await client.run("go to the kitchen")
+            assert (status.state, status.task.robot) == (State.SUCCEEDED, "second")
+        motion["second/moveit"].health["bridge"] = False
+
+        async def states():
+            rows = (await client.http.get("/robots")).json()["robots"]
+            return {row["name"]: row["state"] for row in rows} == {"summit": "stopped", "second": "absent"}
+
+        await eventually(states)
+        waiting = await client.submit("go to the kitchen")
+        assert (await client.http.get("/robots")).json()["waiting_for_any"] == 1
+        assert (await client.status(waiting)).task.robot == ANY_ROBOT
+        motion["nav2"].health["stopped"] = False
+        status = await client.until_state(waiting, State.SUCCEEDED, State.FAILED)
+        assert (status.state, status.task.robot) == (State.SUCCEEDED, "summit")
+
+
+async def test_one_that_waits_for_any_robot_can_be_canceled(two, motion):
+    for name in ("nav2", "second/nav2"):
+        motion[name].health["stopped"] = True
+    async with two() as client:
+        waiting = await client.submit("go to the kitchen")
+        assert (await client.http.post(f"/tasks/{waiting}/cancel")).json()["state"] == State.CANCELED
+
+
+async def test_robots_are_shown_with_what_they_do(two, agents, model, do, eventually):
+    go = agents.hold("approach")
+    agents.start()
+    model.say(lambda messages: do.approach() if len(messages) == 2 else do.report(True))
+    async with two() as client:
+        first = await client.submit("go to the kitchen", robot="summit")
+        second = await client.submit("go to the kitchen", robot="summit")
+
+        async def busy():
+            rows = {row["name"]: row for row in (await client.http.get("/robots")).json()["robots"]}
+            return rows if rows["summit"]["state"] == "busy" else None
+
+        rows = await eventually(busy)
+        assert rows["summit"]["task"] == first
+        assert rows["summit"]["waiting"] == 1
+        assert rows["second"] | {"why": ""} == {
+            "name": "second",
+            "state": "idle",
+            "why": "",
+            "task": None,
+            "waiting": 0,
+            "servers": ["moveit", "nav2"],
+        }
+        go.set()
+        for name in (first, second):
+            assert (await client.until_state(name, State.SUCCEEDED, State.FAILED)).state is State.SUCCEEDED
+
+
+async def test_a_robot_that_is_not_there_is_refused_by_name(two):
+    async with two() as client:
+        answer = await client.http.post("/tasks", json={"sentence": "go", "robot": "third"})
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == (
+            "robot: there is no robot 'third'; valid: second, summit, or none for whichever is free first"
+        )
