@@ -114,14 +114,6 @@ async def test_a_journal_is_followed_to_its_end(bus, other):
     assert await bus.journal.read_all("t1") == events
 
 
-async def test_an_append_that_was_written_twice_is_read_once(bus):
-    await bus.journal.append(event())
-    key = bus._keys.journal("t1")
-    ((_, fields),) = await bus._store.call("XRANGE", key, "-", "+")
-    await bus._store.call("XADD", key, "*", *[part for pair in fields.items() for part in pair])
-    assert len(await bus.journal.read("t1")) == 1
-
-
 async def test_images_and_transcripts(bus):
     reference = await bus.images.put("t1", b"\xff\xd8 jpeg\n", "image/jpeg")
     assert await bus.images.get("t1", reference) == (b"\xff\xd8 jpeg\n", "image/jpeg")

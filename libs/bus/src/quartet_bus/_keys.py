@@ -55,6 +55,10 @@ class Keys:
     def journal(self, task_id: str) -> str:
         return self.of("journal", task_id)
 
+    def journal_nonces(self, task_id: str) -> str:
+        """Position of each event by the nonce of its append, so that none is written twice."""
+        return self.of("journal", task_id, "nonces")
+
     def image(self, task_id: str, reference: str) -> str:
         return self.of("image", task_id, reference)
 

@@ -90,12 +90,18 @@ return 1
 APPEND = """
 local epoch = redis.call('GET', KEYS[2])
 if ARGV[1] ~= '' and epoch and epoch ~= ARGV[1] then return false end
-local position = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'm', ARGV[4], 'n', ARGV[5])
+local known = redis.call('HGET', KEYS[3], ARGV[5])
+if known then return known end
+if ARGV[2] ~= '' and redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[2]) then return '' end
+local position = redis.call('XADD', KEYS[1], '*', 'm', ARGV[4])
+redis.call('HSET', KEYS[3], ARGV[5], position)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PUBLISH', ARGV[6], '')
+redis.call('PEXPIRE', KEYS[3], ARGV[3])
 return position
 """
-"""KEYS journal, epoch. ARGV epoch or '', cap, expiry [ms], message, nonce, channel. nil: the epoch is over."""
+"""KEYS journal, epoch, positions by nonce. ARGV epoch or '', cap or '', expiry [ms], message, nonce, channel. The
+position, also of an append that comes a second time; nil: the epoch is over; '': the journal is full."""
 
 NEXT_FENCE = """
 local epoch = redis.call('GET', KEYS[2])

@@ -4,6 +4,7 @@ BusError
 ├── BusUnavailable   Redis cannot be reached; the text names the URL and the remedy
 │   └── StoreFull    Redis has next to no memory left; new work is refused, running work goes on
 ├── QueueFull        too much is waiting already; nothing was put on the stream
+├── JournalFull      a task has more events than are kept; its sub-agents may write no more of them
 ├── KeyReused        the idempotency key stands for a submission that asked for something else
 ├── LeaseLost        another consumer took the entry over: what it asked for must not be done here any more
 ├── NoAnswer         a request got no result: never taken, or taken and not answered in time
@@ -21,6 +22,10 @@ class BusUnavailable(BusError):
 
 class StoreFull(BusUnavailable):
     """Redis is so full that what is left is kept for running work."""
+
+
+class JournalFull(BusError):
+    """The task has as many events as are kept for one."""
 
 
 class KeyReused(BusError):

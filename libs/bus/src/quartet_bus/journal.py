@@ -2,17 +2,17 @@
 
 import secrets
 from collections.abc import AsyncGenerator
-from typing import Any
 
 from quartet_bus import _scripts
 from quartet_bus._keys import Keys
 from quartet_bus._queue import FIELD
 from quartet_bus._store import Store
+from quartet_bus.errors import JournalFull
 from quartet_bus.options import BusOptions
 from quartet_bus.signals import Signals
 from quartet_bus.tenure import Tenure, epoch_of
 from quartet_contracts import TERMINAL, JournalEvent, decode, encode
-from quartet_contracts.journal import StateChanged
+from quartet_contracts.journal import StateChanged, ToolProgress
 
 START = "0-0"
 
@@ -25,37 +25,53 @@ class Journal:
         self._signals = signals
 
     async def append(self, event: JournalEvent, tenure: Tenure | None = None) -> str:
-        """Durable when it returns. The answer is the event's position.
+        """Durable when it returns. The answer is the event's position, '' for progress that is not kept any more.
 
-        Raises LeaseLost, and writes nothing, when `tenure` is given and the task has another owner by now.
+        Nothing is written, and raised is LeaseLost when `tenure` is given and the task has another owner by now, and
+        JournalFull when the task has written all that it may. What the task's owner writes is always taken: its own
+        loop and budget limit that, and the journal must be able to tell the end.
         """
+        task_id = event.task_id
         position = await self._store.script(
             _scripts.APPEND,
-            [self._keys.journal(event.task_id), self._keys.epoch(event.task_id)],
+            [self._keys.journal(task_id), self._keys.epoch(task_id), self._keys.journal_nonces(task_id)],
             epoch_of(tenure),
-            self._options.journal_events,
+            self._cap(event),
             round(self._options.records_s * 1000),
             encode(event),
             secrets.token_hex(6),
-            self._keys.signal(f"journal:{event.task_id}"),
+            self._keys.signal(f"journal:{task_id}"),
         )
         if position is None:
             assert tenure is not None
             raise tenure.over()
+        if not position and not isinstance(event.event, ToolProgress):
+            raise self._full(task_id)
         return position.decode()
 
+    async def require_room(self, task_id: str) -> None:
+        """Raises JournalFull when nothing more can be begun for a task."""
+        if await self._store.call("XLEN", self._keys.journal(task_id)) >= self._options.journal_events:
+            raise self._full(task_id)
+
+    def _cap(self, event: JournalEvent) -> int | str:
+        if isinstance(event.event, ToolProgress):
+            return self._options.journal_events // 2
+        return "" if event.request_id is None else self._options.journal_events
+
+    def _full(self, task_id: str) -> JournalFull:
+        return JournalFull(
+            f"the journal of task '{task_id}' holds all of the {self._options.journal_events} events that a task may "
+            "write; give the rest of the work as a new task"
+        )
+
     async def read(self, task_id: str, after: str = START, count: int = 1000) -> list[JournalEvent]:
-        """Events behind position `after`, oldest first. An append that a retry wrote twice is read once."""
+        """Events behind position `after`, oldest first."""
         rows = await self._store.call("XRANGE", self._keys.journal(task_id), f"({after}", "+", "COUNT", count)
-        events: list[JournalEvent] = []
-        seen: set[bytes] = set()
-        for entry_id, fields in rows:
-            nonce: Any = fields.get(b"n", entry_id)
-            if nonce not in seen:
-                seen.add(nonce)
-                event = decode(JournalEvent, fields[FIELD])
-                events.append(event.model_copy(update={"position": entry_id.decode()}))
-        return events
+        return [
+            decode(JournalEvent, fields[FIELD]).model_copy(update={"position": entry_id.decode()})
+            for entry_id, fields in rows
+        ]
 
     async def read_all(self, task_id: str) -> list[JournalEvent]:
         events: list[JournalEvent] = []

@@ -27,7 +27,8 @@ class BusOptions:
     consumers_s: float = 3_600.0
     """A consumer that is silent for so long and holds nothing is forgotten."""
     journal_events: int = 20_000
-    """Events kept per task."""
+    """A task may write so many. None is dropped, since a task that is taken over needs its own: beyond half of them
+    sub-agents tell no more progress, at the end they write nothing more and the task begins no further step."""
     queue_entries: int = 10_000
     """What is submitted to a longer queue is refused; nothing that waits is ever dropped."""
     reserve: float = 0.1

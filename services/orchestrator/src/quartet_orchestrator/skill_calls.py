@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from quartet_bus import Bus, BusUnavailable, NoAnswer, QueueFull, Replies
+from quartet_bus import Bus, BusUnavailable, JournalFull, NoAnswer, QueueFull, Replies
 from quartet_contracts import (
     Budget,
     Skill,
@@ -166,6 +166,10 @@ class SkillCaller:
 
     async def _prepare(self, skill: Skill, arguments: SkillArguments) -> SkillRequest:
         task = self._record.task
+        try:
+            await self._bus.journal.require_room(task.task_id)
+        except JournalFull as error:
+            raise TaskAborted(str(error)) from error
         self._count += 1
         attempt = self._attempts[arguments] = self._attempts.get(arguments, 0) + 1
         request_id = f"{task.task_id}-{self._count:02d}-{skill}"
