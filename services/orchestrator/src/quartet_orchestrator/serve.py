@@ -14,14 +14,16 @@ import uvicorn
 
 from quartet_agent_runtime import GatewayClient
 from quartet_bus import Bus
-from quartet_orchestrator.api import Access, create_app
+from quartet_orchestrator.api import Access, Sessions, create_app
 from quartet_orchestrator.briefs import make_briefs
 from quartet_orchestrator.context import Context
 from quartet_orchestrator.fencing import Fencer
 from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.lookout import Lookout
 from quartet_orchestrator.runner import Runner
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_process import LEAST, require_credential
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
     """Serve until `stop`. Raises before it listens for anything that makes it useless."""
     signer = Signer.from_settings(settings)
     access = _access(settings)
+    sessions = Sessions(settings.secret("api_token"), settings.session_s)
     briefs = make_briefs(settings.known_robots())
     key = settings.gateway_key.get_secret_value() if settings.gateway_key else None
     async with contextlib.AsyncExitStack() as stack:
@@ -40,6 +43,8 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
         stack.push_async_callback(fleet.close)
         fencer = Fencer(bus, signer, settings)
         stack.push_async_callback(fencer.close)
+        lookout = Lookout(bus, signer, settings)
+        stack.push_async_callback(lookout.close)
         model = GatewayClient(settings.gateway_url, "orchestrator", key, settings.gateway_patience_s)
         stack.push_async_callback(model.close)
         runner = Runner(
@@ -56,7 +61,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
         )
         server = _Server(
             uvicorn.Config(
-                create_app(bus, settings, fleet, stop, access),
+                create_app(bus, settings, fleet, stop, access, lookout, sessions),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -66,12 +71,12 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
         )
         await _run(server, runner, listener, settings, stop)
 
+
 def _access(settings: OrchestratorSettings) -> Access:
     """Raises SecretProblem where others could call without a credential."""
     tokens = settings.secret("api_token", least=LEAST)
     require_credential(settings.host, tokens, "api_token", what="the HTTP API", anonymous=settings.allow_anonymous)
     return Access(tokens)
-
 
 
 async def _run(

@@ -32,6 +32,10 @@ class OrchestratorSettings(AgentSettings):
     fence_timeout_s: Positive = 15.0
     """How long a motion server may take to install a fence, restarts included."""
     look_timeout_s: Positive = 15.0
+    page_stop_url: Annotated[str, Field(pattern=r"^(https?://[^/]+|:[0-9]{1,5})/?$")] | None = None
+    """Where a browser reaches the stop service: a URL, or `:PORT` for that port of the host that the page came from."""
+    session_s: Positive = 43_200.0
+    """How long a browser stays signed in."""
     shutdown_s: Positive = 8.0
     """Wall time between SIGTERM and the end of the process."""
 

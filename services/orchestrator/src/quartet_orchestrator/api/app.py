@@ -2,33 +2,48 @@
 
 import asyncio
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from quartet_bus import Bus, BusUnavailable
 from quartet_contracts import Skill
-from quartet_orchestrator.api.access import Access, Gate
-from quartet_orchestrator.api import problems
+from quartet_orchestrator.api import page, problems
+from quartet_orchestrator.api.access import OPEN, Access, Gate
 from quartet_orchestrator.api.body_limit import BodyLimit
+from quartet_orchestrator.api.sessions import Sessions, session_routes
 from quartet_orchestrator.api.skills import skill_routes
 from quartet_orchestrator.api.tasks import TaskDesk, task_routes
+from quartet_orchestrator.api.views import view_routes
 from quartet_orchestrator.fleet import Fleet
+from quartet_orchestrator.lookout import Lookout
+from quartet_orchestrator.measures import measure
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_process import REGISTRY, Exposition, metrics_secret
 
 
 def create_app(
-    bus: Bus, settings: OrchestratorSettings, fleet: Fleet, stop: asyncio.Event, access: Access
+    bus: Bus,
+    settings: OrchestratorSettings,
+    fleet: Fleet,
+    stop: asyncio.Event,
+    access: Access,
+    lookout: Lookout,
+    sessions: Sessions,
 ) -> FastAPI:
     """The HTTP API of one orchestrator process; open streams end when `stop` is set."""
     app = FastAPI(title="Quartet orchestrator", redoc_url=None)
     problems.install(app)
     app.add_middleware(BodyLimit)
-    app.add_middleware(Gate, access=access)
+    app.add_middleware(Gate, access=access, opened=OPEN | page.OPEN)
+    app.add_middleware(page.PageHeaders, settings=settings)
+    access.ways.append(sessions.by_cookie)
     desk = TaskDesk(bus, fleet)
     exposition = Exposition("orchestrator", REGISTRY, token=metrics_secret(settings, settings.host))
     app.include_router(task_routes(desk, stop))
     app.include_router(skill_routes(desk))
+    app.include_router(page.page_routes(settings))
+    app.include_router(session_routes(sessions))
+    app.include_router(view_routes(lookout, {name: known.site for name, known in settings.known_robots().items()}))
 
     @app.get("/robots", tags=["robots"])
     async def robots() -> Response:
@@ -46,7 +61,9 @@ def create_app(
         return JSONResponse({"status": "ok", "replica": bus.replica, "agents": agents})
 
     @app.get("/metrics", tags=["process"])
-    async def metrics() -> Response:
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    async def metrics(request: Request) -> Response:
+        await measure(bus, sorted(settings.servers))
+        status, kind, body = exposition.answer(request.headers.get("authorization"))
+        return Response(body, status, media_type=kind)
 
     return app

@@ -1,6 +1,7 @@
 """Routes of what people look at beside tasks: the site's map, where a robot is, what its cameras see."""
 
 import time
+from collections.abc import Mapping
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
@@ -8,25 +9,25 @@ from fastapi.responses import JSONResponse, Response
 from quartet_agent_runtime import ToolOutcome
 from quartet_orchestrator.api.problems import Problem
 from quartet_orchestrator.lookout import CAMERAS, Lookout
-from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_site import Container, SiteFile, Surface
 
 
-def view_routes(lookout: Lookout, settings: OrchestratorSettings, site: SiteFile) -> APIRouter:
-    router = APIRouter()
+def view_routes(lookout: Lookout, sites: Mapping[str, SiteFile]) -> APIRouter:
+    """`sites` by robot."""
+    router = APIRouter(prefix="/robots", tags=["robots"])
 
     def known(robot: str) -> str:
-        if robot not in settings.servers:
-            valid = ", ".join(sorted(settings.servers))
+        if robot not in sites:
+            valid = ", ".join(sorted(sites))
             raise Problem(404, "No such robot", f"there is no robot '{robot[:64]}'; valid: {valid}")
         return robot
 
-    @router.get("/site", tags=["site"])
-    async def the_site() -> Response:
+    @router.get("/{robot}/site")
+    async def site(robot: str) -> Response:
         """Outlines of the areas, and where the robot stands before surfaces and containers; map frame [m, rad]."""
-        return JSONResponse(_outline(site))
+        return JSONResponse(_outline(sites[known(robot)]))
 
-    @router.get("/robots/{robot}/pose", tags=["robots"])
+    @router.get("/{robot}/pose")
     async def pose(robot: str) -> Response:
         """Where the robot is now: x, y [m], yaw [rad] in the map frame, and the area."""
         seen = await lookout.pose(known(robot))
@@ -36,7 +37,7 @@ def view_routes(lookout: Lookout, settings: OrchestratorSettings, site: SiteFile
         fields = {key: found[key] for key in ("x", "y", "yaw")}
         return JSONResponse({**fields, "area": seen.outcome.content.get("area"), "at": seen.at})
 
-    @router.get("/robots/{robot}/cameras/{camera}", tags=["robots"])
+    @router.get("/{robot}/cameras/{camera}")
     async def picture(robot: str, camera: str) -> Response:
         """A JPEG of now."""
         if camera not in CAMERAS:
@@ -64,7 +65,7 @@ def _outline(site: SiteFile) -> dict[str, object]:
     return {
         "name": site.name,
         "description": site.description,
-        "areas": [{"name": area.name, "outline": area.outline, "entry": area.entry.model_dump()} for area in site.areas],
+        "areas": [{"name": area.name, "outline": area.outline} for area in site.areas],
         "places": [
             *(place(one, "surface") for one in site.surfaces),
             *(place(one, "container") for one in site.containers),

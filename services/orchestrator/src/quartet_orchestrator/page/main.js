@@ -1,0 +1,231 @@
+// The page: signs in, then keeps lists, task, map and cameras up to date.
+
+import { Problem, get, whenSignedOut } from "/page/api.js";
+import { drawCameras, refreshCameras } from "/page/cameras.js";
+import { byId, h, repeat, replace, say } from "/page/dom.js";
+import { drawSite, forgetTrail, mapFault, putRobot } from "/page/map.js";
+import { session, showSignIn, signInByLink, signOut } from "/page/signin.js";
+import { forgetStopToken, startStop } from "/page/stop.js";
+import { isOver } from "/page/stream.js";
+import { TaskView } from "/page/task.js";
+import { listTasks, showTasks, startComposer } from "/page/tasks.js";
+
+const THEME = "quartet.theme";
+const LISTS_S = 2;
+const POSE_S = 1;
+const CAMERAS_S = 3;
+
+let view = null;
+let tasks = null;
+let robots = [];
+let lists = null;
+let posing = null;
+let picturing = null;
+/** Whose site the map shows, and whose task was last followed to. */
+let mapped = null;
+let followed = null;
+
+async function begin() {
+  theme();
+  views();
+  let why = "";
+  try {
+    await signInByLink();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    why = error.message;
+  }
+  whenSignedOut(() => askIn("The session is over."));
+  await enter(why);
+}
+
+/** The page proper, or the sign-in where nobody is signed in. */
+async function enter(why = "") {
+  try {
+    const { signed_in, needed } = await session();
+    if (!signed_in) return askIn(why);
+    byId("sign-out").hidden = !needed;
+    await work();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    replace(byId("link-state"), h("p", { class: "notice bad" }, `${error.message} Trying again…`));
+    setTimeout(() => enter(why), 2000);
+  }
+}
+
+function askIn(why) {
+  byId("desk").hidden = byId("tabs").hidden = byId("top-tools").hidden = true;
+  replace(byId("link-state"));
+  view?.close();
+  view = null;
+  showSignIn(() => enter(), why);
+}
+
+async function work() {
+  const [facts, fleet] = await Promise.all([get("/page"), get("/robots")]);
+  robots = fleet.robots;
+  byId("sign-in").hidden = true;
+  byId("desk").hidden = byId("tabs").hidden = byId("top-tools").hidden = false;
+  replace(byId("link-state"));
+  startStop(facts.stop_url);
+  drawCameras();
+  chooseWatched();
+  startComposer(robots, (status) => {
+    location.hash = `#/task/${encodeURIComponent(status.task.task_id)}`;
+    show("task");
+    lists.poke();
+  });
+  if (lists) {
+    route();
+    lists.poke();
+    return;
+  }
+  addEventListener("hashchange", route);
+  lists = repeat(refreshLists, LISTS_S);
+  posing = repeat(refreshPose, POSE_S);
+  picturing = repeat(refreshPictures, CAMERAS_S);
+}
+
+async function refreshLists() {
+  if (byId("desk").hidden) return;
+  try {
+    tasks = await listTasks();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    if (error.status !== 401) replace(byId("link-state"), h("p", { class: "notice" }, `${error.message} Trying again…`));
+    document.body.classList.toggle("unlinked", true);
+    return;
+  }
+  if (document.body.classList.contains("unlinked") && (!view || isOver(view.status?.state))) {
+    document.body.classList.remove("unlinked");
+    replace(byId("link-state"));
+  }
+  if (!view) route();
+  showTasks(tasks, view?.id);
+  asks();
+}
+
+/** Whoever waits for a person's word is shown in every view. */
+function asks() {
+  const waiting = tasks.filter((status) => status.question && !isOver(status.state) && status.task.task_id !== view?.id);
+  const text = waiting.map((status) => status.task.task_id + status.question).join();
+  if (byId("asked").dataset.shown === text) return;
+  byId("asked").dataset.shown = text;
+  replace(
+    byId("asked"),
+    waiting.map(({ task, question }) => h("p", { class: "notice asks" }, h("span", {}, `${task.robot}: ${question}`), h("a", { href: `#/task/${encodeURIComponent(task.task_id)}` }, "Answer"))),
+  );
+}
+
+function route() {
+  const [, chosen] = /^#\/task\/([^/]+)$/.exec(location.hash) ?? [];
+  const newest = tasks?.find((status) => !isOver(status.state)) ?? tasks?.[0];
+  const id = chosen ? decodeURIComponent(chosen) : newest?.task.task_id;
+  if (!id) {
+    if (tasks && !view) empty();
+    return;
+  }
+  if (view?.id === id) return;
+  view?.close();
+  forgetTrail();
+  view = new TaskView(id, () => lists.poke());
+  byId("task-view").scrollTop = 0;
+  if (tasks) showTasks(tasks, id);
+}
+
+function empty() {
+  document.title = "Quartet";
+  replace(
+    byId("task-view"),
+    h(
+      "div",
+      { class: "empty big" },
+      h("h2", {}, "One sentence, four agents"),
+      h("p", {}, "Say what the robot should do. An orchestrator breaks it down; approach, pick and place carry it out, and here you see what each of them does and why."),
+    ),
+  );
+}
+
+/** The robot that map and cameras show: that of the task in view, else the chosen one. */
+function watchedRobot() {
+  const names = robots.map(({ name }) => name);
+  if (names.includes(view?.robot) && view.robot !== followed) {
+    followed = view.robot;
+    byId("watched").value = followed;
+  }
+  return names.includes(byId("watched").value) ? byId("watched").value : (names[0] ?? null);
+}
+
+function chooseWatched() {
+  const choice = byId("watched");
+  byId("watched-choice").hidden = robots.length < 2;
+  replace(choice, robots.map(({ name }) => h("option", { value: name }, name)));
+  choice.onchange = () => {
+    posing?.poke();
+    picturing?.poke();
+  };
+}
+
+/** The map of the site that a robot is in. */
+async function showSite(robot) {
+  if (mapped === robot) return;
+  const site = await get(`/robots/${encodeURIComponent(robot)}/site`);
+  mapped = robot;
+  forgetTrail();
+  say(byId("where"), `${robot} · ${site.name}`);
+  const [thing, place] = [site.objects[0], site.places[0]?.name];
+  byId("sentence").placeholder = thing && place ? `Put the ${thing} on the ${place}` : "";
+  try {
+    drawSite(site);
+  } catch (error) {
+    mapFault(`The map cannot be drawn: ${error.message}`);
+  }
+}
+
+async function refreshPose() {
+  const robot = watchedRobot();
+  if (byId("desk").hidden || !robot || view?.replaying) return;
+  try {
+    await showSite(robot);
+    const pose = await get(`/robots/${encodeURIComponent(robot)}/pose`);
+    if (!view?.replaying) putRobot(pose);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    if (!view?.replaying) putRobot(null, error.message);
+  }
+}
+
+async function refreshPictures() {
+  const robot = watchedRobot();
+  if (byId("desk").hidden || !robot || view?.replaying) return;
+  await refreshCameras(robot, () => !view?.replaying);
+}
+
+function theme() {
+  const choice = byId("theme");
+  choice.value = localStorage.getItem(THEME) ?? "auto";
+  const apply = () => {
+    document.documentElement.dataset.theme = choice.value;
+    localStorage.setItem(THEME, choice.value);
+  };
+  choice.onchange = apply;
+  apply();
+  byId("sign-out").onclick = async () => {
+    await signOut();
+    forgetStopToken();
+    askIn("");
+  };
+}
+
+/** On a narrow screen one of three views is seen at a time. */
+function show(name) {
+  document.body.dataset.view = name;
+  for (const tab of byId("tabs").children) tab.setAttribute("aria-pressed", String(tab.dataset.view === name));
+}
+
+function views() {
+  for (const tab of byId("tabs").children) tab.onclick = () => show(tab.dataset.view);
+  byId("task-lists").addEventListener("click", (event) => event.target.closest("a") && show("task"));
+}
+
+begin();

@@ -1,0 +1,103 @@
+// The map: areas of the site, where the robot is, the way it came, where it is going.
+
+import { byId, h, replace, s, say } from "/page/dom.js";
+
+const MARGIN_M = 0.3;
+const LONGEST_TRAIL = 400;
+const STEP_M = 0.03;
+
+let layer = null;
+let trail = [];
+let unit = 1;
+
+/** Draws the site (GET /site); map frame [m], y up. */
+export function drawSite(site) {
+  const corners = site.areas.flatMap((area) => area.outline);
+  const [xs, ys] = [corners.map(([x]) => x), corners.map(([, y]) => y)];
+  const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const size = Math.max(right - left, high - low);
+  unit = size / 100;
+  const box = [left - MARGIN_M, -high - MARGIN_M, right - left + 2 * MARGIN_M, high - low + 2 * MARGIN_M];
+  layer = {
+    trail: s("polyline", { class: "trail", "stroke-width": 0.7 * unit }),
+    goal: s("g", { class: "goal", visibility: "hidden" }, s("circle", { r: 1.8 * unit, "stroke-width": 0.6 * unit }), s("circle", { r: 0.5 * unit, class: "dot" })),
+    robot: s(
+      "g",
+      { class: "robot", visibility: "hidden" },
+      s("circle", { r: 3 * unit, class: "halo" }),
+      s("path", { d: `M${2.6 * unit} 0 L${-1.7 * unit} ${1.7 * unit} L${-0.8 * unit} 0 L${-1.7 * unit} ${-1.7 * unit} Z` }),
+    ),
+  };
+  const svg = s(
+    "svg",
+    { viewBox: box.join(" "), role: "img", "aria-label": `Map of ${site.name}: ${site.areas.map((a) => a.name).join(", ")}` },
+    site.areas.map((area) => areaOf(area)),
+    site.places.filter((place) => place.approach).map((place) => placeOf(place)),
+    layer.trail,
+    layer.goal,
+    layer.robot,
+  );
+  replace(byId("map"), svg);
+}
+
+function areaOf({ name, outline }) {
+  const top = Math.max(...outline.map(([, y]) => y));
+  const corner = Math.min(...outline.map(([x]) => x));
+  return s(
+    "g",
+    { class: "area" },
+    s("polygon", { points: outline.map(([x, y]) => `${x},${-y}`).join(" "), "stroke-width": 0.5 * unit }),
+    s("text", { x: corner + 1.5 * unit, y: -top + 4.6 * unit, "font-size": 3.6 * unit }, name),
+  );
+}
+
+function placeOf({ name, approach, kind }) {
+  // Where the robot stands before the thing; the thing itself is ahead of that, and the site does not say how far.
+  const { x, y, yaw } = approach;
+  const [dx, dy] = [Math.cos(yaw), Math.sin(yaw)];
+  return s(
+    "g",
+    { class: `place ${kind}` },
+    s("title", {}, `where the robot stands before the ${name}`),
+    s("circle", { cx: x, cy: -y, r: 0.8 * unit }),
+    s("line", { x1: x, y1: -y, x2: x + 2.4 * unit * dx, y2: -y - 2.4 * unit * dy, "stroke-width": 0.5 * unit }),
+    s("text", { x: x + (dx < -0.5 ? -1.8 : 1.8) * unit, y: -y + (dy < -0.5 ? -1.4 : 3.4) * unit, "font-size": 2.7 * unit, "text-anchor": dx < -0.5 ? "end" : "start" }, name),
+  );
+}
+
+/** Puts the robot somewhere; null: nobody knows. */
+export function putRobot(pose, words = "") {
+  if (!layer) return;
+  layer.robot.setAttribute("visibility", pose ? "visible" : "hidden");
+  say(byId("pose-words"), pose ? (words || whereWords(pose)) : words);
+  if (!pose) return;
+  const degrees = (-pose.yaw * 180) / Math.PI;
+  layer.robot.setAttribute("transform", `translate(${pose.x} ${-pose.y}) rotate(${degrees})`);
+  const before = trail.at(-1);
+  if (!before || Math.hypot(before.x - pose.x, before.y - pose.y) > STEP_M) {
+    trail = [...trail, pose].slice(-LONGEST_TRAIL);
+    layer.trail.setAttribute("points", trail.map(({ x, y }) => `${x},${-y}`).join(" "));
+  }
+}
+
+function whereWords({ x, y, area }) {
+  const at = `x ${x.toFixed(2)}, y ${y.toFixed(2)} m`;
+  return area ? `${area} · ${at}` : at;
+}
+
+/** Where it is going; null: nowhere. */
+export function putGoal(goal) {
+  if (!layer) return;
+  layer.goal.setAttribute("visibility", goal ? "visible" : "hidden");
+  if (goal) layer.goal.setAttribute("transform", `translate(${goal.x} ${-goal.y})`);
+}
+
+export function forgetTrail() {
+  trail = [];
+  layer?.trail.setAttribute("points", "");
+}
+
+export function mapFault(text) {
+  replace(byId("map"), h("p", { class: "empty" }, text));
+  layer = null;
+}

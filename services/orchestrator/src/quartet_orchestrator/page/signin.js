@@ -1,0 +1,64 @@
+// Signing in: by the link that `quartet up` prints, or by hand.
+
+import { Problem, get, request } from "/page/api.js";
+import { byId, h, replace, say } from "/page/dom.js";
+import { keepStopToken, stopToken } from "/page/stop.js";
+
+/** Takes the tokens out of the address (#token=…&stop=…), which no server sees, and opens the session. */
+export async function signInByLink() {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  const token = fields.get("token");
+  const stop = fields.get("stop");
+  if (token === null && stop === null) return;
+  history.replaceState(null, "", location.pathname);
+  if (stop) keepStopToken(stop);
+  if (token) await open(token);
+}
+
+async function open(token) {
+  await request("POST", "/session", { headers: { Authorization: `Bearer ${token}` } });
+}
+
+export const session = () => get("/session");
+
+/** The form; `done()` when the session is open. */
+export function showSignIn(done, why = "") {
+  const api = h("input", { id: "api-token", type: "password", autocomplete: "off", required: true });
+  const stop = h("input", { id: "stop-token", type: "password", autocomplete: "off", value: stopToken() });
+  const fault = h("p", { class: "fault", role: "alert" }, why);
+  const form = h(
+    "form",
+    {
+      class: "card",
+      onsubmit: async (event) => {
+        event.preventDefault();
+        say(fault, "");
+        try {
+          await open(api.value.trim());
+          if (stop.value.trim()) keepStopToken(stop.value.trim());
+          done();
+        } catch (error) {
+          if (!(error instanceof Problem)) throw error;
+          say(fault, error.message);
+          api.focus();
+        }
+      },
+    },
+    h("h2", {}, "Sign in"),
+    h("p", { class: "quiet" }, "`quartet up` prints a link that signs you in. By hand it takes two tokens."),
+    h("label", { for: "api-token" }, "API token"),
+    api,
+    h("label", { for: "stop-token" }, "Stop token"),
+    stop,
+    h("p", { class: "quiet" }, "The stop button has a token of its own, so that it works when nothing else does."),
+    fault,
+    h("button", { type: "submit", class: "go" }, "Sign in"),
+  );
+  replace(byId("sign-in"), form);
+  byId("sign-in").hidden = false;
+  api.focus();
+}
+
+export async function signOut() {
+  await request("DELETE", "/session");
+}

@@ -1,0 +1,154 @@
+// The stop button. It talks to the stop service itself, past the orchestrator, and says what came of it.
+
+import { byId, confirmed, h, repeat, replace, say } from "/page/dom.js";
+
+const TOKEN = "quartet.stop";
+const LOOK_S = 2;
+const CALL_MS = 8000;
+const AGAIN_MS = 400;
+/** Two presses of Escape within this are a stop. */
+const TWICE_MS = 700;
+const BESIDE = "Press the emergency stop on the robot itself.";
+
+let url = null;
+let looking = null;
+let pressing = false;
+let known = {};
+let fault = "";
+
+/** The token lies in this browser until somebody signs out: every tab of the page must be able to stop. */
+export const stopToken = () => localStorage.getItem(TOKEN) ?? "";
+export const forgetStopToken = () => localStorage.removeItem(TOKEN);
+export function keepStopToken(token) {
+  localStorage.setItem(TOKEN, token);
+}
+
+/** Shows the button; `address` is the stop service's, or null where none is configured. */
+export function startStop(address) {
+  url = address?.replace(/\/$/, "") ?? null;
+  byId("stop").hidden = false;
+  if (!looking) {
+    byId("stop-button").addEventListener("click", press);
+    document.addEventListener("keydown", escapes);
+    looking = repeat(look, LOOK_S);
+  } else looking.poke();
+}
+
+let lastEscape = -Infinity;
+function escapes(event) {
+  if (event.key !== "Escape" || event.repeat) return;
+  const twice = event.timeStamp - lastEscape < TWICE_MS;
+  lastEscape = twice ? -Infinity : event.timeStamp;
+  if (twice) press();
+}
+
+async function ask(method, path, body) {
+  const answer = await fetch(url + path, {
+    method,
+    cache: "no-store",
+    signal: AbortSignal.timeout(CALL_MS),
+    headers: { Authorization: `Bearer ${stopToken()}`, ...(body ? { "Content-Type": "application/json" } : {}) },
+    body: body && JSON.stringify(body),
+  });
+  const fields = await answer.json().catch(() => ({}));
+  // 502: not everybody was reached; the answer says who.
+  if (answer.ok || (answer.status === 502 && fields.robots)) return fields.robots;
+  throw Object.assign(new Error(fields.detail ?? `HTTP ${answer.status}`), { status: answer.status });
+}
+
+function trouble(error) {
+  if (error.status === 401) return "The stop service does not take the stop token of this page: sign in again.";
+  if (error.status) return `The stop service refused: ${error.message}`;
+  return "The stop service is out of reach.";
+}
+
+async function press() {
+  if (pressing) return;
+  pressing = true;
+  show();
+  const since = performance.now();
+  try {
+    for (;;) {
+      try {
+        if (!url) throw Object.assign(new Error("no stop service is configured (QUARTET_STOP_URL)"), { status: 1 });
+        known = { ...known, ...(await ask("POST", "/stop", { reason: "a person pressed stop on the web page" })) };
+        fault = "";
+        break;
+      } catch (error) {
+        fault = `Not stopped: ${trouble(error)} ${BESIDE}`;
+        show();
+        // What refuses will refuse again; what is out of reach is tried on.
+        if (error.status || performance.now() - since > 30000) break;
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    }
+  } finally {
+    pressing = false;
+    show();
+    looking?.poke();
+  }
+}
+
+async function look() {
+  if (!url) {
+    fault = `No stop service is configured (QUARTET_STOP_URL). ${BESIDE}`;
+  } else if (!stopToken()) {
+    fault = "The stop button needs the stop token: sign out and in again with it.";
+  } else if (!pressing) {
+    try {
+      known = await ask("GET", "/state");
+      fault = "";
+    } catch (error) {
+      fault = `${trouble(error)} ${BESIDE}`;
+    }
+  }
+  show();
+}
+
+async function reset(robot) {
+  const yes = await confirmed({
+    title: `Let ${robot} move again?`,
+    text: `Look at ${robot} first: nobody near it, nothing in its way. It moves as soon as a task asks for it.`,
+    yes: `Let ${robot} move`,
+    no: "Keep it stopped",
+    danger: true,
+  });
+  if (!yes) return;
+  try {
+    const found = await ask("POST", "/reset", { robot });
+    known = { ...known, ...found };
+    const missed = found[robot]?.missed ?? [];
+    fault = missed.length ? `${robot} is not wholly released: ${missed.join("; ")}` : "";
+  } catch (error) {
+    fault = trouble(error);
+  }
+  show();
+}
+
+function words(robot, state) {
+  const why = state.reason ? ` (${state.reason})` : "";
+  if (!state.stopped) return `${robot}: stop ordered, but its guard has not confirmed. ${BESIDE}${why}`;
+  if (state.standstill === true) return `${robot} is stopped and stands still${why}`;
+  if (state.standstill === false) return `${robot} is stopped; it is still coming to rest${why}`;
+  return `${robot} is stopped; whether it stands still is not measured yet${why}`;
+}
+
+/** Everything that is shown, drawn only when it has changed: the box is an alert that a screen reader speaks. */
+let shown = "";
+function show() {
+  const stopped = Object.entries(known).filter(([, state]) => state.latched);
+  const all = stopped.length > 0 && stopped.length === Object.keys(known).length;
+  say(byId("stop-words"), pressing ? "Stopping…" : all ? "Stopped" : "Stop");
+  byId("stop").dataset.state = fault ? "fault" : all ? "stopped" : "ready";
+  const rows = stopped.map(([robot, state]) => [robot, words(robot, state)]);
+  const text = JSON.stringify([rows, fault]);
+  if (text === shown) return;
+  shown = text;
+  replace(
+    byId("stop-state"),
+    fault && h("p", { class: "notice bad" }, h("strong", {}, "Stop: "), fault),
+    rows.map(([robot, line]) =>
+      h("p", { class: "notice bad" }, h("span", {}, line), h("button", { type: "button", onclick: () => reset(robot) }, "Reset…")),
+    ),
+  );
+}
