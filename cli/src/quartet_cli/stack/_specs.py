@@ -178,7 +178,11 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
         }
     if name == "orchestrator" or name in AGENTS:
         signing = (
-            {"QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private), "QUARTET_ALLOW_ANONYMOUS": "true"}
+            {
+                "QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private),
+                "QUARTET_ALLOW_ANONYMOUS": "true",
+                "QUARTET_PAGE_STOP_URL": at.url("stop"),
+            }
             if name == "orchestrator"
             else {}
         )
