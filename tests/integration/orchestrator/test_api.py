@@ -155,3 +155,8 @@ async def test_health_and_metrics(client, model, do):
     assert health["agents"] == {"approach": 1, "pick": 1, "place": 1}
     metrics = (await client.http.get("/metrics")).text
     assert 'quartet_tasks_total{state="FAILED"}' in metrics
+    assert 'quartet_agents_alive{agent="pick"} 1.0' in metrics
+    assert 'quartet_queue_waiting{stream="skill:pick"} 0.0' in metrics
+    assert 'quartet_queue_age_seconds{stream="tasks:summit"} 0.0' in metrics
+    assert 'quartet_robot_lease_held{robot="summit"} 1.0' in metrics
+    assert "quartet_bus_up 1.0" in metrics

@@ -24,6 +24,9 @@ REQUESTS = Counter("quartet_skill_requests_total", "Skill requests answered", (A
 REQUEST_SECONDS = Histogram(
     "quartet_skill_request_seconds", "Duration of skill requests", (AGENT,), buckets=SECONDS, registry=REGISTRY
 )
+REQUEST_WAIT = Histogram(
+    "quartet_skill_request_wait_seconds", "Request made to request begun", (AGENT,), buckets=SECONDS, registry=REGISTRY
+)
 RUNNING = Gauge("quartet_skill_requests_running", "Skill requests that run now", (AGENT,), registry=REGISTRY)
 
 codes = LabelValues()

@@ -110,6 +110,8 @@ class _Agent:
         skill = request.skill.value
         began = time.monotonic()
         log.info("request %s of task %s: %s", request.request_id, request.task_id, request.arguments)
+        if not delivery.started:
+            metrics.REQUEST_WAIT.labels(skill).observe(max(0.0, time.time() - request.created_at))
         with metrics.RUNNING.labels(skill).track_inprogress():
             result = await self._result(delivery)
         if result is None:

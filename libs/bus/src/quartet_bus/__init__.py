@@ -4,11 +4,12 @@ bus = await Bus.connect("redis://127.0.0.1:6379/0")     BusUnavailable names URL
 bus.tasks.submit(task) / cancel / pause / resume         bus.robot_tasks(robot).take() / mark_started / finish
 bus.skills(skill)                                        an agent's source: take, mark_started, finish, canceled
 async with bus.replies() as replies:                     the orchestrator's side: await replies.ask(queue, request)
-bus.journal / images / transcripts / statuses / questions / fences / dead_letters
+bus.journal / images / transcripts / statuses / questions / fences / dead_letters / depths
 """
 
 from quartet_bus.bus import Bus, new_replica
 from quartet_bus.dead_letters import DeadLetter, DeadLetters
+from quartet_bus.depths import Depth, Depths
 from quartet_bus.errors import (
     BusError,
     BusUnavailable,
@@ -40,6 +41,8 @@ __all__ = [
     "BusUnavailable",
     "DeadLetter",
     "DeadLetters",
+    "Depth",
+    "Depths",
     "Fences",
     "Images",
     "Journal",

@@ -238,6 +238,30 @@ return redis.call('ZCOUNT', KEYS[1], tonumber(redis.call('TIME')[1]) - ARGV[1], 
 """
 """KEYS presence. ARGV seconds."""
 
+DEPTHS = """
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local found = {}
+for number, stream in ipairs(KEYS) do
+  local held, last, oldest = 0, '-', nil
+  local groups = redis.pcall('XINFO', 'GROUPS', stream)
+  if not groups.err and groups[1] then
+    for at = 1, #groups[1], 2 do
+      if groups[1][at] == 'pending' then held = groups[1][at + 1] end
+      if groups[1][at] == 'last-delivered-id' then last = '(' .. groups[1][at + 1] end
+    end
+  end
+  local first = redis.call('XRANGE', stream, last, '+', 'COUNT', 1)
+  if first[1] then oldest = math.max(0, now - tonumber(string.match(first[1][1], '^%d+'))) end
+  local waiting = 0
+  if oldest then waiting = math.max(1, redis.call('XLEN', stream) - held) end
+  found[number] = {waiting, held, oldest or 0}
+end
+return found
+"""
+"""KEYS streams, each with at most one group. Of each: entries that wait, entries that are held, age of the oldest that
+waits [ms]. Finished entries are deleted, so that what is not held waits."""
+
 LOOK_UP = """
 local since = tonumber(redis.call('TIME')[1]) - ARGV[1]
 return {redis.call('GET', KEYS[1]), redis.call('EXISTS', KEYS[2]), redis.call('EXISTS', KEYS[3]),

@@ -8,6 +8,7 @@ from quartet_bus._keys import Keys
 from quartet_bus._store import Store
 from quartet_bus.approvals import Approvals
 from quartet_bus.dead_letters import DeadLetters
+from quartet_bus.depths import Depths
 from quartet_bus.fences import Fences
 from quartet_bus.images import Images
 from quartet_bus.journal import Journal
@@ -41,6 +42,7 @@ class Bus:
         self.questions = Questions(self._store, self._keys, options, self._signals)
         self.approvals = Approvals(self._store, self._keys, options, self._signals)
         self.fences = Fences(self._store, self._keys)
+        self.depths = Depths(self._store, self._keys)
         self.tasks = Tasks(
             self._store, self._keys, options, self.dead_letters, self._signals, self.statuses, self.journal
         )

@@ -60,6 +60,11 @@ class RobotTasks(Queue[Task]):
         self._owned = False
         self._patience = Patience(f"tasks of {robot}")
 
+    @property
+    def owned(self) -> bool:
+        """Whether this replica is the one that serves the robot."""
+        return self._owned
+
     async def take(self, may_share: Callable[[], Awaitable[bool]] | None = None) -> TaskDelivery:
         """The next task of this robot; waits while another replica serves the robot. Outlives a restart of Redis.
 

@@ -4,12 +4,26 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from quartet_process import REGISTRY
 
-STATE, ROBOT, AGENT, STREAM, REPLICA = "state", "robot", "agent", "stream", "replica"
+STATE, ROBOT, AGENT, STREAM = "state", "robot", "agent", "stream"
 SECONDS = (1, 2, 5, 10, 20, 60, 120, 300, 600, 1800)
+WAIT_SECONDS = (0.01, 0.05, 0.2, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
+TRIP_SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2)
 
 TASKS = Counter("quartet_tasks_total", "Tasks ended, by state", (STATE,), registry=REGISTRY)
 TASK_SECONDS = Histogram("quartet_task_seconds", "Accepted to ended", (STATE,), buckets=SECONDS, registry=REGISTRY)
+TASK_WAIT = Histogram("quartet_task_wait_seconds", "Accepted to begun", buckets=WAIT_SECONDS, registry=REGISTRY)
 RUNNING = Gauge("quartet_tasks_running", "Tasks that run now", (ROBOT,), registry=REGISTRY)
 FALSE_CLAIMS = Counter(
     "quartet_false_claims_total", "Claims of success that the record did not bear out", registry=REGISTRY
 )
+
+BUS_UP = Gauge("quartet_bus_up", "1 while Redis answers", registry=REGISTRY)
+ROUND_TRIP = Histogram(
+    "quartet_bus_round_trip_seconds", "A script in Redis and its answer", buckets=TRIP_SECONDS, registry=REGISTRY
+)
+WAITING = Gauge("quartet_queue_waiting", "Entries of a stream that nobody has taken", (STREAM,), registry=REGISTRY)
+HELD = Gauge("quartet_queue_held", "Entries of a stream that somebody works on", (STREAM,), registry=REGISTRY)
+AGE = Gauge("quartet_queue_age_seconds", "How long the oldest waiting entry has waited", (STREAM,), registry=REGISTRY)
+AGENTS = Gauge("quartet_agents_alive", "Replicas of an agent that live", (AGENT,), registry=REGISTRY)
+DEAD_LETTERS = Gauge("quartet_dead_letters", "Entries that could not be handled and are kept", registry=REGISTRY)
+LEASE = Gauge("quartet_robot_lease_held", "1 where this replica serves the robot", (ROBOT,), registry=REGISTRY)

@@ -12,6 +12,7 @@ from quartet_orchestrator import metrics
 from quartet_orchestrator.context import Context
 from quartet_orchestrator.progress import TaskRecord, close_journal
 from quartet_orchestrator.task_run import TaskRun
+from quartet_process import work
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.5
@@ -42,7 +43,10 @@ class Runner:
                 return
             self.running[robot] = delivery.task.task_id
             try:
-                with metrics.RUNNING.labels(robot).track_inprogress():
+                with (
+                    work(task_id=delivery.task.task_id, robot=robot, agent="orchestrator"),
+                    metrics.RUNNING.labels(robot).track_inprogress(),
+                ):
                     await self._handle(tasks, delivery, stop)
             finally:
                 del self.running[robot]
@@ -87,6 +91,8 @@ class Runner:
         if status.state is State.QUEUED and await end_unbegun(bus, status):
             return True
         tenure = await tasks.mark_started(delivery)
+        if status.state is State.QUEUED:
+            metrics.TASK_WAIT.observe(max(0.0, time.time() - task.created_at))
         if faults >= FAULTS:
             text = (
                 f"The orchestrator failed {faults} times at this task; its log has the details. Look before you go on."
