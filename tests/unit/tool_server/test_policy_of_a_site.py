@@ -20,7 +20,7 @@ def policy(tmp_path, monkeypatch):
 
     def read(**settings):
         made = ServerSettings(robot_file=tmp_path / "robot.yaml", site_file=tmp_path / "site.yaml", **settings)
-        return site_policy(made, load_site(made.site_file), load_robot(made.robot_file))
+        return site_policy(made.files()[""], load_site(made.site_file), load_robot(made.robot_file))
 
     return read
 

@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from quartet_agent_runtime.errors import SettingsProblem
+from quartet_contracts import ANY_ROBOT
 from quartet_process import SecretSettings, shown
 from quartet_site import Known, RobotFiles, load_robots
 
@@ -54,6 +55,11 @@ class AgentSettings(SecretSettings):
 
     @model_validator(mode="after")
     def _files_for_all(self) -> Self:
+        if ANY_ROBOT in self.servers:
+            raise ValueError(
+                f"QUARTET_SERVERS: no robot may be called '{ANY_ROBOT}': a task for '{ANY_ROBOT}' is for whichever "
+                "robot is free first; give it another name"
+            )
         missing = sorted(self.servers.keys() - self.robots.keys())
         unset = [name for name in ("robot_file", "site_file") if getattr(self, name) is None]
         if missing and unset:

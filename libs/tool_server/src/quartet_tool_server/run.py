@@ -13,12 +13,26 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from quartet_process import set_up_logging
 from quartet_robot_link import Robot
-from quartet_site import FileProblem, PolicyFile, RobotFile, SiteFile, load_policy, load_robot, load_site
+from quartet_site import (
+    FileProblem,
+    Known,
+    PolicyFile,
+    RobotFile,
+    RobotFiles,
+    SiteFile,
+    load_policy,
+    load_robot,
+    load_robots,
+    load_site,
+)
 from quartet_tool_server.fence import FenceProblem
 from quartet_tool_server.grants import GrantVerifier, KeyProblem, read_keys
+from quartet_tool_server.hosting import host
+from quartet_tool_server.metrics import Families
 from quartet_tool_server.server import ToolServer
 from quartet_tool_server.settings import ServerSettings
 
@@ -56,9 +70,7 @@ def run(name: str, register: Register, *, actions: Actions | None = None, instru
 async def _serve(
     name: str, register: Register, actions: Actions | None, instructions: str, settings: ServerSettings
 ) -> None:
-    robot_file, site = load_robot(settings.robot_file), load_site(settings.site_file)
-    policy = site_policy(settings, site, robot_file)
-    robot_file = with_heartbeat_timeout(robot_file, settings.heartbeat_timeout_s)
+    known = _known_robots(settings)
     keys = read_keys(settings.grant_public_key, settings.grant_public_key_file)
     stop_keys = (
         read_keys(settings.stop_public_key, settings.stop_public_key_file, variable="QUARTET_STOP_PUBLIC_KEY")
@@ -67,30 +79,35 @@ async def _serve(
     )
     async with AsyncExitStack() as stack:
         listening = stack.enter_context(_bind(settings.host, settings.port))
-        robot = await Robot.open(robot_file, url=settings.bridge_url)
-        stack.push_async_callback(robot.close)
-        verifier = GrantVerifier(robot_file.name, keys, stop_keys)
         proxy = None if settings.upstreams_file is None else open_proxy(settings.upstreams_file, settings.upstream_urls)
-        server = make_server(
-            name,
-            robot,
-            site,
-            settings.state_dir,
-            verifier,
-            register,
-            actions=actions,
-            instructions=instructions,
-            proxy=proxy,
-            policy=policy,
-            beats_required=settings.require_beats,
-        )
+        servers: dict[str, ToolServer] = {}
+        families = Families()
+        for files, one in known:
+            policy = site_policy(files, one.site, one.robot)
+            robot_file = with_heartbeat_timeout(one.robot, settings.heartbeat_timeout_s)
+            robot = await Robot.open(robot_file, url=files.bridge_url)
+            stack.push_async_callback(robot.close)
+            servers[robot_file.name] = make_server(
+                name,
+                robot,
+                one.site,
+                settings.state_dir,
+                GrantVerifier(robot_file.name, keys, stop_keys),
+                register,
+                actions=actions,
+                instructions=instructions,
+                proxy=proxy,
+                policy=policy,
+                beats_required=settings.require_beats,
+                families=families,
+            )
         if proxy is not None:
             stack.push_async_callback(proxy.close)
             surveying = asyncio.create_task(proxy.survey())
             stack.callback(surveying.cancel)
         http = uvicorn.Server(
             uvicorn.Config(
-                server.app(),
+                host(servers),
                 log_config=None,
                 access_log=False,
                 timeout_graceful_shutdown=2,
@@ -105,7 +122,7 @@ async def _serve(
             await _announce(http, serving, listening, settings)
             stopped = asyncio.create_task(stopping.wait())
             await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
-            await server.motions.cancel("the server is shutting down")
+            await asyncio.gather(*(one.motions.cancel("the server is shutting down") for one in servers.values()))
         finally:
             http.should_exit = True
             await serving
@@ -124,6 +141,7 @@ def make_server(
     proxy: "Proxy | None" = None,
     policy: PolicyFile | None = None,
     beats_required: bool = False,
+    families: Families | None = None,
 ) -> ToolServer:
     """A server with its tools; with a proxy those that it maps. Raises FileProblem for a mapping that does not fit."""
     server = ToolServer(
@@ -137,6 +155,7 @@ def make_server(
         proxy=proxy,
         policy=policy,
         beats_required=beats_required,
+        families=families,
     )
     register(server)
     if proxy is not None and (missing := proxy.check()):
@@ -148,12 +167,26 @@ def make_server(
     return server
 
 
-def site_policy(settings: ServerSettings, site: SiteFile, robot: RobotFile) -> PolicyFile:
+def _known_robots(settings: ServerSettings) -> list[tuple[RobotFiles, Known]]:
+    """Each robot's files, and what they say. Raises StartProblem, FileProblem."""
+    files = settings.files()
+    if settings.upstreams_file is not None and len(files) > 1:
+        raise StartProblem(
+            f"QUARTET_UPSTREAMS_FILE is for one robot, QUARTET_ROBOTS has {len(files)}: {', '.join(sorted(files))}. "
+            "Start one process for each robot whose work third-party servers do"
+        )
+    if "" in files:
+        one = files[""]
+        return [(one, Known(load_robot(one.robot_file), load_site(one.site_file)))]
+    return [(files[name], one) for name, one in load_robots(files, files, None, None).items()]
+
+
+def site_policy(files: RobotFiles, site: SiteFile, robot: RobotFile) -> PolicyFile:
     """The policy file of the settings, or the policy.yaml beside the site file, or the defaults. Raises FileProblem."""
-    beside = settings.site_file.with_name("policy.yaml")
-    if settings.policy_file is None and not beside.is_file():
+    beside = files.site_file.with_name("policy.yaml")
+    if files.policy_file is None and not beside.is_file():
         return PolicyFile()
-    return load_policy(settings.policy_file or beside, site, robot)
+    return load_policy(files.policy_file or beside, site, robot)
 
 
 def with_heartbeat_timeout(file: RobotFile, timeout_s: float | None) -> RobotFile:
@@ -174,7 +207,7 @@ def open_proxy(file: Path, urls: dict[str, str]) -> "Proxy":
 
 def _settings() -> ServerSettings:
     try:
-        return ServerSettings()  # pyright: ignore[reportCallIssue]
+        settings = ServerSettings()
     except ValidationError as error:
         faults = "; ".join(
             f"QUARTET_{str(fault['loc'][0]).upper()}: {fault['msg']}"
@@ -182,6 +215,18 @@ def _settings() -> ServerSettings:
             for fault in error.errors(include_url=False)
         )
         raise StartProblem(f"settings cannot be used: {faults}. Set them in the environment.") from error
+    except SettingsError as error:
+        raise StartProblem(f"settings cannot be used: {error}: {error.__cause__}. QUARTET_ROBOTS is JSON") from error
+    if not settings.files():
+        faults = "; ".join(
+            f"QUARTET_{name.upper()}: Field required"
+            for name in ("robot_file", "site_file")
+            if getattr(settings, name) is None
+        )
+        raise StartProblem(
+            f"settings cannot be used: {faults}. Set them in the environment, or QUARTET_ROBOTS for several robots"
+        )
+    return settings
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -6,18 +6,24 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from quartet_contracts import Identifier
+from quartet_site import RobotFiles
+
 
 class ServerSettings(BaseSettings):
     """QUARTET_ROBOT_FILE, QUARTET_SITE_FILE, QUARTET_BRIDGE_URL, QUARTET_HOST, QUARTET_PORT and so on."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", env_ignore_empty=True, extra="ignore")
 
-    robot_file: Path
-    site_file: Path
+    robot_file: Path | None = None
+    site_file: Path | None = None
     policy_file: Path | None = None
     """What the site allows its agents; None: the policy.yaml beside the site file, where there is one."""
     bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
     """Instead of the robot file's."""
+    robots: dict[Identifier, RobotFiles] = {}
+    """Several robots in place of the one of the four settings above, as JSON: robot -> {robot_file, site_file,
+    policy_file, bridge_url}. Each is served at /<robot>/mcp."""
     upstreams_file: Path | None = None
     """Mapping file of third-party MCP servers that do this server's work; None: it does it itself."""
     upstream_urls: dict[str, Annotated[str, Field(pattern=r"^https?://")]] = {}
@@ -39,3 +45,15 @@ class ServerSettings(BaseSettings):
     """Whether every caller must send heartbeats while it moves the robot; else those whose grant says so."""
     log_format: Literal["json", "text"] = "text"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    def files(self) -> dict[str, RobotFiles]:
+        """By robot; the only robot of a process has its name from its file, here it is ''. {}: no robot is named."""
+        if self.robots or self.robot_file is None or self.site_file is None:
+            return dict(self.robots)
+        one = RobotFiles(
+            robot_file=self.robot_file,
+            site_file=self.site_file,
+            policy_file=self.policy_file,
+            bridge_url=self.bridge_url,
+        )
+        return {"": one}

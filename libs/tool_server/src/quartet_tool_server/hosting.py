@@ -1,0 +1,48 @@
+"""One process, several robots: each robot's server below a path of its own."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+
+from quartet_tool_server.server import ToolServer
+
+
+def host(servers: Mapping[str, ToolServer]) -> Starlette:
+    """The server of the only robot at /mcp; of several robots each at /<robot>/mcp, /<robot>/control/... and
+    /<robot>/health, with one /health and one /metrics for all of them.
+    """
+    if len(servers) == 1:
+        return next(iter(servers.values())).app()
+    apps = {name: server.app() for name, server in servers.items()}
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            for app in apps.values():
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            yield
+
+    async def health(_: Request) -> Response:
+        robots = {name: {"connected": server.robot.link.connected} for name, server in servers.items()}
+        return JSONResponse({"status": "ok", "robots": robots})
+
+    async def metrics(request: Request) -> Response:
+        # They share their metric families, so that any of them answers for all.
+        for server in servers.values():
+            server.measure()
+        exposition = next(iter(servers.values())).exposition
+        status, kind, body = exposition.answer(request.headers.get("authorization"))
+        return Response(body, status, media_type=kind)
+
+    return Starlette(
+        routes=[
+            Route("/health", health),
+            Route("/metrics", metrics),
+            *(Mount(f"/{name}", app) for name, app in apps.items()),
+        ],
+        lifespan=lifespan,
+    )
