@@ -17,6 +17,8 @@ import pytest
 import redis
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from quartet_bus import Bus, BusOptions
 
@@ -107,13 +109,14 @@ def free_port() -> Iterator[int]:
 class RedisServer:
     """A redis-server of our own; `kill` and `start` again keep the port and, with `durable`, the data."""
 
-    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+    def __init__(self, folder: Path, *, durable: bool = False, users: Path | None = None) -> None:
+        """With `users`, an ACL file, nobody is let in who is not in it."""
         binary = shutil.which("redis-server")
         if binary is None:
             pytest.fail("redis-server is not installed; on Debian or Ubuntu: apt-get install redis-server")
         self._binary = binary
         self._folder = folder
-        self._durable = durable
+        self._durable, self._users = durable, users
         self._process: subprocess.Popen[bytes] | None = None
         self._held = contextlib.ExitStack()
         self.port = self._held.enter_context(hold_port())
@@ -126,12 +129,18 @@ class RedisServer:
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]
         if self._durable:
             options += ["--appendonly", "yes", "--appendfsync", "always"]
+        if self._users is not None:
+            options += ["--aclfile", str(self._users)]
         self._process = subprocess.Popen([self._binary, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             try:
-                with redis.Redis(port=self.port) as client:
+                # Without the client's own retries, which take seconds over a refused login too.
+                with redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0)) as client:
                     client.ping()
+                return
+            except redis.exceptions.AuthenticationError:
+                # It answers, and lets nobody in without a name.
                 return
             except redis.exceptions.ConnectionError:
                 if self._process.poll() is not None:
@@ -161,6 +170,33 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     server.start()
     yield server
     server.close()
+
+
+@contextlib.contextmanager
+def _redis_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., RedisServer]]:
+    with contextlib.ExitStack() as started:
+
+        def make(**options: Any) -> RedisServer:
+            server = RedisServer(tmp_path_factory.mktemp("redis"), **options)
+            started.callback(server.close)
+            server.start()
+            return server
+
+        yield make
+
+
+@pytest.fixture
+def make_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., RedisServer]]:
+    """`make_redis(**options)`: a running RedisServer that ends with the test."""
+    with _redis_servers(tmp_path_factory) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def redis_maker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., RedisServer]]:
+    """The same until the end of the module."""
+    with _redis_servers(tmp_path_factory) as make:
+        yield make
 
 
 @pytest.fixture

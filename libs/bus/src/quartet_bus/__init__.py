@@ -7,14 +7,15 @@ async with bus.replies() as replies:                     the orchestrator's side
 bus.journal / images / transcripts / statuses / questions / fences / dead_letters / depths
 """
 
+from quartet_bus._store import Credentials
 from quartet_bus.bus import Bus, new_replica
 from quartet_bus.dead_letters import DeadLetter, DeadLetters
 from quartet_bus.depths import Depth, Depths
 from quartet_bus.errors import (
     BusError,
     BusUnavailable,
-    KeyReused,
     JournalFull,
+    KeyReused,
     LeaseLost,
     NoAnswer,
     QuestionProblem,
@@ -39,6 +40,7 @@ __all__ = [
     "BusError",
     "BusOptions",
     "BusUnavailable",
+    "Credentials",
     "DeadLetter",
     "DeadLetters",
     "Depth",
@@ -46,9 +48,9 @@ __all__ = [
     "Fences",
     "Images",
     "Journal",
+    "JournalFull",
     "KeyReused",
     "LeaseLost",
-    "JournalFull",
     "NoAnswer",
     "Question",
     "QuestionProblem",

@@ -253,7 +253,7 @@ class Queue(ABC, Generic[M]):
 
     async def _complete(self, lease: Lease, result: bytes, reply_to: str) -> bool:
         """Result, answer and acknowledgement in one step. False: another consumer had answered."""
-        keys = [self._stream, self._keys.done(self.kind, lease.identity), reply_to]
+        keys = [self._stream, self._keys.done(self.kind, lease.identity), *([reply_to] if reply_to else [])]
         expiry = round(self._options.results_s * 1000)
         first = await self._store.script(_scripts.FINISH, keys, self._group, lease.entry_id, result, expiry)
         self._let_go(lease)

@@ -62,7 +62,7 @@ return 1
 
 FINISH = """
 local first = redis.call('SET', KEYS[2], ARGV[3], 'NX', 'PX', ARGV[4])
-if first and KEYS[3] ~= '' then
+if first and KEYS[3] then
   redis.call('XADD', KEYS[3], 'MAXLEN', '~', 10000, '*', 'm', ARGV[3])
   redis.call('PEXPIRE', KEYS[3], ARGV[4])
 end
@@ -71,7 +71,8 @@ redis.call('XDEL', KEYS[1], ARGV[2])
 if first then return 1 end
 return 0
 """
-"""KEYS stream, done, reply stream or ''. ARGV group, entry id, result, expiry [ms]. The first result stands."""
+"""KEYS stream, done and, where somebody waits, the reply stream. ARGV group, entry id, result, expiry [ms]. The first
+result stands."""
 
 ADD = """
 if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[1]) then return false end

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,9 +12,11 @@ from redis import exceptions
 from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff, NoBackoff
+from redis.credentials import CredentialProvider
 
 from quartet_bus.errors import BusError, BusUnavailable
 from quartet_bus.options import BusOptions
+from quartet_process import Secret
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +39,46 @@ def without_password(url: str) -> str:
     return url.replace(f":{parts.password}@", ":***@", 1)
 
 
+@dataclass(frozen=True)
+class Credentials:
+    """A Redis user and its password, which may change while the process runs."""
+
+    username: str
+    password: Secret
+
+
+class _Login(CredentialProvider):
+    """What each new connection presents: the newest password, so that it can be rotated."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    def get_credentials(self) -> tuple[str, str]:
+        return self._credentials.username, self._credentials.password.first
+
+    async def get_credentials_async(self) -> tuple[str, str]:
+        return self.get_credentials()
+
+
 class Store:
     """Commands, transactions and scripts. Raises BusUnavailable when Redis stays away."""
 
-    def __init__(self, url: str, options: BusOptions) -> None:
+    def __init__(self, url: str, options: BusOptions, credentials: Credentials | None = None) -> None:
         self.url = url
         self._options = options
+        self._connection: dict[str, Any] = {
+            "protocol": 2,
+            "socket_timeout": None,
+            # Redis has no use for the client's name and version, and its users have no right to tell them.
+            "driver_info": None,
+            **({} if credentials is None else {"credential_provider": _Login(credentials)}),
+        }
+        parts = urlsplit(url)
+        if credentials is not None and (parts.username or parts.password):
+            raise BusError(
+                f"Redis URL '{without_password(url)}' names a user and so does QUARTET_REDIS_USERNAME or "
+                "QUARTET_REDIS_PASSWORD; take the user out of QUARTET_REDIS_URL"
+            )
         base, cap = 0.05, 1.0
         attempts = max(1, round(4 + options.command_patience_s / cap))
         try:
@@ -49,10 +86,9 @@ class Store:
                 url,
                 max_connections=options.connections,
                 timeout=10,
-                protocol=2,
-                socket_timeout=None,
                 retry=Retry(ExponentialBackoff(cap=cap, base=base), attempts),
                 health_check_interval=15,
+                **self._connection,
             )
         except ValueError as error:
             raise BusError(
@@ -98,7 +134,7 @@ class Store:
     def reader(self) -> Callable[..., Awaitable[Any]]:
         """A callable with a connection of its own, for commands that block; it does not retry."""
         pool: Any = ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
-            self.url, max_connections=1, protocol=2, socket_timeout=None, retry=Retry(NoBackoff(), 0)
+            self.url, max_connections=1, retry=Retry(NoBackoff(), 0), **self._connection
         )
         client: Any = Redis(connection_pool=pool)
 
@@ -118,7 +154,7 @@ class Store:
     def raw_connection(self) -> Any:
         """An unconnected redis-py connection (RESP2) for pub/sub."""
         pool: Any = ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
-            self.url, protocol=2, socket_timeout=None, retry=Retry(NoBackoff(), 0)
+            self.url, retry=Retry(NoBackoff(), 0), **self._connection
         )
         return pool.make_connection()
 
@@ -134,7 +170,12 @@ class Store:
                 return await run()
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
             raise self.unavailable(error) from error
-        except (exceptions.OutOfMemoryError, exceptions.ReadOnlyError, exceptions.NoPermissionError) as error:
+        except exceptions.NoPermissionError as error:
+            raise BusUnavailable(
+                f"Redis at {without_password(self.url)} does not let this user do that: {error}. Its rights are in "
+                "users.acl, which `quartet secrets init` writes; load it again (ACL LOAD) after an update"
+            ) from error
+        except (exceptions.OutOfMemoryError, exceptions.ReadOnlyError) as error:
             raise BusUnavailable(
                 f"Redis at {without_password(self.url)} takes no writes: {error}. Give it more memory (maxmemory), "
                 "or point QUARTET_REDIS_URL to a master that this user may write to."
@@ -143,6 +184,12 @@ class Store:
     def unavailable(self, error: BaseException) -> BusUnavailable:
         """What a person is told when Redis is not there."""
         text = str(error).rstrip(".") or type(error).__name__
+        if isinstance(error, exceptions.AuthenticationError) or "NOAUTH" in text:
+            return BusUnavailable(
+                f"Redis at {without_password(self.url)} does not know this user or its password: {text}. Set "
+                "QUARTET_REDIS_USERNAME and QUARTET_REDIS_PASSWORD (or the file redis_password in QUARTET_SECRETS_DIR) "
+                "to a user of its users.acl."
+            )
         return BusUnavailable(
             f"Redis at {without_password(self.url)} does not answer: {text}. "
             "Start it (redis-server) or set QUARTET_REDIS_URL to where it runs."

@@ -5,7 +5,7 @@ import secrets
 import socket
 
 from quartet_bus._keys import Keys
-from quartet_bus._store import Store
+from quartet_bus._store import Credentials, Store
 from quartet_bus.approvals import Approvals
 from quartet_bus.dead_letters import DeadLetters
 from quartet_bus.depths import Depths
@@ -27,11 +27,11 @@ from quartet_contracts import Skill
 class Bus:
     """Open with `await Bus.connect(url)`, or as `async with await Bus.connect(url) as bus`; close with `close()`."""
 
-    def __init__(self, url: str, options: BusOptions, replica: str) -> None:
+    def __init__(self, url: str, options: BusOptions, replica: str, credentials: Credentials | None = None) -> None:
         self.options = options
         self.replica = replica
         """Name of this process in consumer groups, unique per start."""
-        self._store = Store(url, options)
+        self._store = Store(url, options, credentials)
         self._keys = Keys(options.prefix)
         self._signals = Signals(self._store, self._keys)
         self.dead_letters = DeadLetters(self._store, self._keys, options)
@@ -50,9 +50,15 @@ class Bus:
         self._robots: dict[str, RobotTasks] = {}
 
     @classmethod
-    async def connect(cls, url: str, options: BusOptions | None = None, replica: str | None = None) -> "Bus":
-        """Raises BusUnavailable, at once, when Redis is not there."""
-        bus = cls(url, options or BusOptions(), replica or new_replica())
+    async def connect(
+        cls,
+        url: str,
+        options: BusOptions | None = None,
+        replica: str | None = None,
+        credentials: Credentials | None = None,
+    ) -> "Bus":
+        """Raises BusUnavailable, at once, when Redis is not there or does not know the credentials."""
+        bus = cls(url, options or BusOptions(), replica or new_replica(), credentials)
         try:
             await bus.check()
         except BaseException:

@@ -40,8 +40,6 @@ class Progress:
 
 
 class SkillQueue(Queue[SkillRequest]):
-    kind = "skill"
-
     def __init__(
         self,
         store: Store,
@@ -54,6 +52,8 @@ class SkillQueue(Queue[SkillRequest]):
     ) -> None:
         super().__init__(store, keys, options, dead, keys.skill_stream(skill), str(skill), consumer)
         self.skill = skill
+        # With the skill, so that an agent's user in Redis may settle requests of its own kind only.
+        self.kind = f"skill:{skill}"
         self._signals = signals
         self._reader: Any = None
         self._taking = asyncio.Lock()

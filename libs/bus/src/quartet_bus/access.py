@@ -1,0 +1,105 @@
+"""Who may do what in Redis: one ACL user per role, with the keys, channels and commands that it needs and no others.
+
+The rules follow what the bus does. A command that the bus learns has to be granted here, or Redis refuses it (NOPERM).
+A selector in parentheses is a right of its own: these commands on these keys. What a Lua script does is checked command
+by command as well; to run one at all its keys must lie in the first selector, where there are no other commands on
+keys. https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+
+from quartet_bus._keys import Keys
+from quartet_contracts import Skill
+
+AGENTS = tuple(str(skill) for skill in Skill)
+ADMIN = "admin"
+"""Everything: for the owner of the machine (ACL LOAD, looking for faults). No process of Quartet has its password."""
+EXPORTER = "exporter"
+ORCHESTRATOR = "orchestrator"
+ROLES = (ORCHESTRATOR, *AGENTS, EXPORTER, ADMIN)
+
+_CONNECTION = "+ping +select +multi +exec +discard"
+_SCRIPTS = "+eval +evalsha +time"
+_SIGNALS = "+publish +subscribe +unsubscribe"
+_GROUP = "+xreadgroup +xautoclaim +xpending +xclaim +xack +xdel +xgroup|create +xgroup|delconsumer +xinfo|consumers"
+_PRESENCE = "+zadd +zcount +zremrangebyscore +expire"
+
+_ORCHESTRATOR = (
+    "+get +set +del +exists +incr +incrby +expire +pexpire +hget +hset +hmget +hgetall +hkeys "
+    "+xadd +xread +xlen +xrange +xrevrange +xinfo|groups +xinfo|stream "
+    "+zadd +zrem +zcard +zcount +zrange +zrevrange +zrangebyscore +zremrangebyrank +zremrangebyscore +info"
+)
+_EXPORTER = (
+    "+ping +select +info +dbsize +type +memory|usage +xlen +xinfo|stream +xinfo|groups +xinfo|consumers +zcard "
+    "+latency|latest +latency|histogram +slowlog|len +config|get"
+)
+
+
+def rules(role: str, prefix: str = "quartet") -> list[str]:
+    """The ACL rules of `role` without its passwords. Raises ValueError for another role."""
+    keys = Keys(prefix)
+    everything, signals = f"~{keys.of('*')}", f"&{keys.signal('*')}"
+    if role == ADMIN:
+        return ["~*", "&*", "+@all"]
+    if role == ORCHESTRATOR:
+        return [everything, signals, _CONNECTION, _SCRIPTS, _SIGNALS, _GROUP, _ORCHESTRATOR]
+    if role == EXPORTER:
+        return [f"%R~{keys.skill_stream('*')}", f"%R~{keys.task_stream('*')}", _EXPORTER]
+    if role in AGENTS:
+        return _agent(role, keys)
+    raise ValueError(f"there is no role '{role}'; valid: {', '.join(ROLES)}")
+
+
+def _agent(skill: str, keys: Keys) -> list[str]:
+    """An agent serves one skill's stream, answers, and adds to journals and pictures without reading them."""
+    stream, present = keys.skill_stream(skill), keys.present(keys.skill_stream(skill))
+    owner, done, started = (of(f"skill:{skill}", "*") for of in (keys.owner, keys.done, keys.started))
+    canceled, replies, journal, epoch = (of("*") for of in (keys.canceled, keys.replies, keys.journal, keys.epoch))
+    in_scripts = (stream, present, owner, done, started, canceled, replies, journal, epoch)
+    topics = ("cancel:*", "journal:*", "approval-asked:*", "approval-decided:*")
+    return [
+        *(f"~{key}" for key in in_scripts),
+        *(f"&{keys.signal(topic)}" for topic in topics),
+        _CONNECTION,
+        _SCRIPTS,
+        _SIGNALS,
+        f"({_GROUP} ~{stream})",
+        f"({_PRESENCE} ~{present})",
+        f"(+get +set +exists ~{owner} ~{done} ~{started})",
+        f"(+exists %R~{canceled})",
+        f"(+get %R~{epoch} %R~{keys.decision('*')})",
+        f"(+xadd +xlen +pexpire %W~{replies} %W~{journal} %W~{keys.dead})",
+        f"(+hget +hset ~{keys.journal_nonces('*')})",
+        f"(+set %W~{keys.image('*', '*')} %W~{keys.approval('*')})",
+        f"(+hset +pexpire %W~{keys.transcripts('*')})",
+    ]
+
+
+def digest(password: str) -> str:
+    """As the ACL file holds it, so that who reads the file learns no password."""
+    return hashlib.sha256(password.encode()).hexdigest()
+
+
+def acl_file(digests: Mapping[str, Sequence[str]], prefix: str = "quartet") -> str:
+    """The content of Redis' --aclfile; `digests` are those of the passwords that each role may come with.
+
+    Nobody is let in without a name and a password.
+    """
+    users = ["user default off nopass resetchannels -@all"]
+    for role in ROLES:
+        passwords = " ".join(f"#{one}" for one in digests.get(role, ()))
+        state = f"on {passwords}" if passwords else "off"
+        users.append(f"user {role} {state} resetchannels -@all {' '.join(rules(role, prefix))}")
+    return "\n".join(users) + "\n"
+
+
+def digests_in(text: str) -> dict[str, list[str]]:
+    """The digests of the passwords of each user of an ACL file."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) > 1 and words[0] == "user":
+            found[words[1]] = [word[1:] for word in words[2:] if re.fullmatch(r"#[0-9a-f]{64}", word)]
+    return found

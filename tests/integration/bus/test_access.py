@@ -1,0 +1,315 @@
+"""Each role does all of its work in Redis with its own user, and is refused everything else."""
+
+import asyncio
+import re
+import time
+from pathlib import Path
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+import quartet_bus
+from quartet_bus import Bus, BusOptions, BusUnavailable, Credentials
+from quartet_bus.access import AGENTS, ROLES, acl_file, digest, rules
+from quartet_bus.questions import Question
+from quartet_contracts import Answer, JournalEvent, Skill, State
+from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
+from quartet_contracts.journal import Note
+from quartet_process import Secret
+
+PASSWORDS = {role: f"the-password-of-{role}" for role in ROLES}
+
+
+@pytest.fixture
+def users(tmp_path):
+    file = tmp_path / "users.acl"
+    file.write_text(acl_file({role: [digest(password)] for role, password in PASSWORDS.items()}))
+    return file
+
+
+@pytest.fixture
+def guarded(make_redis, users):
+    """A Redis that knows the roles and nobody else."""
+    return make_redis(users=users)
+
+
+def login(server, role=None):
+    known = {} if role is None else {"username": role, "password": PASSWORDS[role]}
+    return redis.Redis(port=server.port, protocol=2, retry=Retry(NoBackoff(), 0), **known)
+
+
+@pytest.fixture
+async def bus_of(guarded, bus_options):
+    """`await bus_of(role)`: the bus as a process of that role has it."""
+    opened = []
+
+    async def open_as(role, options=bus_options):
+        credentials = Credentials(role, Secret.fixed(PASSWORDS[role]))
+        bus = await Bus.connect(guarded.url, options, credentials=credentials)
+        opened.append(bus)
+        return bus
+
+    yield open_as
+    for bus in opened:
+        await bus.close()
+
+
+@pytest.fixture
+def refused(guarded):
+    """What Redis has refused to anybody, as 'user: object'."""
+
+    def look():
+        with login(guarded, "admin") as admin:
+            return [f"{row['username']}: {row['object']}" for row in admin.acl_log()]
+
+    return look
+
+
+def note(task_id, actor):
+    return JournalEvent(task_id=task_id, actor=actor, at=time.time(), event=Note(text="looked"))
+
+
+async def test_all_that_a_job_needs(bus_of, a_request, a_result, a_task, eventually, refused):
+    orchestrator = await bus_of("orchestrator")
+    await orchestrator.tasks.submit(a_task("t1", submission="key"), "body")
+    assert await orchestrator.tasks.overdue() == []
+    tasks = orchestrator.robot_tasks("summit")
+    delivery = await tasks.take()
+    tenure = await tasks.mark_started(delivery)
+    await tasks.progressed(delivery)
+    status = await orchestrator.statuses.get("t1")
+    await orchestrator.statuses.put(status.model_copy(update={"state": State.RUNNING}), tenure=tenure)
+    await orchestrator.fences.next("summit", tenure=tenure)
+    await orchestrator.journal.append(note("t1", "orchestrator"), tenure)
+    async with orchestrator.replies() as replies:
+        for number, skill in enumerate(Skill):
+            agent = await bus_of(str(skill))
+            fields = {"reply_to": replies.stream}
+            if skill is not Skill.PICK:
+                await _only_cancel(orchestrator, agent, skill, a_request)
+                continue
+            request = a_request(f"r{number}", **fields)
+            asking = asyncio.create_task(replies.ask(orchestrator.skills(skill), request))
+            source = agent.skills(skill)
+            taken = await source.take(10)
+            await source.mark_started(taken)
+            reference = await agent.images.put("t1", b"picture", "image/jpeg")
+            await agent.transcripts.save("t1", "loop", {"messages": []})
+            await agent.journal.append(note("t1", "pick").model_copy(update={"request_id": request.request_id}))
+            await _approve(orchestrator, agent, request.request_id)
+            assert await source.finish(taken, a_result(request))
+            assert (await asking).success
+            assert await orchestrator.images.get("t1", reference) == (b"picture", "image/jpeg")
+            assert await orchestrator.transcripts.list("t1") == ["loop"]
+            assert (await orchestrator.skills(skill).progress(request.request_id)).taken
+    await _ask_a_person(orchestrator)
+    await orchestrator.tasks.pause("t1", "a test")
+    await orchestrator.tasks.resume("t1")
+    await orchestrator.tasks.cancel("t1")
+    assert await orchestrator.tasks.cancellation("t1")
+    assert len(await orchestrator.journal.read_all("t1")) == 2
+    await tasks.hand_over(delivery)
+    await tasks.finish(await tasks.take())
+    assert [status.task.task_id for status in await orchestrator.statuses.list()] == ["t1"]
+    assert await tasks.waiting() == 0
+    assert refused() == []
+
+
+async def _only_cancel(orchestrator, agent, skill, a_request):
+    """A request of another skill that is withdrawn, and one that is canceled while it waits."""
+    queue, source = orchestrator.skills(skill), agent.skills(skill)
+    arguments = {
+        Skill.APPROACH: {"target_area": "kitchen", "object_name": "can", "next_action": "pick"},
+        Skill.PLACE: {"target_location": "table", "object_name": "can", "object_height_m": 0.1},
+    }[skill]
+    first = a_request(f"{skill}-1", skill=skill, arguments=arguments)
+    assert await queue.withdraw(await queue.submit(first), first, "a test")
+    second = a_request(f"{skill}-2", skill=skill, arguments=arguments)
+    await queue.submit(second)
+    await queue.cancel(second.request_id)
+    assert await source.take(0) is None
+    assert (await queue.result(second.request_id)).state is State.CANCELED
+
+
+async def _approve(orchestrator, agent, request_id):
+    question = ApprovalRequest(
+        approval_id="a1",
+        request_id=request_id,
+        task_id="t1",
+        robot="summit",
+        agent="pick",
+        server="moveit",
+        tool="open_gripper",
+        arguments={},
+        expires_at=time.time() + 60,
+    )
+    asking = asyncio.create_task(agent.approvals.ask(question))
+    asked = await orchestrator.approvals.next(request_id)
+    await orchestrator.approvals.decide(asked, ApprovalDecision(approval_id="a1", allowed=True, token="signed"))
+    assert (await asking).approval_id == "a1"
+
+
+async def _ask_a_person(orchestrator):
+    question = Question("q1", "Which one?", time.time() + 60)
+    await orchestrator.questions.put("t1", question)
+    await orchestrator.questions.answer("t1", Answer(text="the red one"))
+    assert await orchestrator.questions.wait("t1", question) == "the red one"
+
+
+async def test_leases_are_renewed_and_taken_over_and_poison_is_buried(bus_of, a_request, eventually, refused):
+    hasty = BusOptions(lease_s=0.3, block_ms=50, delivery_cap=1)
+    orchestrator = await bus_of("orchestrator", hasty)
+    dead, alive = await bus_of("pick", hasty), await bus_of("pick", hasty)
+    queue = orchestrator.skills(Skill.PICK)
+    await queue.submit(a_request("r1"))
+    taken = await dead.skills(Skill.PICK).take(10)
+    lease = taken.lease
+    assert lease.entry_id in dead.skills(Skill.PICK)._held
+    await dead.close()
+    source = alive.skills(Skill.PICK)
+    for _ in range(400):
+        again = await source.take(0.05)
+        if again is not None or await orchestrator.dead_letters.list():
+            break
+    assert again is None, "the cap is one delivery"
+    letters = await orchestrator.dead_letters.list()
+    assert [letter.stream for letter in letters] == ["quartet:skill:pick"]
+    assert refused() == []
+
+
+FORBIDDEN = {
+    "approach": [
+        ("FLUSHALL",),
+        ("CONFIG", "GET", "*"),
+        ("KEYS", "*"),
+        ("SCAN", 0),
+        ("ACL", "LIST"),
+        ("MONITOR",),
+        ("SHUTDOWN",),
+        ("CLIENT", "LIST"),
+        ("SCRIPT", "FLUSH"),
+        ("FUNCTION", "LIST"),
+        ("XRANGE", "quartet:skill:pick", "-", "+"),
+        ("XREADGROUP", "GROUP", "pick", "me", "STREAMS", "quartet:skill:pick", ">"),
+        ("XADD", "quartet:skill:pick", "*", "m", "x"),
+        ("XADD", "quartet:skill:approach", "*", "m", "x"),
+        ("SET", "quartet:done:skill:pick:r1", "x"),
+        ("SET", "quartet:canceled:r1", "x"),
+        ("XADD", "quartet:tasks:summit", "*", "m", "x"),
+        ("HSET", "quartet:status:t1", "m", "x"),
+        ("XRANGE", "quartet:journal:t1", "-", "+"),
+        ("DEL", "quartet:journal:t1"),
+        ("XTRIM", "quartet:journal:t1", "MAXLEN", 0),
+        ("XREAD", "STREAMS", "quartet:replies:o1", "0"),
+        ("GET", "quartet:image:t1:abc"),
+        ("HGETALL", "quartet:transcripts:t1"),
+        ("INCR", "quartet:fence:summit"),
+        ("INCR", "quartet:epoch:t1"),
+        ("SET", "quartet:decision:a1", "x"),
+        ("SET", "quartet:answer:q1", "x"),
+        ("SET", "elsewhere", "x"),
+        ("PUBLISH", "quartet:signal:answer:q1", ""),
+        ("EVAL", "return redis.call('INCR', KEYS[1])", 1, "quartet:epoch:t1"),
+        ("EVAL", "return redis.call('GET', KEYS[1])", 1, "quartet:status:t1"),
+        ("EVAL", "return redis.call('XRANGE', KEYS[1], '-', '+')", 1, "quartet:journal:t1"),
+    ],
+    "orchestrator": [
+        ("FLUSHALL",),
+        ("FLUSHDB",),
+        ("CONFIG", "SET", "maxmemory", "1"),
+        ("KEYS", "*"),
+        ("ACL", "SETUSER", "x"),
+        ("MONITOR",),
+        ("SHUTDOWN",),
+        ("SET", "elsewhere", "x"),
+        ("PUBLISH", "elsewhere", ""),
+        ("CLIENT", "KILL", "ID", "1"),
+    ],
+    "exporter": [
+        ("XRANGE", "quartet:skill:pick", "-", "+"),
+        ("GET", "quartet:done:skill:pick:r1"),
+        ("XADD", "quartet:skill:pick", "*", "m", "x"),
+        ("CONFIG", "SET", "maxmemory", "1"),
+        ("SLOWLOG", "GET"),
+        ("FLUSHALL",),
+        ("KEYS", "*"),
+    ],
+}
+
+
+REFUSED = r"has no permissions|No permissions|can't run this command|can't access at least one of the keys"
+
+
+@pytest.mark.parametrize(("role", "command"), [(role, one) for role, many in FORBIDDEN.items() for one in many])
+def test_everything_else_is_refused(shared_guarded, role, command):
+    with login(shared_guarded, role) as client, pytest.raises(redis.exceptions.ResponseError, match=REFUSED):
+        client.execute_command(*command)
+
+
+@pytest.fixture(scope="module")
+def shared_guarded(redis_maker, tmp_path_factory):
+    file = tmp_path_factory.mktemp("users") / "users.acl"
+    file.write_text(acl_file({role: [digest(password)] for role, password in PASSWORDS.items()}))
+    return redis_maker(users=file)
+
+
+def test_the_exporter_sees_the_length_of_the_queues_and_nothing_in_them(shared_guarded):
+    with login(shared_guarded, "admin") as admin:
+        admin.xadd("quartet:skill:pick", {"m": "x"})
+    with login(shared_guarded, "exporter") as client:
+        assert client.xlen("quartet:skill:pick") == 1
+        assert client.info("memory")["used_memory"] > 0
+
+
+async def test_nobody_is_let_in_without_a_name_and_its_password(guarded, bus_options):
+    with login(guarded) as client, pytest.raises(redis.exceptions.AuthenticationError):
+        client.ping()
+    with pytest.raises(BusUnavailable, match="does not know this user or its password"):
+        await Bus.connect(guarded.url, bus_options)
+    wrong = Credentials("pick", Secret.fixed(PASSWORDS["place"]))
+    with pytest.raises(BusUnavailable, match="QUARTET_REDIS_PASSWORD") as problem:
+        await Bus.connect(guarded.url, bus_options, credentials=wrong)
+    assert PASSWORDS["place"] not in str(problem.value)
+
+
+async def test_a_command_that_the_user_may_not_send_says_where_rights_are_given(bus_of):
+    pick = await bus_of("pick")
+    with pytest.raises(BusUnavailable, match=r"does not let this user do that: .*users\.acl"):
+        await pick.fences.next("summit")
+
+
+async def test_a_password_is_rotated_while_the_bus_is_open(guarded, users, bus_options, tmp_path, a_request):
+    file = tmp_path / "redis_password"
+    file.write_text(PASSWORDS["pick"])
+    credentials = Credentials("pick", Secret("QUARTET_REDIS_PASSWORD_FILE", file))
+    digests = {role: [digest(password)] for role, password in PASSWORDS.items()}
+    async with await Bus.connect(guarded.url, bus_options, credentials=credentials) as bus:
+        with login(guarded, "admin") as admin:
+            users.write_text(acl_file({**digests, "pick": [digest("a-new-password"), *digests["pick"]]}))
+            admin.execute_command("ACL", "LOAD")
+            file.write_text("a-new-password")
+            assert await bus.skills(Skill.PICK).take(0) is None
+            users.write_text(acl_file({**digests, "pick": [digest("a-new-password")]}))
+            admin.execute_command("ACL", "LOAD")
+            assert await bus.skills(Skill.PICK).take(0) is None
+            admin.execute_command("CLIENT", "KILL", "USER", "pick")
+        assert await bus.skills(Skill.PICK).alive() >= 0
+        with login(guarded, "pick") as old, pytest.raises(redis.exceptions.AuthenticationError):
+            old.ping()
+
+
+def test_every_command_in_the_bus_is_granted_to_the_orchestrator():
+    source = "\n".join(file.read_text() for file in Path(quartet_bus.__file__).parent.glob("*.py"))
+    sent = set(re.findall(r"redis\.p?call\('([A-Z]+)'", source)) | set(re.findall(r"\(\s*\"([A-Z]{3,})[\" ]", source))
+    granted = {word[1:].split("|")[0].upper() for word in " ".join(rules("orchestrator")).split() if word[0] == "+"}
+    sent.discard("BLOCK")
+    assert len(sent) > 25, sorted(sent)
+    assert sent <= granted, f"grant them in quartet_bus/access.py: {sorted(sent - granted)}"
+
+
+def test_roles_are_named_when_one_is_not_known():
+    with pytest.raises(ValueError, match="there is no role 'stop'; valid: orchestrator, approach"):
+        rules("stop")
+    assert set(AGENTS) == {str(skill) for skill in Skill}
