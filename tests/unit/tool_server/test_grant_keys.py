@@ -1,6 +1,7 @@
 """Public keys and tokens."""
 
 import time
+from pathlib import Path
 
 import jwt
 import pytest
@@ -8,7 +9,19 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from quartet_tool_server import GrantVerifier, InvalidGrant, KeyProblem, read_keys
+from quartet_process import SecretSettings
+from quartet_tool_server import GrantVerifier, InvalidGrant, KeyProblem, PublicKeys, read_keys
+
+
+class Settings(SecretSettings):
+    """Those of a server, as far as they are about keys."""
+
+    grant_public_key: str | None = None
+    grant_public_key_file: Path | None = None
+
+
+def keys(text: str | None = None, file: Path | None = None) -> PublicKeys:
+    return read_keys(Settings(grant_public_key=text, grant_public_key_file=file))
 
 
 def pem(private) -> str:
@@ -25,9 +38,9 @@ def token(private, **claims) -> str:
 def test_one_key_from_text_or_file(tmp_path):
     private = Ed25519PrivateKey.generate()
     (tmp_path / "key.pem").write_text(pem(private))
-    assert len(read_keys(pem(private), None)) == 1
-    assert len(read_keys(pem(private).replace("\n", "\\n"), None)) == 1, "as one line of an .env file"
-    verifier = GrantVerifier("summit", read_keys(None, tmp_path / "key.pem"))
+    assert len(keys(pem(private))) == 1
+    assert len(keys(pem(private).replace("\n", "\\n"))) == 1, "as one line of an .env file"
+    verifier = GrantVerifier("summit", keys(file=tmp_path / "key.pem"))
     claims = verifier.check(token(private))
     assert claims.sub == "pick"
     assert claims.fence == 3
@@ -35,10 +48,31 @@ def test_one_key_from_text_or_file(tmp_path):
 
 def test_old_and_new_key_hold_while_keys_are_rotated():
     old, new, other = (Ed25519PrivateKey.generate() for _ in range(3))
-    verifier = GrantVerifier("summit", read_keys(pem(old) + pem(new), None))
+    verifier = GrantVerifier("summit", keys(pem(old) + pem(new)))
     assert verifier.check(token(old)).jti == verifier.check(token(new)).jti == "r-1"
     with pytest.raises(InvalidGrant, match="Signature"):
         verifier.check(token(other))
+
+
+def test_keys_are_rotated_while_the_server_runs(tmp_path, caplog):
+    file = tmp_path / "grant_public_key"
+    old, new = (Ed25519PrivateKey.generate() for _ in range(2))
+    file.write_text(pem(old))
+    verifier = GrantVerifier("summit", keys(file=file))
+
+    def put(text: str) -> None:
+        (tmp_path / "draft").write_text(text)
+        (tmp_path / "draft").replace(file)
+
+    put(pem(new) + pem(old))
+    assert verifier.check(token(old)).jti == verifier.check(token(new)).jti
+    put("-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----")
+    assert verifier.check(token(new)), "what cannot be used changes nothing"
+    assert "stay in use" in caplog.text
+    put(pem(new))
+    assert verifier.check(token(new))
+    with pytest.raises(InvalidGrant, match="Signature"):
+        verifier.check(token(old))
 
 
 @pytest.mark.parametrize(
@@ -55,12 +89,12 @@ def test_old_and_new_key_hold_while_keys_are_rotated():
 def test_what_makes_a_token_invalid(claims, why):
     private = Ed25519PrivateKey.generate()
     with pytest.raises(InvalidGrant, match=why):
-        GrantVerifier("summit", read_keys(pem(private), None)).check(token(private, **claims))
+        GrantVerifier("summit", keys(pem(private))).check(token(private, **claims))
 
 
 async def test_the_verifier_says_no_without_an_exception():
     private = Ed25519PrivateKey.generate()
-    verifier = GrantVerifier("summit", read_keys(pem(private), None))
+    verifier = GrantVerifier("summit", keys(pem(private)))
     assert await verifier.verify_token("nonsense") is None
     access = await verifier.verify_token(token(private))
     assert access is not None
@@ -69,10 +103,10 @@ async def test_the_verifier_says_no_without_an_exception():
 
 def test_missing_and_wrong_keys_name_the_setting(tmp_path):
     with pytest.raises(KeyProblem, match="QUARTET_GRANT_PUBLIC_KEY"):
-        read_keys(None, None)
+        keys()
     with pytest.raises(KeyProblem, match="nowhere"):
-        read_keys(None, tmp_path / "nowhere")
+        keys(file=tmp_path / "nowhere")
     with pytest.raises(KeyProblem, match="not an Ed25519"):
-        read_keys(pem(ec.generate_private_key(ec.SECP256R1())), None)
+        keys(pem(ec.generate_private_key(ec.SECP256R1())))
     with pytest.raises(KeyProblem, match="not a PEM"):
-        read_keys("-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----", None)
+        keys("-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----")

@@ -29,7 +29,7 @@ from quartet_tool_server.errors import (
     failure,
 )
 from quartet_tool_server.fence import FenceProblem, FenceStore
-from quartet_tool_server.grants import GrantVerifier, InvalidGrant, KeyProblem, read_keys
+from quartet_tool_server.grants import GrantVerifier, InvalidGrant, KeyProblem, PublicKeys, read_keys
 from quartet_tool_server.metrics import Metrics
 from quartet_tool_server.motions import Motions
 from quartet_tool_server.results import as_tool_result
@@ -56,6 +56,7 @@ __all__ = [
     "Orientation",
     "Position",
     "Positive",
+    "PublicKeys",
     "ServerSettings",
     "Stopped",
     "ToolFailure",

@@ -54,7 +54,7 @@ class Approvals:
     """
 
     def __init__(self, robot: str, keys: Sequence[Ed25519PublicKey], wait_s: float) -> None:
-        self._robot, self._keys, self._wait_s = robot, list(keys), wait_s
+        self._robot, self._keys, self._wait_s = robot, keys, wait_s
         self._pending: dict[str, _Pending] = {}
 
     def ask(self, grant: GrantClaims, tool: str, arguments: Mapping[str, Any], because: str) -> InputRequiredToolResult:

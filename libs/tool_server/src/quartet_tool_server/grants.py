@@ -1,10 +1,9 @@
 """Who calls: checks the signed grant that every request carries."""
 
-import re
+import logging
 import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -14,10 +13,12 @@ from fastmcp.server.dependencies import get_access_token
 from pydantic import ValidationError
 
 from quartet_contracts import ALGORITHM, ISSUER, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
+from quartet_process import Secret, SecretProblem, SecretSettings, Value
+
+log = logging.getLogger(__name__)
 
 LEEWAY_S = 2
 """Clock difference between orchestrator and robot that an expiry tolerates."""
-_PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
 
 
 class KeyProblem(Exception):
@@ -28,30 +29,53 @@ class InvalidGrant(Exception):
     """A token that is no valid grant for this robot; the text says why."""
 
 
-def read_keys(
-    pem: str | None, file: Path | None, *, variable: str = "QUARTET_GRANT_PUBLIC_KEY"
-) -> list[Ed25519PublicKey]:
-    """The Ed25519 public keys in `pem` or in `file`; several, one after the other, while keys are rotated.
+class PublicKeys(Sequence[Ed25519PublicKey]):
+    """The keys in a secret, read again when it changes, so that who signs can rotate them. Raises KeyProblem."""
+
+    def __init__(self, secret: Secret) -> None:
+        self._secret = secret
+        self._read = secret.values
+        self._keys = _parse(self._read, secret.where)
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    @overload
+    def __getitem__(self, index: int) -> Ed25519PublicKey: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Ed25519PublicKey]: ...
+    def __getitem__(self, index: int | slice) -> Ed25519PublicKey | Sequence[Ed25519PublicKey]:
+        return self._now()[index]
+
+    def _now(self) -> list[Ed25519PublicKey]:
+        values = self._secret.values
+        if values is not self._read:
+            self._read = values
+            try:
+                self._keys = _parse(values, self._secret.where)
+            except KeyProblem as problem:
+                log.error("%s; the keys from before stay in use", problem)
+        return self._keys
+
+
+def read_keys(settings: SecretSettings, name: str = "grant_public_key") -> PublicKeys:
+    """The Ed25519 public keys that are the secret `name`; several, one after the other, while they are rotated.
 
     Raises KeyProblem.
     """
-    where = variable
-    if not pem and file is not None:
-        where = f"{variable}_FILE ({file})"
-        try:
-            pem = file.read_text()
-        except OSError as error:
-            raise KeyProblem(f"{where} cannot be read: {error.strerror or error}") from error
-    blocks = _PEM.findall((pem or "").replace("\\n", "\n"))
-    if not blocks:
-        raise KeyProblem(
-            f"{where} holds no '-----BEGIN PUBLIC KEY-----' block; set {variable} or {variable}_FILE to the "
-            "Ed25519 public key (PEM) of who signs"
-        )
+    try:
+        return PublicKeys(settings.needed_secret(name, "it is the Ed25519 public key (PEM) of who signs"))
+    except SecretProblem as problem:
+        raise KeyProblem(str(problem)) from problem
+
+
+def _parse(values: Sequence[Value], where: str) -> list[Ed25519PublicKey]:
     keys: list[Ed25519PublicKey] = []
-    for block in blocks:
+    for value in values:
+        if "-----BEGIN PUBLIC KEY-----" not in value.text:
+            raise KeyProblem(f"{where} holds no '-----BEGIN PUBLIC KEY-----' block; valid: Ed25519 public keys (PEM)")
         try:
-            key = load_pem_public_key(block.encode())
+            key = load_pem_public_key(value.text.encode())
         except ValueError as error:
             raise KeyProblem(f"{where}: not a PEM public key: {error}") from error
         if not isinstance(key, Ed25519PublicKey):
@@ -83,13 +107,12 @@ class GrantVerifier(TokenVerifier):
         self, robot: str, keys: Sequence[Ed25519PublicKey], stop_keys: Sequence[Ed25519PublicKey] = ()
     ) -> None:
         super().__init__()
-        self.robot, self.keys = robot, list(keys)
-        self._keys = [(key, ISSUER) for key in keys] + [(key, STOP_ISSUER) for key in stop_keys]
+        self.robot, self.keys, self._stop_keys = robot, keys, stop_keys
 
     def check(self, token: str) -> GrantClaims:
         """The claims of a valid token. Raises InvalidGrant."""
         why = "no key is known"
-        for key, issuer in self._keys:
+        for key, issuer in (*((key, ISSUER) for key in self.keys), *((key, STOP_ISSUER) for key in self._stop_keys)):
             try:
                 claims = read_token(token, key, audience(self.robot), issuer)
                 return _within_rights(GrantClaims.model_validate(claims), issuer)

@@ -15,7 +15,8 @@ import uvicorn
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from quartet_process import set_up_logging
+from quartet_process import Secret, SecretProblem, metrics_secret, set_up_logging
+from quartet_process.tracing import set_up_tracing
 from quartet_robot_link import Robot
 from quartet_site import (
     FileProblem,
@@ -61,8 +62,9 @@ def run(name: str, register: Register, *, actions: Actions | None = None, instru
     try:
         settings = _settings()
         set_up_logging(name, settings.log_format, settings.log_level)
+        set_up_tracing(name)
         asyncio.run(_serve(name, register, actions, instructions, settings))
-    except (StartProblem, FileProblem, KeyProblem, FenceProblem) as error:
+    except (StartProblem, FileProblem, KeyProblem, FenceProblem, SecretProblem) as error:
         print(f"quartet {name}: {error}", file=sys.stderr)
         raise SystemExit(2) from None
 
@@ -71,12 +73,9 @@ async def _serve(
     name: str, register: Register, actions: Actions | None, instructions: str, settings: ServerSettings
 ) -> None:
     known = _known_robots(settings)
-    keys = read_keys(settings.grant_public_key, settings.grant_public_key_file)
-    stop_keys = (
-        read_keys(settings.stop_public_key, settings.stop_public_key_file, variable="QUARTET_STOP_PUBLIC_KEY")
-        if settings.stop_public_key or settings.stop_public_key_file
-        else []
-    )
+    keys = read_keys(settings)
+    stop_keys = () if settings.secret("stop_public_key") is None else read_keys(settings, "stop_public_key")
+    metrics_token = metrics_secret(settings, settings.host)
     async with AsyncExitStack() as stack:
         listening = stack.enter_context(_bind(settings.host, settings.port))
         proxy = None if settings.upstreams_file is None else open_proxy(settings.upstreams_file, settings.upstream_urls)
@@ -100,6 +99,7 @@ async def _serve(
                 policy=policy,
                 beats_required=settings.require_beats,
                 families=families,
+                metrics_token=metrics_token,
             )
         if proxy is not None:
             stack.push_async_callback(proxy.close)
@@ -142,6 +142,7 @@ def make_server(
     policy: PolicyFile | None = None,
     beats_required: bool = False,
     families: Families | None = None,
+    metrics_token: Secret | None = None,
 ) -> ToolServer:
     """A server with its tools; with a proxy those that it maps. Raises FileProblem for a mapping that does not fit."""
     server = ToolServer(
@@ -156,6 +157,7 @@ def make_server(
         policy=policy,
         beats_required=beats_required,
         families=families,
+        metrics_token=metrics_token,
     )
     register(server)
     if proxy is not None and (missing := proxy.check()):

@@ -18,7 +18,7 @@ from starlette.middleware import Middleware
 
 from quartet_contracts import GrantClaims, Latch, LatchFile
 from quartet_contracts.tools import ToolResult
-from quartet_process import Exposition
+from quartet_process import Exposition, Secret
 from quartet_robot_link import Robot
 from quartet_site import PolicyFile, SiteFile
 from quartet_tool_server import metrics as names
@@ -74,11 +74,12 @@ class ToolServer:
         policy: PolicyFile | None = None,
         beats_required: bool = False,
         families: Families | None = None,
+        metrics_token: Secret | None = None,
     ) -> None:
         self.name, self.robot, self.site, self.actions = name, robot, site, actions
         self.verifier, self.proxy = verifier, proxy
         self.metrics = Metrics(name, robot.file.name, families)
-        self.exposition = Exposition(name, self.metrics.registry)
+        self.exposition = Exposition(name, self.metrics.registry, token=metrics_token)
         self.gauges: list[Callable[[], None]] = []
         """What a server measures beside the common ones, each before /metrics is answered."""
         self.health: dict[str, Callable[[], Any]] = {}

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from quartet_contracts import Identifier
+from quartet_process import SecretSettings
 from quartet_site import RobotFiles
 
 
-class ServerSettings(BaseSettings):
+class ServerSettings(SecretSettings):
     """QUARTET_ROBOT_FILE, QUARTET_SITE_FILE, QUARTET_BRIDGE_URL, QUARTET_HOST, QUARTET_PORT and so on."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", env_ignore_empty=True, extra="ignore")
