@@ -199,7 +199,7 @@ def test_only_the_orchestrator_gets_the_private_key_and_no_agent_a_bridge(tmp_pa
     keys = ensure_keys(tmp_path / "keys")
     built = {spec.name: spec for spec in specs(options, at, keys)}
     assert {name for name, spec in built.items() if str(keys.private) in spec.env.values()} == {"orchestrator"}
-    assert {name for name, spec in built.items() if at.bridge in spec.env.values()} == {
+    assert {name for name, spec in built.items() if at.robots[0].bridge in spec.env.values()} == {
         "nav2",
         "moveit",
         "perception",

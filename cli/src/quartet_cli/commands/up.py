@@ -33,6 +33,8 @@ GuardToken = Annotated[
     Path | None,
     typer.Option("--guard-token-file", help="What the guard asks for; default: guard_token in the folder, if there."),
 ]
+Robots = Annotated[int, typer.Option("--robots", min=1, help="How many robots there are in each simulated home.")]
+Homes = Annotated[int, typer.Option("--homes", min=1, help="How many homes are simulated side by side.")]
 Upstreams = Annotated[
     Path | None,
     typer.Option("--upstreams", help="Folder with mapping files; third-party MCP servers do the work of ours."),
@@ -57,7 +59,7 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
         begun = time.monotonic()
         with console.status("starting Redis, simulation, model gateway, servers and agents"):
             stack.start()
-    except (StackError, FileProblem, FileNotFoundError, RootNotFound) as error:
+    except (StackError, FileProblem, FileNotFoundError, RootNotFound, ValueError) as error:
         raise CannotStart(str(error)) from error
     console.print(f"{len(stack.pids())} processes ready after {time.monotonic() - begun:.1f} s", style="dim")
     if stack.models:
@@ -96,6 +98,8 @@ def up(
     guard_url: GuardUrl = None,
     guard_token_file: GuardToken = None,
     upstreams: Upstreams = None,
+    robots: Robots = 1,
+    homes: Homes = 1,
 ) -> None:
     """Start everything on this machine and keep it running.
 
@@ -114,6 +118,8 @@ def up(
         realtime=realtime,
         orchestrator_port=port,
         upstreams_dir=upstreams,
+        robots=robots,
+        homes=homes,
     )
     if robot_dir is not None:
         options = on_robot(options, robot_dir, guard_url, guard_token_file)
@@ -124,7 +130,8 @@ def up(
     try:
         tell_stops(stack, console)
         place = f"in the {world}" if robot_dir is None else f"at {stack.bridge_url}"
-        where = f"robot {stack.robot} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
+        who = f"robot{'s' if stack.robots[1:] else ''} {', '.join(stack.robots)}"
+        where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
         console.print(where, soft_wrap=True)
         example = EXAMPLES.get(world, "...") if robot_dir is None else "..."
         console.print(f'now, in another terminal: quartet run "{example}"', soft_wrap=True)

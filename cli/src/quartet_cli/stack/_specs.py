@@ -20,8 +20,17 @@ from quartet_cli.stack._environment import (
 from quartet_cli.stack._keys import KeyFiles
 from quartet_cli.stack._ports import HOST, free_ports, redis_answers
 from quartet_cli.stack._process import ProcessSpec
+from quartet_cli.stack._robots import (
+    RobotAt,
+    port_names,
+    port_of,
+    robots_at,
+    scoring,
+    simulation,
+    write_robot_files,
+)
 from quartet_cli.stack.options import AGENTS, SERVERS, StackOptions
-from quartet_site import load_robot, load_site
+from quartet_site import load_site
 
 MODULES = {
     "scripted_model": "quartet_scripted_model",
@@ -40,13 +49,9 @@ FAST_HEARTBEAT_TIMEOUT_S = 5.0
 class Addresses:
     """Where every process listens, and with which key an agent asks the gateway."""
 
-    robot: str
+    robots: tuple[RobotAt, ...]
     ports: dict[str, int]
     gateway_keys: dict[str, str]
-    bridge: str
-    """The robot's rosbridge."""
-    guard: str
-    """The HTTP port of its guard."""
 
     def url(self, name: str) -> str:
         return f"http://{HOST}:{self.ports[name]}"
@@ -55,9 +60,18 @@ class Addresses:
     def redis(self) -> str:
         return f"redis://{HOST}:{self.ports['redis']}/0"
 
+    def mcp(self, server: str, robot: str) -> str:
+        """MCP endpoint of one server for one robot."""
+        return f"{self.url(server)}/mcp" if len(self.robots) == 1 else f"{self.url(server)}/{robot}/mcp"
+
     def servers(self, without: Collection[str] = ()) -> str:
         """QUARTET_SERVERS."""
-        return json.dumps({self.robot: {name: f"{self.url(name)}/mcp" for name in SERVERS if name not in without}})
+        return json.dumps(
+            {
+                robot.name: {server: self.mcp(server, robot.name) for server in SERVERS if server not in without}
+                for robot in self.robots
+            }
+        )
 
 
 TEMPLATE = "template"
@@ -87,16 +101,12 @@ def choose_addresses(options: StackOptions) -> Addresses:
             f"{options.upstreams_dir} has no mapping file; name one after the server whose work is done elsewhere: "
             f"{', '.join(f'{server}.yaml' for server in SERVERS)}"
         )
-    names = ["redis", "simulation", "scoring", "guard", *MODULES]
+    names = ["redis", *port_names(options), *MODULES]
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     if options.orchestrator_port:
         ports["orchestrator"] = options.orchestrator_port
     gateway_keys = {agent: secrets.token_urlsafe(24) for agent in ("orchestrator", *AGENTS, "perception")}
-    robot = load_robot(folder / "robot.yaml")
-    bridge, guard = f"ws://{HOST}:{ports['simulation']}", f"http://{HOST}:{ports['guard']}"
-    if options.guard_url is not None:
-        bridge, guard = robot.bridge.url, options.guard_url
-    return Addresses(robot.name, ports, gateway_keys, bridge, guard)
+    return Addresses(robots_at(options, folder, ports), ports, gateway_keys)
 
 
 def models(options: StackOptions) -> dict[str, str]:
@@ -108,7 +118,8 @@ def specs(options: StackOptions, at: Addresses, keys: KeyFiles) -> list[ProcessS
     """What to start, dependencies first."""
     built = [_redis(options, at)]
     if options.guard_url is None:
-        built.append(_simulation(options, at, keys))
+        built += [_simulation(options, at, keys, home) for home in range(options.homes)]
+    write_robot_files(at.robots, site_folder(options))
     for name, module in MODULES.items():
         if name == "scripted_model" and not needs_scripted_model(models(options)):
             continue
@@ -146,10 +157,7 @@ def _ready_file(options: StackOptions, name: str) -> Path:
 def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) -> dict[str, str]:
     """What only this process needs."""
     folder = site_folder(options)
-    files = {
-        "QUARTET_ROBOT_FILE": str(folder / "robot.yaml"),
-        "QUARTET_SITE_FILE": str(folder / "site.yaml"),
-    }
+    files = _files(at, folder)
     if name == "gateway":
         dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
         chosen = gateway_environment(dotenv) if options.use_dotenv else {}
@@ -158,8 +166,7 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
         return {**file, **chosen, **keys_of, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
     if name in SERVERS:
         env = {
-            **files,
-            "QUARTET_BRIDGE_URL": at.bridge,
+            **_files(at, folder, bridges=True),
             "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public),
             "QUARTET_STOP_PUBLIC_KEY_FILE": str(keys.stop_public),
         }
@@ -170,7 +177,7 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
     if name == "stop":
         token = keys.guard_token if options.guard_url is None else options.guard_token_file
         return {
-            "QUARTET_GUARDS": json.dumps({at.robot: at.guard}),
+            "QUARTET_GUARDS": json.dumps({robot.name: robot.guard for robot in at.robots}),
             "QUARTET_SERVERS": at.servers(options.without),
             "QUARTET_STOP_TOKEN_FILE": str(keys.stop_token),
             "QUARTET_STOP_PRIVATE_KEY_FILE": str(keys.stop_private),
@@ -195,6 +202,24 @@ def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) ->
             "QUARTET_SERVERS": at.servers(),
         }
     return {}
+
+
+def _files(at: Addresses, folder: Path, *, bridges: bool = False) -> dict[str, str]:
+    """What the files say of the robots; only servers are told how to reach them."""
+    site = str(folder / "site.yaml")
+    if len(at.robots) == 1:
+        (robot,) = at.robots
+        bridge = {"QUARTET_BRIDGE_URL": robot.bridge} if bridges else {}
+        return {"QUARTET_ROBOT_FILE": str(robot.robot_file), "QUARTET_SITE_FILE": site, **bridge}
+    robots = {
+        robot.name: {
+            "robot_file": str(robot.robot_file),
+            "site_file": site,
+            **({"bridge_url": robot.bridge} if bridges else {}),
+        }
+        for robot in at.robots
+    }
+    return {"QUARTET_ROBOTS": json.dumps(robots)}
 
 
 def _upstreams(options: StackOptions, server: str) -> dict[str, str]:
@@ -237,16 +262,18 @@ def _redis(options: StackOptions, at: Addresses) -> ProcessSpec:
     )
 
 
-def _simulation(options: StackOptions, at: Addresses, keys: KeyFiles) -> ProcessSpec:
-    ready = _ready_file(options, "simulation")
+def _simulation(options: StackOptions, at: Addresses, keys: KeyFiles, home: int) -> ProcessSpec:
+    name = simulation(home)
+    ready = _ready_file(options, name)
+    robots = [robot for robot in at.robots if robot.home == home]
     argv = [
         *(sys.executable, "-m", "quartet_simulation"),
         *("--world", options.world),
-        *("--seed", str(options.seed)),
-        *("--port", str(at.ports["simulation"])),
-        *("--scoring-port", str(at.ports["scoring"])),
-        *("--guard-port", str(at.ports["guard"])),
-        *("--guard-file", str(options.state_dir / "guard.json")),
+        *("--seed", str(options.seed + home)),
+        *("--port", ",".join(str(at.ports[port_of("simulation", robot)]) for robot in robots)),
+        *("--scoring-port", str(at.ports[scoring(home)])),
+        *("--guard-port", ",".join(str(at.ports[port_of("guard", robot)]) for robot in robots)),
+        *("--guard-file", str(options.state_dir / ("guard.json" if home == 0 else f"guard-{home + 1}.json"))),
         *("--ready-file", str(ready)),
     ]
     if options.realtime:
@@ -260,6 +287,4 @@ def _simulation(options: StackOptions, at: Addresses, keys: KeyFiles) -> Process
         "QUARTET_LOG_FORMAT": "text",
         "QUARTET_GUARD_TOKEN_FILE": str(keys.guard_token),
     }
-    return ProcessSpec(
-        "simulation", argv, {**env, **options.env, **options.env_of.get("simulation", {})}, ready_file=ready
-    )
+    return ProcessSpec(name, argv, {**env, **options.env, **options.env_of.get("simulation", {})}, ready_file=ready)

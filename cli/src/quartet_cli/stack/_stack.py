@@ -21,6 +21,7 @@ from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._lock import lock_folder
 from quartet_cli.stack._ports import hold_ports, require_free
 from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
+from quartet_cli.stack._robots import scoring
 from quartet_cli.stack._specs import Addresses, choose_addresses, models, site_folder, specs
 from quartet_cli.stack.errors import ProcessDied, StackError, StartTimeout
 from quartet_cli.stack.options import SERVERS, StackOptions
@@ -63,6 +64,11 @@ class Stack:
         """The simulation's scoring interface (truth, overhead picture, reset)."""
         return self._at.url("scoring")
 
+    def scoring_of(self, robot: str) -> str:
+        """The scoring interface of the home that a robot is in."""
+        home = next(one.home for one in self._at.robots if one.name == robot)
+        return self._at.url(scoring(home))
+
     @property
     def overhead_url(self) -> str:
         """A picture of the whole world from above; empty where there is no simulation."""
@@ -80,11 +86,16 @@ class Stack:
     @property
     def bridge_url(self) -> str:
         """The robot's rosbridge, which is the simulation's where there is one."""
-        return self._at.bridge
+        return self._at.robots[0].bridge
 
     @property
     def robot(self) -> str:
-        return self._at.robot
+        """The first robot, mostly the only one."""
+        return self._at.robots[0].name
+
+    @property
+    def robots(self) -> list[str]:
+        return [robot.name for robot in self._at.robots]
 
     @property
     def site_dir(self) -> Path:
@@ -99,9 +110,9 @@ class Stack:
         """The HTTP address of a process, without a path."""
         return self._at.url(name)
 
-    def servers(self) -> dict[str, str]:
-        """MCP endpoint of each of the robot's servers."""
-        return {name: f"{self._at.url(name)}/mcp" for name in SERVERS}
+    def servers(self, robot: str | None = None) -> dict[str, str]:
+        """MCP endpoint of each server of a robot; None: the first."""
+        return {name: self._at.mcp(name, robot or self.robot) for name in SERVERS}
 
     def grant(self, tools: Iterable[str], *, name: str = "client", fence: int = 0, beats: bool = False) -> str:
         """A token for a client of one's own, see grants.sign_grant."""
@@ -229,6 +240,7 @@ class Stack:
                 "overhead_url": self.overhead_url,
                 "redis_url": self.redis_url,
                 "robot": self.robot,
+                "robots": self.robots,
                 "world": self.options.world,
                 "site_dir": str(self.site_dir.resolve()),
                 "bridge_url": self.bridge_url,

@@ -18,6 +18,11 @@ class StackOptions:
     world: str = "home"
     """Name of a folder of deploy/sites, which is also the simulation's world."""
     seed: int = 0
+    """Of the first home; the next ones count on from there."""
+    robots: int = 1
+    """In each home."""
+    homes: int = 1
+    """Simulated homes side by side, each a process of its own."""
     realtime: bool = False
     faults: tuple[str, ...] = ()
     """Given to the simulation as --faults."""
