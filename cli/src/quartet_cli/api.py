@@ -47,8 +47,11 @@ class Api:
         headers = {"Idempotency-Key": key} if key else {}
         return self._status(self._call("POST", "/tasks", json=submission.model_dump(mode="json"), headers=headers))
 
-    def run_skill(self, skill: Skill, arguments: SkillArguments) -> TaskStatus:
-        return self._status(self._call("POST", f"/skills/{skill}", json=arguments.model_dump(mode="json")))
+    def run_skill(self, skill: Skill, arguments: SkillArguments, timeout_s: float | None = None) -> TaskStatus:
+        query = {} if timeout_s is None else {"timeout_s": timeout_s}
+        return self._status(
+            self._call("POST", f"/skills/{skill}", json=arguments.model_dump(mode="json"), params=query)
+        )
 
     def tasks(self, state: str | None, limit: int) -> list[TaskStatus]:
         query = {"limit": limit, **({"state": state} if state else {})}

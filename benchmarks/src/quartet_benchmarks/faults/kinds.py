@@ -1,0 +1,44 @@
+"""What goes wrong, and how a task must end when it goes on going wrong."""
+
+from dataclasses import dataclass
+
+from quartet_scripted_model.misbehaviour import Kind
+
+UNREACHABLE = "gateway at"
+"""Every message of an agent that got no answer that it can read names the gateway."""
+REPEATED, SPENT, LATE = "repeated", "budget spent", "deadline"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of misbehaviour and the words, one of which tells the person why it ended."""
+
+    kind: Kind
+    says: tuple[str, ...]
+    sound: bool = False
+    """Its answers can be read, so that what they say may be done."""
+
+
+FAULTS: dict[str, Fault] = {
+    "hang": Fault(Kind.HANG, (UNREACHABLE, LATE)),
+    "drip": Fault(Kind.DRIP, (UNREACHABLE, LATE)),
+    "truncated arguments": Fault(Kind.MALFORMED_JSON, (REPEATED, "malformed reports")),
+    "truncated body": Fault(Kind.CUT_BODY, (UNREACHABLE,)),
+    "token limit": Fault(Kind.CUT_OFF, (REPEATED,)),
+    "refusal": Fault(Kind.REFUSAL, ("without a tool call",)),
+    "content filter": Fault(Kind.CONTENT_FILTER, ("refused",)),
+    "429 storm": Fault(Kind.RATE_LIMIT, ("answered 429",)),
+    "wrong tool": Fault(Kind.UNKNOWN_TOOL, (REPEATED,)),
+    "another's tool": Fault(Kind.OTHER_TOOL, (REPEATED,)),
+    "invalid arguments": Fault(Kind.BAD_ARGUMENTS, (REPEATED, "malformed reports")),
+    "endless loop": Fault(Kind.REPETITION, (REPEATED, SPENT, LATE), sound=True),
+    "one id twice": Fault(Kind.SAME_ID, (), sound=True),
+    "empty answer": Fault(Kind.EMPTY, ("without a tool call",)),
+    "no choices": Fault(Kind.NO_CHOICES, ("answered 502",)),
+    "huge answer": Fault(Kind.HUGE, ("more than",)),
+    "web page": Fault(Kind.HTML, ("answered 502",)),
+    "reset": Fault(Kind.RESET, ("answered 502",)),
+}
+"""By the name in the table. Of `one id twice` one call of each pair is made, so that the task goes on and ends in
+whatever code the world gives it.
+"""

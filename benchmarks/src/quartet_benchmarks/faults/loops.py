@@ -1,0 +1,186 @@
+"""The agent's loop and the gateway with a model that goes wrong; the robot is instant, so that many run at once."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from quartet_agent_runtime import (
+    Ending,
+    GatewayClient,
+    LocalTool,
+    LocalTools,
+    Loop,
+    Recorder,
+    ToolOutcome,
+    ToolSpec,
+    skill_report,
+)
+from quartet_benchmarks.faults.endpoint import Given, Plan, Plans, key_of
+from quartet_benchmarks.faults.kinds import FAULTS, Fault
+from quartet_contracts import Budget, JournalEvent, Skill
+
+AT_ONCE = 16
+LAST_TURN = 9
+"""A sound pick takes more turns than these."""
+LIMIT_S, SHORT_LIMIT_S = 60.0, 2.0
+"""Deadlines beyond what the gateway gives a model, and below it."""
+POSE: dict[str, Any] = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.4], "orientation": [1.0, 0.0, 0.0, 0.0]}
+SYSTEM = 'You pick things up.\n\n## Facts\n\n```json\n{"arm": {"group": "arm", "transit_state": "folded"}}\n```\n\n'
+USER = 'Your request:\n\n```json\n{"object_name": "red coke can"}\n```\n'
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "moveit__plan_and_execute": ("group", "target_type", "target"),
+    "moveit__plan_cartesian_path": ("position", "orientation", "frame_id"),
+    "moveit__clear_planning_scene": (),
+    "moveit__open_gripper": (),
+    "moveit__close_gripper": (),
+    "moveit__get_grasp_state": (),
+    "perception__segment_objects": ("prompt", "camera"),
+    "perception__get_topdown_grasp_pose": ("object_name", "camera"),
+}
+"""Tools of the pick agent and their arguments."""
+MOTIONS = frozenset(
+    {
+        "moveit__plan_and_execute",
+        "moveit__plan_cartesian_path",
+        "moveit__open_gripper",
+        "moveit__close_gripper",
+    }
+)
+
+
+class InstantRobot:
+    """Does at once whatever a pick asks for, and counts its motions."""
+
+    def __init__(self) -> None:
+        self.motions: Counter[Given] = Counter()
+        self._holds = False
+
+    @property
+    def tools(self) -> LocalTools:
+        return LocalTools([LocalTool(_spec(name), self._handler(name)) for name in ARGUMENTS])
+
+    def _handler(self, name: str) -> Any:
+        async def handle(arguments: dict[str, Any], _progress: Any) -> ToolOutcome:
+            if name in MOTIONS:
+                self.motions[key_of(name, arguments)] += 1
+            return ToolOutcome({"ok": True, "error_code": "NONE", "message": "", **self._answer(name)})
+
+        return handle
+
+    def _answer(self, name: str) -> dict[str, Any]:
+        match name.partition("__")[2]:
+            case "open_gripper" | "close_gripper" as gripper:
+                self._holds = gripper == "close_gripper"
+                return {}
+            case "get_grasp_state":
+                return {"state": "HOLDING" if self._holds else "EMPTY"}
+            case "segment_objects":
+                return {"status": "SUCCESS", "outputs": [{"label": "it", "in_gripper": False}]}
+            case "get_topdown_grasp_pose":
+                poses = {"pre_grasp_pose": POSE, "grasp_pose": POSE, "lift_pose": POSE}
+                return {**poses, "object_height_m": 0.12, "reachable": True, "distance_m": 0.8}
+            case _:
+                return {}
+
+
+def _spec(name: str) -> ToolSpec:
+    return ToolSpec(name, "", {"type": "object", "properties": {argument: {} for argument in ARGUMENTS[name]}})
+
+
+class Memory:
+    """Journal, images and transcripts of a loop whose past nobody needs."""
+
+    async def append(self, event: JournalEvent) -> None:
+        event.model_dump_json()
+
+    async def put(self, task_id: str, data: bytes, media_type: str) -> str:
+        return "image"
+
+    async def save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class LoopCase:
+    name: str
+    turn: int
+    limit_s: float
+
+    @property
+    def fault(self) -> Fault:
+        return FAULTS[self.name]
+
+
+def loop_cases(seed: int, runs: int) -> Iterator[LoopCase]:
+    """`runs` of each fault for good, from the first turn on as often as from a later one."""
+    dice = random.Random(seed)
+    for _ in range(runs):
+        for name in FAULTS:
+            short = name in {"hang", "drip", "endless loop"} and dice.random() < 0.5
+            yield LoopCase(name, dice.choice([0, dice.randint(1, LAST_TURN)]), SHORT_LIMIT_S if short else LIMIT_S)
+
+
+@dataclass
+class LoopOutcome:
+    case: LoopCase
+    hits: int
+    ending: Ending
+    motions: list[Given]
+    """Motions that no sound answer asked for."""
+    overrun_s: float
+
+    @property
+    def right(self) -> bool:
+        """It ended without a report, for the reason of the fault; where one call of each pair is made, in any way."""
+        says = self.case.fault.says
+        return not says or (self.ending.report is None and any(word in self.ending.reason for word in says))
+
+    def row(self) -> dict[str, Any]:
+        return {
+            "fault": self.case.name,
+            "turn": self.case.turn,
+            "limit_s": self.case.limit_s,
+            "hits": self.hits,
+            "cause": str(self.ending.cause),
+            "right": self.right,
+            "motions": len(self.motions),
+            "overrun_s": round(self.overrun_s, 2),
+        }
+
+
+async def play_loops(gateway_url: str, key: str, plans: Plans, cases: Iterator[LoopCase]) -> list[LoopOutcome]:
+    """Plays `cases`, some at a time, as the pick agent."""
+    client = GatewayClient(gateway_url, "pick", key)
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int, case: LoopCase) -> LoopOutcome:
+        async with gate:
+            return await _play(client, plans, number, case)
+
+    try:
+        return await asyncio.gather(*(one(number, case) for number, case in enumerate(cases)))
+    finally:
+        await client.close()
+
+
+async def _play(client: GatewayClient, plans: Plans, number: int, case: LoopCase) -> LoopOutcome:
+    plan, robot, memory = Plan("pick", case.fault, case.turn), InstantRobot(), Memory()
+    recorder = Recorder(
+        actor="pick", task_id=f"t{number}", loop_id="r", journal=memory, images=memory, transcripts=memory
+    )
+    deadline = time.time() + case.limit_s
+    loop = Loop(
+        model=client.for_task(f"t{number}", "r"),
+        tools=robot.tools,
+        report=skill_report(Skill.PICK),
+        recorder=recorder,
+        budget=Budget(),
+        deadline=deadline,
+    )
+    ending = await loop.run(SYSTEM + plans.mark(plan), USER)
+    unasked = robot.motions - plan.given
+    return LoopOutcome(case, plan.hits, ending, list(unasked), max(0.0, time.time() - deadline))

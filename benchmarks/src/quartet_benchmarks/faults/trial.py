@@ -1,0 +1,238 @@
+"""One task of a stack with a model that goes wrong in the middle of it."""
+
+import itertools
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from quartet_agent_runtime.loop import NOT_MADE
+from quartet_benchmarks.faults.endpoint import Plan, Plans, key_of
+from quartet_benchmarks.faults.kinds import FAULTS, Fault
+from quartet_cli.api import Api
+from quartet_cli.stack import Stack
+from quartet_contracts import (
+    MODEL_TOOLS,
+    TERMINAL,
+    ApproachArguments,
+    JournalEvent,
+    PickArguments,
+    PlaceArguments,
+    Skill,
+    SkillArguments,
+    State,
+    TaskReport,
+    TaskSubmission,
+)
+from quartet_contracts.journal import SkillFinished, ToolCalled, ToolReturned
+
+SEATS = ("pick", "orchestrator", "approach", "place")
+LAST_TURN = {"pick": 3, "orchestrator": 2, "approach": 3, "place": 2}
+"""A single skill of the small world has more turns than these, wherever the robot stands."""
+LAST_TURN_OF_JOB = {"pick": 8, "orchestrator": 3, "approach": 3, "place": 6}
+"""The same in a whole job, in which the robot stands where it should."""
+JOBS = 0.2
+"""Share of whole jobs among the cases of sub-agents."""
+TIMEOUT_S, SHORT_TIMEOUT_S = 60.0, 5.0
+"""Of a task: far beyond what the gateway gives a model, and below it, so that the deadline itself has to end it."""
+THING = "red coke can"
+STILL = ("get_", "clear_", "look", "detect_", "segment_")
+"""Tools that move nothing begin like this."""
+MOVED = 0.01
+"""How far base, joint or finger must be from where it was to count as moved [m or rad]."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What goes wrong, in whose model, from which turn on, how often (None: always)."""
+
+    name: str
+    seat: str
+    turn: int
+    times: int | None
+    seed: int
+    timeout_s: float
+    job: bool
+    """A whole job, not only the skill of `seat`."""
+
+    @property
+    def fault(self) -> Fault:
+        return FAULTS[self.name]
+
+
+def cases(seed: int) -> Iterator[Case]:
+    """Every fault in every seat in turn, at the first turn as often as later, three of four for good; endless."""
+    dice = random.Random(seed)
+    for number in itertools.count():
+        for offset, name in enumerate(FAULTS):
+            seat = SEATS[(number + offset) % len(SEATS)]
+            job = seat == "orchestrator" or dice.random() < JOBS
+            last = (LAST_TURN_OF_JOB if job else LAST_TURN)[seat]
+            yield Case(
+                name=name,
+                seat=seat,
+                turn=dice.choice([0, dice.randint(1, last)]),
+                times=1 if dice.random() < 0.25 else None,
+                seed=1 + dice.randrange(12),
+                timeout_s=SHORT_TIMEOUT_S if name in {"hang", "drip"} and dice.random() < 0.5 else TIMEOUT_S,
+                job=job,
+            )
+
+
+@dataclass
+class Outcome:
+    """How a task ended whose model went wrong."""
+
+    case: Case
+    hits: int
+    """Answers that went wrong; 0: the task was over before."""
+    state: State | None
+    """None: it did not end."""
+    codes: list[str]
+    """Of the sub-agents, in order."""
+    words: str
+    motions: list[str] = field(default_factory=list[str])
+    """Motions that no sound answer asked for."""
+    moved: bool = False
+    """By ground truth, although the first answer of all was wrong already."""
+    overrun_s: float = 0.0
+    """Past the task's deadline; infinite for one that did not end."""
+    false_success: bool = False
+
+    @property
+    def right(self) -> bool:
+        """It ended as the table of faults says, or went on to succeed where the fault passed."""
+        if self.state is None:
+            return False
+        if self.state is State.SUCCEEDED:
+            return (self.case.times is not None or not self.case.fault.says) and not self.false_success
+        told = not self.case.fault.says or any(says in self.words for says in (*self.case.fault.says, "within its"))
+        if self.case.times is not None:
+            return self.state is State.FAILED
+        code = self.case.seat == "orchestrator" or not self.case.fault.says or "UNKNOWN" in self.codes or not self.codes
+        return self.state is State.FAILED and told and code
+
+    def row(self) -> dict[str, Any]:
+        return {
+            "fault": self.case.name,
+            "in": self.case.seat,
+            "job": self.case.job,
+            "turn": self.case.turn,
+            "times": self.case.times,
+            "seed": self.case.seed,
+            "hits": self.hits,
+            "state": "LOST" if self.state is None else str(self.state),
+            "codes": " ".join(self.codes),
+            "right": self.right,
+            "motions": len(self.motions),
+            "moved": self.moved,
+            "overrun_s": round(self.overrun_s, 2),
+        }
+
+
+def play(stack: Stack, plans: Plans, case: Case) -> Outcome:
+    """One task, with the fault of `case` in it."""
+    scenario = f"in_gripper:{THING}" if case.seat == "place" and not case.job else None
+    before = _scoring(stack, "POST", "/reset", {"seed": case.seed, "scenario": scenario})
+    agent = "task" if case.seat == "orchestrator" else case.seat
+    plans.here = plan = Plan(agent, case.fault, case.turn, case.times)
+    events: list[JournalEvent] = []
+    with Api(stack.url) as api:
+        began = time.time()
+        task_id = _submit(api, case, before)
+        events.extend(api.events(task_id))
+        ended = time.time()
+        status = api.task(task_id)
+    after = _scoring(stack, "GET", "/truth", None)
+    report = status.report or TaskReport(success=False, summary="")
+    finished = [e.event for e in events if isinstance(e.event, SkillFinished)]
+    return Outcome(
+        case=case,
+        hits=plan.hits,
+        state=status.state if status.state in TERMINAL else None,
+        codes=[event.error_code for event in finished],
+        words=" ".join([report.summary, *(event.reason for event in finished)]),
+        motions=_unasked(events, case.seat, plan),
+        moved=_first_of_all(case) and _moved(before, after),
+        overrun_s=max(0.0, ended - began - case.timeout_s) if status.state in TERMINAL else math.inf,
+        false_success=status.state is State.SUCCEEDED and not _done(case, before, after),
+    )
+
+
+def _submit(api: Api, case: Case, world: dict[str, Any]) -> str:
+    if case.job:
+        sentence = f"Pick up the {THING} and place it on the {_other(world)}."
+        return api.submit(TaskSubmission(sentence=sentence, timeout_s=case.timeout_s)).task.task_id
+    arguments: dict[str, SkillArguments] = {
+        "approach": ApproachArguments.model_validate(
+            {"target_area": "studio", "object_name": THING, "next_action": "pick"}
+        ),
+        "pick": PickArguments(object_name=THING),
+        "place": PlaceArguments(target_location="wooden table", object_name=THING, object_height_m=0.12),
+    }
+    return api.run_skill(Skill(case.seat), arguments[case.seat], case.timeout_s).task.task_id
+
+
+def _other(world: dict[str, Any]) -> str:
+    return "counter" if world["objects"][THING]["on"] == "wooden table" else "wooden table"
+
+
+def _done(case: Case, before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether the world is as a success says."""
+    if case.job:
+        return after["objects"][THING]["on"] == _other(before)
+    if case.seat == "pick":
+        return after["held"] == THING
+    if case.seat == "approach":
+        target = after["objects"][THING]["position"]
+        return math.dist(after["robot"]["pose"][:2], target[:2]) < 1.5
+    return after["objects"][THING]["on"] == "wooden table"
+
+
+def _unasked(events: list[JournalEvent], seat: str, plan: Plan) -> list[str]:
+    """Motions of `seat` that were made, beyond those that the endpoint's sound answers hold.
+
+    Each call is followed by its result before the agent makes the next one.
+    """
+    left = Counter(plan.given)
+    reported = any(name == f"report_{seat}_result" for name, _ in plan.given)
+    known = {"approach", "pick", "place"} if seat == "orchestrator" else set(MODEL_TOOLS[Skill(seat)])
+    found: list[str] = []
+    made: ToolCalled | None = None
+    for event in events:
+        if event.actor != seat:
+            continue
+        if isinstance(event.event, ToolCalled):
+            made = event.event
+        elif isinstance(event.event, ToolReturned) and made is not None and event.event.call_id == made.call_id:
+            tool = made.tool.partition("__")[2] or made.tool
+            if event.event.error_code in NOT_MADE or tool.startswith(STILL) or made.call_id.startswith("rest_"):
+                continue
+            key = key_of(made.tool, made.arguments)
+            # After a sound report the agent's own code acts, with tools and arguments of its own.
+            if left[key] > 0:
+                left[key] -= 1
+            elif not (reported and made.tool not in known):
+                found.append(made.tool)
+    return found
+
+
+def _first_of_all(case: Case) -> bool:
+    """Whether no answer that anybody got was sound."""
+    alone = case.seat == "orchestrator" or not case.job
+    return alone and case.turn == 0 and case.times is None and not case.fault.sound
+
+
+def _moved(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    was, now = ([*w["pose"], *w["arm"], w["opening"]] for w in (before["robot"], after["robot"]))
+    return any(abs(a - b) > MOVED for a, b in zip(was, now, strict=True))
+
+
+def _scoring(stack: Stack, method: str, path: str, body: Any) -> dict[str, Any]:
+    answer = httpx.request(method, f"{stack.scoring_url}{path}", json=body, timeout=60)
+    return answer.raise_for_status().json()
