@@ -10,7 +10,9 @@ ARG BASE=python:3.13-slim-trixie
 
 FROM ${BASE} AS tools
 ARG INDEX_URL
+ARG DEBIAN_FRONTEND=noninteractive
 ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends binutils >/dev/null && rm -rf /var/lib/apt/lists/*
 COPY --chmod=755 deploy/images/fetch deploy/images/trim /usr/local/bin/
 RUN --mount=type=secret,id=ca --mount=type=cache,target=/root/.cache/pip \
     fetch pip install --quiet --disable-pip-version-check --root-user-action=ignore "uv>=0.9,<1"
@@ -20,19 +22,23 @@ WORKDIR /src
 # the layer that is made from it: three agents or three servers share one, on disk and in memory.
 FROM tools AS lock
 ARG PACKAGE
+# Distributions that this process never imports, with spaces; what only they need goes with them.
+ARG UNUSED=
 COPY . .
 RUN uv export --frozen --quiet --no-dev --no-header --no-annotate --no-emit-workspace --package "${PACKAGE}" \
-        --output-file /requirements.txt \
+        $(for name in ${UNUSED}; do echo "--prune ${name}"; done) --output-file /requirements.txt \
     && uv export --frozen --quiet --no-dev --no-header --no-annotate --no-hashes --no-editable --package "${PACKAGE}" \
         | sed -n '/^\.\//p' >/own.txt
 
 FROM tools AS dependencies
+# Modules of what is installed that this process never imports.
+ARG UNUSED_MODULES=
 COPY --from=lock /requirements.txt /requirements.txt
 RUN --mount=type=secret,id=ca --mount=type=cache,target=/root/.cache/uv \
     uv venv --quiet /opt/quartet \
-    && fetch uv pip install --quiet --python /opt/quartet --require-hashes \
+    && fetch uv pip install --quiet --python /opt/quartet --no-deps --require-hashes \
         --requirements /requirements.txt \
-    && trim /opt/quartet
+    && trim /opt/quartet ${UNUSED_MODULES}
 
 FROM tools AS own
 COPY --from=lock /own.txt /own.txt
