@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from quartet_agent_runtime import Cause, Toolbox, ToolsUnavailable, toolbox
+from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailable, failure, toolbox
 
 PATIENCE_S = 60.0
 """For calls that come back, however busy the machine is."""
@@ -92,7 +92,7 @@ async def test_canceling_the_caller_cancels_the_tool(host, progress, until):
 @pytest.fixture
 def soon(monkeypatch):
     """Servers that do not come are given up at once."""
-    monkeypatch.setattr(toolbox, "LIST_RETRY_S", 0.001)
+    monkeypatch.setattr(toolbox, "RESTART_S", 0.0)
 
 
 async def test_a_server_that_is_down_is_named_with_the_remedy(free_port, progress, soon):
@@ -119,7 +119,7 @@ async def test_a_server_without_url(host):
             await tools.list()
 
 
-async def test_a_server_that_dies_mid_call_and_comes_back(mortal, progress):
+async def test_a_server_that_dies_mid_call_and_comes_back(mortal, progress, soon):
     async with Toolbox({"arm": mortal.url}, "g", ["arm__works"], PATIENCE_S) as tools:
         assert (await tools.call("arm__works", {}, progress)).ok
         lost = await tools.call("arm__dies", {}, progress)
@@ -132,12 +132,46 @@ async def test_a_server_that_dies_mid_call_and_comes_back(mortal, progress):
         assert (await tools.call("arm__works", {}, progress)).ok
 
 
+async def test_a_server_that_is_started_again_is_waited_for_once(mortal, progress, monkeypatch):
+    """Nothing was called that far, so that the call can be made when it is back."""
+    monkeypatch.setattr(toolbox, "RESTART_S", 120.0)
+    async with Toolbox({"arm": mortal.url}, "g", ["arm__works"], PATIENCE_S) as tools:
+        assert (await tools.call("arm__dies", {}, progress)).error_code == "SERVER_LOST"
+        mortal.process.wait()
+        calling = asyncio.create_task(tools.call("arm__works", {}, progress))
+        await mortal.start()
+        assert (await calling).ok
+        monkeypatch.setattr(toolbox, "RESTART_S", 0.0)
+        mortal.stop()
+        await tools.call("arm__works", {}, progress)
+        assert (await tools.call("arm__works", {}, progress)).error_code == "SERVER_UNAVAILABLE"
+        monkeypatch.setattr(toolbox, "RESTART_S", 120.0)
+        async with asyncio.timeout(60):
+            assert (await tools.call("arm__works", {}, progress)).error_code == "SERVER_UNAVAILABLE"
+
+
+async def test_a_void_grant_ends_the_loop_with_its_work_in_doubt(model, memory, make_loop, talk):
+    """The server was started anew, or somebody newer has the robot: there is nothing left to try."""
+
+    class Fenced:
+        async def list(self):
+            return [ToolSpec("moveit__open_gripper", "Open.", {"type": "object"})]
+
+        async def call(self, name, arguments, progress):
+            return failure("FENCED", "this server has started anew and moves nothing")
+
+    model.script = [talk.calls(("moveit__open_gripper", {})), talk.report()]
+    ending = await make_loop(Fenced()).run("system", "user")
+    assert (ending.cause, ending.report, ending.uncertain) == (Cause.FENCED, None, True)
+    assert "started anew" in ending.reason
+
+
 class ImpatientWithHangs(Toolbox):
     async def call(self, name, arguments, progress, timeout_s=None):
         return await super().call(name, arguments, progress, 0.5 if name == "arm__hangs" else timeout_s)
 
 
-async def test_a_loop_survives_a_hung_and_a_dying_server(mortal, model, memory, make_loop, talk):
+async def test_a_loop_survives_a_hung_and_a_dying_server(mortal, model, memory, make_loop, talk, soon):
     """Both are tool errors that the model reads; afterwards it can still report."""
     model.script = [
         talk.calls(("arm__hangs", {})),

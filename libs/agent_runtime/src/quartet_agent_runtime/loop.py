@@ -43,6 +43,8 @@ class Cause(StrEnum):
     BAD_REPORT = "bad_report"
     MODEL_UNAVAILABLE = "model_unavailable"
     TOOLS_UNAVAILABLE = "tools_unavailable"
+    FENCED = "fenced"
+    """The servers do not take the grant any more."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Ending:
     usage: Usage
     report: BaseModel | None = None
     uncertain: bool = False
-    """The last tool call was cut off, so its effect on the world is not known."""
+    """The last tool call was cut off, or its grant was void, so what was done to the world is not known."""
 
 
 class Loop:
@@ -199,6 +201,9 @@ class Loop:
                 return outcome
         else:
             outcome = await self._run_tool(call)
+            if outcome.void:
+                self._uncertain = True
+                return self._end(Cause.FENCED, f"{call.name}: {outcome.message}")
         if self._repetition.seen(call.name, call.arguments, outcome):
             await self._recorder.note(f"{call.name} gave the same result {LIMIT} times; the model is told")
             outcome = failure(

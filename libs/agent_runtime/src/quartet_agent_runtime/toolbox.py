@@ -2,23 +2,26 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from quartet_agent_runtime._server import CallTimeout, Server, ServerLost, ServerRefused, ServerUnavailable
 from quartet_agent_runtime.errors import ToolsUnavailable
 from quartet_agent_runtime.outside import from_outside
 from quartet_agent_runtime.tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
+from quartet_process import tracing
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, InputRequiredResult
 
     from quartet_agent_runtime.approvals import Approver
 
+T = TypeVar("T")
 SEPARATOR = "__"
-LIST_ATTEMPTS = 16
-"""Eight seconds: as long as a server takes to start again on a busy machine."""
-LIST_RETRY_S = 0.5
+RESTART_S = 10.0
+"""As long as a server takes to start again on a busy machine."""
+RETRY_S = 0.25
 
 
 class Toolbox:
@@ -42,6 +45,8 @@ class Toolbox:
         self._shown = tuple(shown)
         self._timeout_s = timeout_s
         self._approver = approver
+        self._gone: set[str] = set()
+        """Servers that were waited for in vain: they are tried, and not waited for again."""
 
     async def __aenter__(self) -> "Toolbox":
         return self
@@ -65,22 +70,40 @@ class Toolbox:
         return [ToolSpec(name, found[name].description, found[name].schema) for name in self._shown]
 
     async def _list_server(self, name: str) -> tuple[str, Specs]:
-        """A server that is just being restarted gets a moment."""
-        for attempt in range(LIST_ATTEMPTS):
+        try:
+            return name, await self._patiently(name, self._servers[name].list, RESTART_S)
+        except (ServerUnavailable, ServerRefused, ServerLost) as error:
+            raise ToolsUnavailable(str(error)) from error
+
+    async def _patiently(self, name: str, work: Callable[[], Awaitable[T]], limit_s: float) -> T:
+        """`work` once the server is there: one that is just being started again gets a moment, nothing was called."""
+        end = time.monotonic() + (0.0 if name in self._gone else min(limit_s, RESTART_S))
+        while True:
             try:
-                return name, await self._servers[name].list()
-            except ServerUnavailable as error:
-                if attempt + 1 == LIST_ATTEMPTS:
-                    raise ToolsUnavailable(str(error)) from error
-                await asyncio.sleep(LIST_RETRY_S)
-            except (ServerRefused, ServerLost) as error:
-                raise ToolsUnavailable(str(error)) from error
-        raise AssertionError("unreachable")
+                result = await work()
+            except ServerUnavailable:
+                if time.monotonic() >= end:
+                    self._gone.add(name)
+                    raise
+                await asyncio.sleep(RETRY_S)
+            else:
+                self._gone.discard(name)
+                return result
 
     async def call(
         self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None = None
     ) -> ToolOutcome:
         """Call a tool of any server here, shown or not; the grant decides what is allowed. See Tools.call."""
+        about = {tracing.OPERATION: "execute_tool", tracing.TOOL: name[:100]}
+        with tracing.span(f"execute_tool {name[:100]}", attributes=about) as one:
+            outcome = await self._call(name, arguments, progress, timeout_s)
+            if outcome.error_code != "NONE":
+                tracing.failed(one, outcome.error_code)
+            return outcome
+
+    async def _call(
+        self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None
+    ) -> ToolOutcome:
         server_name, _, tool = name.partition(SEPARATOR)
         server = self._servers.get(server_name)
         if server is None or not tool:
@@ -90,7 +113,9 @@ class Toolbox:
             )
         limit_s = timeout_s or self._timeout_s
         try:
-            result = await server.call(tool, arguments, progress, limit_s)
+            result = await self._patiently(
+                server_name, lambda: server.call(tool, arguments, progress, limit_s), limit_s
+            )
             if result.result_type == "input_required" and self._approver is not None:
                 responses = await self._approver.responses(name, arguments, cast("InputRequiredResult", result))
                 result = await server.call(tool, arguments, progress, limit_s, responses)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+FENCED = "FENCED"
 Progress = Callable[[float | None, str], Awaitable[None]]
 """Called with the fraction done (0 to 1, or None) and a text while a tool runs."""
 
@@ -40,6 +41,14 @@ class ToolOutcome:
     @property
     def error_code(self) -> str:
         return str(self.content.get("error_code", "NONE" if self.ok else "UNKNOWN"))
+
+    @property
+    def void(self) -> bool:
+        """The grant is void: a newer one is in force, or the server has started anew and moves nothing for this one.
+
+        Whoever holds it cannot go on, and what the attempt has done so far is for the orchestrator to look at.
+        """
+        return self.error_code == FENCED
 
     @property
     def message(self) -> str:

@@ -52,7 +52,8 @@ class Verification:
         """The tool's result, also when it failed. Raises CannotVerify where going on makes no sense."""
         outcome = await self.outcome(tool, **arguments)
         if outcome.error_code in HOPELESS or outcome.interrupted:
-            raise CannotVerify(f"{tool}: {outcome.error_code}: {outcome.message}", uncertain=outcome.interrupted)
+            unknown = outcome.interrupted or outcome.void
+            raise CannotVerify(f"{tool}: {outcome.error_code}: {outcome.message}", uncertain=unknown)
         try:
             return result.model_validate(outcome.content)
         except ValidationError as error:
