@@ -477,6 +477,23 @@ def test_place_with_a_gripper_that_does_not_open(place, robot):
     assert "still in the gripper" in report["reason"]
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("EMPTY", "'red can' was released."),
+        ("HOLDING", "'red can' is still held."),
+        ("UNKNOWN", "Whether 'red can' was released is not known."),
+    ],
+)
+def test_place_tells_no_release_that_it_has_not_seen(place, robot, state, words):
+    robot.say("get_grasp_state", {"ok": True, "state": "HOLDING"}, *[{"ok": True, "state": state}] * 3)
+    robot.fail("open_gripper", "SERVER_LOST", 2)
+    robot.say("plan_and_execute", {"ok": True}).fail("plan_and_execute", "SERVER_UNAVAILABLE", 2)
+    _, report = place()
+    assert report["error_code"] == "PLACE_PLAN_FAILED"
+    assert report["reason"].startswith(words)
+
+
 @pytest.mark.parametrize("code", ["STOPPED", "FENCED", "DENIED", "BRIDGE_UNAVAILABLE"])
 @pytest.mark.parametrize("tool", ["get_topdown_placing_pose", "plan_and_execute", "open_gripper"])
 def test_place_ends_at_once_when_the_robot_is_taken_away(place, robot, code, tool):

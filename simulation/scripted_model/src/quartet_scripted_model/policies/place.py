@@ -54,15 +54,24 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     drop = yield from _drop_pose(talk, _known_target(talk, target))
     yield from _motion(talk, move(talk, MOVE, to_pose(talk, drop.get("pre_place_pose")), "Above the place."))
     yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, drop.get("place_pose")), "Down to the release."))
-    yield from gripper(talk, OPEN, "Release.")
+    opened = yield from gripper(talk, OPEN, "Release.")
+    let_go = yield from _let_go(talk, held, opened)
     yield from straight_or_planned(talk, drop.get("pre_place_pose"), "Retract.")
     seen = yield from _sees(talk, held, "arm", "Look down at what was placed.")
-    yield from transit(talk, "PLACE_PLAN_FAILED", f"'{held}' was released. ")
+    yield from transit(talk, "PLACE_PLAN_FAILED", f"{let_go} ")
     if (yield from grasp_state(talk)).get("state") == "HOLDING":
         raise GiveUp("PLACE_DROP_VERIFY_FAILED", f"'{held}' is still in the gripper after opening it.")
     if not seen and not (yield from _sees(talk, held, "front")):
-        raise GiveUp("PLACE_DROP_VERIFY_FAILED", f"'{held}' was released, but no camera sees it at '{target}'.")
+        raise GiveUp("PLACE_DROP_VERIFY_FAILED", f"{let_go} No camera sees it at '{target}'.")
     return {"success": True, "error_code": "NONE", "reason": f"'{held}' was put down at '{target}' and is seen there."}
+
+
+def _let_go(talk: Conversation, held: str, opened: Result) -> Generator[Turn, Result, str]:
+    """What is known of the object after the release, in words; a call that failed may have opened the fingers."""
+    state = "EMPTY" if opened.ok else (yield from grasp_state(talk)).get("state")
+    if state == "EMPTY":
+        return f"'{held}' was released."
+    return f"'{held}' is still held." if state == "HOLDING" else f"Whether '{held}' was released is not known."
 
 
 def _known_target(talk: Conversation, target: str) -> str:
