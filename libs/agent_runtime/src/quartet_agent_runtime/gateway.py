@@ -12,6 +12,7 @@ from quartet_agent_runtime._tls import IDLE_S, context_for
 from quartet_agent_runtime.errors import ModelUnavailable
 
 CONNECT_TIMEOUT_S = 5.0
+from quartet_process import Secret, tracing
 RETRY_DELAY_S = 0.25
 MAX_ANSWER_BYTES = 1024 * 1024
 """Far above any answer of a model to an agent: its arguments may have 16,000 characters a call."""
@@ -59,13 +60,12 @@ class GatewayClient:
     nobody takes one: a gateway that is started again is worth the wait.
     """
 
-    def __init__(self, url: str, agent: str, key: str | None = None, patience_s: float = 0.5) -> None:
+    def __init__(self, url: str, agent: str, key: Secret | str | None = None, patience_s: float = 0.5) -> None:
         self._patience_s = patience_s
         self._url = url.rstrip("/")
         self._agent = agent
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._key = Secret.fixed(key) if isinstance(key, str) and key else key or None
         self._http = httpx2.AsyncClient(
-            headers=headers,
             timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
             limits=httpx2.Limits(keepalive_expiry=IDLE_S),
             verify=context_for(url),
@@ -112,7 +112,8 @@ class GatewayClient:
         broken = 0
         while True:
             try:
-                async with self._http.stream("POST", url, json=body, headers=headers) as response:
+                signed = {**self._credential(), **headers}
+                async with self._http.stream("POST", url, json=body, headers=signed) as response:
                     return await self._whole(response)
             except httpx2.TransportError as error:
                 # Nobody there: it may be starting again. A connection that broke may have cost an answer already.
@@ -136,6 +137,9 @@ class GatewayClient:
                     "Set max_tokens for it in the gateway's file"
                 )
         return httpx2.Response(response.status_code, content=bytes(body))
+
+    def _credential(self) -> dict[str, str]:
+        return {} if self._key is None else {"Authorization": f"Bearer {self._key.first}"}
 
 
 class TaskModel:

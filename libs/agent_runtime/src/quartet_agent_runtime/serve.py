@@ -20,7 +20,7 @@ from quartet_agent_runtime.settings import AgentSettings
 from quartet_agent_runtime.skill_run import Outside, SkillRun, end_of
 from quartet_contracts import SkillResult, State
 from quartet_contracts.rescue import unknown_result
-from quartet_process import work
+from quartet_process import REGISTRY, Exposition, metrics_secret, tracing, work
 
 log = logging.getLogger(__name__)
 
@@ -49,12 +49,13 @@ async def serve_agent(
     """
     stop = stop or _stop_on_signals()
     robots = settings.known_robots()
-    health = HealthServer(definition.skill.value)
+    token = metrics_secret(settings, settings.host)
+    health = HealthServer(definition.skill.value, Exposition(definition.skill.value, REGISTRY, token=token))
     await health.start(settings.host, settings.port, settings.ready_file)
     model = GatewayClient(
         settings.gateway_url,
         definition.skill.value,
-        settings.gateway_key.get_secret_value() if settings.gateway_key else None,
+        settings.secret("gateway_key"),
         settings.gateway_patience_s,
     )
     outside = Outside(

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from quartet_agent_runtime import GatewayClient
-from quartet_bus import Bus
+from quartet_bus import Bus, Credentials
 from quartet_orchestrator.api import Access, Sessions, create_app
 from quartet_orchestrator.briefs import make_briefs
 from quartet_orchestrator.context import Context
@@ -34,9 +34,9 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
     access = _access(settings)
     sessions = Sessions(settings.secret("api_token"), settings.session_s)
     briefs = make_briefs(settings.known_robots())
-    key = settings.gateway_key.get_secret_value() if settings.gateway_key else None
+    key, credentials = settings.secret("gateway_key"), Credentials.of(settings, "orchestrator")
     async with contextlib.AsyncExitStack() as stack:
-        bus = await stack.enter_async_context(await Bus.connect(settings.redis_url))
+        bus = await stack.enter_async_context(await Bus.connect(settings.redis_url, credentials=credentials))
         listener = stack.enter_context(contextlib.closing(_listen(settings)))
         replies = await stack.enter_async_context(bus.replies())
         fleet = Fleet(bus, settings)

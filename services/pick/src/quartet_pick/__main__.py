@@ -3,13 +3,14 @@
 import sys
 
 from quartet_agent_runtime import AgentSettings, run_process, serve_agent
-from quartet_bus import Bus, BusError
+from quartet_bus import Bus, BusError, Credentials
 from quartet_pick.definition import definition
 
 
 async def serve(settings: AgentSettings) -> None:
-    async with await Bus.connect(settings.redis_url) as bus:
-        agent = definition()
+    agent = definition()
+    credentials = Credentials.of(settings, str(agent.skill))
+    async with await Bus.connect(settings.redis_url, credentials=credentials) as bus:
         await serve_agent(
             agent, bus.skills(agent.skill), bus.journal, bus.images, bus.transcripts, settings, approvals=bus.approvals
         )
