@@ -8,11 +8,13 @@ from typing import Any, Protocol, cast
 # httpx2 is what the mcp client stands on; using it here too keeps a second HTTP stack out of the process.
 import httpx2
 
+from quartet_agent_runtime import metrics
+from quartet_agent_runtime._model_span import model_span, note_answer
 from quartet_agent_runtime._tls import IDLE_S, context_for
 from quartet_agent_runtime.errors import ModelUnavailable
+from quartet_process import Secret, tracing
 
 CONNECT_TIMEOUT_S = 5.0
-from quartet_process import Secret, tracing
 RETRY_DELAY_S = 0.25
 MAX_ANSWER_BYTES = 1024 * 1024
 """Far above any answer of a model to an agent: its arguments may have 16,000 characters a call."""
@@ -87,10 +89,20 @@ class GatewayClient:
         headers: dict[str, str] | None = None,
     ) -> ModelAnswer:
         """See Model.answer."""
+        began = time.monotonic()
+        with model_span(self._agent, messages) as one:
+            answer = await self._ask(messages, tools, timeout_s, {**(headers or {}), **tracing.trace_headers()})
+            note_answer(one, answer)
+        metrics.MODEL_SECONDS.labels(self._agent).observe(time.monotonic() - began)
+        return answer
+
+    async def _ask(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], timeout_s: float, headers: dict[str, str]
+    ) -> ModelAnswer:
         body = {"model": self._agent, "messages": messages, "tools": tools}
         try:
             async with asyncio.timeout(timeout_s):
-                response = await self._post(body, headers or {})
+                response = await self._post(body, headers)
         except TimeoutError:
             raise ModelUnavailable(
                 f"the gateway at {self._url} gave no answer for '{self._agent}' within {timeout_s:.0f} s; "
@@ -126,6 +138,9 @@ class GatewayClient:
                     ) from error
             await asyncio.sleep(RETRY_DELAY_S)
 
+    def _credential(self) -> dict[str, str]:
+        return {} if self._key is None else {"Authorization": f"Bearer {self._key.first}"}
+
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
         """`response` with its body. Raises ModelUnavailable for one that is longer than an answer can be."""
         body = bytearray()
@@ -137,9 +152,6 @@ class GatewayClient:
                     "Set max_tokens for it in the gateway's file"
                 )
         return httpx2.Response(response.status_code, content=bytes(body))
-
-    def _credential(self) -> dict[str, str]:
-        return {} if self._key is None else {"Authorization": f"Bearer {self._key.first}"}
 
 
 class TaskModel:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from quartet_agent_runtime.errors import AgentError
 from quartet_agent_runtime.settings import AgentSettings, load_settings
 from quartet_process import SecretProblem, set_up_logging
+from quartet_process.tracing import set_up_tracing
 from quartet_site import SiteError
 
 USAGE_ERROR = 2
@@ -22,6 +23,7 @@ def run_process(
     try:
         settings = load_settings()
         set_up_logging(name, settings.log_format)
+        set_up_tracing(name)
         asyncio.run(_main(serve, settings))
     except (AgentError, SecretProblem, SiteError, OSError, *expected) as error:
         print(f"{name}: {error}", file=sys.stderr)

@@ -11,6 +11,8 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
+from opentelemetry.trace import SpanKind
+
 from quartet_agent_runtime import metrics
 from quartet_agent_runtime.definition import AgentDefinition
 from quartet_agent_runtime.gateway import GatewayClient
@@ -97,11 +99,15 @@ class _Agent:
             self._health.problem = None
             if delivery is not None:
                 request = delivery.request
-                with work(
-                    task_id=request.task_id,
-                    request_id=request.request_id,
-                    robot=request.robot,
-                    agent=request.skill.value,
+                agent = request.skill.value
+                with (
+                    work(task_id=request.task_id, request_id=request.request_id, robot=request.robot, agent=agent),
+                    tracing.span(
+                        f"invoke_agent {agent}",
+                        parent=request.traceparent,
+                        kind=SpanKind.SERVER,
+                        attributes={tracing.OPERATION: "invoke_agent", tracing.ATTEMPT: request.attempt},
+                    ),
                 ):
                     await self._handle(delivery)
         self._health.problem = "stopping"
@@ -118,6 +124,7 @@ class _Agent:
         if result is None:
             return
         metrics.REQUESTS.labels(skill, str(result.error_code), metrics.attempt(request.attempt)).inc()
+        tracing.note({tracing.CODE: str(result.error_code)})
         metrics.REQUEST_SECONDS.labels(skill).observe(time.monotonic() - began)
         log.info("request %s: %s %s", request.request_id, result.error_code, result.reason)
         await self._finish(delivery, result)

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 import anyio
 from fastmcp.server.dependencies import get_context
+from opentelemetry.trace import SpanKind
 
+from quartet_process import tracing
 from quartet_robot_link import GoalRejected, GoalStatus, Heartbeat, Message, Motion, MotionOutcome, Robot
 from quartet_tool_server.errors import Canceled, Fenced, Lapsed, Stopped, ToolFailure
 from quartet_tool_server.watch import CallerWatch
@@ -135,7 +137,9 @@ class Claim:
 
         motion = self.motion = self.robot.start_motion(action, action_type, args, limit_s=limit_s, on_feedback=keep)
         try:
-            outcome = await self._follow(motion, feedback, progress)
+            with tracing.span(f"goal {action_type}", kind=SpanKind.CLIENT, attributes={tracing.ACTION: action}) as one:
+                outcome = await self._follow(motion, feedback, progress)
+                one.set_attribute(tracing.STATUS, outcome.status.name)
         except asyncio.CancelledError:
             self.cancel("the caller gave the call up")
             with anyio.CancelScope(shield=True):

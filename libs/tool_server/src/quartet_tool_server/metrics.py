@@ -64,6 +64,7 @@ class Metrics:
     def __init__(self, server: str, robot: str, families: Families | None = None) -> None:
         self._families = families or Families()
         self.registry = self._families.registry
+        self.robot = robot
         self._labels = {SERVER: server, ROBOT: robot}
 
     def called(self, tool: str, code: str, seconds: float) -> None:

@@ -12,6 +12,7 @@ from fastmcp.tools.base import InputRequiredToolResult
 
 from quartet_contracts import GrantClaims
 from quartet_contracts.tools.policy_codes import PolicyCode
+from quartet_process import tracing, work
 from quartet_tool_server.errors import Denied, Fenced, failure
 from quartet_tool_server.metrics import Metrics
 from quartet_tool_server.results import as_tool_result
@@ -36,7 +37,7 @@ class Gate(Middleware):
         screen: Screen,
         arguments: Callable[[str], tuple[str, ...] | None],
     ) -> None:
-        self._server, self._metrics = server, metrics
+        self._server, self._metrics, self._robot = server, metrics, metrics.robot
         self._caller, self._admit, self._screen, self._arguments = caller, admit, screen, arguments
 
     async def on_list_tools(
@@ -61,7 +62,9 @@ class Gate(Middleware):
             token = current_grant.set(grant)
             responses = None if context.fastmcp_context is None else context.fastmcp_context.input_responses
             asked = self._screen(grant, name, context.message.arguments or {}, responses)
-            result = await call_next(context) if asked is None else asked
+            with work(task_id=grant.task or None, request_id=grant.jti, robot=self._robot, agent=grant.sub):
+                tracing.note_work()
+                result = await call_next(context) if asked is None else asked
             if isinstance(result, InputRequiredToolResult):
                 code = str(PolicyCode.INPUT_REQUIRED)
             else:
@@ -78,6 +81,7 @@ class Gate(Middleware):
                 current_grant.reset(token)
             # Names that a caller made up must not fill the metrics.
             known = name if self._arguments(name) is not None else "unknown"
+            tracing.note({tracing.CODE: code})
             self._metrics.called(known, code, time.monotonic() - started)
 
     def _scope(self, tool: str) -> str:

@@ -23,6 +23,7 @@ from quartet_gateway.models import choose_models
 from quartet_gateway.redact import RedactingFilter, Redactor
 from quartet_gateway.settings import Settings
 from quartet_process import set_up_logging
+from quartet_process.tracing import set_up_tracing
 
 logger = logging.getLogger("quartet_gateway")
 
@@ -35,6 +36,7 @@ def main() -> int:
         lines = [f"QUARTET_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()]
         return _refuse("\n  ".join(lines))
     set_up_logging("gateway", settings.log_format, filters=[RedactingFilter(Redactor(os.environ))])
+    set_up_tracing("gateway")
     # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -4,7 +4,9 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
+from opentelemetry.trace import SpanKind
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -14,7 +16,7 @@ from quartet_gateway.config import AGENTS, OPTIONAL
 from quartet_gateway.errors import BadRequest, GatewayError, wire
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.requests import MAX_BODY, read_request
-from quartet_process import Exposition
+from quartet_process import Exposition, tracing, work
 
 
 def create_app(gateway: Gateway, access: Access) -> Starlette:
@@ -27,7 +29,12 @@ def create_app(gateway: Gateway, access: Access) -> Starlette:
             asked = read_request(await _body(request))
             _check(access, request, asked.model)
             task = request.headers.get("x-quartet-task", "")[:128]
-            return JSONResponse(await gateway.answer(asked, task=task))
+            for_request = request.headers.get("x-quartet-request", "")[:128]
+            with (
+                work(task_id=task or None, request_id=for_request or None, agent=asked.model),
+                tracing.span("POST /v1/chat/completions", kind=SpanKind.SERVER),
+            ):
+                return JSONResponse(await gateway.answer(asked, task=task))
         except GatewayError as error:
             return JSONResponse(wire(error), status_code=error.status)
 
@@ -82,6 +89,7 @@ def create_app(gateway: Gateway, access: Access) -> Starlette:
             Route("/metrics", metrics),
         ],
         lifespan=lifespan,
+        middleware=[Middleware(tracing.TraceContext)],
     )
 
 

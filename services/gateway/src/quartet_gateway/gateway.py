@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from opentelemetry.trace import SpanKind
 
 from quartet_gateway import _litellm
 from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, Retries
@@ -26,6 +27,7 @@ from quartet_gateway.metrics import Metrics
 from quartet_gateway.models import Model
 from quartet_gateway.redact import Redactor
 from quartet_gateway.requests import ChatRequest
+from quartet_process import tracing
 
 logger = logging.getLogger("quartet_gateway")
 
@@ -111,7 +113,7 @@ class Gateway:
             async with asyncio.timeout(self._file.retries.total_s):
                 for deployment in chain:
                     try:
-                        response = await self._try(deployment, request)
+                        response = await self._traced_try(deployment, request)
                     except GatewayError as failed:
                         # A request that one model does not take as it is may still suit the next.
                         error = error or failed
@@ -129,6 +131,27 @@ class Gateway:
             ) from error
         assert error is not None
         raise error
+
+    async def _traced_try(self, deployment: _Deployment, request: ChatRequest) -> Any:
+        model = deployment.model
+        about = {
+            tracing.OPERATION: "chat",
+            tracing.PROVIDER: model.provider,
+            tracing.REQUEST_MODEL: model.name.partition("/")[2] or model.name,
+        }
+        with tracing.span(f"chat {model.name}", kind=SpanKind.CLIENT, attributes=about) as one:
+            response = await self._try(deployment, request)
+            spent = self._spent(response)
+            one.set_attributes(
+                {
+                    tracing.RESPONSE_MODEL: str(getattr(response, "model", None) or model.name),
+                    tracing.INPUT_TOKENS: spent.prompt_tokens,
+                    tracing.OUTPUT_TOKENS: spent.completion_tokens,
+                    tracing.CACHED_TOKENS: spent.cached_tokens,
+                    tracing.COST: spent.cost_usd,
+                }
+            )
+            return response
 
     async def _try(self, deployment: _Deployment, request: ChatRequest) -> Any:
         """One model, with the Router's retries. Raises GatewayError.

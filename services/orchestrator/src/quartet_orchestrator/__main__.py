@@ -10,6 +10,7 @@ from quartet_orchestrator.errors import OrchestratorError
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings, load_orchestrator_settings
 from quartet_process import SecretProblem, set_up_logging
+from quartet_process.tracing import set_up_tracing
 from quartet_site import SiteError
 
 
@@ -17,6 +18,7 @@ def main() -> int:
     try:
         settings = load_orchestrator_settings()
         set_up_logging("orchestrator", settings.log_format)
+        set_up_tracing("orchestrator")
         asyncio.run(_run(settings))
     except (AgentError, BusError, OrchestratorError, SecretProblem, SiteError, OSError) as error:
         print(f"quartet_orchestrator: {error}", file=sys.stderr)

@@ -12,7 +12,7 @@ from quartet_orchestrator import metrics
 from quartet_orchestrator.context import Context
 from quartet_orchestrator.progress import TaskRecord, close_journal
 from quartet_orchestrator.task_run import TaskRun
-from quartet_process import work
+from quartet_process import tracing, work
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.5
@@ -45,6 +45,11 @@ class Runner:
             try:
                 with (
                     work(task_id=delivery.task.task_id, robot=robot, agent="orchestrator"),
+                    tracing.span(
+                        "invoke_agent orchestrator",
+                        parent=delivery.task.traceparent,
+                        attributes={tracing.OPERATION: "invoke_agent", tracing.CONVERSATION: delivery.task.task_id},
+                    ),
                     metrics.RUNNING.labels(robot).track_inprogress(),
                 ):
                     await self._handle(tasks, delivery, stop)
@@ -105,6 +110,7 @@ class Runner:
             return False
         if ended is not None:
             metrics.TASKS.labels(ended.state).inc()
+            tracing.note({tracing.STATE: str(ended.state)})
             metrics.TASK_SECONDS.labels(ended.state).observe(ended.updated_at - task.created_at)
         return True
 

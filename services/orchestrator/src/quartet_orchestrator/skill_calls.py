@@ -6,6 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
+from opentelemetry.trace import SpanKind
+
 from quartet_bus import Bus, BusUnavailable, JournalFull, NoAnswer, QueueFull, Replies
 from quartet_contracts import (
     Budget,
@@ -30,6 +32,7 @@ from quartet_orchestrator.progress import TaskRecord
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.settling import Settler
 from quartet_orchestrator.steps import Step, not_begun
+from quartet_process import tracing, work
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -110,9 +113,13 @@ class SkillCaller:
         if ready is not None and ready.arguments == arguments:
             step = ready
         else:
-            request = await self._prepare(skill, arguments)
-            step = await self._outcome(request, self._ask(request))
-            assert step is not None
+            about = {tracing.OPERATION: "invoke_agent", tracing.AGENT: str(skill)}
+            with tracing.span(f"invoke_agent {skill}", kind=SpanKind.CLIENT, attributes=about):
+                request = await self._prepare(skill, arguments)
+                with work(request_id=request.request_id):
+                    step = await self._outcome(request, self._ask(request))
+                assert step is not None
+                tracing.note({tracing.CODE: str(step.result.error_code)})
         self.picture(f"after {skill}")
         return step
 
@@ -209,6 +216,7 @@ class SkillCaller:
             arguments=arguments,
             grant=grant,
             reply_to=self._replies.stream,
+            traceparent=tracing.traceparent(),
             budget=Budget(wall_s=max(1.0, deadline - now)),
         )
 

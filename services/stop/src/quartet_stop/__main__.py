@@ -13,6 +13,7 @@ from typing import Any
 import uvicorn
 
 from quartet_process import set_up_logging
+from quartet_process.tracing import set_up_tracing
 from quartet_stop.app import create_app
 from quartet_stop.metrics import Metrics
 from quartet_stop.robot import make_robot
@@ -30,6 +31,7 @@ def main() -> int:
     try:
         settings = load_settings()
         set_up_logging("stop", settings.log_format)
+        set_up_tracing("stop")
         metrics, signer, guard_token = (
             Metrics(),
             Signer.from_file(settings.stop_private_key_file),

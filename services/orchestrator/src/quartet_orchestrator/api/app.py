@@ -17,8 +17,9 @@ from quartet_orchestrator.api.views import view_routes
 from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.lookout import Lookout
 from quartet_orchestrator.measures import measure
+from quartet_orchestrator.measures import measure
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_process import REGISTRY, Exposition, metrics_secret
+from quartet_process import REGISTRY, Exposition, metrics_secret, tracing
 
 
 def create_app(
@@ -34,6 +35,7 @@ def create_app(
     app = FastAPI(title="Quartet orchestrator", redoc_url=None)
     problems.install(app)
     app.add_middleware(BodyLimit)
+    app.add_middleware(tracing.TraceContext)
     app.add_middleware(Gate, access=access, opened=OPEN | page.OPEN)
     app.add_middleware(page.PageHeaders, settings=settings)
     access.ways.append(sessions.by_cookie)

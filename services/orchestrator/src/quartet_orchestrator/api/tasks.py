@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from opentelemetry.trace import SpanKind
 
 from quartet_bus import Bus
 from quartet_bus.journal import START
@@ -27,6 +28,7 @@ from quartet_orchestrator.api.problems import Problem
 from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.runner import end_unbegun
 from quartet_orchestrator.words import new_task_id
+from quartet_process import tracing
 
 POSITION = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")
 """An id of a Redis stream: two numbers of 64 bits."""
@@ -47,6 +49,9 @@ class TaskDesk:
     ) -> TaskStatus:
         """The task once it is on its stream; with the idempotency key of an earlier submission, the task of that."""
         now = time.time()
+        with tracing.span("accept task", kind=SpanKind.SERVER):
+            # Of the replica that takes the task, and of those that take it over, this is the parent.
+            origin = tracing.traceparent()
         budget = submission.budget
         if "wall_s" not in budget.model_fields_set:
             budget = budget.model_copy(update={"wall_s": submission.timeout_s})
@@ -58,6 +63,7 @@ class TaskDesk:
             deadline=now + submission.timeout_s,
             budget=budget,
             step=step,
+            traceparent=origin,
             submission=_digest(_checked(key)) if key is not None else None,
         )
         body = submission.model_dump_json() + (step.model_dump_json() if step else "")
