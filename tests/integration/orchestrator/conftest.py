@@ -1,13 +1,14 @@
 """An orchestrator over real HTTP and Redis, with a programmable model, fence endpoints and sub-agents around it."""
 
 import asyncio
+import base64
 import contextlib
 import json
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2
 import jwt
@@ -15,6 +16,10 @@ import pytest
 import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from fastmcp import FastMCP
+from fastmcp.server.dependencies import get_http_headers
+from fastmcp.tools.base import ToolResult
+from mcp_types import ImageContent
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -32,6 +37,7 @@ from quartet_contracts import (
     TaskStatus,
     decode,
 )
+from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings
 
@@ -395,3 +401,74 @@ class Steps:
 def do() -> type[Steps]:
     """Turns of the model and answers of the agents."""
     return Steps
+
+
+class Asking:
+    """`asking(**changes)`: the next approach asks for a person's word on a call, and ends; `decision` is what it was
+    told.
+    """
+
+    ARGUMENTS: ClassVar[dict[str, Any]] = {"x": 9.8, "y": 2.1, "names": ["red\ncan"]}
+
+    def __init__(self, agents: Agents) -> None:
+        self._agents = agents
+        self.decision: ApprovalDecision | None = None
+
+    def __call__(self, **changes: Any) -> None:
+        async def ask(agents: Agents, delivery: SkillDelivery) -> dict[str, Any]:
+            self.decision = await agents.bus.approvals.ask(self.question(delivery.request, **changes))
+            return OK
+
+        self._agents.answers["approach"] = [ask]
+
+    def question(self, request: Any, **changes: Any) -> ApprovalRequest:
+        fields = {
+            "approval_id": f"a-{request.request_id}",
+            "request_id": request.request_id,
+            "task_id": request.task_id,
+            "robot": request.robot,
+            "agent": str(request.skill),
+            "tool": "nav2__navigate_to_pose",
+            "arguments": self.ARGUMENTS,
+            "because": "people work there (policy rule approval)",
+            "expires_at": time.time() + 60,
+        }
+        return ApprovalRequest(**fields | changes)
+
+
+@pytest.fixture
+def asking(agents: Agents) -> Asking:
+    return Asking(agents)
+
+
+class Perception:
+    """A perception server with `look` alone; it keeps the grants that it was called with."""
+
+    def __init__(self) -> None:
+        self.grants: list[str] = []
+        self.broken = False
+        self.fenced = 0
+        self.mcp = FastMCP("perception")
+        self.mcp.tool(self.look)
+
+    async def look(self, camera: str = "both") -> ToolResult:
+        """Pictures."""
+        self.grants.append(get_http_headers(include_all=True)["authorization"].removeprefix("Bearer "))
+        if self.fenced:
+            self.fenced -= 1
+            return ToolResult(structured_content={"ok": False, "error_code": "FENCED", "message": "older"})
+        if self.broken:
+            fault = {"ok": False, "error_code": "CAMERA_UNAVAILABLE", "message": "no camera"}
+            return ToolResult(structured_content=fault)
+        names = ["front", "arm"] if camera == "both" else [camera]
+        pictures = [
+            ImageContent(type="image", data=base64.b64encode(f"jpeg of {n}".encode()).decode(), mime_type="image/jpeg")
+            for n in names
+        ]
+        found = {"ok": True, "error_code": "NONE", "message": "", "cameras": names, "area": "kitchen"}
+        return ToolResult(content=pictures, structured_content=found)
+
+
+@pytest.fixture
+def perception():
+    return Perception()

@@ -8,42 +8,9 @@ import pytest
 
 from quartet_bus import Question
 from quartet_contracts import ALGORITHM, State
-from quartet_contracts.approvals import ApprovalClaims, ApprovalRequest, approval_audience, arguments_digest
+from quartet_contracts.approvals import ApprovalClaims, approval_audience, arguments_digest
 
-ARGUMENTS = {"x": 9.8, "y": 2.1, "names": ["red\ncan"]}
 PICK = ("approach", {"target_area": "kitchen", "object_name": "red coke can", "next_action": "pick"})
-
-
-def question(request, **changes):
-    fields = {
-        "approval_id": f"a-{request.request_id}",
-        "request_id": request.request_id,
-        "task_id": request.task_id,
-        "robot": request.robot,
-        "agent": str(request.skill),
-        "tool": "nav2__navigate_to_pose",
-        "arguments": ARGUMENTS,
-        "because": "people work there (policy rule approval)",
-        "expires_at": time.time() + 60,
-    }
-    return ApprovalRequest(**fields | changes)
-
-
-@pytest.fixture
-def asking(agents):
-    """`asking(**changes)`: the next approach asks for a call, and ends. `asking.decision` is what it was told."""
-
-    class Asking:
-        decision = None
-
-        def __call__(self, **changes):
-            async def ask(agents, delivery):
-                self.decision = await agents.bus.approvals.ask(question(delivery.request, **changes))
-                return {"success": True, "error_code": "NONE", "reason": "done", "state": State.SUCCEEDED}
-
-            agents.answers["approach"] = [ask]
-
-    return Asking()
 
 
 def read(decision, key):
@@ -69,7 +36,7 @@ async def test_the_persons_word_comes_back_signed(client, agents, model, do, key
     claims = read(asking.decision, key)
     assert (claims.decision, asking.decision.allowed) == ("allow" if allowed else "deny", allowed)
     assert (claims.sub, claims.tool) == ("approach", "nav2__navigate_to_pose")
-    assert claims.arguments_sha256 == arguments_digest(ARGUMENTS)
+    assert claims.arguments_sha256 == arguments_digest(asking.ARGUMENTS)
     assert claims.request_id == f"{task_id}-01-approach"
     assert claims.jti == f"a-{claims.request_id}"
     assert answer in claims.reason
@@ -113,7 +80,7 @@ async def test_a_canceled_task_asks_no_longer(client, agents, model, asking):
     asked = asyncio.Event()
 
     async def ask(agents, delivery):
-        waiting = asyncio.create_task(agents.bus.approvals.ask(question(delivery.request)))
+        waiting = asyncio.create_task(agents.bus.approvals.ask(asking.question(delivery.request)))
         asked.set()
         answer = await agents.until_canceled(agents, delivery)
         waiting.cancel()

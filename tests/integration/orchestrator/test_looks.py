@@ -1,54 +1,16 @@
 """What the orchestrator sees: look for the model, pictures for the record. Over a real MCP server."""
 
 import asyncio
-import base64
 import contextlib
 
 import jwt
 import pytest
-from fastmcp import FastMCP
-from fastmcp.server.dependencies import get_http_headers
-from fastmcp.tools.base import ToolResult
-from mcp_types import ImageContent
 
 from quartet_agent_runtime import Toolbox
 from quartet_bus import Bus
 from quartet_contracts import ALGORITHM, State
 from quartet_orchestrator.eyes import Eyes
 from quartet_orchestrator.grants import Signer
-
-
-class Perception:
-    """A perception server with `look` alone; it keeps the grants that it was called with."""
-
-    def __init__(self) -> None:
-        self.grants: list[str] = []
-        self.broken = False
-        self.fenced = 0
-        self.mcp = FastMCP("perception")
-        self.mcp.tool(self.look)
-
-    async def look(self, camera: str = "both") -> ToolResult:
-        """Pictures."""
-        self.grants.append(get_http_headers(include_all=True)["authorization"].removeprefix("Bearer "))
-        if self.fenced:
-            self.fenced -= 1
-            return ToolResult(structured_content={"ok": False, "error_code": "FENCED", "message": "older"})
-        if self.broken:
-            fault = {"ok": False, "error_code": "CAMERA_UNAVAILABLE", "message": "no camera"}
-            return ToolResult(structured_content=fault)
-        names = ["front", "arm"] if camera == "both" else [camera]
-        pictures = [
-            ImageContent(type="image", data=base64.b64encode(f"jpeg of {n}".encode()).decode(), mime_type="image/jpeg")
-            for n in names
-        ]
-        found = {"ok": True, "error_code": "NONE", "message": "", "cameras": names, "area": "kitchen"}
-        return ToolResult(content=pictures, structured_content=found)
-
-
-@pytest.fixture
-def perception():
-    return Perception()
 
 
 @pytest.fixture

@@ -15,14 +15,17 @@ import uvicorn
 from quartet_agent_runtime import GatewayClient
 from quartet_bus import Bus, Credentials
 from quartet_orchestrator.api import Access, Sessions, create_app
+from quartet_orchestrator.api.tasks import TaskDesk
 from quartet_orchestrator.briefs import make_briefs
 from quartet_orchestrator.context import Context
 from quartet_orchestrator.fencing import Fencer
 from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.grants import Signer
 from quartet_orchestrator.lookout import Lookout
+from quartet_orchestrator.mcp import McpDesk, McpEndpoint
 from quartet_orchestrator.runner import Runner
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_orchestrator.stop_button import StopButton
 from quartet_process import LEAST, require_credential
 
 log = logging.getLogger(__name__)
@@ -59,9 +62,10 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
                 fleet=fleet,
             )
         )
+        mcp = McpEndpoint(McpDesk(TaskDesk(bus, fleet), fleet, lookout, _button(settings), stop))
         server = _Server(
             uvicorn.Config(
-                create_app(bus, settings, fleet, stop, access, lookout, sessions),
+                create_app(bus, settings, fleet, stop, access, lookout, sessions, mcp),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -69,7 +73,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
                 timeout_keep_alive=75,
             )
         )
-        await _run(server, runner, listener, settings, stop)
+        await _run(server, runner, mcp, listener, settings, stop)
 
 
 def _access(settings: OrchestratorSettings) -> Access:
@@ -79,34 +83,49 @@ def _access(settings: OrchestratorSettings) -> Access:
     return Access(tokens)
 
 
+def _button(settings: OrchestratorSettings) -> StopButton | None:
+    """Raises SecretProblem for a stop service without its credential."""
+    if settings.stop_url is None:
+        log.info("QUARTET_STOP_URL is not set: MCP clients have no tool `stop`")
+        return None
+    token = settings.needed_secret("stop_button_token", "the stop service has the same", least=LEAST)
+    return StopButton(settings.stop_url, lambda: token.first)
+
+
 async def _run(
-    server: "_Server", runner: Runner, listener: socket.socket, settings: OrchestratorSettings, stop: asyncio.Event
+    server: "_Server",
+    runner: Runner,
+    mcp: McpEndpoint,
+    listener: socket.socket,
+    settings: OrchestratorSettings,
+    stop: asyncio.Event,
 ) -> None:
-    """Both until `stop` or until one of them fails; then end the tasks, then the answers."""
+    """All until `stop` or until one of them fails; then end the tasks, then the answers."""
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="http")
     running = asyncio.create_task(runner.serve(stop), name="runner")
     stopping = asyncio.create_task(stop.wait())
-    preloading: asyncio.Task[None] | None = None
+    tools: asyncio.Task[None] | None = None
     try:
         await server.up(serving)
         _say_ready(settings, listener)
-        preloading = asyncio.create_task(asyncio.to_thread(_preload))
-        await asyncio.wait({serving, running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        tools = asyncio.create_task(_preload(mcp, stop), name="mcp")
+        await asyncio.wait({serving, running, stopping, tools}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         stop.set()
         await asyncio.wait({running}, timeout=settings.shutdown_s)
         running.cancel()
         server.should_exit = True
-        await asyncio.wait({task for task in (serving, running, stopping, preloading) if task is not None})
-    for task in (serving, running):
-        if not task.cancelled() and (error := task.exception()) is not None:
+        await asyncio.wait({task for task in (serving, running, stopping, tools) if task is not None})
+    for task in (serving, running, tools):
+        if task is not None and not task.cancelled() and (error := task.exception()) is not None:
             raise error
 
 
-def _preload() -> None:
-    """Import what the first task needs while the process waits for it."""
+async def _preload(mcp: McpEndpoint, stop: asyncio.Event) -> None:
+    """Import what the first task needs while the process waits for it, then serve MCP, which needs the same."""
     for name in ("jsonschema", "mcp.client.session", "mcp.client.streamable_http"):
-        importlib.import_module(name)
+        await asyncio.to_thread(importlib.import_module, name)
+    await mcp.run(stop)
 
 
 class _Server(uvicorn.Server):

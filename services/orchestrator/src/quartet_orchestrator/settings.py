@@ -8,6 +8,7 @@ from pydantic import Field, SecretStr, ValidationError
 from quartet_agent_runtime import AgentSettings, SettingsProblem
 from quartet_process import shown
 
+Url = Annotated[str, Field(pattern=r"^https?://")]
 Positive = Annotated[float, Field(gt=0)]
 
 
@@ -32,6 +33,10 @@ class OrchestratorSettings(AgentSettings):
     fence_timeout_s: Positive = 15.0
     """How long a motion server may take to install a fence, restarts included."""
     look_timeout_s: Positive = 15.0
+    stop_url: Url | None = None
+    """The stop service, for the tool `stop` of MCP clients; with it comes a credential that stops and cannot reset."""
+    stop_button_token: SecretStr | None = None
+    stop_button_token_file: Path | None = None
     page_stop_url: Annotated[str, Field(pattern=r"^(https?://[^/]+|:[0-9]{1,5})/?$")] | None = None
     """Where a browser reaches the stop service: a URL, or `:PORT` for that port of the host that the page came from."""
     session_s: Positive = 43_200.0

@@ -4,6 +4,8 @@ import asyncio
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from quartet_bus import Bus, BusUnavailable
 from quartet_contracts import Skill
@@ -30,8 +32,9 @@ def create_app(
     access: Access,
     lookout: Lookout,
     sessions: Sessions,
+    mcp: ASGIApp,
 ) -> FastAPI:
-    """The HTTP API of one orchestrator process; open streams end when `stop` is set."""
+    """The HTTP API of one orchestrator process, and `mcp` at /mcp; open streams end when `stop` is set."""
     app = FastAPI(title="Quartet orchestrator", redoc_url=None)
     problems.install(app)
     app.add_middleware(BodyLimit)
@@ -46,6 +49,8 @@ def create_app(
     app.include_router(page.page_routes(settings))
     app.include_router(session_routes(sessions))
     app.include_router(view_routes(lookout, {name: known.site for name, known in settings.known_robots().items()}))
+
+    app.router.routes.append(Route("/mcp", endpoint=mcp))
 
     @app.get("/robots", tags=["robots"])
     async def robots() -> Response:

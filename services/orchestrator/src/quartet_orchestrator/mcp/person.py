@@ -1,0 +1,37 @@
+"""The person at the other end of an MCP client: asked through the protocol, which shows them a form."""
+
+from typing import TYPE_CHECKING, Any
+
+from quartet_bus import Question
+
+if TYPE_CHECKING:
+    from mcp_types import InputRequiredResult
+
+FIELD = "answer"
+YES_NO = ["yes", "no"]
+
+
+def ask(task_id: str, question: Question) -> "InputRequiredResult":
+    """The result that has the client ask its person, and call again with what they said."""
+    from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
+
+    field: dict[str, Any] = {"type": "string", "title": "Your answer"}
+    if question.approval:
+        field["enum"] = YES_NO
+    form = ElicitRequestFormParams(
+        message=question.text,
+        requested_schema={"type": "object", "properties": {FIELD: field}, "required": [FIELD]},
+    )
+    # The state is no secret and no right: whoever may call here may name any task.
+    return InputRequiredResult(input_requests={question.question_id: ElicitRequest(params=form)}, request_state=task_id)
+
+
+def said(response: Any, *, approval: bool) -> str | None:
+    """What the person said to a form, None when they said nothing. An approval that they put aside is a no."""
+    from mcp_types import ElicitResult
+
+    text = None
+    if isinstance(response, ElicitResult) and response.action == "accept" and response.content is not None:
+        given = response.content.get(FIELD)
+        text = given.strip() if isinstance(given, str) and given.strip() else None
+    return "no" if text is None and approval else text
