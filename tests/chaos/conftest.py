@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from quartet_cli.stack import Stack, StackOptions
+from quartet_benchmarks.chaos import small_world
+from quartet_benchmarks.chaos.wire import Wire
+from quartet_cli.stack import Stack
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    folder = tmp_path_factory.mktemp("stack")
-    with Stack(StackOptions(state_dir=folder, world="studio", use_dotenv=False, start_timeout_s=180.0)) as started:
+def deployment() -> Iterator[tuple[Stack, Wire]]:
+    with small_world() as started:
         yield started

@@ -1,39 +1,70 @@
-"""Whatever is killed in the middle of a job: it is done, once. The long form is `quartet bench chaos`."""
+"""Whatever is killed, sleeps or is told again in the middle of a job: it is done, once. The short form of
+`quartet bench chaos`, part by part."""
 
 import itertools
 
 import pytest
 import redis
 
-from quartet_benchmarks.chaos.crashes import MOMENTS, SETS, Crash, crashes, play
+from quartet_benchmarks.chaos import SHORT_REPEATS, SHORT_SLEEPERS
+from quartet_benchmarks.chaos.crashes import COMPANIES, MOMENTS, SINGLES, Crash, crashes, play, storm
+from quartet_benchmarks.chaos.repeats import COPIES, repeat
+from quartet_benchmarks.chaos.wire import Kind, Wire
+from quartet_benchmarks.chaos.zombies import awaken
 from quartet_cli.stack import Stack
+from quartet_contracts import State
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(400)
 
-KILLS = [
-    (("orchestrator", "pick"), "fingers closing"),
-    (("redis", "place"), "fingers opened"),
-]
-"""Nobody knows whether the thing is held; whether it was put down, while the store is away as well."""
+STORM = list(storm(0))
 
 
-@pytest.mark.parametrize(("victims", "moment"), KILLS)
-def test_the_job_is_done_once(stack: Stack, victims: tuple[str, ...], moment: str) -> None:
-    outcome = play(stack, Crash(victims, moment, MOMENTS[moment]), seed=1)
-    assert outcome.happened
-    assert outcome.succeeded, outcome.status.report if outcome.status else "it did not end"
-    assert outcome.delivered
-    assert (outcome.grasps, outcome.releases) == (1, 1)
+@pytest.mark.parametrize("crash", STORM, ids=lambda crash: "-".join(c.victims[0] for c in crash))
+def test_every_process_is_killed_and_the_job_is_done_once(
+    deployment: tuple[Stack, Wire], crash: tuple[Crash, ...]
+) -> None:
+    outcome = play(deployment[0], crash, seed=1)
+    assert len(outcome.killed_at) == len(crash), "every moment came"
+    assert outcome.score.succeeded, outcome.score.status.report if outcome.score.status else "it did not end"
+    assert outcome.score.delivered
+    assert (outcome.score.grasps, outcome.score.releases) == (1, 1)
+    assert outcome.resumed_s, "somebody had to go on in another's place"
 
 
-def test_the_store_keeps_what_it_has_acknowledged(stack: Stack) -> None:
-    with redis.Redis.from_url(stack.redis_url) as store:
+@pytest.mark.parametrize(("who", "moment"), SHORT_SLEEPERS)
+def test_who_slept_past_its_lease_moves_nothing_more(deployment: tuple[Stack, Wire], who: str, moment: str) -> None:
+    awoken = awaken(*deployment, who, moment, seed=2)
+    assert awoken.happened
+    assert awoken.calls > 0
+    assert awoken.accepted == []
+    assert awoken.score.succeeded
+    assert (awoken.score.grasps, awoken.score.releases) == (1, 1)
+
+
+@pytest.mark.parametrize("canceled_at", SHORT_REPEATS)
+def test_a_job_whose_messages_come_three_times_is_done_once(deployment: tuple[Stack, Wire], canceled_at: str) -> None:
+    repeated = repeat(*deployment, seed=3, canceled_at=canceled_at)
+    assert repeated.right, repeated.row()
+    assert repeated.refused == []
+    kinds = set(Kind) if canceled_at else set(Kind) - {Kind.CANCEL}
+    assert {kind for kind, count in repeated.copied.items() if count >= COPIES} == kinds
+    if canceled_at:
+        assert repeated.score.status is not None
+        assert repeated.score.status.state is State.CANCELED
+
+
+def test_the_store_keeps_what_it_has_acknowledged(deployment: tuple[Stack, Wire]) -> None:
+    with redis.Redis.from_url(deployment[0].redis_url) as store:
         kept = store.config_get("append*") | store.config_get("maxmemory-policy")
     assert kept.items() >= {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}.items()
 
 
 def test_the_long_form_kills_everything_at_every_edge() -> None:
-    pairs = {(crash.victims, crash.moment) for crash in itertools.islice(crashes(0), 2 * len(SETS) * len(MOMENTS))}
-    assert set(itertools.product(SETS, MOMENTS)) <= pairs
-    first, again = ([(c.victims, c.moment) for c in itertools.islice(crashes(seed), 20)] for seed in (3, 3))
+    jobs = list(itertools.islice(crashes(0), 2 * len(SINGLES + COMPANIES) * len(MOMENTS)))
+    pairs = {(crash.victims, crash.moment) for job in jobs for crash in job}
+    assert set(itertools.product(SINGLES + COMPANIES, MOMENTS)) <= pairs
+    assert {victim for job in STORM for crash in job for victim in crash.victims} == {name for (name,) in SINGLES}
+    first, again = (
+        [[(c.victims, c.moment) for c in job] for job in itertools.islice(crashes(3), 20)] for _ in range(2)
+    )
     assert first == again, "by its seed"

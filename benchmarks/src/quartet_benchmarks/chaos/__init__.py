@@ -1,5 +1,5 @@
-"""The chaos suite: what is killed, and what became of the work."""
+"""The chaos suite: what is killed, frozen or repeated, and what became of the work."""
 
-from quartet_benchmarks.chaos._suite import run
+from quartet_benchmarks.chaos._suite import SHORT_REPEATS, SHORT_SLEEPERS, run, small_world
 
-__all__ = ["run"]
+__all__ = ["SHORT_REPEATS", "SHORT_SLEEPERS", "run", "small_world"]

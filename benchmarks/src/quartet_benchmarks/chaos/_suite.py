@@ -1,88 +1,169 @@
 """Runs the parts of the suite and sums them up."""
 
-import itertools
+import contextlib
+import random
 import tempfile
-import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 
 from quartet_benchmarks._result import BenchParameters, BenchResult, Rate
 from quartet_benchmarks.chaos import stops
-from quartet_benchmarks.chaos.crashes import Outcome, crashes, play
-from quartet_cli.stack import Stack, StackOptions
+from quartet_benchmarks.chaos.crashes import Outcome, crashes, play, storm
+from quartet_benchmarks.chaos.job import Score, asking_policy
+from quartet_benchmarks.chaos.repeats import Repeated, cancel_moment, repeat
+from quartet_benchmarks.chaos.wire import Wire
+from quartet_benchmarks.chaos.zombies import Awoken, awaken, sleepers
+from quartet_cli.stack import AGENTS, Stack, StackOptions
 
-RUNS, SHORT_S = 300, 12.0
-"""The short form plays what it comes to in so long; two stacks start and end, and stops are pressed, in the rest of its
-50 s."""
+RUNS = 300
+SHARE = 10
+"""One lease holder that sleeps, and one job whose messages are repeated, for so many kills."""
 SEEDS = 12
 """Placements of the small world, in turn."""
 WORLD = "studio"
+SHORT_SLEEPERS = (("orchestrator", "pick started"), ("pick", "fingers to close"))
+SHORT_REPEATS = ("", "fingers closed")
+START_S = 180.0
+
+
+@dataclass
+class Ran:
+    """What came of each job."""
+
+    kills: list[Outcome] = field(default_factory=list[Outcome])
+    awoken: list[Awoken] = field(default_factory=list[Awoken])
+    repeated: list[Repeated] = field(default_factory=list[Repeated])
+
+    @property
+    def scores(self) -> list[Score]:
+        """Of all jobs in which something went wrong."""
+        return [run.score for run in (*self.kills, *self.awoken) if run.happened] + [r.score for r in self.repeated]
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """The suite. `episodes` is the number of tasks in which something is killed, and of stops. Raises StackError."""
-    killed, stopped = _kill(parameters), stops.run(parameters)
+    """The suite. `episodes` is the number of jobs in which something is killed, and of stops. Raises StackError."""
+    chaos, stopped = _result(_jobs(parameters), parameters), stops.run(parameters)
+    stale = [result.metrics["stale_calls_accepted"] for result in (chaos, stopped)]
+    both = Rate(sum(one.successes for one in stale), sum(one.n for one in stale))
     return BenchResult(
         "chaos",
-        {**killed.parameters, **stopped.parameters},
-        {**killed.metrics, **stopped.metrics},
-        [*killed.rows, *stopped.rows],
-        [*killed.details, *stopped.details],
-        [*killed.notes, *stopped.notes],
+        {**stopped.parameters, **chaos.parameters},
+        {**stopped.metrics, **chaos.metrics, "stale_calls_accepted": both},
+        [*chaos.rows, *stopped.rows],
+        [*chaos.details, *stopped.details],
+        [*chaos.notes, *stopped.notes],
     )
 
 
-def _kill(parameters: BenchParameters) -> BenchResult:
-    wanted = parameters.episodes or (None if parameters.short else RUNS)
-    outcomes: list[Outcome] = []
-    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
-        options = StackOptions(state_dir=Path(folder), world=WORLD, use_dotenv=False)
-        with Stack(options) as stack:
-            end = time.monotonic() + SHORT_S
-            for number, crash in enumerate(crashes(parameters.seed)):
-                if number == wanted or (wanted is None and time.monotonic() > end):
-                    break
-                outcome = play(stack, crash, 1 + (parameters.seed + number) % SEEDS)
-                outcomes.append(outcome)
-                parameters.say(", ".join(f"{key} {value}" for key, value in outcome.row().items()))
-    hit = [outcome for outcome in outcomes if outcome.happened]
-    resumed = [outcome.resume_s for outcome in hit if outcome.resume_s is not None]
+def _jobs(parameters: BenchParameters) -> Ran:
+    ran, dice = Ran(), random.Random(parameters.seed)
+    kills = parameters.episodes or RUNS
+    few = max(1, kills // SHARE)
+    planned = storm(parameters.seed) if parameters.short else islice(crashes(parameters.seed), kills)
+    asleep = SHORT_SLEEPERS if parameters.short else islice(cycle(sleepers(parameters.seed)), few)
+    again = SHORT_REPEATS if parameters.short else [cancel_moment(dice) for _ in range(few)]
+    seeds = (1 + (parameters.seed + number) % SEEDS for number in cycle(range(SEEDS)))
+    with small_world() as (stack, wire):
+        for crash in planned:
+            _tell(parameters, ran.kills, play(stack, crash, next(seeds)))
+        for who, moment in asleep:
+            _tell(parameters, ran.awoken, awaken(stack, wire, who, moment, next(seeds)))
+        for canceled_at in again:
+            _tell(parameters, ran.repeated, repeat(stack, wire, next(seeds), canceled_at))
+    return ran
+
+
+def _tell(parameters: BenchParameters, done: list[Any], one: Any) -> None:
+    done.append(one)
+    parameters.say(", ".join(f"{key} {value}" for key, value in one.row().items()))
+
+
+@contextlib.contextmanager
+def small_world() -> Iterator[tuple[Stack, Wire]]:
+    """A whole deployment in the small world that asks a person about every grasp; all of its messages go over a wire.
+    Raises StackError.
+    """
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder, Wire(seed=0) as wire:
+        policy, store = Path(folder) / "policy.yaml", {"QUARTET_REDIS_URL": wire.url}
+        options = StackOptions(
+            state_dir=Path(folder) / "stack", world=WORLD, use_dotenv=False, start_timeout_s=START_S,
+            env_of={
+                "moveit": {"QUARTET_POLICY_FILE": str(policy)},
+                **dict.fromkeys(("orchestrator", *AGENTS), store),
+            },
+        )  # fmt: skip
+        stack = Stack(options)
+        policy.write_text(asking_policy(stack.site_dir))
+        wire.lead_to(int(stack.redis_url.rpartition(":")[2].partition("/")[0]))
+        with stack:
+            yield stack, wire
+
+
+def _result(ran: Ran, parameters: BenchParameters) -> BenchResult:
+    scores = ran.scores
+    resumed = [seconds for outcome in ran.kills for seconds in outcome.resumed_s]
+    calls = sum(one.calls for one in ran.awoken)
     return BenchResult(
         "chaos",
-        {"runs": len(outcomes), "seed": parameters.seed, "world": WORLD},
         {
-            "runs": float(len(hit)),
-            "tasks_lost": Rate(sum(outcome.lost for outcome in hit), len(hit)),
-            "double_motions": Rate(sum(outcome.double_motions > 0 for outcome in hit), len(hit)),
-            "false_successes": Rate(sum(outcome.false_success for outcome in hit), len(hit)),
-            "succeeded": Rate(sum(outcome.succeeded for outcome in hit), len(hit)),
-            "resume_s_max": max(resumed, default=float("nan")),
+            "kills": len(ran.kills),
+            "lease holders frozen": len(ran.awoken),
+            "jobs with every message three times": len(ran.repeated),
+            "seed": parameters.seed,
+            "world": WORLD,
         },
-        _rows(hit),
-        details=[outcome.row() for outcome in outcomes],
+        {
+            "runs": float(len(scores)),
+            "tasks_lost": Rate(sum(score.lost for score in scores), len(scores)),
+            "double_motions": Rate(sum(score.double_motions > 0 for score in scores), len(scores)),
+            "false_successes": Rate(sum(score.false_success for score in scores), len(scores)),
+            "succeeded": Rate(sum(score.succeeded for score in scores), len(scores)),
+            "resume_s_max": max(resumed, default=float("nan")),
+            "stale_calls_accepted": Rate(sum(len(one.accepted) for one in ran.awoken), calls),
+            "repeats_done_once": Rate(sum(one.right for one in ran.repeated), len(ran.repeated)),
+        },
+        [*_killed_rows(ran.kills), *_row("frozen, then woken", ran.awoken), *_row("every message x 3", ran.repeated)],
+        details=[one.row() for one in (*ran.kills, *ran.awoken, *ran.repeated)],
         notes=[
-            "One task each in the small world; a process is killed with signal 9 and started again at once. "
-            "double_motions: tasks with a second pick or drop, counted by the simulation. resume_s: from the kill to "
-            "the first word of who went on with the task, with the time that the process took to start."
+            "One task each in the small world. Killed: with signal 9, and started again at once. Frozen: whoever holds "
+            "the lease sleeps until another replica has gone on; the stale calls are its own and such as its grant "
+            "covered. Every message x 3: tasks, requests, results, cancels, approvals, journal and status, copies up "
+            f"to some seconds late ({sum(sum(one.copied.values()) for one in ran.repeated)} in all). double_motions: "
+            "tasks with a second pick or drop, counted by the simulation. resume_s: from the kill to the first word "
+            "of who went on with the task, with the time that the process took to start."
         ],
     )
 
 
-def _rows(outcomes: list[Outcome]) -> list[dict[str, object]]:
-    """By what was killed."""
+def _killed_rows(outcomes: list[Outcome]) -> list[dict[str, object]]:
+    """By what was killed first."""
     rows: list[dict[str, object]] = []
-    ordered = sorted(outcomes, key=lambda outcome: outcome.crash.victims)
-    for victims, group in itertools.groupby(ordered, key=lambda outcome: outcome.crash.victims):
-        some = list(group)
-        resumed = [outcome.resume_s for outcome in some if outcome.resume_s is not None]
-        rows.append(
-            {
-                "killed": "+".join(victims),
-                "runs": len(some),
-                "succeeded": sum(outcome.succeeded for outcome in some),
-                "lost": sum(outcome.lost for outcome in some),
-                "second pick or drop": sum(outcome.double_motions > 0 for outcome in some),
-                "false success": sum(outcome.false_success for outcome in some),
-                "resume_s_max": round(max(resumed), 2) if resumed else None,
-            }
-        )
+    hit = [outcome for outcome in outcomes if outcome.happened]
+    for victims in sorted({outcome.victims for outcome in hit}):
+        some = [outcome for outcome in hit if outcome.victims == victims]
+        resumed = [seconds for outcome in some for seconds in outcome.resumed_s]
+        rows += _row(f"killed: {victims}", some)
+        rows[-1]["resume_s_max"] = round(max(resumed), 2) if resumed else None
     return rows
+
+
+def _row(what: str, runs: "list[Any]") -> list[dict[str, object]]:
+    if not runs:
+        return []
+    scores = [one.score for one in runs]
+    states = Counter(str(score.status.state) if score.status else "LOST" for score in scores)
+    return [
+        {
+            "what": what,
+            "runs": len(runs),
+            "ended": ", ".join(f"{state} {count}" for state, count in states.most_common()),
+            "lost": sum(score.lost for score in scores),
+            "second pick or drop": sum(score.double_motions > 0 for score in scores),
+            "false success": sum(score.false_success for score in scores),
+            "resume_s_max": None,
+        }
+    ]

@@ -3,17 +3,17 @@
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-
-from quartet_cli.api import Api
+from quartet_benchmarks.chaos.job import Job, Score
 from quartet_cli.errors import CliError
 from quartet_cli.stack import Stack
-from quartet_contracts import TERMINAL, JournalEvent, State, TaskStatus, TaskSubmission
+from quartet_contracts import JournalEvent, State
 from quartet_contracts.journal import (
+    Answered,
+    Asked,
     ModelTurn,
     SkillFinished,
     SkillRequested,
@@ -27,7 +27,6 @@ from quartet_contracts.journal import (
 
 Moment = Callable[[JournalEvent], bool]
 """Whether this is the event at which to kill."""
-TIMEOUT_S = 180.0
 RANDOM_EVENTS = 80
 """A task of the small world writes some more events than these."""
 
@@ -65,7 +64,10 @@ MOMENTS: dict[str, Moment] = {
     "approach done": _skill(SkillFinished, "approach"),
     "pick requested": _skill(SkillRequested, "pick"),
     "pick started": _skill(SkillStarted, "pick"),
-    "fingers closing": _called("pick", "moveit__close_gripper"),
+    "fingers to close": _called("pick", "moveit__close_gripper"),
+    "person asked": lambda e: isinstance(e.event, Asked),
+    "task paused": _state(State.PAUSED),
+    "fingers closing": lambda e: isinstance(e.event, Answered),
     "fingers closed": _returned("pick", "moveit__close_gripper"),
     "pick done": _skill(SkillFinished, "pick"),
     "place requested": _skill(SkillRequested, "place"),
@@ -76,33 +78,82 @@ MOMENTS: dict[str, Moment] = {
 }
 """The edges of task and steps, and of the two actions that must not happen twice."""
 
-SETS: tuple[tuple[str, ...], ...] = (
-    ("orchestrator",),
-    ("approach",),
-    ("pick",),
-    ("place",),
-    ("redis",),
-    ("gateway",),
-    ("nav2",),
-    ("moveit",),
-    ("perception",),
+AGAIN: dict[str, Moment] = {
+    "taken over": lambda e: isinstance(e.event, TakenOver),
+    "outcome unknown": _state(State.UNCERTAIN),
+    "looking": lambda e: e.actor == "orchestrator" and e.request_id is not None and isinstance(e.event, ToolCalled),
+    "settled": lambda e: isinstance(e.event, SkillSettled),
+    "taken up": _state(State.RETRIABLE),
+}
+"""Edges that only a task has in which something was killed already."""
+
+SINGLES: tuple[tuple[str, ...], ...] = tuple(
+    (name,)
+    for name in (
+        *("orchestrator", "approach", "pick", "place", "nav2", "moveit", "perception", "ros"),
+        *("redis", "gateway", "scripted_model", "stop"),
+    )
+)
+"""Every process but the simulation, which is the world. One that has no part in the moment must not matter."""
+COMPANIES: tuple[tuple[str, ...], ...] = (
     ("orchestrator", "pick"),
     ("orchestrator", "place"),
     ("orchestrator", "redis"),
+    ("redis", "place"),
+    ("pick", "moveit"),
+    ("nav2", "moveit"),
 )
-"""Processes that are killed together. An agent that has no part in the moment must not matter."""
+"""Processes that are killed together."""
 
 
-def crashes(seed: int) -> Iterator[Crash]:
-    """Every set at every edge in a random order, with one at a random event in between; endless."""
+def crashes(seed: int) -> "Iterator[tuple[Crash, ...]]":
+    """What is killed in each of the jobs; endless. Every process at every edge in a random order, then those that are
+    killed together, and after every second one another at a random event, or the orchestrator twice.
+    """
     dice = random.Random(seed)
     while True:
-        pairs = list(itertools.product(SETS, MOMENTS))
-        dice.shuffle(pairs)
-        for victims, moment in pairs:
-            yield Crash(victims, moment, MOMENTS[moment])
-            number = dice.randrange(1, RANDOM_EVENTS)
-            yield Crash(dice.choice(SETS), f"event {number}", _count_to(number))
+        edges = [shuffled for sets in (SINGLES, COMPANIES) for shuffled in _shuffled(dice, sets)]
+        for number, (victims, moment) in enumerate(edges):
+            yield (Crash(victims, moment, MOMENTS[moment]),)
+            if number % 4 == 1:
+                event = dice.randrange(1, RANDOM_EVENTS)
+                yield (Crash(dice.choice(SINGLES + COMPANIES), f"event {event}", _count_to(event)),)
+            if number % 4 == 3:
+                again = dice.choice(list(AGAIN))
+                first = dice.choice(("fingers to close", "fingers closing", "fingers opening", "arm goes down"))
+                yield (
+                    Crash(("orchestrator", dice.choice(("pick", "place"))), first, MOMENTS[first]),
+                    Crash((dice.choice(("orchestrator", "redis", "moveit")),), again, AGAIN[again]),
+                )
+
+
+def _shuffled(dice: random.Random, sets: tuple[tuple[str, ...], ...]) -> list[tuple[tuple[str, ...], str]]:
+    pairs = list(itertools.product(sets, MOMENTS))
+    dice.shuffle(pairs)
+    return pairs
+
+
+def storm(seed: int) -> "Iterator[tuple[Crash, ...]]":
+    """Every process once in few jobs: for the short form, which has no time for a job each."""
+    dice = random.Random(seed)
+    early, late = ["pick started", "fingers closing"], ["arm goes down", "fingers opening"]
+    dice.shuffle(early)
+    dice.shuffle(late)
+
+    def crash(moment: str, *victims: str) -> Crash:
+        return Crash(victims, moment, MOMENTS[moment])
+
+    yield (
+        crash("task running", "gateway", "scripted_model"),
+        crash("drive begun", "nav2", "stop"),
+        crash(early[0], "orchestrator", "pick"),
+        crash(late[0], "redis"),
+    )
+    yield (
+        crash("drive begun", "approach", "ros"),
+        crash(early[1], "moveit", "perception"),
+        crash(late[1], "place"),
+    )
 
 
 def _count_to(number: int) -> Moment:
@@ -112,104 +163,74 @@ def _count_to(number: int) -> Moment:
 
 @dataclass
 class Outcome:
-    """One task during which something was killed."""
+    """One job during which something was killed."""
 
-    crash: Crash
+    crashes: tuple[Crash, ...]
     seed: int
-    status: TaskStatus | None
-    """None: the task did not end."""
-    happened: bool
-    """The moment came before the task had ended."""
-    resume_s: float | None
-    """From the kill to the first word of who went on with it, processes' start included."""
+    score: Score
+    killed_at: list[float]
+    """When each crash happened; those whose moment did not come before the end are missing."""
+    resumed_s: list[float]
+    """From a kill to the first word of who went on with the task, processes' start included; none where nobody had to
+    take anything over."""
     wall_s: float
-    delivered: bool
-    grasps: int
-    releases: int
 
     @property
-    def lost(self) -> bool:
-        return self.status is None or self.status.state not in TERMINAL
+    def happened(self) -> bool:
+        """The first moment came before the task had ended."""
+        return bool(self.killed_at)
 
     @property
-    def succeeded(self) -> bool:
-        return self.status is not None and self.status.state is State.SUCCEEDED
-
-    @property
-    def false_success(self) -> bool:
-        return self.succeeded and not self.delivered
-
-    @property
-    def double_motions(self) -> int:
-        """Picks and drops beyond the one of each that the job needs."""
-        return max(0, self.grasps - 1) + max(0, self.releases - 1)
+    def victims(self) -> str:
+        return ", then ".join("+".join(crash.victims) for crash in self.crashes)
 
     def row(self) -> dict[str, Any]:
         return {
-            "killed": "+".join(self.crash.victims),
-            "at": self.crash.moment,
+            "killed": self.victims,
+            "at": ", then ".join(crash.moment for crash in self.crashes),
             "seed": self.seed,
-            "happened": self.happened,
-            "state": str(self.status.state) if self.status else "LOST",
-            "delivered": self.delivered,
-            "grasps": self.grasps,
-            "releases": self.releases,
-            "resume_s": None if self.resume_s is None else round(self.resume_s, 2),
+            "happened": len(self.killed_at),
+            **self.score.row(),
+            "resume_s": [round(seconds, 2) for seconds in self.resumed_s],
             "wall_s": round(self.wall_s, 1),
         }
 
 
-def play(stack: Stack, crash: Crash, seed: int) -> Outcome:
-    """One job in the small world, with `crash` in the middle of it. Raises StackError when a restart fails."""
-    body = {"seed": seed, "scenario": None}
-    world = httpx.post(f"{stack.scoring_url}/reset", json=body, timeout=60).raise_for_status().json()
-    sentence, name, target = job_of(world)
-    began, killed_at, events = time.time(), None, list[JournalEvent]()
-    status: TaskStatus | None = None
-    with Api(stack.url) as api:
-        task_id = api.submit(TaskSubmission(sentence=sentence, timeout_s=TIMEOUT_S)).task.task_id
-        try:
-            for event in api.events(task_id):
-                events.append(event)
-                if killed_at is None and crash.at(event):
-                    killed_at = time.time()
-                    _kill(stack, crash.victims)
-            status = api.task(task_id)
-        except CliError:
-            # The journal broke off for good: that is what the suite is to show.
-            status = None
-    truth = httpx.get(f"{stack.scoring_url}/truth", timeout=30).raise_for_status().json()
+def play(stack: Stack, crashes: Sequence[Crash], seed: int) -> Outcome:
+    """One job in the small world, with `crashes` in the middle of it, in their order. Raises StackError when a restart
+    fails.
+    """
+    job, began = Job.begin(stack, seed), time.time()
+    ahead, killed_at = list(crashes), list[float]()
+    try:
+        for event in job.follow():
+            if ahead and ahead[0].at(event):
+                killed_at.append(time.time())
+                _kill(stack, ahead.pop(0).victims)
+    except CliError:
+        # The journal broke off for good: that is what the suite is to show.
+        pass
     return Outcome(
-        crash=crash,
+        crashes=tuple(crashes),
         seed=seed,
-        status=status,
-        happened=killed_at is not None,
-        resume_s=None if killed_at is None else _resumed(events, crash.victims, killed_at),
+        score=job.score(),
+        killed_at=killed_at,
+        resumed_s=_resumed(job.events, crashes, killed_at),
         wall_s=time.time() - began,
-        delivered=truth["objects"][name]["on"] == target,
-        grasps=sum(truth["grasps"].values()),
-        releases=sum(truth["releases"].values()),
     )
-
-
-def job_of(world: dict[str, Any]) -> tuple[str, str, str]:
-    """A task that this placement of the small world allows: sentence, object, surface."""
-    name, thing = next(
-        (name, thing) for name, thing in sorted(world["objects"].items()) if thing["on"] in {"wooden table", "counter"}
-    )
-    target = "counter" if thing["on"] == "wooden table" else "wooden table"
-    return f"Pick up the {name} from the {thing['on']} and place it on the {target}.", name, target
 
 
 def _kill(stack: Stack, victims: tuple[str, ...]) -> None:
     for name in victims:
         stack.kill(name)
-    # The store first: nothing else starts without it.
-    for name in sorted(victims, key=lambda victim: victim != "redis"):
-        stack.restart(name)
+    stack.restart(*victims)
 
 
-def _resumed(events: list[JournalEvent], victims: tuple[str, ...], killed_at: float) -> float | None:
-    """None where nobody had to take anything over, or the task had come to its end."""
-    words = (TakenOver,) if "orchestrator" in victims else (SkillSettled,)
-    return next((e.at - killed_at for e in events if e.at >= killed_at and isinstance(e.event, words)), None)
+def _resumed(events: list[JournalEvent], crashes: Sequence[Crash], killed_at: list[float]) -> list[float]:
+    found: list[float] = []
+    for crash, at, until in zip(crashes, killed_at, [*killed_at[1:], float("inf")], strict=False):
+        words = (TakenOver,) if "orchestrator" in crash.victims else (SkillSettled,)
+        first = next((e.at for e in events if at <= e.at < until and isinstance(e.event, words)), None)
+        if first is not None:
+            found.append(first - at)
+    return found

@@ -171,15 +171,43 @@ class Stack:
         """Kill one process (signal 9), as a crash would."""
         self._process(name).kill()
 
-    def restart(self, name: str, **env: str) -> None:
-        """Start one process again at its old address, with `env` added, and wait until it serves."""
-        old = self._process(name)
-        if old.status is None:
-            old.ask_to_end()
-            old.wait_for_end(time.monotonic() + TERM_GRACE_S)
-        new = ManagedProcess(replace(old.spec, env={**old.spec.env, **env}), public_environment(), old.log)
-        self._processes[name] = new
+    def restart(self, *names: str, **env: str) -> None:
+        """Start processes again at their old addresses, with `env` added, and wait until they serve."""
+        for name in names:
+            old = self._process(name)
+            if old.status is None:
+                old.ask_to_end()
+                old.wait_for_end(time.monotonic() + TERM_GRACE_S)
+        # The store first: nothing else starts without it.
+        for some in ([name for name in names if name == "redis"], [name for name in names if name != "redis"]):
+            for name in some:
+                old = self._process(name)
+                spec = replace(old.spec, env={**old.spec.env, **env})
+                self._processes[name] = ManagedProcess(spec, public_environment(), old.log)
+            self._wait_until_ready([self._processes[name] for name in some])
+
+    def replicate(self, name: str) -> tuple[str, str]:
+        """Start one more replica of a process at a port of its own; the name it has here, and its address."""
+        spec, number = self._process(name).spec, 2
+        while (replica := f"{name}-{number}") in self._processes:
+            number += 1
+        ready = self.options.state_dir / "ready" / f"{replica}.json"
+        env = {**spec.env, "QUARTET_PORT": "0", "QUARTET_READY_FILE": str(ready)}
+        new = ManagedProcess(
+            replace(spec, name=replica, env=env, ready_file=ready),
+            public_environment(),
+            self.log_dir / f"{replica}.log",
+        )
+        self._processes[replica] = new
         self._wait_until_ready([new])
+        return replica, str(new.ready_content()["url"])
+
+    def end(self, name: str) -> None:
+        """End one process for good, in order."""
+        process = self._process(name)
+        process.ask_to_end()
+        process.wait_for_end(time.monotonic() + TERM_GRACE_S)
+        del self._processes[name]
 
     def died(self) -> list[ProcessDied]:
         """The processes that have ended without being asked to."""
