@@ -237,7 +237,7 @@ class Loop:
         outcome = await self._checked_call(call)
         duration = time.monotonic() - began
         known = call.name if call.name in self._specs else "unknown"
-        metrics.TOOL_CALLS.labels(self._recorder.actor, known, outcome.error_code).inc()
+        metrics.TOOL_CALLS.labels(self._recorder.actor, known, metrics.codes(outcome.error_code)).inc()
         metrics.TOOL_SECONDS.labels(self._recorder.actor, known).observe(duration)
         self._keep_pictures(call, outcome, await self._recorder.returned(call, outcome, duration))
         return outcome

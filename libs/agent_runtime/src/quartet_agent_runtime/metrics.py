@@ -29,6 +29,16 @@ REQUEST_WAIT = Histogram(
 )
 RUNNING = Gauge("quartet_skill_requests_running", "Skill requests that run now", (AGENT,), registry=REGISTRY)
 
+
+def begin(agent: str) -> None:
+    """Tell of an agent from zero on, so that its first request is seen as an increase."""
+    for kind in ("prompt", "completion"):
+        TOKENS.labels(agent, kind)
+    REQUESTS.labels(agent, "NONE", "1")
+    for family in (MODEL_SECONDS, REQUEST_SECONDS, REQUEST_WAIT, RUNNING):
+        family.labels(agent)
+
+
 codes = LabelValues()
 """A third-party server may answer any code."""
 

@@ -52,6 +52,7 @@ async def serve_agent(
     stop = stop or _stop_on_signals()
     robots = settings.known_robots()
     token = metrics_secret(settings, settings.host)
+    metrics.begin(definition.skill.value)
     health = HealthServer(definition.skill.value, Exposition(definition.skill.value, REGISTRY, token=token))
     await health.start(settings.host, settings.port, settings.ready_file)
     model = GatewayClient(

@@ -67,6 +67,11 @@ class Metrics:
         self.robot = robot
         self._labels = {SERVER: server, ROBOT: robot}
 
+    def offers(self, tool: str) -> None:
+        """Tell of `tool` from zero on, so that its first call is seen as an increase."""
+        self._families.calls.labels(**self._labels, **{TOOL: tool, CODE: "NONE"})
+        self._families.seconds.labels(**self._labels, **{TOOL: tool})
+
     def called(self, tool: str, code: str, seconds: float) -> None:
         """A tool call has ended with `code`."""
         families = self._families

@@ -179,6 +179,7 @@ class ToolServer:
 
         served.__annotations__ = {**get_type_hints(function, include_extras=True), "return": McpResult}
         self._arguments[name] = arguments
+        self.metrics.offers(name)
         self._defaults[name] = {
             key: item.default for key, item in signature.parameters.items() if item.default is not item.empty
         }

@@ -72,6 +72,7 @@ def create_app(gateway: Gateway, access: Access) -> Starlette:
         return JSONResponse(body, status_code=200 if ready else 503)
 
     async def metrics(request: Request) -> Response:
+        gateway.measure()
         status, kind, body = exposition.answer(request.headers.get("authorization"))
         return Response(body, status, media_type=kind)
 

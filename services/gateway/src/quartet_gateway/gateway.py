@@ -95,6 +95,16 @@ class Gateway:
             self.metrics.requests.labels(agent, outcome).inc()
             self.metrics.seconds.labels(agent).observe(time.monotonic() - began)
 
+    def measure(self) -> None:
+        """Bring the metrics that are looked at, not counted, up to date."""
+        for agent in self._chains:
+            limits = self.limits(agent)
+            spent = self.ledger.of_agent(agent, limits)
+            budgets = ((spent.cost_usd, limits.budget_usd), (float(spent.tokens), limits.budget_tokens))
+            used = [amount / budget if budget else 1.0 for amount, budget in budgets if budget is not None]
+            if used:
+                self.metrics.budget_used.labels(agent).set(max(used))
+
     async def close(self) -> None:
         """Closes the connections to the providers."""
         self._router.discard()
@@ -140,7 +150,9 @@ class Gateway:
             tracing.REQUEST_MODEL: model.name.partition("/")[2] or model.name,
         }
         with tracing.span(f"chat {model.name}", kind=SpanKind.CLIENT, attributes=about) as one:
+            began = time.monotonic()
             response = await self._try(deployment, request)
+            self.metrics.tries.labels(model.name).observe(time.monotonic() - began)
             spent = self._spent(response)
             one.set_attributes(
                 {

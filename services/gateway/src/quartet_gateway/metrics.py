@@ -1,43 +1,58 @@
 """Names, labels and help of the gateway's metrics."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from quartet_gateway.config import AGENTS
+
+AGENT, OUTCOME, MODEL, KIND, ERROR = "agent", "outcome", "model", "kind", "error"
 SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 45, 90, 120)
 
 
 class Metrics:
-    """One set per gateway, in a registry of its own."""
+    """One set per gateway, in a registry of its own. Agents and models are those of the gateway's file."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "quartet_model_requests_total",
-            "Requests by agent and outcome.",
-            ["agent", "outcome"],
-            registry=self.registry,
-        )
-        self.tokens = Counter(
+        self.requests = self._counter("quartet_model_requests_total", "Requests by agent and outcome.", AGENT, OUTCOME)
+        self.tokens = self._counter(
             "quartet_model_tokens_total",
             "Tokens by agent, model and kind (prompt, completion, cached).",
-            ["agent", "model", "kind"],
-            registry=self.registry,
+            AGENT,
+            MODEL,
+            KIND,
         )
-        self.cost = Counter(
-            "quartet_model_cost_usd_total", "Cost by agent and model [USD].", ["agent", "model"], registry=self.registry
-        )
+        self.cost = self._counter("quartet_model_cost_usd_total", "Cost by agent and model [USD].", AGENT, MODEL)
         self.seconds = Histogram(
             "quartet_model_request_seconds",
             "Time of a request, retries included [s].",
-            ["agent"],
+            (AGENT,),
             buckets=SECONDS,
             registry=self.registry,
         )
-        self.failures = Counter(
-            "quartet_model_failures_total",
-            "Failed tries by model and kind of error, retried ones included.",
-            ["model", "error"],
+        self.tries = Histogram(
+            "quartet_model_try_seconds",
+            "Time of an answer of one model [s].",
+            (MODEL,),
+            buckets=SECONDS,
             registry=self.registry,
         )
-        self.fallbacks = Counter(
-            "quartet_model_fallbacks_total", "Answers that a fallback gave.", ["agent", "model"], registry=self.registry
+        self.failures = self._counter(
+            "quartet_model_failures_total",
+            "Failed tries by model and kind of error, retried ones included.",
+            MODEL,
+            ERROR,
         )
+        self.fallbacks = self._counter("quartet_model_fallbacks_total", "Answers that a fallback gave.", AGENT, MODEL)
+        self.budget_used = Gauge(
+            "quartet_model_budget_used_ratio",
+            "Part of an agent's budget of this period that is used, the fuller of money and tokens.",
+            (AGENT,),
+            registry=self.registry,
+        )
+        for agent in AGENTS:
+            # From zero on, so that the first request is seen as an increase.
+            self.requests.labels(agent, "ok")
+            self.seconds.labels(agent)
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)

@@ -2,6 +2,7 @@
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from quartet_contracts import TERMINAL
 from quartet_process import REGISTRY
 
 STATE, ROBOT, AGENT, STREAM = "state", "robot", "agent", "stream"
@@ -13,6 +14,10 @@ TASKS = Counter("quartet_tasks_total", "Tasks ended, by state", (STATE,), regist
 TASK_SECONDS = Histogram("quartet_task_seconds", "Accepted to ended", (STATE,), buckets=SECONDS, registry=REGISTRY)
 TASK_WAIT = Histogram("quartet_task_wait_seconds", "Accepted to begun", buckets=WAIT_SECONDS, registry=REGISTRY)
 RUNNING = Gauge("quartet_tasks_running", "Tasks that run now", (ROBOT,), registry=REGISTRY)
+for _state in TERMINAL:
+    # From zero on, so that the first one is seen as an increase.
+    TASKS.labels(_state)
+    TASK_SECONDS.labels(_state)
 FALSE_CLAIMS = Counter(
     "quartet_false_claims_total", "Claims of success that the record did not bear out", registry=REGISTRY
 )

@@ -37,6 +37,7 @@ class Runner:
 
     async def _serve_robot(self, robot: str, stop: asyncio.Event) -> None:
         tasks = self._context.bus.robot_tasks(robot)
+        metrics.RUNNING.labels(robot)
         while not stop.is_set():
             delivery = await _unless(stop, tasks, lambda: self._context.fleet.can_work(robot))
             if delivery is None:

@@ -1,0 +1,20 @@
+"""Writes the dashboards: `python deploy/grafana/generate [FOLDER]`, by default deploy/grafana/dashboards."""
+
+import sys
+from pathlib import Path
+
+from boards import BOARDS
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+FOLDER = Path(__file__).resolve().parents[1] / "dashboards"
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in BOARDS.items():
+        text = JSONEncoder(sort_keys=True, indent=2).encode(make().build())
+        (folder / f"{name}.json").write_text(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
