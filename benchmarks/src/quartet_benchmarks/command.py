@@ -13,6 +13,7 @@ from quartet_benchmarks._result import BenchParameters, BenchResult
 SUITES = {
     "chaos": "quartet_benchmarks.chaos",
     "faults": "quartet_benchmarks.faults",
+    "fleet": "quartet_benchmarks.fleet",
     "home": "quartet_benchmarks.home",
     "perception": "quartet_benchmarks._perception_suite",
     "stops": "quartet_benchmarks.chaos.stops",

@@ -1,12 +1,15 @@
 """Several robots work side by side; each has its own fence and its own queue, and all share one more."""
 
 import asyncio
+import contextlib
 
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from quartet_contracts import ANY_ROBOT, State
+from quartet_bus import Bus, BusOptions, BusUnavailable, LeaseLost
+from quartet_contracts import ANY_ROBOT, TERMINAL, ApproachResult, Skill, State
 
 THERE = {"success": True, "error_code": "NONE", "reason": "there", "state": State.SUCCEEDED}
 
@@ -20,7 +23,7 @@ async def two(start, settings, agents, serve_app, key, motion):
         Starlette(routes=[Mount(f"/{name}", one.app) for name, one in motion.items() if "/" in name])
     ) as url:
         second = {name: f"{url}/second/{name}/mcp" for name in ("nav2", "moveit")}
-        yield lambda: start(servers={"summit": settings.servers["summit"], "second": second})
+        yield lambda **more: start(servers={"summit": settings.servers["summit"], "second": second}, **more)
 
 
 @pytest.fixture
@@ -122,3 +125,71 @@ async def test_a_robot_that_is_not_there_is_refused_by_name(two):
         assert answer.json()["detail"] == (
             "robot: there is no robot 'third'; valid: second, summit, or none for whichever is free first"
         )
+
+
+TASKS, CRASHES = 24, 3
+
+
+async def test_no_task_is_lost_while_redis_crashes(two, own_redis, model, do, eventually):
+    """Each ends, in one state, whatever was on its way when the store went."""
+    model.say(lambda messages: do.approach() if len(messages) == 2 else do.report(True))
+    async with await Bus.connect(own_redis.url, BusOptions(block_ms=200)) as bus:
+        agents = [asyncio.create_task(approach_at_once(bus, eventually)) for _ in range(2)]
+        async with two(redis_url=own_redis.url) as client:
+            submitting = asyncio.create_task(submit_all(client, TASKS))
+            for crash in range(CRASHES):
+                await eventually(lambda wanted=4 * crash + 1: count_ended(client, wanted))
+                own_redis.kill()
+                await asyncio.to_thread(own_redis.start)
+            names = await submitting
+            ended = [await client.until_state(name, *TERMINAL, timeout_s=120) for name in names]
+            assert len(set(names)) == TASKS
+            assert {status.state for status in ended} == {State.SUCCEEDED}
+            assert {status.task.robot for status in ended} == {"summit", "second"}
+        for agent in agents:
+            agent.cancel()
+        await asyncio.gather(*agents, return_exceptions=True)
+
+
+async def submit_all(client, count):
+    """Each with a key of its own, again until it is accepted."""
+
+    async def submit(number):
+        while True:
+            with contextlib.suppress(httpx2.TransportError):
+                answer = await client.http.post(
+                    "/tasks", json={"sentence": "go to the kitchen"}, headers={"Idempotency-Key": f"key-{number}"}
+                )
+                if answer.status_code == 202:
+                    return answer.json()["task"]["task_id"]
+                assert answer.status_code == 503, answer.text
+            await asyncio.sleep(0.05)
+
+    return await asyncio.gather(*(submit(number) for number in range(count)))
+
+
+async def count_ended(client, wanted):
+    answer = await client.http.get("/tasks", params={"limit": 100})
+    return answer.status_code == 200 and sum(row["state"] in TERMINAL for row in answer.json()["tasks"]) >= wanted
+
+
+async def approach_at_once(bus, eventually):
+    """An approach agent that is there without driving; what it could not write it writes when the store is back."""
+    queue = bus.skills(Skill.APPROACH)
+    while True:
+        delivery = await queue.take()
+        request = delivery.request
+        result = ApproachResult(
+            request_id=request.request_id, task_id=request.task_id, success=True, error_code="NONE", reason="there"
+        )
+        with contextlib.suppress(LeaseLost):
+            await eventually(lambda: _done(queue.mark_started(delivery)))  # noqa: B023 - awaited here
+            await eventually(lambda: _done(queue.finish(delivery, result)))  # noqa: B023
+
+
+async def _done(step):
+    try:
+        await step
+    except BusUnavailable:
+        return False
+    return True

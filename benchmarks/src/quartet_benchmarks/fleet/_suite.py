@@ -1,0 +1,179 @@
+"""Runs the parts of the suite and sums them up."""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quartet_benchmarks._result import BenchParameters, BenchResult, Rate, percentile
+from quartet_benchmarks.fleet.latency import RATE_PER_S, answering, measure
+from quartet_benchmarks.fleet.redis_process import RedisProcess
+from quartet_benchmarks.fleet.throng import Ended, Throng, run_tasks
+
+FEW, MANY = 10, 1000
+"""Robots whose streams lie in one Redis."""
+ROUNDS = 3
+FSYNCS = 200
+AGENT = "approach"
+"""The one whose work needs no object in the world."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is done."""
+
+    requests: int
+    """Of each round of each case."""
+    tasks: int
+    robots: int
+    replicas: int
+    crash_tasks: int
+    crash_robots: int
+    crash_replicas: int
+    crash_every_s: float
+    limit_s: float
+
+
+LONG = Sizes(1000, 50, 10, 2, 500, 50, 4, 10.0, 1800.0)
+SHORT = Sizes(250, 12, 4, 1, 12, 4, 1, 3.0, 25.0)
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """The suite. `episodes` is the number of tasks in the part in which Redis crashes. Raises StackError."""
+    sizes = SHORT if parameters.short else LONG
+    crash_tasks = parameters.episodes or sizes.crash_tasks
+    say, rows = parameters.say, list[dict[str, Any]]()
+    metrics: dict[str, float | Rate] = {}
+    _bus(sizes, parameters.seed, metrics, rows, say)
+    calm, crashed = _throngs(sizes, crash_tasks, say)
+    metrics |= {
+        "queue_age_s_p50": percentile(calm.queue_age_s, 0.50),
+        "queue_age_s_p99": percentile(calm.queue_age_s, 0.99),
+        "tasks_per_s": calm.accepted / calm.wall_s,
+        "tasks_lost": Rate(len(calm.lost) + len(crashed.lost), calm.accepted + crashed.accepted),
+        "tasks_succeeded": Rate(
+            calm.states["SUCCEEDED"] + crashed.states["SUCCEEDED"], calm.accepted + crashed.accepted
+        ),
+        "redis_crashes": crashed.restarts,
+    }
+    rows += [_row("tasks at once", sizes.robots, sizes.replicas, calm)]
+    rows += [_row("Redis killed now and then", sizes.crash_robots, sizes.crash_replicas, crashed)]
+    return BenchResult(
+        "fleet",
+        {
+            "seed": parameters.seed,
+            "requests_per_s": RATE_PER_S,
+            "requests": sizes.requests * ROUNDS,
+            "tasks": sizes.tasks,
+            "robots": sizes.robots,
+            "replicas_per_agent": sizes.replicas,
+            "crash_tasks": crash_tasks,
+            "crash_robots": sizes.crash_robots,
+            "crash_every_s": sizes.crash_every_s,
+        },
+        metrics,
+        rows,
+        [{"lost": name} for name in (*calm.lost, *crashed.lost)],
+        [
+            f"bus: from a skill's request to its result at {RATE_PER_S} requests/s (open loop), agents that answer at "
+            f"once, {FEW} or {MANY} robots' streams in one Redis in turn; durable: appendfsync always, of which a "
+            "request waits for four, one after the other; fsync: one write of 600 bytes and its fdatasync, beside it. "
+            "tasks: 'go to the kitchen' and the like for no named robot, with a real orchestrator and approach agents, "
+            "grants, fences and journals, a Redis with appendfsync always, the scripted model, and motions that take "
+            "no time. queue_age: from a skill's request to its start by an agent. lost: accepted, and in no terminal "
+            "state when the time was over."
+        ],
+    )
+
+
+def _bus(
+    sizes: Sizes, seed: int, metrics: dict[str, float | Rate], rows: list[dict[str, Any]], say: Callable[[str], None]
+) -> None:
+    few: list[float] = []
+    many: list[float] = []
+    durable: list[float] = []
+    with RedisProcess(None) as redis, RedisProcess(None) as crowded, answering(redis.url), answering(crowded.url):
+        for number in range(ROUNDS):
+            # In turn, so that what else the machine does falls on both.
+            few += asyncio.run(measure(redis, sizes.requests, FEW, seed + number))
+            many += asyncio.run(measure(crowded, sizes.requests, MANY, seed + number))
+        memory = crowded.memory_mb()
+    with RedisProcess("always") as redis, answering(redis.url):
+        for number in range(ROUNDS):
+            durable += asyncio.run(measure(redis, sizes.requests, FEW, seed + number))
+    fsync = fsync_ms()
+    metrics |= {
+        "bus_ms_p50": percentile(few, 0.50),
+        "bus_ms_p99": percentile(few, 0.99),
+        "bus_durable_ms_p50": percentile(durable, 0.50),
+        "bus_durable_ms_p99": percentile(durable, 0.99),
+        "fsync_ms_p50": percentile(fsync, 0.50),
+        "bus_ms_p50_1000_robots": percentile(many, 0.50),
+        "bus_p50_1000_over_10_robots": percentile(many, 0.50) / percentile(few, 0.50),
+        "redis_mb_1000_robots": memory,
+    }
+    for name, robots, times in (("bus", FEW, few), ("bus", MANY, many), ("bus, durable", FEW, durable)):
+        row = {f"p{share}_ms": percentile(times, share / 100) for share in (50, 95, 99)}
+        rows.append({"case": name, "robots": robots, "n": len(times), **row})
+        say(f"{name}, {robots} robots: p50 {row['p50_ms']:.2f} ms, p99 {row['p99_ms']:.2f} ms")
+
+
+def _throngs(sizes: Sizes, crash_tasks: int, say: Callable[[str], None]) -> tuple[Ended, Ended]:
+    """Without and with crashes; where both are of one size, the same processes do both."""
+    same = (sizes.robots, sizes.replicas) == (sizes.crash_robots, sizes.crash_replicas)
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder, RedisProcess("always") as redis:
+        throng = Throng(redis, Path(folder), sizes.robots, sizes.replicas, (AGENT,))
+        try:
+            throng.start()
+            calm = _play(throng, redis, sizes.tasks, None, sizes.limit_s, say)
+            if same:
+                return calm, _play(throng, redis, crash_tasks, sizes.crash_every_s, sizes.limit_s, say)
+        finally:
+            throng.close()
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder, RedisProcess("always") as redis:
+        throng = Throng(redis, Path(folder), sizes.crash_robots, sizes.crash_replicas, (AGENT,))
+        try:
+            throng.start()
+            return calm, _play(throng, redis, crash_tasks, sizes.crash_every_s, sizes.limit_s, say)
+        finally:
+            throng.close()
+
+
+def _play(
+    throng: Throng, redis: RedisProcess, count: int, every_s: float | None, limit_s: float, say: Callable[[str], None]
+) -> Ended:
+    ended = asyncio.run(run_tasks(throng, redis, count, crash_every_s=every_s, limit_s=limit_s))
+    states = ", ".join(f"{number} {state}" for state, number in sorted(ended.states.items()))
+    say(f"{count} tasks over {len(throng.robots)} robots, {ended.restarts} crashes of Redis: {states or 'none ended'}")
+    return ended
+
+
+def _row(case: str, robots: int, replicas: int, ended: Ended) -> dict[str, Any]:
+    return {
+        "case": case,
+        "robots": robots,
+        "replicas": replicas,
+        "n": ended.accepted,
+        "succeeded": ended.states["SUCCEEDED"],
+        "lost": len(ended.lost),
+        "crashes": ended.restarts,
+        "wall_s": ended.wall_s,
+        "queue_age_p99_s": percentile(ended.queue_age_s, 0.99),
+        "task_wait_p99_s": percentile(ended.wait_s, 0.99),
+    }
+
+
+def fsync_ms() -> list[float]:
+    """What one write to this machine's disk costs that must be there after a crash."""
+    times: list[float] = []
+    with tempfile.TemporaryFile(buffering=0) as file:
+        for _ in range(FSYNCS):
+            file.write(b"x" * 600)
+            begun = time.perf_counter()
+            os.fdatasync(file.fileno())
+            times.append((time.perf_counter() - begun) * 1e3)
+    return times
