@@ -277,7 +277,12 @@ async def test_what_is_held_is_measured_and_never_named(moveit, sim):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [({"position": 3}, ("3", "0 to 0.7")), ({"effort": 0}, ("0 N", "above 0")), ({"effort": "inf"}, ("finite",))],
+    [
+        ({"position": 3}, ("3", "0 to 0.7")),
+        ({"effort": 0}, ("0 N", "above 0")),
+        ({"effort": 2}, ("2 N", "5 to 235")),
+        ({"effort": "inf"}, ("finite",)),
+    ],
 )
 async def test_wrong_gripper_command(moveit, arguments, words):
     message = await moveit.refused("close_gripper", "INVALID_PARAMETERS", **arguments)

@@ -1,9 +1,9 @@
-"""A task that has written all the events that it may begins no further step and says so."""
+"""Tasks that go on for long: a full journal, a place made twice."""
 
 import time
 
 from quartet_bus import BusOptions
-from quartet_contracts import JournalEvent, State, encode
+from quartet_contracts import JournalEvent, Skill, State, encode
 from quartet_contracts.journal import Note
 
 FILL = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'm', ARGV[2]) end"
@@ -34,3 +34,15 @@ async def test_a_full_journal_ends_the_task_with_a_clear_word(start, agents, mod
     assert "new task" in status.report.summary
     assert [skill for skill, _ in agents.calls] == ["approach"], "no further step was begun"
     assert (await agents.bus.journal.read_all(task_id))[-1].event.state is State.FAILED
+
+
+async def test_a_place_after_one_that_failed_may_find_it_done(start, agents, model, do):
+    """It may have let go before it failed: an empty gripper is then no reason to fetch the thing again."""
+    agents.answers["place"].append(do.failing("PLACE_PLAN_FAILED", reason="the arm did not get up again"))
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.place(), do.report(True, do.delivered))
+    async with start() as client:
+        status = await client.run()
+    assert status.state is State.SUCCEEDED, status.report
+    places = [request for request in agents.requests if request.skill is Skill.PLACE]
+    assert [request.follows_uncertain for request in places] == [False, True]

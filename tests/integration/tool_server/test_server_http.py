@@ -88,6 +88,21 @@ def keys(make_keys):
     return make_keys()
 
 
+class Fences:
+    """Of the shared process, whose fence only grows: tests come in any order."""
+
+    newest = 1
+
+    def next(self) -> int:
+        self.newest += 1
+        return self.newest
+
+
+@pytest.fixture(scope="module")
+def fences() -> Fences:
+    return Fences()
+
+
 LATE_NOTIFICATION = re.compile(
     r"mcp/server/streamable_http\.py\", line \d+, in _handle_post_request\s.*"
     r"(anyio\.(Closed|Broken)ResourceError|RuntimeError: Unexpected ASGI message 'http\.response\.start' sent, after)",
@@ -141,8 +156,8 @@ async def call(process: Process, token: str, tool: str, mode: str = "auto", **ar
         return (await client.call_tool(tool, arguments, raise_on_error=False)).structured_content
 
 
-async def test_a_granted_call_over_http(shared, keys, realtime):
-    result = await call(shared, keys.token(POSE), "get_robot_pose")
+async def test_a_granted_call_over_http(shared, keys, fences, realtime):
+    result = await call(shared, keys.token(POSE, fence=fences.newest), "get_robot_pose")
     assert result["ok"], result
     assert result["area"] == "studio"
 
@@ -155,13 +170,13 @@ async def test_a_caller_sees_only_its_tools(shared, keys):
     assert tools[0].output_schema["properties"]["pose"]
 
 
-async def test_a_tool_outside_of_the_grant_is_denied_and_nothing_moves(shared, keys, realtime):
-    before = realtime.truth()["robot"]["pose"]
-    result = await call(shared, keys.token(POSE), "drive_on_heading", distance=0.3)
+async def test_a_tool_outside_of_the_grant_is_denied_and_nothing_moves(shared, keys, fences, realtime):
+    before, token = realtime.truth()["robot"]["pose"], keys.token(POSE, fence=fences.newest)
+    result = await call(shared, token, "drive_on_heading", distance=0.3)
     assert result["error_code"] == "DENIED"
     assert MOVE in result["message"]
     assert POSE in result["message"], "it says what the grant covers"
-    result = await call(shared, keys.token(POSE), "fly")
+    result = await call(shared, token, "fly")
     assert result["error_code"] == "DENIED"
     assert math.dist(realtime.truth()["robot"]["pose"], before) < 0.01
 
@@ -217,13 +232,14 @@ async def test_control_needs_its_scope(shared, keys):
     assert "control__stop" in body["detail"]
 
 
-async def test_health_and_metrics(shared, keys, realtime):
+async def test_health_and_metrics(shared, keys, fences, realtime):
     assert shared.request("/health", post=False) == (
         200,
         {"status": "ok", "robot": "summit", "bridge": True, "stopped": False},
     )
-    await call(shared, keys.token(POSE), "get_robot_pose")
-    await call(shared, keys.token(POSE), "spin_robot", angle=1)
+    token = keys.token(POSE, fence=fences.newest)
+    await call(shared, token, "get_robot_pose")
+    await call(shared, token, "spin_robot", angle=1)
     text = await asyncio.to_thread(shared.text, "/metrics")
     assert 'quartet_tool_calls_total{code="NONE",robot="summit",server="nav2",tool="get_robot_pose"}' in text
     assert 'quartet_tool_calls_total{code="DENIED",robot="summit",server="nav2",tool="spin_robot"}' in text
@@ -256,18 +272,19 @@ def drive(realtime, keys, until):
     return begin
 
 
-async def test_a_newer_fence_ends_the_motion_of_an_older_grant(shared, realtime, keys, drive):
-    motion, _ = await drive(shared, 1)
-    status, body = await asyncio.to_thread(shared.request, "/control/fence", keys.token("control__fence", fence=2))
-    assert (status, body["fence"]) == (200, 2)
+async def test_a_newer_fence_ends_the_motion_of_an_older_grant(shared, realtime, keys, fences, drive):
+    motion, _ = await drive(shared, fences.newest)
+    newer = fences.next()
+    status, body = await asyncio.to_thread(shared.request, "/control/fence", keys.token("control__fence", fence=newer))
+    assert (status, body["fence"]) == (200, newer)
     assert max(map(abs, realtime.truth()["robot"]["twist"])) < 0.02, "it has ended before the answer"
     result = await motion
     assert result["error_code"] == "NAVIGATION_CANCELED"
     assert "newer attempt" in result["message"]
 
 
-async def test_control_stop_ends_every_motion_whatever_its_fence(shared, keys, drive):
-    motion, _ = await drive(shared, 2)
+async def test_control_stop_ends_every_motion_whatever_its_fence(shared, keys, fences, drive):
+    motion, _ = await drive(shared, fences.next())
     status, body = await asyncio.to_thread(shared.request, "/control/stop", keys.token("control__stop", fence=0))
     assert status == 200
     assert "drive_on_heading" in body["canceled"]
@@ -277,8 +294,8 @@ async def test_control_stop_ends_every_motion_whatever_its_fence(shared, keys, d
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_that_goes_away_stops_the_robot(shared, realtime, drive, until, mode):
-    motion, place = await drive(shared, 2, mode)
+async def test_a_client_that_goes_away_stops_the_robot(shared, realtime, fences, drive, until, mode):
+    motion, place = await drive(shared, fences.newest, mode)
     motion.cancel()
     with pytest.raises(asyncio.CancelledError):
         await motion
@@ -286,14 +303,14 @@ async def test_a_client_that_goes_away_stops_the_robot(shared, realtime, drive, 
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_process_that_is_killed_stops_the_robot(shared, realtime, keys, until, mode):
+async def test_a_client_process_that_is_killed_stops_the_robot(shared, realtime, keys, fences, until, mode):
     begin = realtime.truth()["robot"]["pose"]
     script = (
         "import asyncio, sys\nfrom fastmcp import Client\nfrom fastmcp.client.auth import BearerAuth\n"
         "async def main():\n    async with Client(sys.argv[1], auth=BearerAuth(sys.argv[2]), mode=sys.argv[3]) as c:\n"
         "        await c.call_tool('drive_on_heading', {'distance': 2.0, 'speed': 0.1})\nasyncio.run(main())"
     )
-    token = keys.token(MOVE, fence=2)
+    token = keys.token(MOVE, fence=fences.newest)
     client = await asyncio.create_subprocess_exec(sys.executable, "-c", script, shared.url + "/mcp", token, mode)
     try:
         await moving(realtime, begin, until)

@@ -44,6 +44,11 @@ def register(server: ToolServer) -> None:
             )
         if not 0 < effort <= MAX_EFFORT_N:
             raise InvalidArguments(f"effort {effort:g} N is not valid; valid: above 0, at most {MAX_EFFORT_N:g}")
+        if tool == "close_gripper" and effort < file.holding_min_effort_n:
+            raise InvalidArguments(
+                f"effort {effort:g} N is not valid for closing; valid: {file.holding_min_effort_n:g} to "
+                f"{MAX_EFFORT_N:g}: fingers that press less cannot be told from fingers that hold nothing"
+            )
         if not server.limits.may_release:
             now = judge(robot, await read(robot))
             wider = width_of(robot, position) > (now.width_m or 0.0) + WIDER_M

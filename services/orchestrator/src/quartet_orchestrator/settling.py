@@ -27,12 +27,14 @@ class Settler:
         self._uncertain: set[Skill] = set()
 
     def is_uncertain(self, skill: Skill) -> bool:
-        """Whether nobody knows what the last attempt at `skill` did: the next one may find it done."""
+        """Whether nobody knows what the last attempt at `skill` did, or a place failed that may have let go before it
+        did: the next one may find it done.
+        """
         return skill in self._uncertain
 
     def note(self, skill: Skill, state: State) -> None:
         """How an attempt ended that is in the journal already."""
-        if state is State.UNCERTAIN:
+        if state is State.UNCERTAIN or (skill is Skill.PLACE and state is State.FAILED):
             self._uncertain.add(skill)
         else:
             self._uncertain.discard(skill)
