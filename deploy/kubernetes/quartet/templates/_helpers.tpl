@@ -1,0 +1,156 @@
+{{- define "quartet.labels" -}}
+app.kubernetes.io/name: quartet
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- with .robot }}
+quartet/robot: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/* Of everything that the chart makes. */}}
+{{- define "quartet.metadata" -}}
+name: {{ .name }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "quartet.labels" . | nindent 2 }}
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+  app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+  helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end }}
+
+{{- define "quartet.image" -}}
+{{ .root.Values.image.prefix }}{{ .image }}:{{ .root.Values.image.tag }}
+{{- end }}
+
+{{/* What every pod keeps to. */}}
+{{- define "quartet.pod" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+terminationGracePeriodSeconds: 15
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "quartet.guarded" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end }}
+
+{{/* A process that serves HTTP. It lives while its port is open: /health also says what it waits for, such as a Redis
+that is away, and a restart would not bring that back. */}}
+{{- define "quartet.serving" -}}
+image: {{ include "quartet.image" . }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+{{ include "quartet.guarded" . }}
+ports:
+  - {name: http, containerPort: 8000}
+startupProbe:
+  tcpSocket: {port: http}
+  periodSeconds: 1
+  failureThreshold: 90
+livenessProbe:
+  tcpSocket: {port: http}
+  periodSeconds: 10
+  failureThreshold: 3
+readinessProbe:
+  httpGet: {path: /health, port: http}
+  periodSeconds: 5
+  timeoutSeconds: 5
+{{- end }}
+
+{{- define "quartet.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "quartet.metadata" . | nindent 2 }}
+spec:
+  selector:
+    {{- include "quartet.labels" . | nindent 4 }}
+  ports:
+    {{- range .ports | default (list (dict "name" "http" "port" 8000)) }}
+    - {name: {{ .name }}, port: {{ .port }}, targetPort: {{ .name }}}
+    {{- end }}
+{{- end }}
+
+{{/* MCP endpoints by robot and server, as JSON. */}}
+{{- define "quartet.servers" -}}
+{{- $all := dict -}}
+{{- range $robot := .Values.robots -}}
+  {{- $urls := dict -}}
+  {{- range list "nav2" "moveit" "perception" "ros" -}}
+    {{- $_ := set $urls . (printf "http://%s-%s-%s:8000/mcp" $.Release.Name $robot.name .) -}}
+  {{- end -}}
+  {{- $_ := set $all $robot.name $urls -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end }}
+
+{{/* HTTP ports of the guards by robot, as JSON. */}}
+{{- define "quartet.guards" -}}
+{{- $all := dict -}}
+{{- range .Values.robots -}}
+  {{- $_ := set $all .name (ternary (printf "http://%s-%s-simulation:9091" $.Release.Name .name) .guard (.simulated | default false)) -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end }}
+
+{{/* Robot and site file of every robot, as JSON: robot -> {robot_file, site_file}. */}}
+{{- define "quartet.files" -}}
+{{- $all := dict -}}
+{{- range .Values.robots -}}
+  {{- $_ := set $all .name (dict "robot_file" (printf "/robots/%s/robot.yaml" .name) "site_file" (printf "/robots/%s/site.yaml" .name)) -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end }}
+
+{{- define "quartet.robots-volume" -}}
+- name: robots
+  projected:
+    sources:
+      {{- range .Values.robots }}
+      {{- $robot := .name }}
+      - configMap:
+          name: {{ $.Release.Name }}-{{ $robot }}-files
+          items:
+            {{- range list "robot.yaml" "site.yaml" }}
+            - {key: {{ . }}, path: {{ $robot }}/{{ . }}}
+            {{- end }}
+      {{- end }}
+{{- end }}
+
+{{/* The secrets of one process, which are no other's. */}}
+{{- define "quartet.secrets-volume" -}}
+- name: secrets
+  secret: {secretName: {{ .root.Release.Name }}-{{ .process }}, defaultMode: 288}
+{{- end }}
+
+{{- define "quartet.tmp-volume" -}}
+- name: tmp
+  emptyDir: {medium: Memory, sizeLimit: 64Mi}
+{{- end }}
+
+{{/* Changes when files or settings do, so that pods are made anew. */}}
+{{- define "quartet.files-digest" -}}
+{{ include (print $.Template.BasePath "/files.yaml") . | sha256sum }}
+{{- end }}
+
+{{/* What must outlive a pod. */}}
+{{- define "quartet.claim" -}}
+- metadata: {name: state}
+  spec:
+    accessModes: [ReadWriteOnce]
+    {{- with .Values.storage.className }}
+    storageClassName: {{ . }}
+    {{- end }}
+    resources: {requests: {storage: {{ .Values.storage.size }}}}
+{{- end }}
