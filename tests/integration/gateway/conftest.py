@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from quartet_gateway import Gateway, GatewayFile, Ledger, Settings, choose_models, create_app
 from quartet_gateway.access import Access
+from quartet_process import Secret
 
 
 class Provider:
@@ -177,7 +178,7 @@ async def gateway(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[...
             monkeypatch.setenv(name, value)
         chosen = choose_models(file, Settings(_env_file=None, **settings), env)
         built = Gateway(file, chosen, ledger=ledger, environment=env)
-        app = create_app(built, Access(keys or {}))
+        app = create_app(built, Access([(Secret.fixed(key), agents) for key, agents in (keys or {}).items()]))
         transport = httpx.ASGITransport(app, client=client)
         caller = Caller(built, httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=120))
         made.append(caller)

@@ -28,7 +28,7 @@ def start(tmp_path):
         nowhere = {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         process = subprocess.Popen(
             [sys.executable, "-m", "quartet_gateway"],
-            env={**clean, **nowhere, "QUARTET_READY_FILE": str(ready), **env},
+            env={**clean, **nowhere, "QUARTET_READY_FILE": str(ready), "QUARTET_GATEWAY_KEY": SECRET, **env},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -73,7 +73,7 @@ async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
 
 
 def test_without_an_endpoint_it_starts_and_says_what_is_missing(start):
-    process, url = start()
+    process, url = start(QUARTET_GATEWAY_KEY="", QUARTET_ALLOW_ANONYMOUS="true")
     health = httpx.get(f"{url}/health", trust_env=False, timeout=60)
     assert health.status_code == 503
     assert set(health.json()["problems"]) == set(AGENTS)
@@ -127,3 +127,55 @@ assert "litellm" in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"QUARTET_GATEWAY_KEY": ""}, "QUARTET_ALLOW_ANONYMOUS=true serves the gateway on this machine"),
+        (
+            {"QUARTET_GATEWAY_KEY": "", "QUARTET_ALLOW_ANONYMOUS": "true", "QUARTET_HOST": "0.0.0.0",
+             "QUARTET_METRICS_TOKEN": "a-token-of-the-metrics"},
+            "the gateway is not served at 0.0.0.0",
+        ),
+        ({"QUARTET_HOST": "0.0.0.0"}, "QUARTET_METRICS_TOKEN is not set"),
+        ({"QUARTET_GATEWAY_KEY_FILE": "/nowhere", "QUARTET_GATEWAY_KEY": ""}, "/nowhere) cannot be read"),
+    ],
+)  # fmt: skip
+def test_it_does_not_start_open_to_everybody(start, changes, said):
+    process, url = start(**changes)
+    output, _ = process.communicate(timeout=60)
+    assert url is None
+    assert process.returncode == 2
+    assert said in output
+
+
+async def test_keys_of_agents_and_providers_come_from_files_and_rotate(start, provider, tmp_path):
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    (folder / "gateway_key_pick").write_text("the-newest-key-of-pick\nthe-older-key-of-pick\n")
+    (folder / "gateway_key_place").write_text("the-key-of-place\n")
+    (folder / "openai_api_key").write_text(SECRET)
+    process, url = start(
+        QUARTET_GATEWAY_KEY="",
+        QUARTET_SECRETS_DIR=str(folder),
+        QUARTET_MODEL="openai/gpt-4.1",
+        QUARTET_MODEL_API_BASE=provider.url,
+    )
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
+
+        async def status(key, agent="pick"):
+            body = {"model": agent, "messages": [{"role": "user", "content": "hi"}]}
+            answer = await http.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {key}"})
+            return answer.status_code
+
+        assert await status("the-newest-key-of-pick") == 200
+        assert await status("the-older-key-of-pick") == 200
+        assert await status("the-key-of-place") == 403
+        (tmp_path / "draft").write_text("the-newest-key-of-pick\n")
+        (tmp_path / "draft").replace(folder / "gateway_key_pick")
+        assert await status("the-newest-key-of-pick") == 200
+        assert await status("the-older-key-of-pick") == 401
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert SECRET not in output

@@ -67,7 +67,7 @@ async def test_tokens_are_rotated_while_it_runs(start, agents, tmp_path):
         ({"QUARTET_API_TOKEN": "short"}, "QUARTET_API_TOKEN holds 5 characters; valid: at least 16"),
         (
             {"QUARTET_API_TOKEN": "", "QUARTET_ALLOW_ANONYMOUS": "true", "QUARTET_HOST": "0.0.0.0"},
-            "the HTTP API is not served at QUARTET_HOST=0.0.0.0",
+            "the HTTP API is not served at 0.0.0.0",
         ),
         ({"QUARTET_HOST": "0.0.0.0"}, "QUARTET_METRICS_TOKEN is not set"),
     ],

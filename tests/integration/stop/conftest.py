@@ -13,13 +13,21 @@ from typing import Any
 import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from quartet_process import Secret
 from quartet_stop import create_app
+from quartet_stop.app import Access
 from quartet_stop.metrics import Metrics
 from quartet_stop.robot import RobotStop, make_robot
 from quartet_stop.signer import Signer
 
 TOKEN = "a-token-for-the-person"
+BUTTON = "a-token-that-may-only-stop"
+
+
+def _pem(key: Ed25519PrivateKey) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
 @dataclass
@@ -134,17 +142,17 @@ async def start(
 
     @contextlib.asynccontextmanager
     async def life() -> AsyncIterator[Service]:
-        metrics, signer = Metrics(), Signer(key)
+        metrics, signer = Metrics(), Signer(Secret.fixed(_pem(key)))
         robot = make_robot(
             "summit",
             guard.url,
             {name: f"{target.url}/mcp" for name, target in servers.items()},
-            guard_token="token-of-the-guard",
+            guard_token=lambda: "token-of-the-guard",
             sign=signer.token,
             state_dir=tmp_path,
             metrics=metrics,
         )
-        app = create_app({"summit": robot}, TOKEN, metrics)
+        app = create_app({"summit": robot}, Access(Secret.fixed(TOKEN), Secret.fixed(BUTTON)), metrics)
         async with (
             app.router.lifespan_context(app),
             httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://stop", timeout=30) as client,

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from quartet_contracts import RESET_SCOPE, STOP_ISSUER, STOP_SCOPE
 
+BUTTON = "a-token-that-may-only-stop"
+
 
 async def test_a_stop_reaches_the_guard_and_every_server(start, eventually):
     async with start() as service:
@@ -199,6 +201,16 @@ async def test_an_order_that_is_not_understood_says_what_is(start, body, status,
         assert service.guard.orders("/stop") == []
 
 
+async def test_the_token_of_a_button_stops_and_looks_and_does_not_reset(start):
+    async with start() as service:
+        assert (await service.ask("POST", "/stop", token=BUTTON)).json()["stopped"] is True
+        assert (await service.ask("GET", "/state", token=BUTTON)).json()["robots"]["summit"]["stopped"] is True
+        answer = await service.ask("POST", "/reset", token=BUTTON)
+        assert answer.status_code == 403
+        assert "QUARTET_STOP_TOKEN" in answer.json()["detail"]
+        assert service.guard.latched
+
+
 async def test_a_stop_is_not_refused_for_its_words(start):
     async with start() as service:
         assert (await service.ask("POST", "/stop", {"reason": "x" * 5000})).json()["stopped"] is True
@@ -224,8 +236,8 @@ async def test_metrics_say_who_was_reached(start, eventually, monkeypatch):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"QUARTET_STOP_TOKEN": ""}, ("QUARTET_STOP_TOKEN", "openssl rand")),
-        ({"QUARTET_STOP_TOKEN": "short"}, ("stop_token", "16")),
+        ({"QUARTET_STOP_TOKEN": ""}, ("QUARTET_STOP_TOKEN", "quartet secrets init")),
+        ({"QUARTET_STOP_TOKEN": "short"}, ("QUARTET_STOP_TOKEN", "16")),
         ({"QUARTET_STOP_TOKEN": "", "QUARTET_STOP_TOKEN_FILE": "/no/file"}, ("/no/file", "cannot be read")),
         ({"QUARTET_GUARDS": ""}, ("guards",)),
         ({"QUARTET_GUARDS": "{}"}, ("QUARTET_GUARDS", "valid:")),
@@ -233,7 +245,11 @@ async def test_metrics_say_who_was_reached(start, eventually, monkeypatch):
         ({"QUARTET_GUARDS": '{"summit": "ws://x"}'}, ("guards.summit", "ws://x")),
         ({"QUARTET_SERVERS": '{"tiago": {}}'}, ("tiago", "summit")),
         ({"QUARTET_STOP_PRIVATE_KEY_FILE": "/no/key"}, ("/no/key", "cannot be read")),
-        ({"QUARTET_HOST": "203.0.113.7"}, ("203.0.113.7", "QUARTET_PORT")),
+        (
+            {"QUARTET_HOST": "203.0.113.7", "QUARTET_METRICS_TOKEN": "a-token-of-the-metrics"},
+            ("203.0.113.7", "QUARTET_PORT"),
+        ),
+        ({"QUARTET_HOST": "203.0.113.7"}, ("203.0.113.7", "QUARTET_METRICS_TOKEN")),
     ],
 )
 def test_a_service_that_cannot_start_says_what_to_set(monkeypatch, capsys, tmp_path, changed, words):

@@ -152,7 +152,8 @@ def test_every_provider_is_asked_without_retries_of_its_own():
 def test_keys_of_callers():
     settings = Settings(_env_file=None, gateway_key="all-agents-key", gateway_key_pick="key-of-pick")
     keys = settings.caller_keys()
-    assert keys == {"all-agents-key": frozenset(AGENTS), "key-of-pick": frozenset({"pick"})}
+    found = {secret.first: agents for secret, agents in keys}
+    assert found == {"all-agents-key": frozenset(AGENTS), "key-of-pick": frozenset({"pick"})}
     assert "key-of-pick" not in repr(settings)
 
 

@@ -3,8 +3,7 @@
 import json
 import logging
 
-from quartet_gateway.redact import RedactingFilter, Redactor
-from quartet_process import JsonLines
+from quartet_process import JsonLines, RedactingFilter, remember_environment
 
 
 def test_a_line_is_one_object_also_with_quotes_lines_and_a_traceback():
@@ -14,7 +13,8 @@ def test_a_line_is_one_object_also_with_quotes_lines_and_a_traceback():
         record = logging.LogRecord(
             "gateway", logging.ERROR, "f", 1, 'said "%s"\n', ("secret-value",), (ValueError, error, error.__traceback__)
         )
-    assert RedactingFilter(Redactor({"OPENAI_API_KEY": "secret-value"})).filter(record)
+    remember_environment({"OPENAI_API_KEY": "secret-value"})
+    assert RedactingFilter().filter(record)
     text = JsonLines("gateway").format(record)
     assert "\n" not in text
     line = json.loads(text)

@@ -43,6 +43,7 @@ def test_values_of_secret_variables(value):
         ("sk-ant-api03-xyz_abc", "***"),
         ("gsk_abcdef123456", "***"),
         ("Bearer eyJhbGciOi.x.y1", "Bearer ***"),
+        ("Bearer abc.def.ghi", "Bearer ***"),
         (JWT, "***"),
         ("redis://pick:s3cret@10.0.0.1:6379/0", "redis://pick:***@10.0.0.1:6379/0"),
         ("redis://:s3cret@10.0.0.1:6379/0", "redis://:***@10.0.0.1:6379/0"),

@@ -108,7 +108,7 @@ def test_loopback(host, here):
 def test_nothing_is_open_to_others_without_a_credential():
     require_credential("0.0.0.0", Secret.fixed("a-token"), "api_token", what="the API")
     require_credential("127.0.0.1", None, "api_token", what="the API")
-    with pytest.raises(SecretProblem, match=r"QUARTET_API_TOKEN is not set.*QUARTET_HOST=0\.0\.0\.0"):
+    with pytest.raises(SecretProblem, match=r"QUARTET_API_TOKEN is not set.*not served at 0\.0\.0\.0"):
         require_credential("0.0.0.0", None, "api_token", what="the API")
     with pytest.raises(SecretProblem, match="QUARTET_ALLOW_ANONYMOUS=true serves the API on this machine"):
         require_credential("127.0.0.1", None, "api_token", what="the API", anonymous=False)

@@ -10,8 +10,14 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
+from redis.exceptions import ResponseError
+
 from quartet_bus._keys import Keys
+from quartet_bus._store import Credentials, Store
+from quartet_bus.errors import BusError
+from quartet_bus.options import BusOptions
 from quartet_contracts import Skill
+from quartet_process import Secret
 
 AGENTS = tuple(str(skill) for skill in Skill)
 ADMIN = "admin"
@@ -93,6 +99,18 @@ def acl_file(digests: Mapping[str, Sequence[str]], prefix: str = "quartet") -> s
         state = f"on {passwords}" if passwords else "off"
         users.append(f"user {role} {state} resetchannels -@all {' '.join(rules(role, prefix))}")
     return "\n".join(users) + "\n"
+
+
+async def load_users(url: str, password: str) -> None:
+    """Have the Redis at `url` read its ACL file again; `password` is the administrator's. Raises BusError."""
+    store = Store(url, BusOptions(command_patience_s=1.0), Credentials(ADMIN, Secret.fixed(password)))
+    try:
+        await store.check()
+        await store.call("ACL", "LOAD")
+    except ResponseError as error:
+        raise BusError(f"Redis cannot use its ACL file: {error}") from error
+    finally:
+        await store.close()
 
 
 def digests_in(text: str) -> dict[str, list[str]]:

@@ -29,7 +29,7 @@ def require_credential(host: str, secret: Secret | None, name: str, *, what: str
         )  # fmt: skip
     raise SecretProblem(
         missing(
-            name, f"without it {what} is not served at QUARTET_HOST={host}, where others than this machine reach it"
+            name, f"without it {what} is not served at {host}, where others than this machine reach it (QUARTET_HOST)"
         )
     )
 

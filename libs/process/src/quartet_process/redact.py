@@ -20,7 +20,7 @@ _PEM = r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\+[nr])*(?:-----
 _JWT = r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
 _PROVIDER_KEY = r"\b(?:sk|pk|rk|xai|gsk|ghp|AIza)[-_](?=[A-Za-z_\-.]*[0-9*])[A-Za-z0-9_\-*.]{6,}"
 _WHOLE = re.compile(f"{_PEM}|{_JWT}|{_PROVIDER_KEY}")
-_BEARER = re.compile(r"\b(Bearer\s+)(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
+_BEARER = re.compile(r"\b(Bearer\s+)(?=[A-Za-z~+/=]*(?:[0-9_-]|\.[A-Za-z0-9]))[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
 _URL_PASSWORD = re.compile(r"\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'\\]*):[^\s/@\"'\\]+@", re.IGNORECASE)
 
 

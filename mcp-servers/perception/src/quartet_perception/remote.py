@@ -3,7 +3,7 @@
 import json
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +17,11 @@ CONNECT_TIMEOUT_S = 5.0
 class Endpoint:
     """An address that takes and gives JSON; in errors `what` is its name and `setting` the variable to set it with."""
 
-    def __init__(self, url: str, *, what: str, setting: str, key: str | None = None, max_bytes: int) -> None:
+    def __init__(
+        self, url: str, *, what: str, setting: str, key: str | Callable[[], str | None] | None = None, max_bytes: int
+    ) -> None:
+        """`key` is the bearer token, or gives the one that is valid now."""
+        self._key = key if callable(key) else lambda: key
         parts = urlsplit(url)
         self.url, self._max_bytes, self._setting = url, max_bytes, setting
         # Without user, password and query, which may hold secrets.
@@ -25,7 +29,6 @@ class Endpoint:
         # A bare context for plain HTTP: loading the certificate store would cost 30 ms.
         secure = parts.scheme == "https"
         self._http = httpx2.Client(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
             verify=ssl.create_default_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             trust_env=False,
         )
@@ -41,7 +44,9 @@ class Endpoint:
             raise SegmenterTimeout(f"no time is left to ask {self._name} (QUARTET_SEGMENTER_TIMEOUT_S)")
         try:
             limits = httpx2.Timeout(left, connect=min(left, CONNECT_TIMEOUT_S))
-            with self._http.stream("POST", self.url, json=body, headers=dict(headers), timeout=limits) as response:
+            key = self._key()
+            signed = {**headers, **({"Authorization": f"Bearer {key}"} if key else {})}
+            with self._http.stream("POST", self.url, json=body, headers=signed, timeout=limits) as response:
                 raw = self._read(response, deadline)
         except httpx2.ConnectTimeout as error:
             raise self._unreachable(error) from error

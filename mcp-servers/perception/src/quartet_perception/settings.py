@@ -1,5 +1,6 @@
 """Settings of the perception server beside those of every tool server."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
@@ -43,3 +44,6 @@ class PerceptionSettings(BaseSettings):
     gateway_url: HttpUrl | None = None
     """The model gateway, for `vision_llm`."""
     gateway_key: SecretStr | None = None
+    gateway_key_file: Path | None = None
+    secrets_dir: Path | None = None
+    """Folder with the file gateway_key."""

@@ -5,7 +5,7 @@ import io
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from string import Template
@@ -23,6 +23,7 @@ from quartet_perception.remote import Endpoint
 from quartet_perception.segmenter import Found, register
 from quartet_perception.settings import PerceptionSettings
 from quartet_perception.view import View
+from quartet_process import find_secret, presented
 from quartet_tool_server.middleware import current_grant
 
 logger = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class VisionLlmSegmenter:
         catalogue: Catalogue,
         gateway_url: str,
         *,
-        key: str | None = None,
+        key: str | Callable[[], str | None] | None = None,
         timeout_s: float = 25.0,
         boxes: Literal["thousandths", "pixels"] = "thousandths",
     ) -> None:
@@ -138,7 +139,7 @@ def _model(answer: Any) -> str:
 def _make(catalogue: Catalogue, settings: PerceptionSettings) -> VisionLlmSegmenter:
     if settings.gateway_url is None:
         raise ValueError("segmenter 'vision_llm' asks the model gateway: set QUARTET_GATEWAY_URL to where it listens")
-    key = settings.gateway_key.get_secret_value() if settings.gateway_key else None
+    key = presented(find_secret(settings, "gateway_key"))
     return VisionLlmSegmenter(
         catalogue,
         settings.gateway_url,

@@ -20,9 +20,8 @@ from quartet_gateway.gateway import Gateway
 from quartet_gateway.ledger import Ledger
 from quartet_gateway.load import find_file, load_file
 from quartet_gateway.models import choose_models
-from quartet_gateway.redact import RedactingFilter, Redactor
 from quartet_gateway.settings import Settings
-from quartet_process import set_up_logging
+from quartet_process import SecretProblem, metrics_secret, remember_environment, require_credential, set_up_logging
 from quartet_process.tracing import set_up_tracing
 
 logger = logging.getLogger("quartet_gateway")
@@ -35,7 +34,8 @@ def main() -> int:
     except ValidationError as error:
         lines = [f"QUARTET_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()]
         return _refuse("\n  ".join(lines))
-    set_up_logging("gateway", settings.log_format, filters=[RedactingFilter(Redactor(os.environ))])
+    remember_environment(os.environ)
+    set_up_logging("gateway", settings.log_format)
     set_up_tracing("gateway")
     # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -45,13 +45,19 @@ def main() -> int:
     except OSError as error:
         return _refuse(f"QUARTET_PORT={settings.port} on {settings.host} cannot be used: {error.strerror}")
     try:
+        # LiteLLM looks for them in the environment.
+        os.environ.update(settings.provider_keys(os.environ))
+        keys, token = settings.caller_keys(), metrics_secret(settings, settings.host)
+        first = keys[0][0] if keys else None
+        require_credential(settings.host, first, "gateway_key", what="the gateway", anonymous=settings.allow_anonymous)
         file = load_file(find_file(settings.gateway_file))
         gateway = Gateway(
             file, choose_models(file, settings), ledger=Ledger(settings.state_dir), environment=dict(os.environ)
         )
-    except ConfigurationProblem as error:
+    except (ConfigurationProblem, SecretProblem) as error:
+        sock.close()
         return _refuse(str(error))
-    access = Access(settings.caller_keys())
+    access = Access(keys)
     if access.open_to_loopback:
         logger.warning("no gateway keys are set: only callers on this machine are served")
     for agent, models in gateway.model_names().items():
@@ -59,7 +65,7 @@ def main() -> int:
     for agent, problem in gateway.problems().items():
         level = logging.INFO if agent in OPTIONAL else logging.ERROR
         logger.log(level, "agent '%s' has no model: %s", agent, problem)
-    asyncio.run(_serve(create_app(gateway, access), sock, settings))
+    asyncio.run(_serve(create_app(gateway, access, token), sock, settings))
     return 0
 
 

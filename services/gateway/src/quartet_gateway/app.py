@@ -16,12 +16,12 @@ from quartet_gateway.config import AGENTS, OPTIONAL
 from quartet_gateway.errors import BadRequest, GatewayError, wire
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.requests import MAX_BODY, read_request
-from quartet_process import Exposition, tracing, work
+from quartet_process import Exposition, Secret, tracing, work
 
 
-def create_app(gateway: Gateway, access: Access) -> Starlette:
+def create_app(gateway: Gateway, access: Access, metrics_token: Secret | None = None) -> Starlette:
     """POST /v1/chat/completions, GET /v1/models, /v1/usage, /health, /metrics."""
-    exposition = Exposition("gateway", gateway.metrics.registry)
+    exposition = Exposition("gateway", gateway.metrics.registry, token=metrics_token)
 
     async def chat(request: Request) -> Response:
         try:

@@ -25,9 +25,8 @@ from quartet_gateway.errors import (
 from quartet_gateway.ledger import Ledger, Spent
 from quartet_gateway.metrics import Metrics
 from quartet_gateway.models import Model
-from quartet_gateway.redact import Redactor
 from quartet_gateway.requests import ChatRequest
-from quartet_process import tracing
+from quartet_process import redact, remember_environment, tracing
 
 logger = logging.getLogger("quartet_gateway")
 
@@ -60,7 +59,7 @@ class Gateway:
         }
         self.ledger = ledger or Ledger()
         self.metrics = Metrics()
-        self._redact = Redactor(environment or {})
+        remember_environment(environment or {})
         self._router = self._make_router(file.retries)
 
     def problems(self) -> dict[str, str]:
@@ -225,7 +224,7 @@ class Gateway:
         """Exceptions of LiteLLM become errors of the wire in this function and nowhere else."""
         kinds = self._litellm
         where = model.parameters.get("api_base") or model.provider
-        said = self._redact(str(getattr(error, "message", None) or error)).split("\n")[0][:500]
+        said = redact(str(getattr(error, "message", None) or error)).split("\n")[0][:500]
         self.metrics.failures.labels(model.name, type(error).__name__).inc()
         text = f"{model.name} at {where}: {said}"
         if getattr(error, "status_code", None) in {401, 403}:

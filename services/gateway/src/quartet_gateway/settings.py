@@ -1,15 +1,20 @@
 """Settings of the gateway's process."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from quartet_gateway.config import AGENTS
+from quartet_process import Secret, SecretSettings
+
+PROVIDER_FILE = re.compile(r"^(?!QUARTET_)[A-Z0-9_]+_API_KEY_FILE$")
 
 
-class Settings(BaseSettings):
+class Settings(SecretSettings):
     """Environment of `python -m quartet_gateway`. Provider keys stay under the providers' own names."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)
@@ -35,12 +40,18 @@ class Settings(BaseSettings):
     """Endpoint of the models that the variables above name."""
 
     gateway_key: SecretStr | None = None
-    """One key for all agents."""
+    """One key for all agents, or a file of several."""
+    gateway_key_file: Path | None = None
     gateway_key_orchestrator: SecretStr | None = None
+    gateway_key_orchestrator_file: Path | None = None
     gateway_key_approach: SecretStr | None = None
+    gateway_key_approach_file: Path | None = None
     gateway_key_pick: SecretStr | None = None
+    gateway_key_pick_file: Path | None = None
     gateway_key_place: SecretStr | None = None
+    gateway_key_place_file: Path | None = None
     gateway_key_perception: SecretStr | None = None
+    gateway_key_perception_file: Path | None = None
 
     @field_validator("model", *(f"model_{agent}" for agent in AGENTS))
     @classmethod
@@ -55,13 +66,23 @@ class Settings(BaseSettings):
                 return value, f"QUARTET_{field.upper()}"
         return None
 
-    def caller_keys(self) -> dict[str, frozenset[str]]:
-        """The agents that each key may ask for."""
-        keys: dict[str, set[str]] = {}
-        if self.gateway_key:
-            keys.setdefault(self.gateway_key.get_secret_value(), set()).update(AGENTS)
-        for agent in AGENTS:
-            key: SecretStr | None = getattr(self, f"gateway_key_{agent}")
-            if key:
-                keys.setdefault(key.get_secret_value(), set()).add(agent)
-        return {key: frozenset(agents) for key, agents in keys.items()}
+    def caller_keys(self) -> list[tuple[Secret, frozenset[str]]]:
+        """The keys, each with the agents that it may ask for. Raises SecretProblem."""
+        keys = [(self.secret("gateway_key"), frozenset(AGENTS))]
+        keys += [(self.secret(f"gateway_key_{agent}"), frozenset({agent})) for agent in AGENTS]
+        return [(secret, agents) for secret, agents in keys if secret is not None]
+
+    def provider_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Providers' keys that lie in files: <NAME>_API_KEY_FILE, or <name>_api_key in the folder of secrets.
+
+        Raises SecretProblem.
+        """
+        named = {name: file for name, file in environment.items() if PROVIDER_FILE.match(name)}
+        files = {name.removesuffix("_FILE"): Path(file) for name, file in named.items()}
+        if self.secrets_dir is not None:
+            files = {file.name.upper(): file for file in self.secrets_dir.glob("*_api_key")} | files
+        return {
+            name: Secret(f"{name}_FILE ({file})", file).first
+            for name, file in files.items()
+            if not environment.get(name)
+        }

@@ -12,9 +12,9 @@ from typing import Any
 
 import uvicorn
 
-from quartet_process import set_up_logging
+from quartet_process import SecretProblem, metrics_secret, presented, set_up_logging
 from quartet_process.tracing import set_up_tracing
-from quartet_stop.app import create_app
+from quartet_stop.app import Access, create_app
 from quartet_stop.metrics import Metrics
 from quartet_stop.robot import make_robot
 from quartet_stop.settings import Settings, SetupProblem, load_settings
@@ -32,14 +32,13 @@ def main() -> int:
         settings = load_settings()
         set_up_logging("stop", settings.log_format)
         set_up_tracing("stop")
-        metrics, signer, guard_token = (
-            Metrics(),
-            Signer.from_file(settings.stop_private_key_file),
-            settings.guards_token(),
-        )
-        token = settings.token()
+        metrics, remedy = Metrics(), "make one with: quartet secrets init"
+        signer = Signer(settings.held("stop_private_key", remedy))
+        guard_token = settings.held("guard_token")
+        access = Access(settings.held("stop_token", remedy), settings.held("stop_button_token"))
+        metrics_token = metrics_secret(settings, settings.host)
         sock = _bind(settings)
-    except SetupProblem as problem:
+    except (SecretProblem, SetupProblem) as problem:
         print(f"the stop service cannot start: {problem}", file=sys.stderr)
         return 2
     robots = {
@@ -47,7 +46,7 @@ def main() -> int:
             name,
             guard,
             settings.servers.get(name, {}),
-            guard_token=guard_token,
+            guard_token=presented(guard_token),
             sign=signer.token,
             state_dir=settings.state_dir,
             metrics=metrics,
@@ -58,7 +57,7 @@ def main() -> int:
         # A stop must not wait behind a busy machine; without the right to it (CAP_SYS_NICE) all else holds.
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     with sock:
-        asyncio.run(_serve(create_app(robots, token, metrics, settings.stop_origins), sock, settings))
+        asyncio.run(_serve(create_app(robots, access, metrics, settings.stop_origins, metrics_token), sock, settings))
     return 0
 
 

@@ -1,9 +1,9 @@
 """The HTTP surface of the stop service."""
 
 import asyncio
-import hmac
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quartet_contracts import describe
-from quartet_process import Exposition
+from quartet_process import Exposition, Secret, bearer
 from quartet_stop.cors import PageOrigins
 from quartet_stop.metrics import Metrics
 from quartet_stop.robot import RobotStop
@@ -46,23 +46,39 @@ class Refused(Exception):
         )
 
 
+@dataclass(frozen=True)
+class Access:
+    """Who may stop and reset, and who may only stop."""
+
+    persons: Secret
+    buttons: Secret | None = None
+
+
 def create_app(
-    robots: Mapping[str, RobotStop], token: str, metrics: Metrics, origins: Collection[str] = ()
+    robots: Mapping[str, RobotStop],
+    access: Access,
+    metrics: Metrics,
+    origins: Collection[str] = (),
+    metrics_token: Secret | None = None,
 ) -> Starlette:
-    """POST /stop and /reset, GET /state, each with `token` as bearer token; GET /health and /metrics.
+    """POST /stop and /reset, GET /state, each for who `access` lets in; GET /health and /metrics.
 
     Pages of `origins` may ask too, see PageOrigins.
     """
 
-    exposition = Exposition("stop", metrics.registry)
+    exposition = Exposition("stop", metrics.registry, token=metrics_token)
 
-    def authorise(request: Request) -> None:
-        kind, _, given = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
-            raise Refused(401, "Unauthorized", "send 'Authorization: Bearer <token>' with the stop service's token")
+    def authorise(request: Request, *, button: bool = True) -> None:
+        given = bearer(request.headers.get("authorization"))
+        pressed = access.buttons is not None and access.buttons.accepts(given)
+        if access.persons.accepts(given) or (pressed and button):
+            return
+        if pressed:
+            raise Refused(403, "Forbidden", "this token may stop and look; only a person's (QUARTET_STOP_TOKEN) resets")
+        raise Refused(401, "Unauthorized", "send 'Authorization: Bearer <token>' with the stop service's token")
 
-    async def order_of(request: Request) -> tuple[Order, list[str]]:
-        authorise(request)
+    async def order_of(request: Request, *, button: bool) -> tuple[Order, list[str]]:
+        authorise(request, button=button)
         body = await request.body()
         if len(body) > MAX_BODY:
             raise Refused(413, "Too large", f"the body has {len(body)} bytes, at most {MAX_BODY} are read")
@@ -78,13 +94,13 @@ def create_app(
         return sorted(robots) if robot is None else [robot]
 
     async def stop(request: Request) -> Response:
-        order, names = await order_of(request)
+        order, names = await order_of(request, button=True)
         found = await _each(names, lambda name: robots[name].stop(order.reason.strip()[:MAX_REASON] or REASON))
         done = all(state["stopped"] for state in found.values())
         return JSONResponse({"stopped": done, "robots": found}, status_code=200 if done else 502)
 
     async def reset(request: Request) -> Response:
-        _, names = await order_of(request)
+        _, names = await order_of(request, button=False)
         found = await _each(names, lambda name: robots[name].reset())
         done = all(state["reset"] for state in found.values())
         return JSONResponse({"reset": done, "robots": found}, status_code=200 if done else 502)

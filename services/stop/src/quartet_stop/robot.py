@@ -175,7 +175,7 @@ def make_robot(
     guard_url: str,
     servers: dict[str, str],
     *,
-    guard_token: str | None,
+    guard_token: Callable[[], str | None],
     sign: Callable[[str], str],
     state_dir: Path,
     metrics: Metrics,
@@ -183,7 +183,7 @@ def make_robot(
     """`servers` are MCP endpoints by name; `sign` gives the token for a robot's servers."""
     return RobotStop(
         name,
-        Endpoint("guard", guard_url, lambda: guard_token),
+        Endpoint("guard", guard_url, guard_token),
         [
             Endpoint(server, control_url(url, "").removesuffix("/control/"), lambda: sign(name))
             for server, url in sorted(servers.items())

@@ -4,19 +4,19 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_settings import SettingsConfigDict, SettingsError
 
 from quartet_contracts import describe
+from quartet_process import LEAST, Secret, SecretProblem, SecretSettings
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
-Secret = Annotated[SecretStr, Field(min_length=16)]
 
 
 class SetupProblem(Exception):
     """The process cannot start; the message names what to set."""
 
 
-class Settings(BaseSettings):
+class Settings(SecretSettings):
     """Environment of `python -m quartet_stop`, prefix QUARTET_."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)
@@ -34,27 +34,26 @@ class Settings(BaseSettings):
     """MCP endpoints by robot and server, as the orchestrator has them."""
     stop_origins: list[Url] = []
     """Origins of web pages that may press stop, as JSON; none: every port of the host that the browser asks."""
-    stop_token: Secret | None = None
+    stop_token: SecretStr | None = None
     """Bearer token that a person's stop must carry. This or the file is needed."""
     stop_token_file: Path | None = None
-    guard_token: Secret | None = None
+    stop_button_token: SecretStr | None = None
+    """With this one may stop and look, and not reset: for processes that press stop for somebody."""
+    stop_button_token_file: Path | None = None
+    guard_token: SecretStr | None = None
     """The guards' own token, where they ask for one."""
     guard_token_file: Path | None = None
-    stop_private_key_file: Path
-    """Ed25519 key (PEM) that signs this service's stops; the servers have its public part."""
+    stop_private_key: SecretStr | None = None
+    """Ed25519 key (PEM) that signs the stops; the servers have its public part. This or the file is needed."""
+    stop_private_key_file: Path | None = None
 
-    def token(self) -> str:
-        """The token of persons. Raises SetupProblem."""
-        found = _secret("QUARTET_STOP_TOKEN", self.stop_token, self.stop_token_file)
-        if found is None:
-            raise SetupProblem(
-                "QUARTET_STOP_TOKEN or QUARTET_STOP_TOKEN_FILE is not set; make one with: openssl rand -hex 24"
-            )
-        return found
-
-    def guards_token(self) -> str | None:
-        """Raises SetupProblem."""
-        return _secret("QUARTET_GUARD_TOKEN", self.guard_token, self.guard_token_file)
+    def held(self, name: str, remedy: str = "") -> Secret | None:
+        """The secret `name`; with a `remedy` it is needed. Raises SetupProblem."""
+        least = 1 if name.endswith("_key") else LEAST
+        try:
+            return self.needed_secret(name, remedy, least=least) if remedy else self.secret(name, least=least)
+        except SecretProblem as problem:
+            raise SetupProblem(str(problem)) from problem
 
 
 def load_settings() -> Settings:
@@ -74,17 +73,3 @@ def load_settings() -> Settings:
             f"{', '.join(sorted(settings.guards))}"
         )
     return settings
-
-
-def _secret(variable: str, value: SecretStr | None, file: Path | None) -> str | None:
-    if value is not None:
-        return value.get_secret_value()
-    if file is None:
-        return None
-    try:
-        found = file.read_text().strip()
-    except OSError as error:
-        raise SetupProblem(f"{variable}_FILE ({file}) cannot be read: {error.strerror or error}") from error
-    if len(found) < 16:
-        raise SetupProblem(f"{variable}_FILE ({file}) holds {len(found)} characters; valid: at least 16")
-    return found

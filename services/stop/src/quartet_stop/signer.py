@@ -1,14 +1,17 @@
 """Signs this service's own grants: stops and resets, and nothing else."""
 
+import logging
 import time
-from pathlib import Path
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from quartet_contracts import ALGORITHM, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
+from quartet_process import Secret
 from quartet_stop.settings import SetupProblem
+
+log = logging.getLogger(__name__)
 
 VALID_S = 600
 RENEW_S = 300
@@ -17,28 +20,14 @@ RENEW_S = 300
 class Signer:
     """One token per robot, kept ready so that a stop need not wait for a signature."""
 
-    def __init__(self, key: Ed25519PrivateKey) -> None:
-        self._key = key
+    def __init__(self, secret: Secret) -> None:
+        """`secret` holds the key and is read again when it changes. Raises SetupProblem."""
+        self._secret, self._text = secret, secret.first
+        self._key = _parse(self._text, secret.where)
         self._tokens: dict[str, tuple[float, str]] = {}
 
-    @classmethod
-    def from_file(cls, file: Path) -> "Signer":
-        """Raises SetupProblem."""
-        where = f"QUARTET_STOP_PRIVATE_KEY_FILE ({file})"
-        try:
-            key = load_pem_private_key(file.read_bytes(), password=None)
-        except OSError as error:
-            raise SetupProblem(f"{where} cannot be read: {error.strerror or error}") from error
-        except (ValueError, TypeError) as error:
-            raise SetupProblem(
-                f"{where} is not an unencrypted PEM private key: {error}; make one with: openssl genpkey -algorithm "
-                "ed25519"
-            ) from error
-        if not isinstance(key, Ed25519PrivateKey):
-            raise SetupProblem(f"{where} is a {type(key).__name__}; an Ed25519 key is needed")
-        return cls(key)
-
     def token(self, robot: str) -> str:
+        self._look_for_a_new_key()
         now = time.time()
         made, token = self._tokens.get(robot, (0.0, ""))
         if not 0 <= now - made < RENEW_S:
@@ -55,3 +44,24 @@ class Signer:
             token = jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
             self._tokens[robot] = (now, token)
         return token
+
+    def _look_for_a_new_key(self) -> None:
+        if self._secret.first != self._text:
+            self._text = self._secret.first
+            try:
+                self._key = _parse(self._text, self._secret.where)
+                self._tokens.clear()
+            except SetupProblem as problem:
+                log.error("%s; the key from before stays in use", problem)
+
+
+def _parse(pem: str, where: str) -> Ed25519PrivateKey:
+    try:
+        key = load_pem_private_key(pem.encode(), password=None)
+    except (ValueError, TypeError) as error:
+        raise SetupProblem(
+            f"{where} is not an unencrypted PEM private key: {error}; make one with: openssl genpkey -algorithm ed25519"
+        ) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise SetupProblem(f"{where} is a {type(key).__name__}; an Ed25519 key is needed")
+    return key

@@ -16,7 +16,7 @@ import orjson
 from pydantic import ValidationError
 
 from quartet_contracts import LatchFile
-from quartet_process import set_up_logging
+from quartet_process import SecretProblem, set_up_logging
 from quartet_simulation.bridge.faults import FAULTS, Faults
 from quartet_simulation.settings import Settings
 
@@ -96,8 +96,8 @@ async def _serve(settings: Settings) -> int:
         guard_socket = stack.enter_context(_bind("--guard-port", settings.host, settings.guard_port))
         try:
             guard_token = settings.guard_secret()
-        except (OSError, ValueError) as error:
-            raise StartError(f"QUARTET_GUARD_TOKEN_FILE: {error}") from error
+        except SecretProblem as error:
+            raise StartError(str(error)) from error
         stack.push_async_callback(robot.close)
         try:
             await robot.start()

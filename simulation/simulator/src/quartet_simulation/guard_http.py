@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from quartet_process import Secret
 from quartet_simulation.guard import RobotGuard
 from quartet_simulation.http import HttpServer, as_json
 
@@ -15,7 +16,7 @@ MAX_REASON = 500
 DEFAULT_REASON = "stopped over HTTP"
 
 
-def guard_server(guard: RobotGuard, token: str | None) -> HttpServer:
+def guard_server(guard: RobotGuard, token: Secret | None) -> HttpServer:
     """With `token` only who sends it as bearer token is served."""
 
     async def stop(body: bytes) -> tuple[str, bytes]:

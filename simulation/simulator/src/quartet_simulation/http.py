@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -13,6 +12,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from quartet_process import Secret, bearer
 from quartet_simulation.errors import SimulationError
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ def as_json(value: Any) -> tuple[str, bytes]:
 class HttpServer:
     """Serves `routes`; with `token` only to who sends it as bearer token."""
 
-    def __init__(self, routes: dict[tuple[str, str], Handler], token: str | None = None) -> None:
+    def __init__(self, routes: dict[tuple[str, str], Handler], token: Secret | None = None) -> None:
         self._routes, self._token = routes, token
         self._clients: set[asyncio.Task[None]] = set()
 
@@ -120,8 +120,7 @@ class HttpServer:
     def _authorise(self, headers: dict[str, str]) -> None:
         if self._token is None:
             return
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token.encode()):
+        if not self._token.accepts(bearer(headers.get("authorization"))):
             raise HttpError(401, "send 'Authorization: Bearer <token>' with the token that this port was started with")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from quartet_process import Secret, find_secret, require_credential
 from quartet_simulation.bridge.faults import FAULTS
 
 HEARTBEAT_TIMEOUT_S = 0.4
@@ -35,6 +36,8 @@ class Settings(BaseSettings):
     guard_token_file: Path | None = Field(
         None, validation_alias=AliasChoices("guard_token_file", "QUARTET_GUARD_TOKEN_FILE")
     )
+    secrets_dir: Path | None = Field(None, validation_alias=AliasChoices("secrets_dir", "QUARTET_SECRETS_DIR"))
+    """Folder with the file guard_token."""
     guard_file: Path | None = None
     """Where a stop is kept across restarts."""
     heartbeat_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
@@ -56,16 +59,11 @@ class Settings(BaseSettings):
     def heartbeat_timeout_s(self) -> float:
         return self.heartbeat_timeout or (HEARTBEAT_TIMEOUT_S if self.realtime else FAST_HEARTBEAT_TIMEOUT_S)
 
-    def guard_secret(self) -> str | None:
-        """The guard's token. Raises OSError, and ValueError for an empty file."""
-        if self.guard_token is not None:
-            return self.guard_token.get_secret_value()
-        if self.guard_token_file is None:
-            return None
-        token = self.guard_token_file.read_text().strip()
-        if not token:
-            raise ValueError(f"{self.guard_token_file} is empty; write the token into it")
-        return token
+    def guard_secret(self) -> Secret | None:
+        """What the guard's port asks for. Raises SecretProblem, also for a port open to others."""
+        secret = find_secret(self, "guard_token")
+        require_credential(self.host, secret, "guard_token", what="the guard's port")
+        return secret
 
     @field_validator("faults", mode="before")
     @classmethod
