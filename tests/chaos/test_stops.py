@@ -19,7 +19,7 @@ from quartet_cli.stack import Stack, StackOptions
 
 pytestmark = pytest.mark.timeout(300)
 
-HUNG = ("redis", "orchestrator", "gateway", "nav2")
+HUNG = ("redis", "orchestrator", "gateway", "scripted_model", "nav2")
 
 
 @pytest.fixture(scope="module")

@@ -25,9 +25,9 @@ from quartet_contracts import control_url
 from quartet_robot_link import BridgeLink
 
 WORLD = "studio"
-STOPS, SHORT_STOPS = 200, 5
+STOPS, SHORT_STOPS = 200, 6
 ORPHANS, SHORT_ORPHANS = 60, 3
-FROZEN = (None, "redis", "orchestrator", "gateway", "the motion's server")
+FROZEN = (None, "redis", "orchestrator", "gateway", "scripted_model", "the motion's server")
 """What hangs while stop is pressed, in turn."""
 GONE = (
     ("caller", signal.SIGSTOP),
@@ -39,7 +39,7 @@ GONE = (
 )
 STANDSTILL_S = 20.0
 LAPSED = "HEARTBEAT_LAPSED"
-NOT_NEEDED = frozenset({"perception", "ros", "scripted_model", *AGENTS})
+NOT_NEEDED = frozenset({"perception", "ros", *AGENTS})
 
 
 @dataclass
