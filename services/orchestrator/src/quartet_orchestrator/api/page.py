@@ -13,8 +13,8 @@ from quartet_orchestrator.settings import OrchestratorSettings
 
 FOLDER = Path(__file__).parents[1] / "page"
 HOST = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
-OPEN = frozenset({"/", "/session", *(f"/page/{file.name}" for file in FOLDER.iterdir())})
-"""What is served before anybody has signed in: the page itself, which knows nothing, and the sign-in."""
+OPEN = frozenset({"/", "/page", "/session", *(f"/page/{file.name}" for file in FOLDER.iterdir())})
+"""What is served before anybody has signed in: the page itself, where the stop service is, and the sign-in."""
 
 
 def page_routes(settings: OrchestratorSettings) -> APIRouter:

@@ -48,7 +48,7 @@ class Sessions:
         """The cookie's value, None for a wrong token."""
         if self.tokens is None or not self.tokens.accepts(token):
             return None
-        text = f"{int(time.time() + self._life_s)}.{secrets.token_urlsafe(12)}"
+        text = f"{int(time.time() + self.life_s)}.{secrets.token_urlsafe(12)}"
         return f"{text}.{_mac(token, text)}"
 
     def _owner_of(self, cookie: str) -> str | None:

@@ -10,6 +10,8 @@ export class Problem extends Error {
 }
 
 const OUT_OF_REACH = "The orchestrator does not answer.";
+/** A request that hangs must not hold up the next one. */
+const LIMIT_MS = 20000;
 let onSignedOut = () => {};
 
 /** Calls `act` when the session is over. */
@@ -28,18 +30,17 @@ export async function problemOf(answer) {
 }
 
 /** A request of the page's own origin. Raises Problem. */
-export async function request(method, path, { body, headers, signal } = {}) {
+export async function request(method, path, { body, headers } = {}) {
   let answer;
   try {
     answer = await fetch(path, {
       method,
-      signal,
+      signal: AbortSignal.timeout(LIMIT_MS),
       cache: "no-store",
       headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
+  } catch {
     throw new Problem(0, "Out of reach", OUT_OF_REACH);
   }
   if (answer.ok) return answer;
@@ -48,8 +49,17 @@ export async function request(method, path, { body, headers, signal } = {}) {
   throw problem;
 }
 
-export const get = async (path) => (await request("GET", path)).json();
-export const post = async (path, body) => (await request("POST", path, { body: body ?? {} })).json();
+/** The body of an answer: `read` is json or blob. An answer that breaks off is none. */
+export async function bodyOf(answer, read = "json") {
+  try {
+    return await answer[read]();
+  } catch {
+    throw new Problem(0, "Out of reach", OUT_OF_REACH);
+  }
+}
+
+export const get = async (path) => bodyOf(await request("GET", path));
+export const post = async (path, body) => bodyOf(await request("POST", path, { body: body ?? {} }));
 
 export const task = (id) => `/tasks/${encodeURIComponent(id)}`;
 export const image = (id, reference) => `${task(id)}/images/${encodeURIComponent(reference)}`;
@@ -57,5 +67,5 @@ export const image = (id, reference) => `${task(id)}/images/${encodeURIComponent
 /** Submits a sentence; a repetition after a lost answer is the same task. */
 export async function submit(sentence, robot, key) {
   const body = robot ? { sentence, robot } : { sentence };
-  return (await request("POST", "/tasks", { body, headers: { "Idempotency-Key": key } })).json();
+  return bodyOf(await request("POST", "/tasks", { body, headers: { "Idempotency-Key": key } }));
 }

@@ -1,6 +1,6 @@
 // What the robot's cameras see now, asked for while somebody looks.
 
-import { Problem, request } from "/page/api.js";
+import { Problem, bodyOf, request } from "/page/api.js";
 import { byId, h, replace, say } from "/page/dom.js";
 
 export const CAMERAS = { front: "Head", arm: "Wrist" };
@@ -28,7 +28,7 @@ async function refresh(robot, camera, wanted) {
   const view = views[camera];
   try {
     const answer = await request("GET", `/robots/${encodeURIComponent(robot)}/cameras/${camera}`);
-    const picture = await answer.blob();
+    const picture = await bodyOf(answer, "blob");
     if (!wanted()) return;
     const url = URL.createObjectURL(picture);
     put(view, url, `What the ${view.name.toLowerCase()} camera of ${robot} sees now`);

@@ -3,9 +3,10 @@
 import { Problem, get, whenSignedOut } from "/page/api.js";
 import { drawCameras, refreshCameras } from "/page/cameras.js";
 import { byId, h, repeat, replace, say } from "/page/dom.js";
+import { forgetLinks, tellLink } from "/page/link.js";
 import { drawSite, forgetTrail, mapFault, putRobot } from "/page/map.js";
-import { session, showSignIn, signInByLink, signOut } from "/page/signin.js";
-import { forgetStopToken, startStop } from "/page/stop.js";
+import { hasLink, session, showSignIn, signInByLink, signOut } from "/page/signin.js";
+import { forgetStopToken, startStop, stopToken } from "/page/stop.js";
 import { isOver } from "/page/stream.js";
 import { TaskView } from "/page/task.js";
 import { listTasks, showTasks, startComposer } from "/page/tasks.js";
@@ -28,6 +29,13 @@ let followed = null;
 async function begin() {
   theme();
   views();
+  whenSignedOut(() => askIn("The session is over."));
+  // The link may also be opened in a tab that shows the page already.
+  addEventListener("hashchange", () => hasLink() && byLink());
+  await byLink();
+}
+
+async function byLink() {
   let why = "";
   try {
     await signInByLink();
@@ -35,39 +43,40 @@ async function begin() {
     if (!(error instanceof Problem)) throw error;
     why = error.message;
   }
-  whenSignedOut(() => askIn("The session is over."));
   await enter(why);
 }
 
 /** The page proper, or the sign-in where nobody is signed in. */
 async function enter(why = "") {
   try {
+    // The stop button first: it needs its own token, and no session.
+    const { stop_url } = await get("/page");
+    if (stopToken()) startStop(stop_url);
     const { signed_in, needed } = await session();
     if (!signed_in) return askIn(why);
     byId("sign-out").hidden = !needed;
-    await work();
+    await work(stop_url);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    replace(byId("link-state"), h("p", { class: "notice bad" }, `${error.message} Trying again…`));
+    tellLink("lists", `${error.message} Trying again…`);
     setTimeout(() => enter(why), 2000);
   }
 }
 
 function askIn(why) {
   byId("desk").hidden = byId("tabs").hidden = byId("top-tools").hidden = true;
-  replace(byId("link-state"));
+  forgetLinks();
   view?.close();
   view = null;
   showSignIn(() => enter(), why);
 }
 
-async function work() {
-  const [facts, fleet] = await Promise.all([get("/page"), get("/robots")]);
-  robots = fleet.robots;
+async function work(stopUrl) {
+  robots = (await get("/robots")).robots;
   byId("sign-in").hidden = true;
   byId("desk").hidden = byId("tabs").hidden = byId("top-tools").hidden = false;
-  replace(byId("link-state"));
-  startStop(facts.stop_url);
+  forgetLinks();
+  startStop(stopUrl);
   drawCameras();
   chooseWatched();
   startComposer(robots, (status) => {
@@ -92,14 +101,10 @@ async function refreshLists() {
     tasks = await listTasks();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    if (error.status !== 401) replace(byId("link-state"), h("p", { class: "notice" }, `${error.message} Trying again…`));
-    document.body.classList.toggle("unlinked", true);
+    if (error.status !== 401) tellLink("lists", `${error.message} Trying again…`);
     return;
   }
-  if (document.body.classList.contains("unlinked") && (!view || isOver(view.status?.state))) {
-    document.body.classList.remove("unlinked");
-    replace(byId("link-state"));
-  }
+  tellLink("lists");
   if (!view) route();
   showTasks(tasks, view?.id);
   asks();

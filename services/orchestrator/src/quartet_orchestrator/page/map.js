@@ -33,6 +33,7 @@ export function drawSite(site) {
     { viewBox: box.join(" "), role: "img", "aria-label": `Map of ${site.name}: ${site.areas.map((a) => a.name).join(", ")}` },
     site.areas.map((area) => areaOf(area)),
     site.places.filter((place) => place.approach).map((place) => placeOf(place)),
+    labels(site, box),
     layer.trail,
     layer.goal,
     layer.robot,
@@ -51,18 +52,44 @@ function areaOf({ name, outline }) {
   );
 }
 
-function placeOf({ name, approach, kind }) {
+function placeOf({ approach, name }) {
   // Where the robot stands before the thing; the thing itself is ahead of that, and the site does not say how far.
   const { x, y, yaw } = approach;
   const [dx, dy] = [Math.cos(yaw), Math.sin(yaw)];
   return s(
     "g",
-    { class: `place ${kind}` },
+    { class: "place" },
     s("title", {}, `where the robot stands before the ${name}`),
     s("circle", { cx: x, cy: -y, r: 0.8 * unit }),
     s("line", { x1: x, y1: -y, x2: x + 2.4 * unit * dx, y2: -y - 2.4 * unit * dy, "stroke-width": 0.5 * unit }),
-    s("text", { x: x + (dx < -0.5 ? -1.8 : 1.8) * unit, y: -y + (dy < -0.5 ? -1.4 : 3.4) * unit, "font-size": 2.7 * unit, "text-anchor": dx < -0.5 ? "end" : "start" }, name),
   );
+}
+
+const LETTER = 0.56;
+
+/** Names beside the places where there is room; a name that would lie on another is left to the place's title. */
+function labels(site, [left, top, width, height]) {
+  const size = 2.7 * unit;
+  const areaSize = 3.6 * unit;
+  const taken = site.areas.map(({ name, outline }) => {
+    const corner = [Math.min(...outline.map(([x]) => x)), -Math.max(...outline.map(([, y]) => y))];
+    return { x: corner[0], y: corner[1], w: name.length * LETTER * areaSize + 2 * unit, h: 5.4 * unit };
+  });
+  const places = site.places.filter((place) => place.approach);
+  for (const { approach } of places) taken.push({ x: approach.x - unit, y: -approach.y - unit, w: 2 * unit, h: 2 * unit });
+  const apart = (a, b) => a.x + a.w < b.x || b.x + b.w < a.x || a.y + a.h < b.y || b.y + b.h < a.y;
+  return places.map(({ name, approach }) => {
+    const w = name.length * LETTER * size;
+    const spots = [[1.6 * unit, -size / 2], [-w - 1.6 * unit, -size / 2], [-w / 2, 1.2 * unit], [-w / 2, -size - 1.2 * unit], [1.2 * unit, unit], [-w - 1.2 * unit, unit]];
+    for (const [dx, dy] of spots) {
+      const box = { x: approach.x + dx, y: -approach.y + dy, w, h: size };
+      const inside = box.x > left && box.x + w < left + width && box.y > top && box.y + size < top + height;
+      if (!inside || !taken.every((other) => apart(box, other))) continue;
+      taken.push(box);
+      return s("text", { class: "place-name", x: box.x, y: box.y + 0.82 * size, "font-size": size }, name);
+    }
+    return null;
+  });
 }
 
 /** Puts the robot somewhere; null: nobody knows. */

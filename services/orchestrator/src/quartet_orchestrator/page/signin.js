@@ -4,12 +4,15 @@ import { Problem, get, request } from "/page/api.js";
 import { byId, h, replace, say } from "/page/dom.js";
 import { keepStopToken, stopToken } from "/page/stop.js";
 
+const linked = () => new URLSearchParams(location.hash.slice(1));
+
+/** Whether the address has tokens in it. */
+export const hasLink = () => linked().has("token") || linked().has("stop");
+
 /** Takes the tokens out of the address (#token=…&stop=…), which no server sees, and opens the session. */
 export async function signInByLink() {
-  const fields = new URLSearchParams(location.hash.slice(1));
-  const token = fields.get("token");
-  const stop = fields.get("stop");
-  if (token === null && stop === null) return;
+  if (!hasLink()) return;
+  const [token, stop] = [linked().get("token"), linked().get("stop")];
   history.replaceState(null, "", location.pathname);
   if (stop) keepStopToken(stop);
   if (token) await open(token);
@@ -45,7 +48,7 @@ export function showSignIn(done, why = "") {
       },
     },
     h("h2", {}, "Sign in"),
-    h("p", { class: "quiet" }, "`quartet up` prints a link that signs you in. By hand it takes two tokens."),
+    h("p", { class: "quiet" }, h("code", {}, "quartet up"), " prints a link that signs you in. By hand it takes two tokens."),
     h("label", { for: "api-token" }, "API token"),
     api,
     h("label", { for: "stop-token" }, "Stop token"),

@@ -40,7 +40,8 @@ export class Story {
   #line(line, inside) {
     const spans = line.spans.map((span) => h("span", { class: `tone-${span.tone}` }, span.text));
     const words = inside ? h("details", {}, h("summary", {}, spans), inside) : h("p", {}, spans);
-    const body = line.body ? bodyOf(line.body) : null;
+    const heading = line.spans.map(({ text }) => text).join("");
+    const body = line.body ? bodyOf(line.body, heading) : null;
     return this.#item(line.actor, line.at, `tone-${line.tone}`, words, body);
   }
 
@@ -122,11 +123,13 @@ function pretty(text) {
 const CELLS = /^\s*\|(.*)\|\s*$/;
 const RULE = /^[\s|:-]+$/;
 
-/** A model's text: Markdown's tables become tables, the rest stays as it is. */
-function bodyOf(text) {
+/** A model's text: Markdown's tables become tables, the rest stays as it is; a heading is not said twice. */
+function bodyOf(text, heading) {
   const box = h("div", { class: "body" });
   let table = null;
-  for (const line of text.split("\n")) {
+  const lines = text.split("\n");
+  if (lines[0].replace(":", "").trim().toLowerCase() === heading) lines.shift();
+  for (const line of lines) {
     const cells = CELLS.exec(line)?.[1].split("|").map((cell) => cell.trim());
     if (!cells) {
       table = null;

@@ -3,6 +3,7 @@
 import { Problem, get, image, post, task as address } from "/page/api.js";
 import { CAMERAS, showPictures } from "/page/cameras.js";
 import { byId, confirmed, h, replace, say } from "/page/dom.js";
+import { tellLink } from "/page/link.js";
 import { forgetTrail, putGoal, putRobot } from "/page/map.js";
 import { Player } from "/page/player.js";
 import { AGENTS, Score } from "/page/score.js";
@@ -42,6 +43,7 @@ export class TaskView {
     this.end();
     this.player?.pause();
     clearInterval(this.timer);
+    tellLink("task");
     putGoal(null);
   }
 
@@ -93,7 +95,7 @@ export class TaskView {
       h("header", { class: "task-head" }, p.title, p.facts, p.controls, p.fault),
       p.question,
       p.report,
-      h("section", { class: "card", "aria-label": "Score" }, this.score.element, this.player.element),
+      h("section", { class: "card score-card", "aria-label": "Score" }, this.score.element, this.player.element),
       h(
         "section",
         { class: "card story-card", "aria-label": "Story" },
@@ -166,9 +168,7 @@ export class TaskView {
   }
 
   #link(up, why = "") {
-    const text = up ? "" : why || "The connection is lost; what happens now is shown as soon as it is back.";
-    replace(byId("link-state"), text && h("p", { class: "notice" }, text));
-    document.body.classList.toggle("unlinked", !up);
+    tellLink("task", up ? "" : why || "The connection is lost; what happens now is shown as soon as it is back.");
   }
 
   #tick() {
@@ -362,10 +362,9 @@ export class TaskView {
     forgetTrail();
     for (const { event } of past) if (poseOf(event)) putRobot(poseOf(event), "as the record has it");
     if (!pose) putRobot(null, "not known yet at this moment");
-    const seen = past.findLast(({ event }) => event.kind === "observation");
-    const pictures = seen ? Object.fromEntries(picturesOf(seen.event).filter(([camera]) => camera in CAMERAS)) : {};
-    const addresses = Object.fromEntries(Object.entries(pictures).map(([camera, reference]) => [camera, image(this.id, reference)]));
-    showPictures(addresses, seen ? seen.event.label : "nothing yet");
+    const seen = past.flatMap(({ event }) => picturesOf(event)).filter(([camera]) => camera in CAMERAS);
+    const addresses = Object.fromEntries(seen.map(([camera, reference]) => [camera, image(this.id, reference)]));
+    showPictures(addresses, seen.length ? "as the record has it" : "nothing yet");
     this.#toEnd();
   }
 

@@ -1,0 +1,222 @@
+"""The web page in a real browser, on a deployment that really runs. The tests follow one another, as a visit does."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from quartet_cli.stack import Stack
+
+Visitor = Any
+TITLE = re.compile("Quartet")
+
+
+def sentence_about(world: dict[str, Any]) -> tuple[str, str, str]:
+    """A task that this placement allows: (sentence, object, surface)."""
+    name, thing = next(
+        (name, thing) for name, thing in sorted(world["objects"].items()) if thing["on"] in {"wooden table", "counter"}
+    )
+    target = "counter" if thing["on"] == "wooden table" else "wooden table"
+    return f"Pick up the {name} from the {thing['on']} and place it on the {target}.", name, target
+
+
+def truth(stack: Stack) -> dict[str, Any]:
+    return httpx.get(f"{stack.scoring_url}/truth", timeout=60).raise_for_status().json()
+
+
+def told_lines(visitor: Visitor, task_id: str) -> list[str]:
+    """What the server tells of a task, as the page writes it."""
+    answer = httpx.get(
+        f"{visitor.stack.url}/tasks/{task_id}/events",
+        params={"follow": "false", "told": "true"},
+        headers={"Authorization": "Bearer the-api-token-of-this-test"},
+        timeout=60,
+    )
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
+    lines = [line for event in events for line in event["told"]["lines"]]
+    return [" ".join("".join(span["text"] for span in line["spans"]).split()) for line in lines]
+
+
+def shown_lines(visitor: Visitor) -> list[str]:
+    """The words of the story on the page, without what only "every step" shows."""
+    found = visitor.page.locator(".story > .line:not(.fine):not(.pictures)").evaluate_all(
+        "lines => lines.map(line => (line.querySelector('summary, p')).textContent)"
+    )
+    return [" ".join(text.split()) for text in found]
+
+
+def test_only_who_signs_in_sees_anything(visit: Callable[[], Visitor], stack: Stack) -> None:
+    visitor = visit()
+    page = visitor.page
+    headers = page.goto(stack.url).headers
+    assert "script-src 'self';" in headers["content-security-policy"]
+    assert f"connect-src 'self' {stack.url_of('stop')};" in headers["content-security-policy"]
+    assert httpx.get(f"{stack.url}/tasks").status_code == 401
+    page.get_by_label("API token").fill("a-token-that-is-none")
+    visitor.accessible("sign-in")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert").filter(has_text="not an API token")).to_be_visible()
+    page.get_by_label("API token").fill("the-api-token-of-this-test")
+    page.get_by_label("Stop token").fill(stack.stop_token)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("One sentence, four agents")).to_be_visible()
+    expect(page.locator("#map svg .robot")).to_have_attribute("visibility", "visible")
+    expect(page.get_by_alt_text("What the wrist camera of summit sees now")).to_be_visible()
+    visitor.accessible("empty")
+    (cookie,) = page.context.cookies(stack.url)
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert page.evaluate("document.cookie") == ""
+
+
+def test_a_task_from_the_sentence_to_the_end_with_a_persons_yes(visitor: Visitor, stack: Stack) -> None:
+    page = visitor.page
+    sentence, name, target = sentence_about(truth(stack))
+    task_id = visitor.give(sentence)
+    question = page.get_by_role("region", name="Question to you")
+    expect(question).to_contain_text("somebody may have a finger there")
+    expect(question).to_contain_text('<img src=x onerror="document.title=')
+    expect(page).to_have_title(re.compile(re.escape(sentence)))
+    assert question.locator("img").count() == 0, "what a file of the site says stays text"
+    expect(page.locator(".task-head .chip")).to_have_text("Paused")
+    visitor.accessible("question")
+
+    # Whoever looks at something else is asked too, and nothing is lost by loading the page anew.
+    page.reload()
+    expect(question).to_be_visible()
+    page.get_by_role("button", name="Allow once").click()
+    expect(page.locator(".task-head .chip")).to_have_text("Done")
+    report = page.get_by_role("region", name="How it ended")
+    expect(report).to_contain_text(f"✓ {name}")
+    assert truth(stack)["objects"][name]["on"] == target
+    expect(page.get_by_role("region", name="Tokens and cost").locator("tfoot td").first).not_to_have_text("0")
+    assert shown_lines(visitor) == told_lines(visitor, task_id), "every line once, in order"
+    assert page.locator(".thumbs img").count() >= 10
+    expect(page.locator("#task-lists a[aria-current=page]")).to_contain_text(sentence)
+    visitor.accessible("done")
+
+
+def test_an_ended_task_is_played_again(visitor: Visitor) -> None:
+    page = visitor.page
+    lines = page.locator(".story > .line:not(.fine)")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    total = lines.count()
+    slider = page.get_by_role("slider", name="Moment of the task")
+    slider.fill("500")
+    expect(page.locator("#pose-words")).to_have_text("as the record has it")
+    seen = page.locator(".story > .line:not(.fine):not(.future)").count()
+    assert 0 < seen < total
+    image = page.locator("#cameras img").first
+    assert "/images/" in image.get_attribute("src")
+    expect(page.locator(".score .head")).to_have_attribute("visibility", "visible")
+    visitor.accessible("replay")
+    page.get_by_label("Speed").select_option("16")
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".story > .line.future")).to_have_count(0)
+    page.get_by_role("button", name="Back to now").click()
+    expect(page.locator("#camera-words")).to_have_text("now")
+    expect(page.locator("#pose-words")).to_contain_text("studio · x ")
+
+
+def test_what_a_person_writes_stays_text(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.give("Put the <img src=x onerror=alert(1)> <b>on</b> the wooden table.")
+    expect(page.locator(".task-head .chip")).to_have_text("Not done")
+    assert page.locator("main img:not(.thumbs img), main b").count() == 0
+    expect(page.locator("#task-lists")).to_contain_text("<img src=x onerror=alert(1)>")
+    expect(page).to_have_title(TITLE)
+
+
+def test_a_task_is_paused_found_again_and_canceled(visitor: Visitor, stack: Stack) -> None:
+    page = visitor.page
+    visitor.give(sentence_about(truth(stack))[0])
+    page.get_by_role("button", name="Pause before the next step").click()
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    before = shown_lines(visitor)
+    page.reload()
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    expect(page.locator(".story > .line:not(.fine):not(.pictures)")).to_have_count(len(before))
+    assert shown_lines(visitor) == before
+    page.get_by_role("button", name="Cancel…").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    visitor.accessible("dialog")
+    page.get_by_role("button", name="Cancel the task").click()
+    expect(page.locator(".task-head .chip")).to_have_text("Canceled")
+
+
+def test_stop_works_without_the_orchestrator_and_is_reset_after_a_second_thought(
+    visitor: Visitor, stack: Stack
+) -> None:
+    page = visitor.page
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_focused()
+    stack.kill("orchestrator")
+    expect(page.locator("#link-state")).to_contain_text("does not answer")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page.locator("#stop-state")).to_contain_text("summit is stopped and stands still")
+    expect(page.locator("#stop-words")).to_have_text("Stopped")
+    assert guard(stack)["latched"] is True
+    visitor.accessible("stopped-and-cut-off")
+    stack.restart("orchestrator")
+    expect(page.locator("#link-state")).to_be_empty()
+
+    page.get_by_role("button", name="Reset…").click()
+    page.get_by_role("button", name="Keep it stopped").click()
+    assert guard(stack)["latched"] is True
+    page.get_by_role("button", name="Reset…").click()
+    page.get_by_role("button", name="Let summit move").click()
+    expect(page.locator("#stop-state")).to_be_empty()
+    assert guard(stack)["latched"] is False
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#stop-state")).to_contain_text("summit is stopped")
+
+
+def test_a_stop_service_out_of_reach_is_told_in_words(visitor: Visitor, stack: Stack) -> None:
+    page = visitor.page
+    stack.kill("stop")
+    expect(page.locator("#stop-state")).to_contain_text("The stop service is out of reach.")
+    expect(page.locator("#stop-state")).to_contain_text("emergency stop on the robot itself")
+    page.get_by_role("button", name=re.compile("Stop")).first.click()
+    expect(page.locator("#stop-state")).to_contain_text("Not stopped")
+    visitor.shot("stop-out-of-reach")
+    stack.restart("stop")
+    expect(page.locator("#stop-state")).to_contain_text("summit is stopped"), "it is pressed on until it comes through"
+
+
+def guard(stack: Stack) -> dict[str, Any]:
+    answer = httpx.get(
+        f"{stack.url_of('stop')}/state", headers={"Authorization": f"Bearer {stack.stop_token}"}, timeout=60
+    )
+    return answer.raise_for_status().json()["robots"]["summit"]["guard"]
+
+
+@pytest.mark.parametrize("view", ["task", "robot", "tasks"])
+def test_on_a_phone(visitor: Visitor, view: str) -> None:
+    page = visitor.page
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.get_by_role("navigation", name="Views").locator(f"[data-view={view}]").click()
+    stop = page.locator("#stop-button")
+    expect(stop).to_be_visible()
+    box = stop.bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] <= 360 - box["width"]
+    assert box["height"] >= 40
+    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert overflow == 0, "nothing has to be scrolled sideways"
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(stop).to_be_in_viewport(ratio=1)
+    visitor.accessible(f"phone-{view}")
+
+
+def test_who_signs_out_sees_nothing_any_more(visitor: Visitor) -> None:
+    page = visitor.page
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(page.locator("#desk")).to_be_hidden()
+    assert page.evaluate("localStorage.getItem('quartet.stop')") is None
+    page.reload()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
