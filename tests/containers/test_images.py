@@ -1,0 +1,75 @@
+"""What is in each image, and how large it is."""
+
+import json
+
+import pytest
+
+from .deployment import AGENTS, IMAGE_PREFIX, PROCESSES, SERVERS, TAG, inspect, run
+
+BASE = "python:3.13-slim-trixie"
+MB = 1e6
+LIMITS_MB = {
+    **dict.fromkeys(AGENTS, 110),
+    # scipy, which perception needs for its pictures, is 70 MB of it.
+    **dict.fromkeys(SERVERS, 110) | {"perception": 190},
+    "orchestrator": 110,
+    "stop": 110,
+    "gateway": 330,
+}
+"""Above the base image."""
+
+pytestmark = pytest.mark.usefixtures("images")
+
+
+def name_of(service: str) -> str:
+    return f"{IMAGE_PREFIX}{service}:{TAG}"
+
+
+def in_image(service: str, *argv: str) -> str:
+    return run("docker", "run", "--rm", "--network", "none", "--entrypoint", argv[0], name_of(service), *argv[1:])
+
+
+@pytest.mark.parametrize("service", LIMITS_MB)
+def test_it_is_no_larger_than_it_must_be(service: str, measured: dict[str, float]) -> None:
+    base, own = inspect(BASE, name_of(service), kind="image")
+    above = (own["Size"] - base["Size"]) / MB
+    measured[f"image {service} above its base [MB]"] = above
+    assert above <= LIMITS_MB[service]
+
+
+@pytest.mark.parametrize("service", [*PROCESSES, "cli"])
+def test_it_holds_its_own_code_compiled_and_nobody_elses(service: str) -> None:
+    script = """
+import importlib.util, json, os, pathlib, sys
+found = {name: importlib.util.find_spec(name) is not None for name in
+         ("litellm", "mujoco", "scipy", "redis", "torch", "pytest", "uv", "quartet_gateway", "quartet_simulation")}
+files = list(pathlib.Path("/opt/quartet").rglob("*.py"))
+bare = [str(f) for f in files if not list((f.parent / "__pycache__").glob(f"{f.stem}.cpython-*.pyc"))]
+print(json.dumps({"found": found, "files": len(files), "bare": bare, "uid": os.getuid()}))
+"""
+    told = json.loads(in_image(service, "python", "-c", script))
+    assert told["uid"] == 10001
+    assert told["files"] > 100
+    assert told["bare"] == []
+    own = {
+        "litellm": service == "gateway",
+        "quartet_gateway": service == "gateway",
+        "mujoco": service == "simulation",
+        "quartet_simulation": service == "simulation",
+        "scipy": service in ("perception", "simulation"),
+        "redis": service in (*AGENTS, "orchestrator", "cli"),
+        "torch": False,
+        "pytest": False,
+        "uv": False,
+    }
+    assert told["found"] == own
+
+
+@pytest.mark.parametrize("service", [*PROCESSES, "cli"])
+def test_no_secret_is_baked_in(service: str) -> None:
+    (image,) = inspect(name_of(service), kind="image")
+    names = {entry.partition("=")[0] for entry in image["Config"]["Env"]}
+    assert not [name for name in names if name.endswith(("_KEY", "_TOKEN", "_PASSWORD", "_SECRET"))]
+    pattern = "( -name *private*.pem -o -name .env -o -path /secrets/* -o -name *_token )"
+    command = ["docker", "run", "--rm", "--user", "0", "--network", "none", "--entrypoint", "find", name_of(service)]
+    assert run(*command, "/", "-xdev", *pattern.split()).strip() == ""
