@@ -1,0 +1,105 @@
+"""Workflows, Dependabot and forms are what GitHub takes, and name what exists."""
+
+import importlib.resources
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+CHECKED = {
+    **dict.fromkeys(WORKFLOWS, "github-workflows"),
+    **dict.fromkeys(FORMS, "github-issue-forms"),
+    GITHUB / "ISSUE_TEMPLATE" / "config.yml": "github-issue-config",
+    GITHUB / "dependabot.yml": "dependabot",
+    ROOT / "docker-compose.yml": "compose-spec",
+    ROOT / "CITATION.cff": "citation-file-format",
+}
+
+
+def schema(name: str) -> dict:
+    vendored = importlib.resources.files("check_jsonschema") / "builtin_schemas" / "vendor" / f"{name}.json"
+    return json.loads(vendored.read_text(encoding="utf-8"))
+
+
+class Loader(yaml.SafeLoader):
+    """YAML 1.2 as GitHub reads it: `on` is a word and no truth value, a date is a text."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":bool", ":timestamp"))]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(true|false)$"), list("tf"))
+
+
+def read(path: Path) -> dict:
+    return yaml.load(path.read_text(), Loader)
+
+
+def jobs():
+    return [(path.name, name, job) for path in WORKFLOWS for name, job in read(path)["jobs"].items()]
+
+
+def steps():
+    return [(name, step) for _, name, job in jobs() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", CHECKED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_it_is_valid(path):
+    jsonschema.validators.validator_for(schema(CHECKED[path]))(schema(CHECKED[path])).validate(read(path))
+
+
+def test_the_schemas_refuse_what_is_wrong():
+    """Else the test above proves nothing."""
+    wrong = {"on": "push", "jobs": {"a": {"runs-on": "x", "steps": [{"run": "true", "uses_": "b"}]}}}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, schema("github-workflows"))
+
+
+def test_actions_are_pinned_to_a_tag():
+    used = [step["uses"] for _, step in steps() if "uses" in step]
+    assert used
+    assert [use for use in used if not re.fullmatch(r"[\w./-]+@v\d+(\.\d+){0,2}", use)] == []
+
+
+def test_rights_are_the_least():
+    for path in WORKFLOWS:
+        assert read(path)["permissions"] == {"contents": "read"}, path.name
+    more = {(path, name): job["permissions"] for path, name, job in jobs() if "permissions" in job}
+    assert more == {("images.yml", "images"): {"contents": "read", "packages": "write"}}
+    for _, step in steps():
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] == "false" or step["with"]["persist-credentials"] is False
+        # What somebody writes into a title or a branch name must not become a command.
+        assert "${{" not in step.get("run", "")
+
+
+def test_what_they_run_exists():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {target for _, step in steps() for target in re.findall(r"make ([a-z-]+)", step.get("run", ""))}
+    assert named >= {"test", "lint", "test-containers"}
+    assert named <= targets
+    paths = {
+        path for _, step in steps() for path in re.findall(r"(?<!\S)((?:deploy|scripts)/\S+)", step.get("run", ""))
+    }
+    assert all((ROOT / path).exists() for path in paths), paths
+
+
+def test_every_python_that_is_promised_is_tested():
+    (matrix,) = [job["strategy"]["matrix"]["python"] for _, name, job in jobs() if name == "tests"]
+    low, high = re.search(r'requires-python = ">=3\.(\d+),<3\.(\d+)"', (ROOT / "pyproject.toml").read_text()).groups()
+    assert matrix == [f"3.{minor}" for minor in range(int(low), int(high))]
+
+
+def test_dependabot_sees_what_has_versions():
+    updates = {update["package-ecosystem"]: update for update in read(GITHUB / "dependabot.yml")["updates"]}
+    assert updates.keys() == {"uv", "docker", "docker-compose", "github-actions"}
+    for folder in updates["docker"]["directories"]:
+        assert list((ROOT / folder.lstrip("/")).glob("*ockerfile*")), folder
