@@ -262,3 +262,43 @@ def test_a_sentence_is_cleaned(given, kept):
 def test_a_sentence_says_something_and_is_not_too_long(sentence):
     with pytest.raises(ValidationError):
         TaskSubmission(sentence=sentence)
+
+
+# What no client would send, and anybody can put on a stream
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 20_000,
+        '{"request_id": ' + "[" * 5_000 + "]" * 5_000 + "}",
+        '{"request_id": "\\ud800"}',
+        "\ud800",
+        b'{"request_id": "\xed\xa0\x80"}',
+        b"\xff\xfe{}",
+        "{",
+        "",
+    ],
+    ids=["deep", "deep inside", "half a pair", "half a pair as text", "half a pair as bytes", "bytes", "open", "empty"],
+)
+def test_what_is_no_json_is_malformed(text):
+    with pytest.raises(MalformedMessage, match="is not JSON"):
+        decode(SkillRequest, text)
+
+
+def test_a_request_nested_too_deeply_is_answered_by_nobody_and_stops_nobody():
+    assert unreadable_request(Skill.PICK, b'{"reply_to": ' + b"[" * 20_000, "it is strange") is None
+
+
+@pytest.mark.parametrize("deadline", [1e300, 1e12, -1.0, 10**400])
+def test_a_time_that_no_clock_shows_is_malformed(deadline):
+    """Redis takes no expiry that is so far away, and a request that cannot be taken would come again for ever."""
+    fields = json.loads(encode(request()))
+    with pytest.raises(MalformedMessage, match="deadline"):
+        decode(SkillRequest, json.dumps({**fields, "deadline": deadline}))
+
+
+def test_an_endless_budget_is_malformed():
+    fields = json.loads(encode(request()))
+    with pytest.raises(MalformedMessage, match="wall_s"):
+        decode(SkillRequest, json.dumps({**fields, "budget": {"wall_s": float("inf")}}))

@@ -78,7 +78,7 @@ async def _outcome(returned: ToolReturned, load_image: LoadImage) -> ToolOutcome
 def _content(returned: ToolReturned) -> dict[str, Any]:
     try:
         value: Any = json.loads(returned.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)

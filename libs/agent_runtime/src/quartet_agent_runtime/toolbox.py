@@ -152,6 +152,6 @@ def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:
 def _json_object(text: str) -> dict[str, Any] | None:
     try:
         value: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -13,8 +13,8 @@ class Budget(Arguments):
     turns: Annotated[int, Field(ge=1)] = 60
     tool_calls: Annotated[int, Field(ge=0)] = 50
     tokens: Annotated[int, Field(ge=1)] | None = 500_000
-    cost_usd: Annotated[float, Field(ge=0)] | None = None
-    wall_s: Annotated[float, Field(gt=0)] = 600.0
+    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    wall_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 600.0
 
 
 class Usage(Arguments):
@@ -24,8 +24,8 @@ class Usage(Arguments):
     tool_calls: Annotated[int, Field(ge=0)] = 0
     prompt_tokens: Annotated[int, Field(ge=0)] = 0
     completion_tokens: Annotated[int, Field(ge=0)] = 0
-    cost_usd: Annotated[float, Field(ge=0)] = 0.0
-    wall_s: Annotated[float, Field(ge=0)] = 0.0
+    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    wall_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
     def plus(self, other: "Usage") -> "Usage":
         """The sum of both, field by field."""

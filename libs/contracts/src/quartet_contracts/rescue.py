@@ -42,6 +42,6 @@ def unreadable_request(skill: Skill, data: bytes, reason: str) -> tuple[str, Ski
                 "state": State.FAILED,
             }
         )
-    except (ValueError, LookupError, TypeError, ValidationError):
+    except (ValueError, LookupError, TypeError, ValidationError, RecursionError):
         return None
     return reply_to, result

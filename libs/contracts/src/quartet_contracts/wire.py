@@ -1,16 +1,17 @@
 """How a message becomes bytes and back: schema version, size cap, compatibility rule."""
 
-import json
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from quartet_contracts.errors import MalformedMessage, MessageTooLarge, UnsupportedVersion
 
 SCHEMA_VERSION = "1.0"
 MAX_MESSAGE_BYTES = 64 * 1024
 
-Seconds = Annotated[float, Field(allow_inf_nan=False)]
+MAX_SECONDS = 1e11
+"""The year 5138: a time beyond it is a mistake, and one far beyond it is more than Redis takes as an expiry."""
+Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
 """Wall-clock time, seconds since the epoch, unless a name says otherwise."""
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
@@ -34,6 +35,8 @@ class Arguments(BaseModel):
 
 
 M = TypeVar("M", bound=Message)
+_JSON: TypeAdapter[Any] = TypeAdapter(Any)
+"""Unlike the json module it refuses deep nesting, and halves of surrogate pairs, which could never be sent on."""
 
 
 def encode(message: Message) -> bytes:
@@ -49,13 +52,13 @@ def encode(message: Message) -> bytes:
 
 def decode(model: type[M], data: bytes | str) -> M:
     """`data` as a `model`. Raises MessageTooLarge, UnsupportedVersion or MalformedMessage."""
-    size = len(data if isinstance(data, bytes) else data.encode())
-    if size > MAX_MESSAGE_BYTES:
-        raise MessageTooLarge(f"{model.__name__} of {size} bytes received, the cap is {MAX_MESSAGE_BYTES}")
+    raw_bytes = data if isinstance(data, bytes) else data.encode(errors="surrogatepass")
+    if len(raw_bytes) > MAX_MESSAGE_BYTES:
+        raise MessageTooLarge(f"{model.__name__} of {len(raw_bytes)} bytes received, the cap is {MAX_MESSAGE_BYTES}")
     try:
-        raw: Any = json.loads(data)
-    except ValueError as error:
-        raise MalformedMessage(f"{model.__name__} is not JSON: {error}") from error
+        raw: Any = _JSON.validate_json(raw_bytes)
+    except ValidationError as error:
+        raise MalformedMessage(f"{model.__name__} is not JSON: {error.errors(include_url=False)[0]['msg']}") from error
     if not isinstance(raw, dict):
         raise MalformedMessage(f"{model.__name__} must be a JSON object, got {type(raw).__name__}")
     version = str(raw.get("schema_version", SCHEMA_VERSION))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]

@@ -151,7 +151,7 @@ def _message(result: str) -> str:
     """What a tool's result says to a person; the result itself where it has no message of its own."""
     try:
         fields: Any = json.loads(result)
-    except ValueError:
+    except (ValueError, RecursionError):
         return result
     message: Any = cast("dict[str, Any]", fields).get("message") if isinstance(fields, dict) else None
     return message if isinstance(message, str) and message else result

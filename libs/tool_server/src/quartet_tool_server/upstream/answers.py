@@ -60,7 +60,7 @@ def read(result: CallToolResult) -> Answer:
 def _object(text: str) -> dict[str, Any]:
     try:
         found: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 
