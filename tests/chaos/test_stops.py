@@ -68,7 +68,8 @@ def twist(stack: Stack) -> float:
 def until_metric(stack: Stack, line: str) -> None:
     """Wait until nav2 tells it: the server that was started anew may still hear of the stop from the guard."""
     end = time.monotonic() + 60
-    while line not in (metrics := httpx.get(f"{stack.url_of('nav2')}/metrics", timeout=60).text):
+    mine = {"Authorization": f"Bearer {stack.metrics_token}"}
+    while line not in (metrics := httpx.get(f"{stack.url_of('nav2')}/metrics", headers=mine, timeout=60).text):
         assert time.monotonic() < end, metrics
         time.sleep(0.05)
 

@@ -87,7 +87,8 @@ async def _checked(tools: Toolbox, tool: str, arguments: dict[str, Any]) -> None
 def _server_mean_ms(stack: Stack, tool: str) -> float:
     """Mean wall time of `tool` inside its server [ms], as the server counts it."""
     server, name = tool.split("__")
-    text = httpx.get(stack.servers()[server].removesuffix("/mcp") + "/metrics", timeout=TIMEOUT_S).text
+    mine = {"Authorization": f"Bearer {stack.metrics_token}"}
+    text = httpx.get(stack.servers()[server].removesuffix("/mcp") + "/metrics", headers=mine, timeout=TIMEOUT_S).text
     found = {
         sample.name: sample.value
         for family in text_string_to_metric_families(text)

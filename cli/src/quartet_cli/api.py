@@ -29,9 +29,10 @@ RECONNECT_FOR_S = 30.0
 class Api:
     """A client of one orchestrator. Raises Unreachable and Refused with texts for the person."""
 
-    def __init__(self, url: str, client: httpx.Client | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, client: httpx.Client | None = None) -> None:
         self.url = url
-        self._http = client or httpx.Client(base_url=url, timeout=CALL_TIMEOUT_S)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = client or httpx.Client(base_url=url, timeout=CALL_TIMEOUT_S, headers=headers)
 
     def close(self) -> None:
         self._http.close()
@@ -155,6 +156,12 @@ class Api:
             text = str(problem.get("detail") or problem.get("title") or problem)
         except (ValueError, AttributeError) as error:
             raise self._stranger(answer) from error
+        if answer.status_code == httpx.codes.UNAUTHORIZED:
+            raise Refused(
+                f"the orchestrator at {self.url} lets in only who has its token, and this command "
+                f"{'came with another' if 'Authorization' in self._http.headers else 'came with none'}: set "
+                "QUARTET_API_TOKEN or QUARTET_API_TOKEN_FILE (with `quartet up` on this machine it is found by itself)"
+            )
         if answer.status_code >= 500:
             raise CliError(f"the orchestrator at {self.url} answered {answer.status_code}: {text}")
         raise Refused(text)

@@ -5,20 +5,25 @@ import os
 from pathlib import Path
 
 from pydantic import SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from quartet_cli._root import RootNotFound, project_root
+from quartet_cli.errors import Refused
+from quartet_process import SecretProblem, SecretSettings
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
 
-class CliSettings(BaseSettings):
+class CliSettings(SecretSettings):
     """Environment of the command, prefix QUARTET_."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore")
 
     url: str = ""
     """Of the orchestrator; empty: the running `quartet up`, else DEFAULT_URL."""
+    api_token: SecretStr | None = None
+    """What the orchestrator asks for; not set: that of the running `quartet up`, for its own URL alone."""
+    api_token_file: Path | None = None
     overhead_url: str = ""
     """Picture of the whole world from above for the contact sheet; only a simulation has one."""
     runs_dir: Path | None = None
@@ -29,6 +34,14 @@ class CliSettings(BaseSettings):
     stop_token: SecretStr | None = None
     stop_token_file: Path | None = None
 
+    def token(self) -> str | None:
+        """What to present to the orchestrator. Raises Refused."""
+        return _present(self, "api_token", running_stack() if self.url == running_stack().get("url") else {})
+
+    def token_for_stop(self) -> str | None:
+        """What to present to the stop service. Raises Refused."""
+        return _present(self, "stop_token", {} if self.stop_url else running_stack())
+
     def runs_folder(self) -> Path:
         if self.runs_dir is not None:
             return self.runs_dir
@@ -36,6 +49,17 @@ class CliSettings(BaseSettings):
             return project_root() / "runs"
         except RootNotFound:
             return Path.cwd() / "runs"
+
+
+def _present(settings: CliSettings, name: str, running: dict[str, str]) -> str | None:
+    folder = settings.secrets_dir
+    if folder is None and running.get("secrets_dir"):
+        folder = Path(running["secrets_dir"], "cli")
+    try:
+        secret = settings.model_copy(update={"secrets_dir": folder}).secret(name)
+    except SecretProblem as problem:
+        raise Refused(str(problem)) from problem
+    return None if secret is None else secret.first
 
 
 def state_folder() -> Path:

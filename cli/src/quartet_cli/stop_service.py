@@ -1,13 +1,13 @@
 """The stop service, as the command uses it."""
 
 import time
-from pathlib import Path
 from typing import Any
 
 import httpx
 
 from quartet_cli.errors import Refused, Unreachable
 from quartet_cli.settings import CliSettings, running_stack
+from quartet_process import missing
 
 CALL_TIMEOUT_S = 15.0
 LOOK_EVERY_S = 0.1
@@ -84,12 +84,7 @@ def find_stop_service() -> StopService:
         raise Refused(
             f"no `quartet up` runs here and QUARTET_STOP_URL is not set: set it to the stop service. {BESIDE}"
         )
-    if settings.stop_token is not None:
-        return StopService(url, settings.stop_token.get_secret_value())
-    file = settings.stop_token_file or (Path(running["stop_token_file"]) if running.get("stop_token_file") else None)
-    if file is None:
-        raise Refused("QUARTET_STOP_TOKEN or QUARTET_STOP_TOKEN_FILE is not set; it is the stop service's token")
-    try:
-        return StopService(url, file.read_text().strip())
-    except OSError as error:
-        raise Refused(f"QUARTET_STOP_TOKEN_FILE ({file}) cannot be read: {error.strerror or error}") from error
+    token = settings.token_for_stop()
+    if token is None:
+        raise Refused(f"{missing('stop_token', 'it is what the stop service asks for')}. {BESIDE}")
+    return StopService(url, token)

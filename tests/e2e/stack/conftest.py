@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 import pytest
 
-from quartet_cli.api import Api
 from quartet_cli.stack import Stack, StackOptions
 from quartet_contracts import TERMINAL, JournalEvent, TaskStatus, TaskSubmission
 from quartet_contracts.journal import StateChanged
@@ -66,7 +65,7 @@ def run() -> Callable[..., Run]:
         budget: dict[str, Any] | None = None,
     ) -> Run:
         fields = {"sentence": sentence, "timeout_s": timeout_s, **({"budget": budget} if budget else {})}
-        with Api(stack.url) as api:
+        with stack.api() as api:
             task_id = api.submit(TaskSubmission.model_validate(fields)).task.task_id
             events: list[JournalEvent] = []
             for event in api.events(task_id):

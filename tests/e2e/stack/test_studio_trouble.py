@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import redis
 
-from quartet_cli.api import Api
 from quartet_cli.errors import CliError
 from quartet_cli.stack import Stack
 from quartet_contracts import JournalEvent, PickArguments, PlaceArguments, Skill, State
@@ -65,7 +64,7 @@ def test_an_object_that_nobody_knows_is_told_with_those_that_are_known(
 def test_a_single_skill_ends_in_its_code(stack: Stack, reset: Callable[..., Truth]) -> None:
     reset(stack, 1)
     arguments = PlaceArguments(target_location="wooden table", object_name="red coke can", object_height_m=0.12)
-    with Api(stack.url) as api:
+    with stack.api() as api:
         task_id = api.run_skill(Skill.PLACE, arguments).task.task_id
         events = list(api.events(task_id))
         status = api.task(task_id)
@@ -108,7 +107,7 @@ def test_a_canceled_task_halts_and_ends(
     def cancel_in_the_first_drive(event: JournalEvent) -> None:
         if isinstance(event.event, ToolCalled) and event.event.tool.startswith("nav2__") and not asked:
             asked.append(event.task_id)
-            with Api(stack.url) as api:
+            with stack.api() as api:
                 api.cancel(event.task_id, "a test")
 
     done = run(stack, sentence, on_event=cancel_in_the_first_drive)
@@ -116,7 +115,7 @@ def test_a_canceled_task_halts_and_ends(
     assert done.status.state is State.CANCELED, done.story()
     assert done.ends_once()
     assert max(abs(speed) for speed in truth(stack)["robot"]["twist"]) < 0.02
-    with Api(stack.url) as api, pytest.raises(CliError, match=done.status.task.task_id):
+    with stack.api() as api, pytest.raises(CliError, match=done.status.task.task_id):
         # A terminal state is final.
         api.answer(done.status.task.task_id, "go on")
 
@@ -174,7 +173,7 @@ def test_an_agent_that_is_not_there(stack: Stack, run: Callable[..., Run], reset
     with redis.Redis.from_url(stack.redis_url) as store:
         # For a lease's time it would count as alive.
         assert store.delete("quartet:skill:pick:present")
-    with Api(stack.url) as api:
+    with stack.api() as api:
         task_id = api.run_skill(Skill.PICK, PickArguments(object_name="red coke can")).task.task_id
         events = list(api.events(task_id))
         status = api.task(task_id)

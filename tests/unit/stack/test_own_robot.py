@@ -8,8 +8,8 @@ import pytest
 
 from quartet_cli.commands.up import on_robot
 from quartet_cli.errors import CannotStart
+from quartet_cli.secrets import SecretsFolder
 from quartet_cli.stack import StackOptions
-from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._specs import choose_addresses, specs
 
 TEMPLATE = Path(__file__).resolve().parents[3] / "deploy" / "sites" / "template"
@@ -25,7 +25,7 @@ def lab(tmp_path: Path) -> Path:
 
 
 def environments(options: StackOptions) -> dict[str, dict[str, str]]:
-    found = specs(options, choose_addresses(options), ensure_keys(options.state_dir / "keys"))
+    found = specs(options, choose_addresses(options), SecretsFolder(options.state_dir / "secrets"))
     return {spec.name: dict(spec.env) for spec in found}
 
 

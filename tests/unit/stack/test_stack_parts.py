@@ -9,10 +9,10 @@ import sys
 import time
 from pathlib import Path
 
-import jwt
 import psutil
 import pytest
 
+from quartet_cli.secrets import SecretsFolder
 from quartet_cli.stack import FolderInUse, NotInstalled, PortTaken, ProcessDied, Stack, StackError, StackOptions
 from quartet_cli.stack._environment import (
     chosen_models,
@@ -21,11 +21,9 @@ from quartet_cli.stack._environment import (
     public_environment,
     read_dotenv,
 )
-from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._ports import free_ports, hold_ports, redis_answers, require_free
 from quartet_cli.stack._process import ManagedProcess, ProcessSpec
 from quartet_cli.stack._specs import MODULES, choose_addresses, models, specs
-from quartet_contracts import ALGORITHM
 
 
 def python(name: str, code: str, **fields: object) -> ProcessSpec:
@@ -127,7 +125,7 @@ def test_ports_are_different_and_a_taken_one_is_told() -> None:
 def test_held_ports_are_given_to_nobody_but_the_process_that_is_to_have_them() -> None:
     (port,) = free_ports(1)
     with hold_ports([port]):
-        assert not redis_answers(port), "nobody listens yet"
+        assert not redis_answers(port, "admin", "x"), "nobody listens yet"
         with socket.socket() as stranger, pytest.raises(OSError, match="in use"):
             stranger.bind(("127.0.0.1", port))
         for _ in range(2):
@@ -164,15 +162,6 @@ def test_a_second_stack_in_the_same_folder_is_refused_and_takes_nothing_away(tmp
         assert second.running() == {"redis": True}
 
 
-def test_keys_are_made_once_and_are_a_pair(tmp_path: Path) -> None:
-    first = ensure_keys(tmp_path)
-    private = first.private.read_text()
-    assert ensure_keys(tmp_path).private.read_text() == private
-    assert first.private.stat().st_mode & 0o077 == 0
-    token = jwt.encode({"a": 1}, private, algorithm=ALGORITHM)
-    assert jwt.decode(token, first.public.read_text(), algorithms=[ALGORITHM]) == {"a": 1}
-
-
 def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "from-shell")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3")
@@ -193,12 +182,14 @@ def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkey
     assert read_dotenv(tmp_path / "none") == {}
 
 
-def test_only_the_orchestrator_gets_the_private_key_and_no_agent_a_bridge(tmp_path: Path) -> None:
+def test_each_process_has_its_own_secrets_and_no_agent_a_bridge(tmp_path: Path) -> None:
     options = StackOptions(state_dir=tmp_path, use_dotenv=False, env_of={"nav2": {"A": "1"}}, env={"B": "2"})
     at = choose_addresses(options)
-    keys = ensure_keys(tmp_path / "keys")
+    keys = SecretsFolder(tmp_path / "secrets")
     built = {spec.name: spec for spec in specs(options, at, keys)}
-    assert {name for name, spec in built.items() if str(keys.private) in spec.env.values()} == {"orchestrator"}
+    folders = {name: spec.env["QUARTET_SECRETS_DIR"] for name, spec in built.items() if name != "redis"}
+    assert folders == {name: str(keys.path(name)) for name in folders}, "each has its own, and sees no other's"
+    assert not [value for spec in built.values() for value in spec.env.values() if "PRIVATE KEY" in value]
     assert {name for name, spec in built.items() if at.robots[0].bridge in spec.env.values()} == {
         "nav2",
         "moveit",
@@ -218,7 +209,7 @@ def test_only_the_orchestrator_gets_the_private_key_and_no_agent_a_bridge(tmp_pa
 def test_the_scripted_model_is_started_only_without_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QUARTET_MODEL", raising=False)
     options = StackOptions(state_dir=tmp_path)
-    at, keys = choose_addresses(options), ensure_keys(tmp_path / "keys")
+    at, keys = choose_addresses(options), SecretsFolder(tmp_path / "secrets")
     with_scripted = {spec.name for spec in specs(StackOptions(tmp_path, use_dotenv=False), at, keys)}
     assert "scripted_model" in with_scripted
     monkeypatch.setenv("QUARTET_MODEL", "openai/gpt")
@@ -240,15 +231,6 @@ def test_the_scripted_model_stays_while_an_agent_needs_it(chosen: dict[str, str]
     assert needs_scripted_model(chosen) is needed
 
 
-def test_each_agent_asks_the_gateway_with_its_own_key(tmp_path: Path) -> None:
-    options = StackOptions(state_dir=tmp_path, use_dotenv=False)
-    built = {spec.name: spec.env for spec in specs(options, choose_addresses(options), ensure_keys(tmp_path / "k"))}
-    askers = ("orchestrator", "approach", "pick", "place", "perception")
-    keys = {name: built[name]["QUARTET_GATEWAY_KEY"] for name in askers}
-    assert len(set(keys.values())) == 5
-    assert {name: built["gateway"][f"QUARTET_GATEWAY_KEY_{name.upper()}"] for name in keys} == keys
-
-
 def test_the_choice_of_a_segmenter_reaches_the_perception_server_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,7 +238,7 @@ def test_the_choice_of_a_segmenter_reaches_the_perception_server_alone(
     monkeypatch.setenv("QUARTET_SEGMENTER_URL", "http://gpu:8000/segment")
     options = StackOptions(state_dir=tmp_path, use_dotenv=False)
     at = choose_addresses(options)
-    built = {spec.name: spec.env for spec in specs(options, at, ensure_keys(tmp_path / "k"))}
+    built = {spec.name: spec.env for spec in specs(options, at, SecretsFolder(tmp_path / "secrets"))}
     assert built["perception"]["QUARTET_SEGMENTER_URL"] == "http://gpu:8000/segment"
     assert built["perception"]["QUARTET_GATEWAY_URL"] == at.url("gateway")
     assert {name for name, env in built.items() if "QUARTET_SEGMENTER" in env} == {"perception"}
@@ -273,7 +255,9 @@ def test_mapping_files_and_the_tokens_that_they_name_reach_their_server_alone(
     (folder / "nav2.yaml").write_text(f"server: nav2\nupstreams: {upstream}\n")
     monkeypatch.setenv("ROVER_TOKEN", "secret")
     options = StackOptions(tmp_path, use_dotenv=False, upstreams_dir=folder)
-    built = {spec.name: spec.env for spec in specs(options, choose_addresses(options), ensure_keys(tmp_path / "k"))}
+    built = {
+        spec.name: spec.env for spec in specs(options, choose_addresses(options), SecretsFolder(tmp_path / "secrets"))
+    }
     assert built["nav2"]["QUARTET_UPSTREAMS_FILE"] == str(folder / "nav2.yaml")
     assert [name for name, env in built.items() if "ROVER_TOKEN" in env] == ["nav2"]
     assert [name for name, env in built.items() if "QUARTET_UPSTREAMS_FILE" in env] == ["nav2"]

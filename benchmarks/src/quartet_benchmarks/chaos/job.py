@@ -85,13 +85,13 @@ class Job:
         world = httpx.post(f"{stack.scoring_url}/reset", json=body, timeout=60).raise_for_status().json()
         sentence, thing, target = job_of(world)
         url = url or stack.url
-        with Api(url) as api:
+        with Api(url, stack.api_token) as api:
             task_id = api.submit(TaskSubmission(sentence=sentence, timeout_s=TIMEOUT_S)).task.task_id
         return cls(stack, sentence, thing, target, task_id, url)
 
     def follow(self) -> Iterator[JournalEvent]:
         """The journal as it grows, questions answered with yes. Raises CliError when it breaks off for good."""
-        with Api(self.url) as api:
+        with Api(self.url, self.stack.api_token) as api:
             for event in api.events(self.task_id):
                 self.events.append(event)
                 yield event
@@ -99,12 +99,12 @@ class Job:
                     self._allow(api, event.event)
 
     def cancel(self) -> None:
-        with Api(self.url) as api:
+        with Api(self.url, self.stack.api_token) as api:
             api.cancel(self.task_id, "the bench has changed its mind")
 
     def score(self) -> Score:
         status: TaskStatus | None = None
-        with contextlib.suppress(CliError), Api(self.url) as api:
+        with contextlib.suppress(CliError), Api(self.url, self.stack.api_token) as api:
             status = api.task(self.task_id)
         truth = httpx.get(f"{self.stack.scoring_url}/truth", timeout=30).raise_for_status().json()
         return Score(

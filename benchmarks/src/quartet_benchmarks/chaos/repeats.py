@@ -8,7 +8,6 @@ from typing import Any
 from quartet_benchmarks.chaos.crashes import MOMENTS
 from quartet_benchmarks.chaos.job import Job, Score
 from quartet_benchmarks.chaos.wire import Kind, Wire
-from quartet_cli.api import Api
 from quartet_cli.errors import CliError
 from quartet_cli.stack import Stack
 from quartet_contracts import JournalEvent, State
@@ -76,7 +75,7 @@ def repeat(stack: Stack, wire: Wire, seed: int, canceled_at: str = "") -> Repeat
     finally:
         wire.copies = 0
     wire.drain()
-    with Api(stack.url) as api:
+    with stack.api() as api:
         told = list(api.events(job.task_id))
     starts = Counter(e.event.request_id for e in told if isinstance(e.event, SkillStarted))
     return Repeated(

@@ -142,7 +142,7 @@ def play(stack: Stack, plans: Plans, case: Case) -> Outcome:
     agent = "task" if case.seat == "orchestrator" else case.seat
     plans.here = plan = Plan(agent, case.fault, case.turn, case.times)
     events: list[JournalEvent] = []
-    with Api(stack.url) as api:
+    with stack.api() as api:
         began = time.time()
         task_id = _submit(api, case, before)
         events.extend(api.events(task_id))

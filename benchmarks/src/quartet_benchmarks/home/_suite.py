@@ -10,7 +10,6 @@ from quartet_benchmarks._result import BenchParameters, BenchResult, Rate, perce
 from quartet_benchmarks.home._goals import Truth, disturbed
 from quartet_benchmarks.home._templates import TEMPLATES, Draw, Episode, NotHere, Template
 from quartet_benchmarks.home._world import World
-from quartet_cli.api import Api
 from quartet_cli.errors import CliError
 from quartet_cli.runs import run_metrics
 from quartet_cli.settings import state_folder
@@ -120,7 +119,7 @@ def set_up(template: Template, seed: int, site: SiteFile, world: World) -> tuple
 
 
 def _play(stack: Stack, world: World, episode: Episode, seed: int, before: Truth) -> Outcome:
-    with Api(stack.url) as api:
+    with stack.api() as api:
         status = api.submit(TaskSubmission(sentence=episode.sentence, timeout_s=TASK_TIMEOUT_S))
         events: list[JournalEvent] = []
         try:

@@ -55,7 +55,7 @@ def start_and_follow(
     """Start a task and follow it to its end, leaving its folder behind."""
     if not detach:
         _require_writable(settings.runs_folder())
-    with Api(settings.url) as api:
+    with Api(settings.url, settings.token()) as api:
         status = start(api)
         if detach:
             print(status.task.task_id)
@@ -78,3 +78,9 @@ def _require_writable(runs: Path) -> None:
 
 def settings_for(url: str | None) -> CliSettings:
     return load_settings(url)
+
+
+def api_for(url: str | None) -> Api:
+    """A client of the orchestrator that the options and settings name, with its token. Raises Refused."""
+    settings = load_settings(url)
+    return Api(settings.url, settings.token())

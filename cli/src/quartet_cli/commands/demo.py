@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from pydantic import SecretStr
 from rich.console import Console
 
 from quartet_cli.commands._common import Json, Verbose, make_submission, make_teller, start_and_follow
@@ -33,7 +34,9 @@ def demo(
     options = StackOptions(state_dir=folder, fresh=True, world=world, seed=seed, realtime=realtime)
     stack = start_stack(options, console)
     try:
-        settings = CliSettings().model_copy(update={"url": stack.url, "overhead_url": stack.overhead_url})
+        settings = CliSettings().model_copy(
+            update={"url": stack.url, "overhead_url": stack.overhead_url, "api_token": SecretStr(stack.api_token)}
+        )
         status = start_and_follow(lambda api: api.submit(submission), settings, make_teller(json, verbose))
         for error in stack.died():
             console.print(str(error), style="red")

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from quartet_cli.api import Api
-from quartet_cli.commands._common import Json, Url, Verbose, make_teller, settings_for
+from quartet_cli.commands._common import Json, Url, Verbose, api_for, make_teller, settings_for
 from quartet_cli.errors import Refused
 from quartet_cli.follow import follow
 from quartet_cli.runs import RunFolder
@@ -39,7 +39,7 @@ def watch(
     Ctrl-C leaves, and the task goes on.
     """
     settings = settings_for(url)
-    with Api(settings.url) as api:
+    with Api(settings.url, settings.token()) as api:
         if task_id is None:
             newest = api.tasks(None, 1)
             if not newest:
@@ -56,7 +56,7 @@ def cancel(
     url: Url = None,
 ) -> None:
     """Cancel a task: the robot halts, what it holds it keeps."""
-    with Api(settings_for(url).url) as api:
+    with api_for(url) as api:
         api.cancel(task_id, reason)
         deadline = time.monotonic() + CANCEL_WAIT_S
         while (status := api.task(task_id)).state not in TERMINAL and time.monotonic() < deadline:
@@ -77,7 +77,7 @@ def pause(
 
     The step that runs is brought to its end, and the task's time runs on. For a halt at once use `quartet cancel`.
     """
-    with Api(settings_for(url).url) as api:
+    with api_for(url) as api:
         state = api.pause(task_id, reason).state
     when = "" if state is State.PAUSED else ", it pauses before its next step"
     print(f"task {task_id}: {state}{when}; let it go on with: quartet resume {task_id}")
@@ -85,7 +85,7 @@ def pause(
 
 def resume(task_id: Annotated[str, TASK_ID], url: Url = None) -> None:
     """Let a paused task go on."""
-    with Api(settings_for(url).url) as api:
+    with api_for(url) as api:
         api.resume(task_id)
     print(f"task {task_id} goes on; see how with: quartet watch {task_id}")
 
@@ -96,7 +96,7 @@ def answer(
     url: Url = None,
 ) -> None:
     """Answer a question that the robot has asked."""
-    with Api(settings_for(url).url) as api:
+    with api_for(url) as api:
         api.answer(task_id, text)
         print(f"task {task_id}: the answer is taken; see how it goes on with: quartet watch {task_id}")
 
@@ -108,7 +108,7 @@ def list_tasks(
     url: Url = None,
 ) -> None:
     """List the newest tasks."""
-    with Api(settings_for(url).url) as api:
+    with api_for(url) as api:
         found = api.tasks(state, limit)
     if json:
         for status in found:

@@ -48,11 +48,14 @@ def require_free(port: int, what: str, remedy: str) -> None:
             raise PortTaken(f"port {port} for {what} is taken ({error.strerror}); {remedy}") from error
 
 
-def redis_answers(port: int) -> bool:
-    """Whether a Redis at `port` answers a PING."""
+def redis_answers(port: int, user: str, password: str) -> bool:
+    """Whether a Redis at `port` answers a PING of `user`; one that still reads its file does not."""
     try:
         with socket.create_connection((HOST, port), timeout=1.0) as link:
-            link.sendall(b"PING\r\n")
-            return link.recv(16).startswith(b"+PONG")
+            link.sendall(f"AUTH {user} {password}\r\nPING\r\n".encode())
+            answers = b""
+            while answers.count(b"\r\n") < 2 and (more := link.recv(1024)):
+                answers += more
+            return answers.endswith(b"+PONG\r\n")
     except OSError:
         return False

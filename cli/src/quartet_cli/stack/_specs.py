@@ -2,13 +2,16 @@
 
 import json
 import os
-import secrets
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from quartet_bus.access import ADMIN
 from quartet_cli._root import project_root
+from quartet_cli.secrets import SecretsFolder
+from quartet_cli.secrets.folder import ADMIN_FILE
+from quartet_cli.secrets.layout import USERS_FILE
 from quartet_cli.stack._environment import (
     chosen_models,
     gateway_environment,
@@ -17,7 +20,6 @@ from quartet_cli.stack._environment import (
     read_dotenv,
     segmenter_environment,
 )
-from quartet_cli.stack._keys import KeyFiles
 from quartet_cli.stack._ports import HOST, free_ports, redis_answers
 from quartet_cli.stack._process import ProcessSpec
 from quartet_cli.stack._robots import (
@@ -47,11 +49,10 @@ FAST_HEARTBEAT_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where every process listens, and with which key an agent asks the gateway."""
+    """Where every process listens."""
 
     robots: tuple[RobotAt, ...]
     ports: dict[str, int]
-    gateway_keys: dict[str, str]
 
     def url(self, name: str) -> str:
         return f"http://{HOST}:{self.ports[name]}"
@@ -105,8 +106,7 @@ def choose_addresses(options: StackOptions) -> Addresses:
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     if options.orchestrator_port:
         ports["orchestrator"] = options.orchestrator_port
-    gateway_keys = {agent: secrets.token_urlsafe(24) for agent in ("orchestrator", *AGENTS, "perception")}
-    return Addresses(robots_at(options, folder, ports), ports, gateway_keys)
+    return Addresses(robots_at(options, folder, ports), ports)
 
 
 def models(options: StackOptions) -> dict[str, str]:
@@ -114,11 +114,11 @@ def models(options: StackOptions) -> dict[str, str]:
     return chosen_models(read_dotenv(project_root() / ".env")) if options.use_dotenv else {}
 
 
-def specs(options: StackOptions, at: Addresses, keys: KeyFiles) -> list[ProcessSpec]:
+def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[ProcessSpec]:
     """What to start, dependencies first."""
-    built = [_redis(options, at)]
+    built = [_redis(options, at, secrets)]
     if options.guard_url is None:
-        built += [_simulation(options, at, keys, home) for home in range(options.homes)]
+        built += [_simulation(options, at, secrets, home) for home in range(options.homes)]
     write_robot_files(at.robots, site_folder(options))
     for name, module in MODULES.items():
         if name == "scripted_model" and not needs_scripted_model(models(options)):
@@ -127,9 +127,10 @@ def specs(options: StackOptions, at: Addresses, keys: KeyFiles) -> list[ProcessS
         state.mkdir(parents=True, exist_ok=True)
         env = {
             **_common(options, name),
+            "QUARTET_SECRETS_DIR": str(secrets.path(name)),
             "QUARTET_PORT": str(at.ports[name]),
             "QUARTET_STATE_DIR": str(state),
-            **_special(options, at, keys, name),
+            **_special(options, at, name),
         }
         built.append(
             ProcessSpec(
@@ -154,51 +155,35 @@ def _ready_file(options: StackOptions, name: str) -> Path:
     return options.state_dir / "ready" / f"{name}.json"
 
 
-def _special(options: StackOptions, at: Addresses, keys: KeyFiles, name: str) -> dict[str, str]:
+def _special(options: StackOptions, at: Addresses, name: str) -> dict[str, str]:
     """What only this process needs."""
     folder = site_folder(options)
     files = _files(at, folder)
     if name == "gateway":
         dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
         chosen = gateway_environment(dotenv) if options.use_dotenv else {}
-        keys_of = {f"QUARTET_GATEWAY_KEY_{agent.upper()}": key for agent, key in at.gateway_keys.items()}
         file = {"QUARTET_GATEWAY_FILE": str(project_root() / "deploy" / "gateway.yaml")}
-        return {**file, **chosen, **keys_of, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
+        return {**file, **chosen, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
     if name in SERVERS:
-        env = {
-            **_files(at, folder, bridges=True),
-            "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.public),
-            "QUARTET_STOP_PUBLIC_KEY_FILE": str(keys.stop_public),
-        }
+        env = _files(at, folder, bridges=True)
         if not options.realtime and options.guard_url is None:
             env["QUARTET_HEARTBEAT_TIMEOUT_S"] = str(FAST_HEARTBEAT_TIMEOUT_S)
         env |= _upstreams(options, name)
         return {**env, **_eyes(options, at)} if name == "perception" else env
     if name == "stop":
-        token = keys.guard_token if options.guard_url is None else options.guard_token_file
+        token = options.guard_token_file
         return {
             "QUARTET_GUARDS": json.dumps({robot.name: robot.guard for robot in at.robots}),
             "QUARTET_SERVERS": at.servers(options.without),
-            "QUARTET_STOP_TOKEN_FILE": str(keys.stop_token),
-            "QUARTET_STOP_PRIVATE_KEY_FILE": str(keys.stop_private),
             **({} if token is None else {"QUARTET_GUARD_TOKEN_FILE": str(token)}),
         }
     if name == "orchestrator" or name in AGENTS:
-        signing = (
-            {
-                "QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.private),
-                "QUARTET_ALLOW_ANONYMOUS": "true",
-                "QUARTET_PAGE_STOP_URL": at.url("stop"),
-            }
-            if name == "orchestrator"
-            else {}
-        )
+        stop = {"QUARTET_STOP_URL": at.url("stop"), "QUARTET_PAGE_STOP_URL": at.url("stop")}
         return {
             **files,
-            **signing,
+            **(stop if name == "orchestrator" else {}),
             "QUARTET_REDIS_URL": at.redis,
             "QUARTET_GATEWAY_URL": at.url("gateway"),
-            "QUARTET_GATEWAY_KEY": at.gateway_keys[name],
             "QUARTET_SERVERS": at.servers(),
         }
     return {}
@@ -237,11 +222,10 @@ def _upstreams(options: StackOptions, server: str) -> dict[str, str]:
 def _eyes(options: StackOptions, at: Addresses) -> dict[str, str]:
     """How the perception server segments, and its way to a vision model."""
     dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
-    gateway = {"QUARTET_GATEWAY_URL": at.url("gateway"), "QUARTET_GATEWAY_KEY": at.gateway_keys["perception"]}
-    return {**gateway, **segmenter_environment(dotenv)}
+    return {"QUARTET_GATEWAY_URL": at.url("gateway"), **segmenter_environment(dotenv)}
 
 
-def _redis(options: StackOptions, at: Addresses) -> ProcessSpec:
+def _redis(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> ProcessSpec:
     folder = options.state_dir / "redis"
     folder.mkdir(parents=True, exist_ok=True)
     port = at.ports["redis"]
@@ -257,12 +241,13 @@ def _redis(options: StackOptions, at: Addresses) -> ProcessSpec:
             # Lost none of the acknowledged entries when killed; everysec does.
             *("--appendfsync", "always"),
             *("--maxmemory-policy", "noeviction"),
+            *("--aclfile", str(secrets.root / USERS_FILE)),
         ],
-        ready=lambda: redis_answers(port),
+        ready=lambda: redis_answers(port, ADMIN, secrets.text(*ADMIN_FILE)),
     )
 
 
-def _simulation(options: StackOptions, at: Addresses, keys: KeyFiles, home: int) -> ProcessSpec:
+def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, home: int) -> ProcessSpec:
     name = simulation(home)
     ready = _ready_file(options, name)
     robots = [robot for robot in at.robots if robot.home == home]
@@ -285,6 +270,6 @@ def _simulation(options: StackOptions, at: Addresses, keys: KeyFiles, home: int)
     env = {
         "MUJOCO_GL": headless_gl(),
         "QUARTET_LOG_FORMAT": "text",
-        "QUARTET_GUARD_TOKEN_FILE": str(keys.guard_token),
+        "QUARTET_SECRETS_DIR": str(secrets.path("simulation")),
     }
     return ProcessSpec(name, argv, {**env, **options.env, **options.env_of.get("simulation", {})}, ready_file=ready)

@@ -14,10 +14,13 @@ from typing import IO
 
 import psutil
 
+from quartet_bus.access import ADMIN
 from quartet_cli._root import project_root
+from quartet_cli.api import Api
 from quartet_cli.grants import sign_grant
+from quartet_cli.secrets import SecretsFolder
+from quartet_cli.secrets.folder import ADMIN_FILE
 from quartet_cli.stack._environment import public_environment
-from quartet_cli.stack._keys import ensure_keys
 from quartet_cli.stack._lock import lock_folder
 from quartet_cli.stack._ports import hold_ports, require_free
 from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
@@ -40,6 +43,8 @@ class Stack:
         self.options = options
         self.models = models(options)
         """The settings that chose another model than the scripted one, {} for the scripted one."""
+        self.secrets = SecretsFolder(options.state_dir / "secrets")
+        """The keys and tokens of its processes."""
         self._at: Addresses = choose_addresses(options)
         self._processes: dict[str, ManagedProcess] = {}
         self._lock: IO[str] | None = None
@@ -77,11 +82,26 @@ class Stack:
     @property
     def stop_token(self) -> str:
         """What a person's stop must carry."""
-        return ensure_keys(self.options.state_dir / "keys").stop_token.read_text()
+        return self.secrets.text("cli", "stop_token")
+
+    @property
+    def api_token(self) -> str:
+        """What a request to the orchestrator must carry."""
+        return self.secrets.text("cli", "api_token")
+
+    @property
+    def metrics_token(self) -> str:
+        """What a request to any process's /metrics must carry."""
+        return self.secrets.text("prometheus", "metrics_token")
+
+    def api(self) -> Api:
+        """A client of the orchestrator."""
+        return Api(self.url, self.api_token)
 
     @property
     def redis_url(self) -> str:
-        return self._at.redis
+        """With the administrator's password, for who looks at what the processes leave there."""
+        return self._at.redis.replace("redis://", f"redis://{ADMIN}:{self.secrets.text(*ADMIN_FILE)}@")
 
     @property
     def bridge_url(self) -> str:
@@ -116,7 +136,7 @@ class Stack:
 
     def grant(self, tools: Iterable[str], *, name: str = "client", fence: int = 0, beats: bool = False) -> str:
         """A token for a client of one's own, see grants.sign_grant."""
-        pem = ensure_keys(self.options.state_dir / "keys").private.read_text()
+        pem = self.secrets.path("orchestrator", "grant_private_key").read_text()
         return sign_grant(pem, self.robot, tools, name=name, fence=fence, beats=beats)
 
     def start(self) -> None:
@@ -131,9 +151,9 @@ class Stack:
         atexit.register(self.stop)
         try:
             self._ports = hold_ports(self._at.ports.values())
-            keys = ensure_keys(self.options.state_dir / "keys")
+            self.secrets.init()
             base = public_environment()
-            for spec in specs(self.options, self._at, keys):
+            for spec in specs(self.options, self._at, self.secrets):
                 log = self.log_dir / f"{spec.name}.log"
                 self._processes[spec.name] = ManagedProcess(spec, base, log)
             self._wait_until_ready(list(self._processes.values()))
@@ -260,21 +280,20 @@ class Stack:
 
     def _write_description(self) -> None:
         """What another terminal needs to find this stack."""
-        keys = ensure_keys(self.options.state_dir / "keys")
         text = json.dumps(
             {
                 "pid": os.getpid(),
                 "url": self.url,
                 "overhead_url": self.overhead_url,
-                "redis_url": self.redis_url,
+                "redis_url": self._at.redis,
                 "robot": self.robot,
                 "robots": self.robots,
                 "world": self.options.world,
                 "site_dir": str(self.site_dir.resolve()),
                 "bridge_url": self.bridge_url,
-                "private_key": str(keys.private),
+                "secrets_dir": str(self.secrets.root.resolve()),
+                "private_key": str(self.secrets.path("orchestrator", "grant_private_key")),
                 "stop_url": self.url_of("stop"),
-                "stop_token_file": str(keys.stop_token),
                 "root": str(project_root()),
             },
             indent=1,

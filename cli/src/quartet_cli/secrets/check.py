@@ -1,0 +1,61 @@
+"""Whether the folder of secrets holds together: what `quartet secrets check` says."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from quartet_bus.access import acl_file, digest, digests_in
+from quartet_cli.secrets.files import blocks, lines, read
+from quartet_cli.secrets.folder import SecretsFolder, public_of
+from quartet_cli.secrets.layout import SECRETS, USERS_FILE, Item, Pair, Token, all_files
+
+LEAST = 16
+
+
+def check(folder: SecretsFolder) -> list[str]:
+    """What is wrong, each with what to do; [] for a folder that can be used. Raises SecretsError."""
+    missing = sorted({str(path) for path in all_files() if not (folder.root / path).is_file()})
+    if missing:
+        return [f"{path} is missing; make it with: quartet secrets init {folder.root}" for path in missing]
+    found = [problem for items in SECRETS.values() for item in items for problem in _of(folder, item)]
+    return [*found, *_users(folder), *_open_to_others(folder.root), *_strangers(folder.root)]
+
+
+def _of(folder: SecretsFolder, item: Item) -> Iterator[str]:
+    root = folder.root
+    if isinstance(item, Token):
+        presented = {line.split(" ")[0] for path in item.presents for line in lines(read(root / path))[:1]}
+        for path in item.accepts:
+            accepted = {line.split(" ")[0] for line in lines(read(root / path))}
+            if not presented <= accepted:
+                yield f"{path} does not accept what {item.presents[0]} presents; put that value into its first line"
+            if any(len(value) < LEAST for value in accepted):
+                yield f"{path} holds a value of fewer than {LEAST} characters; replace it"
+    elif isinstance(item, Pair):
+        public = public_of(read(root / item.private), root / item.private)
+        for path in item.public:
+            if public not in blocks(read(root / path)):
+                yield f"{path} does not hold the public part of {item.private}; remove it and run: quartet secrets init"
+    else:
+        known = digests_in(read(root / USERS_FILE)).get(item.role, [])
+        if digest(folder.text(*item.presents.parts)) not in known:
+            yield f"{USERS_FILE} does not know the password in {item.presents}; run: quartet secrets init {root}"
+
+
+def _users(folder: SecretsFolder) -> Iterator[str]:
+    text = read(folder.root / USERS_FILE)
+    if text != acl_file(digests_in(text)):
+        yield f"{USERS_FILE} has other rights than this version needs; run quartet secrets init, then ACL LOAD in Redis"
+
+
+def _open_to_others(root: Path) -> Iterator[str]:
+    for path in sorted([root, *root.rglob("*")]):
+        if path.stat().st_mode & stat.S_IRWXO:
+            yield f"{path} is open to every user of this machine; run: chmod o-rwx {path}"
+
+
+def _strangers(root: Path) -> Iterator[str]:
+    known = set(all_files())
+    for path in sorted(path.relative_to(root) for path in root.rglob("*") if path.is_file()):
+        if path not in known and not path.name.endswith("_api_key") and not path.name.startswith("."):
+            yield f"{path} is no secret that Quartet knows; remove it"
