@@ -21,7 +21,7 @@ export function drawCameras() {
 /** Asks for new pictures of a robot, and shows them if they are `wanted()` by then. */
 export async function refreshCameras(robot, wanted) {
   await Promise.all(Object.keys(views).map((camera) => refresh(robot, camera, wanted)));
-  if (wanted()) say(byId("camera-words"), "now");
+  if (wanted()) say(byId("camera-words"), Object.values(views).some((view) => view.img.hidden) ? "" : "now");
 }
 
 async function refresh(robot, camera, wanted) {

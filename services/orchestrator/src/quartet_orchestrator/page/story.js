@@ -10,6 +10,8 @@ export class Story {
     this.taskId = taskId;
     this.since = since;
     this.calls = new Map();
+    /** [camera, image reference] of the last event. */
+    this.newest = [];
   }
 
   /** List items of one event, each with the time as data-at. */
@@ -21,7 +23,7 @@ export class Story {
     const inside = event.kind === "tool_result" ? this.#inside(event, made) : null;
     const items = told.lines.map((line) => this.#line(line, inside));
     if (!items.length) items.push(...this.#fine(actor, at, event, made, inside));
-    const pictures = this.#pictures(event);
+    const pictures = this.#pictures(event, picturesOf(event, made?.arguments));
     if (pictures) items.push(this.#item(actor, at, event.kind === "observation" ? "pictures" : "pictures fine", pictures));
     return items;
   }
@@ -73,15 +75,15 @@ export class Story {
     );
   }
 
-  #pictures(event) {
-    const found = picturesOf(event);
+  #pictures(event, found) {
+    this.newest = found;
     if (!found.length) return null;
     return h(
       "div",
       { class: "thumbs" },
       found.map(([camera, reference]) => {
         const address = image(this.taskId, reference);
-        const words = `${CAMERAS[camera] ?? camera} camera${event.label ? `, ${event.label}` : ""}`;
+        const words = `${camera ? `${CAMERAS[camera] ?? camera} camera` : "picture"}${event.label ? `, ${event.label}` : ""}`;
         const img = h("img", { src: address, alt: words, loading: "lazy", width: 160, height: 120 });
         return h("a", { href: address, target: "_blank", rel: "noopener" }, img, h("span", { class: "quiet" }, words));
       }),
@@ -89,12 +91,13 @@ export class Story {
   }
 }
 
-/** [camera, image reference] of an event. */
-export function picturesOf(event) {
+/** [camera, image reference] of an event; "" for a camera that the record does not name. */
+function picturesOf(event, asked) {
   if (event.kind === "observation") return Object.entries(event.images);
   if (event.kind !== "tool_result" || !event.images?.length) return [];
   const cameras = camerasOf(event.text);
-  return event.images.map((reference, index) => [cameras[index] ?? "front", reference]);
+  const only = asked?.camera in CAMERAS ? asked.camera : "";
+  return event.images.map((reference, index) => [cameras[index] ?? (event.images.length === 1 ? only : ""), reference]);
 }
 
 function camerasOf(text) {

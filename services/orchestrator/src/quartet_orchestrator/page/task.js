@@ -7,7 +7,7 @@ import { tellLink } from "/page/link.js";
 import { forgetTrail, putGoal, putRobot } from "/page/map.js";
 import { Player } from "/page/player.js";
 import { AGENTS, Score } from "/page/score.js";
-import { Story, clock, picturesOf } from "/page/story.js";
+import { Story, clock } from "/page/story.js";
 import { follow, isOver } from "/page/stream.js";
 import { STATES, chip } from "/page/tasks.js";
 
@@ -20,6 +20,7 @@ export class TaskView {
     this.id = taskId;
     this.changed = changed;
     this.events = [];
+    this.pictures = [];
     this.usage = new Map();
     this.question = null;
     this.goal = null;
@@ -115,6 +116,7 @@ export class TaskView {
     const what = event.event;
     const atEnd = this.#isAtEnd();
     this.parts.lines.append(...this.story.items(event));
+    for (const [camera, reference] of this.story.newest) if (camera in CAMERAS) this.pictures.push({ at: event.at, camera, reference });
     if (event.told.now) this.#now(event.told.now);
     if (what.kind === "model_turn") this.#count(event.actor, what);
     if (what.kind === "question") this.question = { ...what, approval: Boolean(event.request_id) };
@@ -362,8 +364,8 @@ export class TaskView {
     forgetTrail();
     for (const { event } of past) if (poseOf(event)) putRobot(poseOf(event), "as the record has it");
     if (!pose) putRobot(null, "not known yet at this moment");
-    const seen = past.flatMap(({ event }) => picturesOf(event)).filter(([camera]) => camera in CAMERAS);
-    const addresses = Object.fromEntries(seen.map(([camera, reference]) => [camera, image(this.id, reference)]));
+    const seen = this.pictures.filter((one) => one.at <= at);
+    const addresses = Object.fromEntries(seen.map(({ camera, reference }) => [camera, image(this.id, reference)]));
     showPictures(addresses, seen.length ? "as the record has it" : "nothing yet");
     this.#toEnd();
   }

@@ -1,0 +1,250 @@
+"""What the web page stands on: the session's cookie, told events, the robot's pose and pictures, the page's headers."""
+
+import asyncio
+import base64
+import contextlib
+import json
+
+import httpx2
+import pytest
+from fastmcp import FastMCP
+from fastmcp.tools.base import ToolResult
+from mcp_types import ImageContent
+
+from quartet_contracts.story import Narrator
+
+TOKEN = "the-token-of-somebody-with-a-page"
+SAME = {"Sec-Fetch-Site": "same-origin"}
+BODY = {"sentence": "put the red coke can on the sofa table"}
+
+
+@pytest.fixture
+async def browser(start, agents, tmp_path):
+    """Somebody without a header of their own, at an orchestrator whose token lies in a file."""
+    agents.start()
+    file = tmp_path / "api_token"
+    file.write_text(f"{TOKEN} anna\n")
+    async with (
+        start(api_token=None, api_token_file=file, page_stop_url=":8010") as client,
+        httpx2.AsyncClient(base_url=str(client.http.base_url), timeout=60) as http,
+    ):
+        yield http
+
+
+async def sign_in(http, token=TOKEN):
+    return await http.post("/session", headers={"Authorization": f"Bearer {token}"})
+
+
+async def test_a_token_is_exchanged_for_a_cookie_that_scripts_cannot_read(browser):
+    assert (await browser.get("/session")).json() == {"signed_in": False, "needed": True}
+    assert (await sign_in(browser, "another-token-of-that-length")).status_code == 401
+    answer = await sign_in(browser)
+    assert answer.status_code == 204
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    assert (await browser.get("/session")).json()["signed_in"] is True
+    assert (await browser.get("/tasks")).status_code == 200
+
+
+async def test_a_session_ends_in_the_browser(browser):
+    await sign_in(browser)
+    assert (await browser.delete("/session", headers=SAME)).status_code == 204
+    assert (await browser.get("/tasks")).status_code == 401
+
+
+async def test_another_sites_page_cannot_give_tasks_with_the_cookie(browser):
+    await sign_in(browser)
+    foreign = [
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {},
+    ]
+    for headers in foreign:
+        answer = await browser.post("/tasks", json=BODY, headers=headers)
+        assert (answer.status_code, answer.json()["title"]) == (403, "Other origin"), headers
+    assert (await browser.get("/tasks")).json()["tasks"] == []
+    # A browser of before Sec-Fetch-Site says its origin.
+    for headers in (SAME, {"Origin": str(browser.base_url).rstrip("/")}):
+        assert (await browser.post("/tasks", json=BODY, headers=headers)).status_code == 202, headers
+
+
+async def test_a_cookie_that_was_tampered_with_is_none(browser):
+    await sign_in(browser)
+    ((name, value),) = browser.cookies.items()
+    browser.cookies.clear()
+    end, nonce, mac = value.split(".")
+    for other in (f"{int(end) + 9}.{nonce}.{mac}", f"{end}.{nonce}.{'0' * len(mac)}", "nonsense", "9" * 5000):
+        answer = await browser.get("/tasks", headers={"Cookie": f"{name}={other}"})
+        assert answer.status_code == 401, other
+    assert (await browser.get("/tasks", headers={"Cookie": f"{name}={value}"})).status_code == 200
+
+
+async def test_a_session_ends_with_its_time_and_with_its_token(start, agents, tmp_path, eventually):
+    agents.start()
+    file = tmp_path / "api_token"
+    file.write_text(f"{TOKEN}\n")
+    async with (
+        start(api_token=None, api_token_file=file, session_s=2.0) as client,
+        httpx2.AsyncClient(base_url=str(client.http.base_url), timeout=60) as http,
+    ):
+
+        async def status():
+            return (await http.get("/tasks", headers={"Cookie": cookie})).status_code
+
+        cookie = (await sign_in(http)).headers["set-cookie"].split(";")[0]
+        http.cookies.clear()
+
+        async def over():
+            return await status() == 401
+
+        await eventually(over)
+    async with (
+        start(api_token=None, api_token_file=file) as client,
+        httpx2.AsyncClient(base_url=str(client.http.base_url), timeout=60) as http,
+    ):
+        cookie = (await sign_in(http)).headers["set-cookie"].split(";")[0]
+        http.cookies.clear()
+        assert await status() == 200
+        (tmp_path / "draft").write_text("the-next-token-of-somebody-else\n")
+        (tmp_path / "draft").replace(file)
+        assert await status() == 401
+
+
+async def test_events_are_told_also_behind_a_position(client, model, do):
+    """Words of a call that came before the position are still there for its result."""
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    task_id = await client.submit()
+    plain = await client.events(task_id)
+    narrator = Narrator()
+    expected = [narrator.tell(event).model_dump(mode="json") for event in plain]
+    assert any(told["lines"] for told in expected)
+
+    async def told(after="", **query):
+        headers = {"Last-Event-ID": after} if after else {}
+        answer = await client.http.get(f"/tasks/{task_id}/events", params={"told": "true", **query}, headers=headers)
+        return [json.loads(line[6:])["told"] for line in answer.text.splitlines() if line.startswith("data: ")]
+
+    assert await told() == expected
+    assert await told(follow="false") == expected
+    for index in range(0, len(plain), 3):
+        assert await told(plain[index].position) == expected[index + 1 :]
+
+
+class Robot:
+    """A perception and a nav2 server with one tool each, which counts."""
+
+    def __init__(self):
+        self.calls = 0
+        self.broken = False
+        self.go = asyncio.Event()
+        self.go.set()
+        self.perception, self.nav2 = FastMCP("perception"), FastMCP("nav2")
+        self.perception.tool(self.look)
+        self.nav2.tool(self.get_robot_pose)
+
+    async def look(self, camera: str = "both") -> ToolResult:
+        """Pictures."""
+        if self.broken:
+            fault = {"ok": False, "error_code": "CAMERA_UNAVAILABLE", "message": f"no pictures of {camera}"}
+            return ToolResult(structured_content=fault)
+        data = base64.b64encode(f"jpeg of {camera}".encode()).decode()
+        picture = ImageContent(type="image", data=data, mime_type="image/jpeg")
+        return ToolResult(content=[picture], structured_content={"ok": True, "cameras": [camera]})
+
+    async def get_robot_pose(self) -> ToolResult:
+        """Where it is."""
+        self.calls += 1
+        await self.go.wait()
+        if self.broken:
+            fault = {"ok": False, "error_code": "TRANSFORM_UNAVAILABLE", "message": "no frame 'map'"}
+            return ToolResult(structured_content=fault)
+        pose = {"x": 1.5, "y": -2.0, "yaw": 0.5, "frame_id": "map"}
+        return ToolResult(structured_content={"ok": True, "pose": pose, "area": "kitchen"})
+
+
+@pytest.fixture
+def robot():
+    return Robot()
+
+
+@pytest.fixture
+async def watching(start, settings, agents, robot, serve_app):
+    agents.start()
+    async with contextlib.AsyncExitStack() as stack:
+        urls = [
+            await stack.enter_async_context(serve_app(mcp.http_app(path="/mcp"), lifespan="on"))
+            for mcp in (robot.perception, robot.nav2)
+        ]
+        servers = {**settings.servers["summit"], "perception": f"{urls[0]}/mcp", "nav2": f"{urls[1]}/mcp"}
+        yield await stack.enter_async_context(start(servers={"summit": servers}))
+
+
+async def test_all_who_watch_share_one_look_at_the_robot(watching, robot, eventually, monkeypatch):
+    # So that it does not matter when the requests come.
+    monkeypatch.setattr("quartet_orchestrator.lookout.POSE_FRESH_S", 600.0)
+    robot.go.clear()
+    asked = [asyncio.create_task(watching.http.get("/robots/summit/pose")) for _ in range(5)]
+    await eventually(lambda: robot.calls)
+    robot.go.set()
+    for answer in await asyncio.gather(*asked):
+        found = answer.json()
+        assert {**found, "at": 0} == {"x": 1.5, "y": -2.0, "yaw": 0.5, "area": "kitchen", "at": 0}
+    assert robot.calls == 1
+    picture = await watching.http.get("/robots/summit/cameras/front")
+    assert (picture.content, picture.headers["content-type"]) == (b"jpeg of front", "image/jpeg")
+    assert picture.headers["cache-control"] == "no-store"
+
+
+async def test_what_cannot_be_seen_says_why(watching, robot):
+    robot.broken = True
+    asked = {
+        "/robots/summit/pose": (503, "TRANSFORM_UNAVAILABLE: no frame 'map'"),
+        "/robots/summit/cameras/arm": (503, "CAMERA_UNAVAILABLE: no pictures of arm"),
+        "/robots/tiago/pose": (404, "there is no robot 'tiago'; valid: summit"),
+        "/robots/tiago/site": (404, "there is no robot 'tiago'; valid: summit"),
+        "/robots/tiago/cameras/front": (404, "there is no robot 'tiago'; valid: summit"),
+        "/robots/summit/cameras/rear": (404, "there is no camera 'rear'; valid: arm, front"),
+    }
+    for path, expected in asked.items():
+        answer = await watching.http.get(path)
+        assert (answer.status_code, answer.json()["detail"]) == expected, path
+
+
+async def test_the_site_is_outlined_for_a_map(client):
+    site = (await client.http.get("/robots/summit/site")).json()
+    assert {area["name"] for area in site["areas"]} >= {"kitchen", "living room"}
+    assert all(len(area["outline"]) >= 3 for area in site["areas"])
+    assert {"name", "area", "kind", "approach"} == set(site["places"][0])
+
+
+async def test_the_page_lets_a_browser_load_and_reach_nothing_foreign(browser):
+    hosts = {
+        "robots.example:8000": "http://robots.example:8010",
+        "[::1]:8000": "http://[::1]:8010",
+        "x; script-src *": None,
+    }
+    for host, reachable in hosts.items():
+        answer = await browser.get("/", headers={"Host": host})
+        assert answer.status_code == 200
+        rules = dict(rule.split(" ", 1) for rule in answer.headers["content-security-policy"].split("; "))
+        assert rules["default-src"] == "'none'"
+        assert rules["script-src"] == rules["style-src"] == "'self'"
+        assert rules["connect-src"] == ("'self'" if reachable is None else f"'self' {reachable}")
+        assert rules["frame-ancestors"] == "'none'"
+        assert (await browser.get("/page", headers={"Host": host})).json() == {"stop_url": reachable}
+
+
+async def test_the_pages_files_are_open_and_nothing_beside_them(browser):
+    page = (await browser.get("/")).text
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+    script = await browser.get("/page/main.js")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert script.headers["x-content-type-options"] == "nosniff"
+    for path in ("/page/../settings.py", "/page/%2e%2e/settings.py", "/page/nothing.js"):
+        answer = await browser.get(path)
+        assert answer.status_code in {401, 404}, path
