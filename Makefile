@@ -6,10 +6,10 @@ export MUJOCO_GL ?= $(shell scripts/headless-gl)
 export XDG_CACHE_HOME := $(shell scripts/cache-home)
 export npm_config_cache ?= $(XDG_CACHE_HOME)/npm
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test test-containers lint bench clean
 
 help: ## Say what there is to make
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 setup: ## Make .venv with the locked dependencies; install the Debian packages that are missing, if allowed
 	@scripts/setup
@@ -20,6 +20,9 @@ demo: setup ## Start everything, let the robot do the main job once, show what h
 # In the folders' order: the long ones (chaos, e2e) first, so that both workers end at the same time.
 test: setup ## Run all tests
 	@$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder -q $(PYTEST_ARGS)
+
+test-containers: setup ## Build the images and test them in a real deployment (docker; as root on Debian it brings its own)
+	@$(BIN)/python -m pytest -q $(PYTEST_ARGS) tests/containers
 
 lint: setup ## Check style, types and import rules
 	@$(BIN)/ruff check .

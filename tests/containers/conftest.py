@@ -86,7 +86,7 @@ class deployed:
         own.write_text("services: {gateway: {env_file: !reset []}}\n")
         names = ("QUARTET_PAGE_PORT", "QUARTET_STOP_PORT", "QUARTET_GRAFANA_PORT")
         ports = dict(zip(names, map(str, free_ports(len(names))), strict=True))
-        files = (ROOT / "docker-compose.yml", *overlays, own)
+        files = (ROOT / "docker-compose.yml", own, *overlays)
         self._deployment = Deployment(project, {**ports, **settings}, files)
 
     def __enter__(self) -> Deployment:

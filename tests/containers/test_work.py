@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from quartet_contracts import TERMINAL, ErrorCode
+from quartet_contracts import TERMINAL, PickCode
 
 from .deployment import AGENTS, MAIN_JOB, PROCESSES, START_S, Deployment, inspect, run
 
@@ -100,8 +100,8 @@ def test_one_of_three_agents_is_killed_in_the_middle_of_its_work(
                 results.append(event["error_code"])
         status = api.get(f"/tasks/{task_id}").json()
     assert killed, "nobody was in the middle of a pick"
-    assert results[0] != ErrorCode.NONE, "the killed agent's attempt has no good end"
-    assert all(code in ErrorCode.__members__ for code in results), "each attempt ended with a code"
+    assert results[0] != PickCode.NONE, "the killed agent's attempt has no good end"
+    assert all(code in PickCode.__members__ for code in results), "each attempt ended with a code"
     assert status["state"] in TERMINAL
     assert status["state"] == "SUCCEEDED", status
     others = [facts["State"] for facts in inspect(*three_picks.values()) if facts["Config"]["Hostname"] != killed]
