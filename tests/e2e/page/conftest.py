@@ -5,17 +5,15 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from quartet_cli.commands.page import page_link
 from quartet_cli.stack import Stack, StackOptions
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
-TOKEN = "the-api-token-of-this-test"
 ASKS = """
 approval:
   - tool: moveit__close_gripper
@@ -66,7 +64,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         site_dir=site,
         use_dotenv=False,
         start_timeout_s=250.0,
-        env_of={"orchestrator": {"QUARTET_API_TOKEN": TOKEN}},
     )
     with Stack(options) as running:
         yield running
@@ -93,7 +90,7 @@ class Visitor:
     """What the browser complained of: errors of scripts, and what the policy kept out."""
 
     def sign_in(self) -> None:
-        self.page.goto(f"{self.stack.url}/#token={TOKEN}&stop={self.stack.stop_token}")
+        self.page.goto(page_link(self.stack.url, self.stack.api_token, self.stack.stop_token))
         expect(self.page.locator("#map svg")).to_be_visible()
 
     def give(self, sentence: str) -> str:
@@ -117,12 +114,6 @@ class Visitor:
             serious = [one for one in found if one["impact"] in SERIOUS]
             told = [(one["id"], [(node["target"], node["failureSummary"]) for node in one["nodes"]]) for one in serious]
             assert told == [], f"{name}, {theme}"
-
-    def api(self, path: str, method: str = "GET") -> Any:
-        answer = httpx.request(
-            method, self.stack.url + path, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60, trust_env=False
-        )
-        return answer.raise_for_status().json()
 
 
 @pytest.fixture(scope="module")

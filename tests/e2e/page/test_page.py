@@ -33,7 +33,7 @@ def told_lines(visitor: Visitor, task_id: str) -> list[str]:
     answer = httpx.get(
         f"{visitor.stack.url}/tasks/{task_id}/events",
         params={"follow": "false", "told": "true"},
-        headers={"Authorization": "Bearer the-api-token-of-this-test"},
+        headers={"Authorization": f"Bearer {visitor.stack.api_token}"},
         timeout=60,
     )
     events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
@@ -60,7 +60,7 @@ def test_only_who_signs_in_sees_anything(visit: Callable[[], Visitor], stack: St
     visitor.accessible("sign-in")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert").filter(has_text="not an API token")).to_be_visible()
-    page.get_by_label("API token").fill("the-api-token-of-this-test")
+    page.get_by_label("API token").fill(stack.api_token)
     page.get_by_label("Stop token").fill(stack.stop_token)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("One sentence, four agents")).to_be_visible()

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from quartet_cli._root import RootNotFound
+from quartet_cli.commands.page import page_link
 from quartet_cli.errors import CannotStart
 from quartet_cli.settings import running_stack, state_folder
 from quartet_cli.stack import Stack, StackError, StackOptions
@@ -133,6 +134,7 @@ def up(
         who = f"robot{'s' if stack.robots[1:] else ''} {', '.join(stack.robots)}"
         where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
         console.print(where, soft_wrap=True)
+        tell_page(stack, console)
         example = EXAMPLES.get(world, "...") if robot_dir is None else "..."
         console.print(f'now, in another terminal: quartet run "{example}"', soft_wrap=True)
         _watch(stack)
@@ -168,6 +170,15 @@ def tell_stops(stack: Stack, console: Console) -> None:
         stopped = {name: state["reason"] for name, state in service.state().items() if state["latched"]}
     for name, reason in stopped.items():
         console.print(f"{name} is stopped ({reason}); nothing moves until: quartet reset", style="yellow")
+
+
+def tell_page(stack: Stack, console: Console) -> None:
+    """The link signs whoever follows it in: it is for the person at the terminal, and no text of a log."""
+    if console.is_terminal:
+        link = page_link(stack.url, stack.api_token, stack.stop_token)
+        console.print(f"web page: [link={link}]{link}[/link]", soft_wrap=True)
+    else:
+        console.print("web page: the link is printed by `quartet page`", soft_wrap=True)
 
 
 def _watch(stack: Stack) -> None:

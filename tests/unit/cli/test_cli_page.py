@@ -1,0 +1,48 @@
+"""The link that signs a browser in."""
+
+import io
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from quartet_cli.commands.page import page_link
+from quartet_cli.commands.up import tell_page
+from quartet_cli.main import main
+
+STACK = SimpleNamespace(url="http://127.0.0.1:8000", api_token="the-api-token", stop_token="the-stop-token")
+LINK = "http://127.0.0.1:8000/#token=the-api-token&stop=the-stop-token"
+
+
+def test_the_tokens_stand_where_no_server_sees_them() -> None:
+    assert page_link("http://127.0.0.1:8000/", "the-api-token", "the-stop-token") == LINK
+    assert page_link("http://h:1", "a&b#c", None) == "http://h:1/#token=a%26b%23c"
+    assert page_link("http://h:1", None, None) == "http://h:1/"
+
+
+@pytest.mark.parametrize(
+    ("options", "link"),
+    [
+        ([], LINK),
+        (["--address", "https://robots.example/"], LINK.replace("http://127.0.0.1:8000", "https://robots.example")),
+    ],
+)
+def test_the_command_prints_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], link: str
+) -> None:
+    monkeypatch.setenv("QUARTET_URL", STACK.url)
+    monkeypatch.setenv("QUARTET_API_TOKEN", STACK.api_token)
+    monkeypatch.setenv("QUARTET_STOP_TOKEN", STACK.stop_token)
+    with pytest.raises(SystemExit) as ended:
+        main(["page", *options])
+    assert not ended.value.code
+    assert capsys.readouterr().out == f"{link}\n"
+
+
+def test_up_shows_it_to_a_person_and_keeps_it_out_of_logs() -> None:
+    for terminal in (True, False):
+        out = io.StringIO()
+        tell_page(STACK, Console(file=out, force_terminal=terminal, width=200, highlight=False))  # type: ignore[arg-type]
+        assert (LINK in out.getvalue()) is terminal
+        assert ("the-api-token" in out.getvalue()) is terminal
+        assert "web page" in out.getvalue()
