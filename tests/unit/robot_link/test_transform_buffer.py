@@ -7,6 +7,7 @@ import pytest
 
 from quartet_robot_link import RosClock, TransformBuffer, TransformUnavailable
 from quartet_robot_link.geometry import yaw_quaternion
+from quartet_robot_link.transforms import MAX_FRAMES
 
 
 class QuietLink:
@@ -147,3 +148,33 @@ async def test_a_ring_of_frames_ends(buffer):
     buffer.add(tf("b", "a"), static=False)
     with pytest.raises(TransformUnavailable):
         await buffer.lookup("map", "a", timeout_s=0.01)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("translation", {"x": 1.0, "y": "far", "z": 0.0}),
+        ("translation", {"x": float("nan"), "y": 0.0, "z": 0.0}),
+        ("rotation", {"x": 0.0, "y": 0.0, "z": 0.0, "w": 0.0}),
+        ("rotation", None),
+    ],
+    ids=["text", "nan", "no rotation", "missing"],
+)
+async def test_a_transform_that_cannot_be_read_leaves_no_frame_behind(buffer, field, value):
+    strange = tf("map", "odom", x=1.0)
+    strange["transforms"][0]["transform"][field] = value
+    with pytest.raises((ArithmeticError, TypeError, ValueError)):
+        buffer.add(strange, static=False)
+    with pytest.raises(TransformUnavailable):
+        await buffer.lookup("map", "odom", timeout_s=0.05)
+    buffer.add(tf("map", "odom", x=2.0), static=False)
+    assert (await buffer.lookup("map", "odom")).rigid.translation[0] == 2.0
+
+
+async def test_frames_without_end_are_not_kept(buffer):
+    for number in range(MAX_FRAMES):
+        buffer.add(tf("map", f"frame {number}"), static=True)
+    with pytest.raises(ValueError, match=f"more than {MAX_FRAMES} frames"):
+        buffer.add(tf("map", "one more"), static=True)
+    buffer.add(tf("map", "frame 7", x=3.0), static=True)
+    assert (await buffer.lookup("map", "frame 7")).rigid.translation[0] == 3.0

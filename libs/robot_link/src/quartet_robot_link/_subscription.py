@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What a reader runs into in a message that is not of the type of its topic."""
+
 
 class BridgeSubscription:
     """Messages of one topic; see link.Subscription."""
@@ -46,6 +49,8 @@ class BridgeSubscription:
         if self._on_message is not None:
             try:
                 self._on_message(message)
+            except UNREADABLE as error:
+                log.warning("ignored a message on %s: %s: %s", self.topic, type(error).__name__, str(error)[:200])
             except Exception:
                 log.exception("a reader of %s failed", self.topic)
 

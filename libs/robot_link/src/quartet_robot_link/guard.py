@@ -10,6 +10,7 @@ from quartet_robot_link.link import LATCHED, Message, RobotLink
 
 LAPSED = "heartbeat lapsed"
 """How the guard's reason begins after a lapse."""
+MAX_REASON = 500
 FRESH_WAIT_S = 0.2
 """The guard's state may arrive just after the result of a goal that it ended."""
 
@@ -55,9 +56,13 @@ class GuardState:
             self._advertising.cancel()
 
     def _on_state(self, message: Message) -> None:
-        values: dict[str, Any] = {item["key"]: item["value"] for item in message.get("values", [])}
-        self._latched = str(values.get("latched", "")).lower() == "true"
-        self.reason = str(message.get("message", ""))
+        values: dict[str, Any] = {item["key"]: item["value"] for item in message["values"]}
+        latched = str(values["latched"]).lower()
+        if latched not in {"true", "false"}:
+            # Nothing that cannot be read may tell that a stopped robot moves again.
+            raise ValueError(f"latched is '{latched[:40]}'; the guard says true or false")
+        self._latched = latched == "true"
+        self.reason = str(message.get("message", ""))[:MAX_REASON]
         self._changed.set()
         if self._advertising is None or self._advertising.done():
             # With each connection anew: the state is latched, so that it comes at its start.

@@ -17,6 +17,8 @@ HISTORY_S = 10.0
 JUMP_BACK_S = 0.05
 """Messages are late by less than this; a stamp further back means that time jumped, as in the reset of a simulation."""
 MAX_SAMPLES = 4000
+MAX_FRAMES = 2000
+"""More than the frames of several robots; a publisher that invents frames must not fill the memory."""
 MAX_AGE_S = 5.0
 """A moving frame that was not received for this long (wall time) is stale: its publisher or the bridge is silent."""
 EXTRAPOLATE_S = 0.1
@@ -112,11 +114,16 @@ class TransformBuffer:
         for item in message["transforms"]:
             child, parent = _bare(item["child_frame_id"]), _bare(item["header"]["frame_id"])
             t, r = item["transform"]["translation"], item["transform"]["rotation"]
+            # First all that may be wrong with it: an edge without a sample could not be looked up.
+            rotation = _number(r, "x"), _number(r, "y"), _number(r, "z"), _number(r, "w")
+            rigid = Rigid((_number(t, "x"), _number(t, "y"), _number(t, "z")), unit(rotation))
+            sample = _Sample(stamp_of(item), rigid)
             edge = self._edges.get(child)
             if edge is None or edge.parent != parent or edge.static != static:
+                if edge is None and len(self._edges) >= MAX_FRAMES:
+                    raise ValueError(f"more than {MAX_FRAMES} frames; '{child[:100]}' is not taken")
                 edge = self._edges[child] = _Edge(parent, static)
-            rigid = Rigid((t["x"], t["y"], t["z"]), unit((r["x"], r["y"], r["z"], r["w"])))
-            edge.add(_Sample(stamp_of(item), rigid))
+            edge.add(sample)
         self._changed.set()
 
     async def lookup(
@@ -217,6 +224,13 @@ class TransformBuffer:
 
     def _frames(self) -> list[str]:
         return sorted({*self._edges, *(edge.parent for edge in self._edges.values())})
+
+
+def _number(vector: Message, axis: str) -> float:
+    value = float(vector[axis])
+    if not math.isfinite(value):
+        raise ValueError(f"{axis} is {value}")
+    return value
 
 
 def _bare(frame: str) -> str:

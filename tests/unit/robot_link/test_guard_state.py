@@ -1,0 +1,56 @@
+"""What the guard says is believed only when it can be read."""
+
+import pytest
+
+from quartet_robot_link.guard import MAX_REASON, GuardState
+
+
+class Link:
+    """Keeps the reader of the guard's state, so that a test can say what the guard says."""
+
+    connected = True
+
+    def subscribe(self, topic, msg_type, *, on_message, **_):
+        self.says = on_message
+
+        class Quiet:
+            def close(self):
+                pass
+
+        return Quiet()
+
+    async def advertise(self, topic, msg_type):
+        pass
+
+
+def state(latched, reason=""):
+    return {"message": reason, "values": [{"key": "latched", "value": latched}]}
+
+
+@pytest.fixture
+async def guard():
+    link = Link()
+    state = GuardState(link, "/robot_guard/state", "/robot_guard/heartbeat")
+    state.link = link
+    yield state
+    state.close()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [{}, {"values": []}, {"values": [{"key": "latched"}]}, {"values": 3}, state("perhaps"), state(None), state([])],
+    ids=["empty", "no values", "no value", "number", "word", "none", "list"],
+)
+async def test_what_cannot_be_read_releases_nothing(guard, message):
+    guard.link.says(state("True", "a person pressed stop"))
+    with pytest.raises((LookupError, TypeError, ValueError)):
+        guard.link.says(message)
+    assert (guard.latched, guard.reason) == (True, "a person pressed stop")
+
+
+async def test_the_guard_stops_and_releases(guard):
+    assert guard.latched is False
+    guard.link.says(state("True", "x" * 10_000))
+    assert (guard.latched, len(guard.reason)) == (True, MAX_REASON)
+    guard.link.says(state("false"))
+    assert guard.latched is False
