@@ -42,6 +42,7 @@ def test_values_of_secret_variables(value):
         ("sk-proj-abc123456", "***"),
         ("sk-ant-api03-xyz_abc", "***"),
         ("gsk_abcdef123456", "***"),
+        ("AIzaSyA-abcdefghijklmnopqrstuvwxyz01234", "***"),
         ("Bearer eyJhbGciOi.x.y1", "Bearer ***"),
         ("Bearer abc.def.ghi", "Bearer ***"),
         (JWT, "***"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from quartet_bus._keys import Keys
 from quartet_bus._store import Command, Store
 from quartet_bus.options import BusOptions
+from quartet_process import redact_bytes
 
 _GRANT = re.compile(rb'("grant"\s*:\s*")[^"]*')
 
@@ -30,7 +31,7 @@ class DeadLetters:
     def command(self, stream: str, entry_id: str, reason: str, message: bytes) -> Command:
         """Adds a letter, as a command for a transaction."""
         cap = self._options.dead_letters
-        kept = _GRANT.sub(rb"\1***", message)[: 64 * 1024]
+        kept = redact_bytes(_GRANT.sub(rb"\1***", message)[: 64 * 1024])
         fields = ("stream", stream, "entry_id", entry_id, "reason", reason, "message", kept)
         return ("XADD", self._keys.dead, "MAXLEN", "~", cap, "*", *fields, "at", repr(time.time()))
 

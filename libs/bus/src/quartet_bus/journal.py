@@ -13,6 +13,7 @@ from quartet_bus.signals import Signals
 from quartet_bus.tenure import Tenure, epoch_of
 from quartet_contracts import TERMINAL, JournalEvent, decode, encode
 from quartet_contracts.journal import StateChanged, ToolProgress
+from quartet_process import redact_bytes
 
 START = "0-0"
 
@@ -38,7 +39,7 @@ class Journal:
             epoch_of(tenure),
             self._cap(event),
             round(self._options.records_s * 1000),
-            encode(event),
+            redact_bytes(encode(event)),
             secrets.token_hex(6),
             self._keys.signal(f"journal:{task_id}"),
         )

@@ -9,6 +9,7 @@ from quartet_bus.errors import BusUnavailable, QuestionProblem
 from quartet_bus.options import BusOptions
 from quartet_bus.signals import Signals
 from quartet_contracts import Answer
+from quartet_process import redact
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Questions:
     async def put(self, task_id: str, question: Question) -> None:
         """Open a question; it is the task's only open one."""
         key = self._keys.question(task_id)
-        fields = ("id", question.question_id, "text", question.text, "expires_at", repr(question.expires_at))
+        fields = ("id", question.question_id, "text", redact(question.text), "expires_at", repr(question.expires_at))
         fields += ("approval", "1" if question.approval else "0")
         expiry = max(1, round((question.expires_at - time.time()) * 1000))
         await self._store.transaction(("DEL", key), ("HSET", key, *fields), ("PEXPIRE", key, expiry))

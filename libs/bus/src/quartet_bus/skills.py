@@ -16,6 +16,7 @@ from quartet_bus.options import BusOptions
 from quartet_bus.signals import Signals
 from quartet_contracts import RESULTS, MalformedMessage, Skill, SkillRequest, SkillResult, State, decode, encode
 from quartet_contracts.rescue import unknown_result, unreadable_request
+from quartet_process import redact_bytes
 
 log = logging.getLogger(__name__)
 
@@ -105,12 +106,12 @@ class SkillQueue(Queue[SkillRequest]):
         if not admitted.started:
             if admitted.canceled:
                 result = unknown_result(request, "canceled before it was started", State.CANCELED)
-                await self._complete(lease, encode(result), request.reply_to)
+                await self._complete(lease, redact_bytes(encode(result)), request.reply_to)
                 return None
             if request.deadline <= time.time():
                 late = time.time() - request.deadline
                 result = unknown_result(request, f"its deadline had passed {late:.1f} s before it was taken")
-                await self._complete(lease, encode(result), request.reply_to)
+                await self._complete(lease, redact_bytes(encode(result)), request.reply_to)
                 return None
         self._hold(lease)
         return SkillDelivery(request, admitted.redelivered, admitted.started, lease)
@@ -129,7 +130,7 @@ class SkillQueue(Queue[SkillRequest]):
                 f"the result is for {result.skill} '{result.request_id}', "
                 f"the request is {request.skill} '{request.request_id}'"
             )
-        return await self._complete(delivery.lease, encode(result), request.reply_to)
+        return await self._complete(delivery.lease, redact_bytes(encode(result)), request.reply_to)
 
     async def result(self, request_id: str) -> SkillResult | None:
         """The result of a request of the last hour, if it has one."""
@@ -160,7 +161,7 @@ class SkillQueue(Queue[SkillRequest]):
             self._keys.done(self.kind, request.request_id),
         ]
         expiry = round(self._options.results_s * 1000)
-        return bool(await self._store.script(_scripts.WITHDRAW, keys, entry_id, encode(result), expiry))
+        return bool(await self._store.script(_scripts.WITHDRAW, keys, entry_id, redact_bytes(encode(result)), expiry))
 
     async def cancel(self, request_id: str) -> None:
         """Ask for an end. Idempotent; whoever runs it answers CANCELED when the robot stands."""
@@ -229,7 +230,7 @@ class SkillQueue(Queue[SkillRequest]):
         if answer is not None:
             reply_to, result = answer
             expiry = round(self._options.results_s * 1000)
-            body = encode(result)
+            body = redact_bytes(encode(result))
             commands.append(("SET", self._keys.done(self.kind, result.request_id), body, "PX", expiry, "NX"))
             commands.append(("XADD", reply_to, "MAXLEN", "~", 10_000, "*", FIELD, body))
             commands.append(("PEXPIRE", reply_to, expiry))

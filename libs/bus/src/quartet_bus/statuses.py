@@ -9,6 +9,7 @@ from quartet_bus._store import Store
 from quartet_bus.options import BusOptions
 from quartet_bus.tenure import Tenure, epoch_of
 from quartet_contracts import TERMINAL, State, TaskStatus, decode, encode, may_move
+from quartet_process import redact_bytes
 
 
 def _before(new: State) -> str:
@@ -41,7 +42,7 @@ class Statuses:
                 _scripts.PUT_STATUS,
                 keys,
                 str(status.state),
-                encode(status),
+                redact_bytes(encode(status)),
                 self.expiry_ms(status),
                 _before(status.state),
                 str(expected or ""),

@@ -8,6 +8,7 @@ from quartet_bus._keys import Keys
 from quartet_bus._store import Store
 from quartet_bus.errors import BusError
 from quartet_bus.options import BusOptions
+from quartet_process import redact
 
 
 class Transcripts:
@@ -18,7 +19,7 @@ class Transcripts:
 
     async def save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> None:
         """Replace the transcript of `loop_id`."""
-        data = zlib.compress(json.dumps(transcript, separators=(",", ":")).encode(), 1)
+        data = zlib.compress(redact(json.dumps(transcript, separators=(",", ":"))).encode(), 1)
         if len(data) > self._options.transcript_bytes:
             raise BusError(
                 f"transcript '{loop_id}' has {len(data)} bytes compressed, the cap is {self._options.transcript_bytes}"

@@ -3,7 +3,15 @@
 from quartet_process.exposure import is_loopback, metrics_secret, require_credential
 from quartet_process.logs import JsonLines, set_up_logging
 from quartet_process.metrics import REGISTRY, Exposition, LabelValues
-from quartet_process.redact import RedactingFilter, redact, redact_all, remember, remember_environment, shown
+from quartet_process.redact import (
+    RedactingFilter,
+    redact,
+    redact_all,
+    redact_bytes,
+    remember,
+    remember_environment,
+    shown,
+)
 from quartet_process.secrets import (
     LEAST,
     Secret,
@@ -37,6 +45,7 @@ __all__ = [
     "presented",
     "redact",
     "redact_all",
+    "redact_bytes",
     "remember",
     "remember_environment",
     "require_credential",

@@ -18,29 +18,38 @@ SECRET_NAME = re.compile(
 
 _PEM = r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\+[nr])*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
 _JWT = r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
-_PROVIDER_KEY = r"\b(?:sk|pk|rk|xai|gsk|ghp|AIza)[-_](?=[A-Za-z_\-.]*[0-9*])[A-Za-z0-9_\-*.]{6,}"
-_WHOLE = re.compile(f"{_PEM}|{_JWT}|{_PROVIDER_KEY}")
-_BEARER = re.compile(r"\b(Bearer\s+)(?=[A-Za-z~+/=]*(?:[0-9_-]|\.[A-Za-z0-9]))[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
-_URL_PASSWORD = re.compile(r"\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'\\]*):[^\s/@\"'\\]+@", re.IGNORECASE)
+_PROVIDERS = ("sk", "pk", "rk", "xai", "gsk", "ghp")
+_PROVIDER_KEY = (
+    rf"\b(?:{'|'.join(_PROVIDERS)})[-_](?=[A-Za-z_\-.]*[0-9*])[A-Za-z0-9_\-*.]{{6,}}|\bAIza[A-Za-z0-9_-]{{30,}}"
+)
+_BEARER = r"\b([Bb]earer\s+|BEARER\s+)(?=[A-Za-z~+/=]*(?:[0-9_-]|\.[A-Za-z0-9]))[A-Za-z0-9._~+/=-]{6,}"
+_URL_PASSWORD = r"\b([A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'\\]*):[^\s/@\"'\\]+@"
+_SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
+    (("PRIVATE KEY",), re.compile(_PEM), HIDDEN),
+    (("eyJ",), re.compile(_JWT), HIDDEN),
+    ((*(f"{name}{sign}" for name in _PROVIDERS for sign in "-_"), "AIza"), re.compile(_PROVIDER_KEY), HIDDEN),
+    (("earer", "BEARER"), re.compile(_BEARER), rf"\g<1>{HIDDEN}"),
+    (("://",), re.compile(_URL_PASSWORD), rf"\g<1>:{HIDDEN}@"),
+)
+"""What gives a shape away, its pattern, and what stands in its place."""
 
 
 class _Known:
     """The values that this process was given."""
 
     def __init__(self) -> None:
-        self._values: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
+        self._values: tuple[str, ...] = ()
 
     def add(self, values: Iterable[str]) -> None:
-        new = {value for value in values if len(value) >= LEAST} - self._values
-        if new:
-            self._values |= new
-            # The longest first, so that none is found inside another.
-            ordered = sorted(self._values, key=len, reverse=True)
-            self._pattern = re.compile("|".join(re.escape(value) for value in ordered))
+        new = {value for value in values if len(value) >= LEAST}.union(self._values)
+        # The longest first, so that none is found inside another.
+        self._values = tuple(sorted(new, key=len, reverse=True))
 
     def hide(self, text: str) -> str:
-        return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, HIDDEN)
+        return text
 
 
 _known = _Known()
@@ -62,9 +71,19 @@ def remember_environment(environment: Mapping[str, str]) -> None:
 
 def redact(text: str) -> str:
     """`text` with *** in place of each secret. Of JSON text the result is JSON with the same structure."""
-    text = _WHOLE.sub(HIDDEN, _known.hide(text))
-    text = _BEARER.sub(rf"\g<1>{HIDDEN}", text)
-    return _URL_PASSWORD.sub(rf"\g<1>:{HIDDEN}@", text)
+    text = _known.hide(text)
+    # Every event of every task passes here: a pattern is tried only where a part of it that is quickly found is there.
+    for marks, pattern, instead in _SHAPES:
+        if any(mark in text for mark in marks):
+            text = pattern.sub(instead, text)
+    return text
+
+
+def redact_bytes(data: bytes) -> bytes:
+    """The same for UTF-8, and for what should be it."""
+    text = data.decode("utf-8", "surrogateescape")
+    safe = redact(text)
+    return data if safe is text or safe == text else safe.encode("utf-8", "surrogateescape")
 
 
 def redact_all(value: Any) -> Any:

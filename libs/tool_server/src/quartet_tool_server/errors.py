@@ -18,6 +18,7 @@ from pydantic import ValidationError as PydanticValidationError
 
 from quartet_contracts.tools import CommonCode
 from quartet_contracts.tools.perception import PerceptionCode
+from quartet_process import redact
 from quartet_robot_link import (
     BridgeUnavailable,
     CallTimeout,
@@ -117,6 +118,7 @@ def failure(error: BaseException, *, tool: str = "", arguments: tuple[str, ...] 
 
 
 def _fields(code: str, text: str) -> dict[str, Any]:
+    text = redact(text)
     left_out = len(text) - MAX_MESSAGE
     if left_out > 0:
         text = f"{text[: MAX_MESSAGE // 2]} [... {left_out} characters left out] {text[-MAX_MESSAGE // 2 :]}"

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from quartet_bus import BusUnavailable, KeyReused, QuestionProblem, QueueFull, StoreFull
+from quartet_process import redact
 
 
 class Problem(Exception):
@@ -44,7 +45,7 @@ def as_problem(error: Exception) -> Problem | None:
 
 def problem_response(status: int, title: str, detail: str, **more: Any) -> Response:
     body = {"title": title, "status": status, "detail": detail, **more}
-    return Response(json.dumps(body), status_code=status, media_type="application/problem+json")
+    return Response(redact(json.dumps(body)), status_code=status, media_type="application/problem+json")
 
 
 def install(app: FastAPI) -> None:
