@@ -67,7 +67,7 @@ async def test_an_assistant_has_a_job_done_looks_cancels_and_stops(
         assert ended["state"] == "CANCELED", ended
 
         stopped = await call(mcp, "stop", reason="the test is over")
-        assert stopped["robots"] == {robot["name"]: "stopped, at standstill"}
+        assert stopped["robots"][robot["name"]].startswith("stopped")
         assert stopped["stopped"]
         state = httpx2.get(
             f"{stack.url_of('stop')}/state", headers={"Authorization": f"Bearer {stack.stop_token}"}
