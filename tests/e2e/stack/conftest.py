@@ -53,7 +53,7 @@ class Run:
         return "\n".join(json.dumps(e.event.model_dump(mode="json"))[:300] for e in self.events)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run() -> Callable[..., Run]:
     """Submits a sentence and follows it to its end; `on_event` sees each event as it comes."""
 
@@ -76,7 +76,23 @@ def run() -> Callable[..., Run]:
     return play
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def sentence_about() -> Callable[[dict[str, Any]], tuple[str, str, str]]:
+    """A task that a placement in the studio allows: (sentence, object, surface)."""
+
+    def choose(world: dict[str, Any]) -> tuple[str, str, str]:
+        name, thing = next(
+            (name, thing)
+            for name, thing in sorted(world["objects"].items())
+            if thing["on"] in {"wooden table", "counter"}
+        )
+        target = "counter" if thing["on"] == "wooden table" else "wooden table"
+        return f"Pick up the {name} from the {thing['on']} and place it on the {target}.", name, target
+
+    return choose
+
+
+@pytest.fixture(scope="session")
 def truth() -> Callable[[Stack], dict[str, Any]]:
     """Ground truth of a stack's world."""
     return lambda stack: httpx.get(f"{stack.scoring_url}/truth", timeout=30).raise_for_status().json()

@@ -29,17 +29,12 @@ def everything_runs(stack: Stack) -> None:
         stack.restart(name)
 
 
-def sentence_about(world: Truth) -> tuple[str, str, str]:
-    """A task that this placement allows: (sentence, object, surface)."""
-    name, thing = next(
-        (name, thing) for name, thing in sorted(world["objects"].items()) if thing["on"] in {"wooden table", "counter"}
-    )
-    target = "counter" if thing["on"] == "wooden table" else "wooden table"
-    return f"Pick up the {name} from the {thing['on']} and place it on the {target}.", name, target
-
-
 def test_a_task_in_the_studio(
-    stack: Stack, run: Callable[..., Run], reset: Callable[..., Truth], truth: Callable[[Stack], Truth]
+    stack: Stack,
+    run: Callable[..., Run],
+    reset: Callable[..., Truth],
+    truth: Callable[[Stack], Truth],
+    sentence_about: Callable[..., Any],
 ) -> None:
     sentence, name, target = sentence_about(reset(stack, 1))
     done = run(stack, sentence)
@@ -74,7 +69,11 @@ def test_a_single_skill_ends_in_its_code(stack: Stack, reset: Callable[..., Trut
 
 
 def test_a_server_that_is_killed_in_a_motion(
-    stack: Stack, run: Callable[..., Run], reset: Callable[..., Truth], truth: Callable[[Stack], Truth]
+    stack: Stack,
+    run: Callable[..., Run],
+    reset: Callable[..., Truth],
+    truth: Callable[[Stack], Truth],
+    sentence_about: Callable[..., Any],
 ) -> None:
     sentence, name, target = sentence_about(reset(stack, 2))
     killed: list[str] = []
@@ -99,7 +98,11 @@ def test_a_server_that_is_killed_in_a_motion(
 
 
 def test_a_canceled_task_halts_and_ends(
-    stack: Stack, run: Callable[..., Run], reset: Callable[..., Truth], truth: Callable[[Stack], Truth]
+    stack: Stack,
+    run: Callable[..., Run],
+    reset: Callable[..., Truth],
+    truth: Callable[[Stack], Truth],
+    sentence_about: Callable[..., Any],
 ) -> None:
     sentence, _, _ = sentence_about(reset(stack, 3))
     asked: list[str] = []
@@ -121,7 +124,11 @@ def test_a_canceled_task_halts_and_ends(
 
 
 def test_a_model_that_talks_nonsense_now_and_then(
-    stack: Stack, run: Callable[..., Run], reset: Callable[..., Truth], truth: Callable[[Stack], Truth]
+    stack: Stack,
+    run: Callable[..., Run],
+    reset: Callable[..., Truth],
+    truth: Callable[[Stack], Truth],
+    sentence_about: Callable[..., Any],
 ) -> None:
     rates = (
         '{"malformed_json": 0.1, "unknown_tool": 0.1, "hallucinated_object": 0.05, "empty": 0.05, "rate_limit": 0.05}'
@@ -139,7 +146,7 @@ def test_a_model_that_talks_nonsense_now_and_then(
 
 @pytest.mark.parametrize("kind", ["empty", "refusal", "malformed_json", "repetition"])
 def test_a_model_that_talks_nothing_but_nonsense(
-    stack: Stack, run: Callable[..., Run], reset: Callable[..., Truth], kind: str
+    stack: Stack, run: Callable[..., Run], reset: Callable[..., Truth], kind: str, sentence_about: Callable[..., Any]
 ) -> None:
     stack.restart("scripted_model", QUARTET_MISBEHAVE=f'{{"{kind}": 1.0}}')
     try:
@@ -154,7 +161,7 @@ def test_a_model_that_talks_nothing_but_nonsense(
 
 
 def test_a_gateway_without_the_key_of_its_provider(
-    stack: Stack, run: Callable[..., Run], reset: Callable[..., Truth]
+    stack: Stack, run: Callable[..., Run], reset: Callable[..., Truth], sentence_about: Callable[..., Any]
 ) -> None:
     stack.restart("gateway", QUARTET_MODEL="openai/gpt-4.1")
     try:

@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 import time
 
-from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
 
 from quartet_process.secrets import Secret, bearer
@@ -64,6 +64,8 @@ class LabelValues:
 
 class _Basics:
     def __init__(self) -> None:
+        # Prometheus has no use for them, and they are a third of all series.
+        disable_created_metrics()
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._build = Gauge(BUILD, "Always 1", (PROCESS, VERSION, PYTHON), registry=self.registry)
