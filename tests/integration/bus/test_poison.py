@@ -26,6 +26,9 @@ async def put(bus, skill=Skill.PICK, **fields):
         ({"m": "{}"}, "request_id: Field required"),
         ({"m": '{"schema_version": "2.0"}'}, "schema_version '2.0'"),
         ({"m": "x" * 70_000}, "the cap is 65536"),
+        ({"m": "[" * 20_000}, "is not JSON"),
+        ({"m": '{"request_id": "\\ud800"}'}, "is not JSON"),
+        ({"m": '{"deadline": 1e300}'}, "deadline: Input should be less than or equal to"),
     ],
 )
 async def test_a_malformed_entry_goes_to_the_dead_letters(bus, fields, reason, a_request):
@@ -86,3 +89,16 @@ async def test_an_entry_that_kills_every_consumer_is_put_aside(redis_url, a_requ
         assert result.state == (State.UNCERTAIN if started else State.FAILED)
         assert "delivered 3 times without an answer" in result.reason
         assert len(await asking.dead_letters.list()) == 1
+
+
+async def test_a_task_does_not_wait_behind_what_nobody_can_read(redis_url, a_task):
+    """Each would cost a poll of two seconds otherwise."""
+    async with await Bus.connect(redis_url, BusOptions(lease_s=60, block_ms=200)) as bus:
+        tasks = bus.robot_tasks("summit")
+        await tasks._make_group()
+        for number in range(100):
+            await bus._store.call("XADD", bus._keys.task_stream("summit"), "*", "m", f"nonsense {number}")
+        await bus.tasks.submit(a_task("good"))
+        async with asyncio.timeout(120):
+            assert (await tasks.take()).task.task_id == "good"
+        assert len(await bus.dead_letters.list()) == 100

@@ -83,6 +83,8 @@ class Queue(ABC, Generic[M]):
         self._reclaim_due = 0.0
         self._clear_due = 0.0
         self._group_made = False
+        self._disposed = 0
+        """Entries that were read and handled here: buried, or known already."""
 
     @abstractmethod
     def _decode(self, data: bytes) -> M: ...
@@ -173,7 +175,9 @@ class Queue(ABC, Generic[M]):
         if not answer:
             return None
         entry_id, fields = answer[0][1][0]
-        return await self._admit(entry_id.decode(), fields, redelivered=False)
+        admitted = await self._admit(entry_id.decode(), fields, redelivered=False)
+        self._disposed += admitted is None
+        return admitted
 
     async def _may_read(self) -> bool:
         """Whether a new entry may be taken now."""

@@ -76,6 +76,7 @@ class RobotTasks(Queue[Task]):
             self._holder = asyncio.create_task(self._hold_robot(), name=f"bus-robot-{self.robot}")
         async with self._signals.listen(f"tasks:{self.robot}", f"tasks:{ANY_ROBOT}") as bell:
             while True:
+                disposed = self._disposed
                 try:
                     delivery = await self._take_once() if await self._claim_robot() else None
                     self._patience.worked()
@@ -83,6 +84,9 @@ class RobotTasks(Queue[Task]):
                         return delivery
                 except BusUnavailable as error:
                     await self._patience.failed(error)
+                    continue
+                if disposed != self._disposed:
+                    # Behind an entry that nobody could read, a task may wait.
                     continue
                 await bell.wait(min(2.0, self._options.lease_s / 3))
 
