@@ -104,7 +104,7 @@ class Wire:
     the message itself up to `hold_s` late.
     """
 
-    def __init__(self, seed: int, copies: int = 0, late_s: float = 3.0, hold_s: float = 0.05) -> None:
+    def __init__(self, seed: int, copies: int = 0, late_s: float = 2.0, hold_s: float = 0.05) -> None:
         self.copies = copies
         self.seen: list[Sent] = []
         self.copied: Counter[Kind] = Counter()
