@@ -5,7 +5,7 @@ import sys
 import typer
 
 from quartet_cli._aliases import expand_aliases
-from quartet_cli.commands import bench, demo, doctor, grant, page, run, schema, secrets, skills, stop, tasks, up
+from quartet_cli.commands import bench, demo, doctor, grant, mcp, page, run, schema, secrets, skills, stop, tasks, up
 from quartet_cli.errors import CliError
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for module in (run, skills, tasks, stop, schema, up, page, demo, bench, grant, doctor, secrets):
+for module in (run, skills, tasks, stop, schema, up, page, mcp, demo, bench, grant, doctor, secrets):
     module.register(app)
 
 

@@ -1,0 +1,93 @@
+"""The orchestrator's MCP over HTTP, passed on over stdin and stdout."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import mcp_types as types
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from quartet_cli.errors import Unreachable
+
+CALL_S = 3700.0
+"""Longer than a tool waits at most."""
+
+
+async def relay(url: str, token: str | None) -> None:
+    """Serve until stdin ends. Raises Unreachable when there is no orchestrator at the start."""
+    try:
+        async with _connected(url, token) as upstream:
+            instructions = upstream.instructions
+    except _LOST as error:
+        raise Unreachable(f"no orchestrator answers at {url}: {_reason(error)}; start one with: quartet up") from None
+
+    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
+        async with _connected(url, token) as upstream:
+            return await upstream.list_tools()
+
+    async def call_tool(context: Any, given: types.CallToolRequestParams) -> Any:
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            await context.session.report_progress(done, total, message)
+
+        modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        try:
+            async with _connected(url, token, _asker(context)) as upstream:
+                if not modern:
+                    return await upstream.call_tool(given.name, given.arguments, progress_callback=progress)
+                # A client of today is asked by a result, and calls again with what its person said.
+                return await upstream.session.call_tool(
+                    given.name,
+                    given.arguments,
+                    progress_callback=progress,
+                    input_responses=given.input_responses,
+                    request_state=given.request_state,
+                    allow_input_required=True,
+                )
+        except _LOST as error:
+            text = (
+                f"the orchestrator at {url} did not answer: {_reason(error)}; a task that was begun goes on without you"
+            )
+            return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+    server: Server[Any] = Server("quartet", instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+_LOST = (httpx2.HTTPError, MCPError, OSError, ExceptionGroup)
+"""What comes of an orchestrator that is away or refuses."""
+
+
+@contextlib.asynccontextmanager
+async def _connected(url: str, token: str | None, ask: Any = None) -> AsyncIterator[Client]:
+    """Anew for each call: an orchestrator may be started again in between."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(CALL_S, connect=10.0)) as http,
+        Client(streamable_http_client(url, http_client=http), elicitation_callback=ask, cache=None) as client,
+    ):
+        yield client
+
+
+def _asker(context: Any) -> Any:
+    """Puts a question to the person of a client that can ask, None for one that cannot."""
+    able = context.session.client_capabilities
+    if able is None or able.elicitation is None:
+        return None
+
+    async def ask(_: Any, form: Any) -> types.ElicitResult:
+        return await context.session.elicit_form(form.message, form.requested_schema)
+
+    return ask
+
+
+def _reason(error: BaseException) -> str:
+    """The first cause in a group of them."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
