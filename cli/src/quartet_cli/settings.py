@@ -9,12 +9,12 @@ from pydantic_settings import SettingsConfigDict
 
 from quartet_cli._root import RootNotFound, project_root
 from quartet_cli.errors import Refused
-from quartet_process import SecretProblem, SecretSettings
+from quartet_process import ProcessSettings, SecretProblem
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
 
-class CliSettings(SecretSettings):
+class CliSettings(ProcessSettings):
     """Environment of the command, prefix QUARTET_."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore")

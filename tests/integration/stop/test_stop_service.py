@@ -154,6 +154,36 @@ async def test_a_reset_that_misses_somebody_says_whom(start):
         assert (await service.ask("POST", "/reset")).json()["reset"] is True
 
 
+async def test_a_server_that_is_down_at_the_reset_is_told_and_released_when_it_comes_back(start, eventually):
+    async with start() as service:
+        nav2 = service.servers["nav2"]
+        await service.ask("POST", "/stop")
+        await eventually(lambda: nav2_is(service, "stopped"))
+        await nav2.stop()
+        answer = await service.ask("POST", "/reset")
+        assert answer.status_code == 200, "all that run are released, and who does not run moves nothing"
+        state = answer.json()["robots"]["summit"]
+        assert (state["reset"], state["absent"], state["missed"]) == (True, ["nav2"], [])
+        assert not service.guard.latched
+        assert nav2.latched, "it keeps its latch in a file of its own"
+        await nav2.start()
+        await eventually(lambda: not nav2.latched, 30)
+
+
+async def test_who_comes_back_after_another_stop_is_not_released(start, eventually):
+    async with start() as service:
+        nav2 = service.servers["nav2"]
+        await service.ask("POST", "/stop")
+        await eventually(lambda: nav2_is(service, "stopped"))
+        await nav2.stop()
+        await service.ask("POST", "/reset")
+        await service.ask("POST", "/stop", {"reason": "again"})
+        resets = len(nav2.orders("/control/reset"))
+        await nav2.start()
+        await eventually(lambda: nav2.reason == "again", 30)
+        assert len(nav2.orders("/control/reset")) == resets
+
+
 async def test_a_stop_that_comes_during_a_reset_prevails(start, eventually):
     async with start() as service:
         await service.ask("POST", "/stop")
@@ -265,7 +295,7 @@ def test_a_service_that_cannot_start_says_what_to_set(monkeypatch, capsys, tmp_p
     }
     for name, value in (settings | changed).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("quartet_stop.__main__.set_up_logging", lambda process, style: None)
+    monkeypatch.setattr("quartet_stop.__main__.set_up_logging", lambda process, style, level: None)
     assert main() == 2
     text = capsys.readouterr().err
     for word in words:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quartet_process import Secret, SecretProblem, SecretSettings, bearer, is_loopback, redact, require_credential
+from quartet_process import Secret, SecretProblem, ProcessSettings, bearer, is_loopback, redact, require_credential
 
 
 def write(file: Path, text: str) -> Path:
@@ -16,7 +16,7 @@ def write(file: Path, text: str) -> Path:
     return file
 
 
-class Settings(SecretSettings):
+class Settings(ProcessSettings):
     model_config = {"env_prefix": "QUARTET_", "extra": "ignore"}
 
 

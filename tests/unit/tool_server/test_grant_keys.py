@@ -9,11 +9,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from quartet_process import SecretSettings
+from quartet_process import ProcessSettings
 from quartet_tool_server import GrantVerifier, InvalidGrant, KeyProblem, PublicKeys, read_keys
 
 
-class Settings(SecretSettings):
+class Settings(ProcessSettings):
     """Those of a server, as far as they are about keys."""
 
     grant_public_key: str | None = None

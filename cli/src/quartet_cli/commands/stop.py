@@ -47,6 +47,8 @@ def reset(robot: Robot = None) -> None:
     for name, state in sorted(found.items()):
         for missed in state["missed"]:
             console.print(f"{name}: not reset: {missed}", style="red")
+        for server in state.get("absent", []):
+            console.print(f"{name}: {server} is not running; it is released when it comes back", style="yellow")
         console.print(f"{name}: {'may move again' if state['reset'] else 'stays stopped in part; reset again'}")
     if not all(state["reset"] for state in found.values()):
         raise typer.Exit(ExitStatus.FAILED)

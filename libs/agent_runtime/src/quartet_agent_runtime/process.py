@@ -22,7 +22,7 @@ def run_process(
     """
     try:
         settings = load_settings()
-        set_up_logging(name, settings.log_format)
+        set_up_logging(name, settings.log_format, settings.log_level)
         set_up_tracing(name)
         asyncio.run(_main(serve, settings))
     except (AgentError, SecretProblem, SiteError, OSError, *expected) as error:

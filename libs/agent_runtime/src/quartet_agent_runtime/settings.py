@@ -8,13 +8,13 @@ from pydantic_settings import SettingsConfigDict
 
 from quartet_agent_runtime.errors import SettingsProblem
 from quartet_contracts import ANY_ROBOT
-from quartet_process import SecretSettings, shown
+from quartet_process import ProcessSettings, shown
 from quartet_site import Known, RobotFiles, load_robots
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
 
 
-class AgentSettings(SecretSettings):
+class AgentSettings(ProcessSettings):
     """Environment of an agent process, prefix QUARTET_."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)

@@ -16,7 +16,7 @@ from redis.credentials import CredentialProvider
 
 from quartet_bus.errors import BusError, BusUnavailable
 from quartet_bus.options import BusOptions
-from quartet_process import Secret, SecretSettings
+from quartet_process import Secret, ProcessSettings
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Credentials:
     password: Secret
 
     @classmethod
-    def of(cls, settings: SecretSettings, role: str) -> "Credentials | None":
+    def of(cls, settings: ProcessSettings, role: str) -> "Credentials | None":
         """Those of a process that has `role`, None where it was given no password. Raises SecretProblem."""
         password = settings.secret("redis_password")
         name: str | None = getattr(settings, "redis_username", None)

@@ -14,6 +14,7 @@ from quartet_process.redact import (
 )
 from quartet_process.secrets import (
     LEAST,
+    ProcessSettings,
     Secret,
     SecretProblem,
     SecretSettings,
@@ -30,6 +31,7 @@ __all__ = [
     "REGISTRY",
     "Exposition",
     "JsonLines",
+    "ProcessSettings",
     "LabelValues",
     "RedactingFilter",
     "Secret",

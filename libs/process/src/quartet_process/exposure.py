@@ -2,7 +2,7 @@
 
 import ipaddress
 
-from quartet_process.secrets import LEAST, Secret, SecretProblem, SecretSettings, missing
+from quartet_process.secrets import LEAST, ProcessSettings, Secret, SecretProblem, missing
 
 
 def is_loopback(host: str | None) -> bool:
@@ -34,7 +34,7 @@ def require_credential(host: str, secret: Secret | None, name: str, *, what: str
     )
 
 
-def metrics_secret(settings: SecretSettings, host: str) -> Secret | None:
+def metrics_secret(settings: ProcessSettings, host: str) -> Secret | None:
     """What GET /metrics asks for, None where it asks for nothing. Raises SecretProblem; `host` is where it listens."""
     secret = settings.secret("metrics_token", least=LEAST)
     require_credential(host, secret, "metrics_token", what="/metrics")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import SecretStr
 from pydantic_settings import BaseSettings
@@ -97,8 +97,8 @@ class Secret:
         return values
 
 
-class SecretSettings(BaseSettings):
-    """Base of the settings of every process: where its secrets lie, and the token of its /metrics."""
+class ProcessSettings(BaseSettings):
+    """Base of the settings of every process: where its secrets lie, the token of its /metrics, how much it tells."""
 
     secrets_dir: Path | None = None
     """Folder with a file per secret, named after it."""
@@ -107,6 +107,8 @@ class SecretSettings(BaseSettings):
     metrics_token_file: Path | None = None
     allow_anonymous: bool = False
     """Serve who has no credential, on a loopback address and where none is configured: for experiments."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     def secret(self, name: str, *, least: int = 1) -> Secret | None:
         """The secret `name` (lower case), or None where nothing holds it. Raises SecretProblem."""
@@ -127,7 +129,7 @@ def missing(name: str, remedy: str) -> str:
 
 
 def find_secret(settings: Any, name: str, *, least: int = 1) -> Secret | None:
-    """See SecretSettings.secret; for settings that have the fields and another base."""
+    """See ProcessSettings.secret; for settings that have the fields and another base."""
     variable = f"QUARTET_{name.upper()}"
     value, file, folder = (getattr(settings, field, None) for field in (name, f"{name}_file", "secrets_dir"))
     if value is not None:

@@ -13,7 +13,7 @@ from fastmcp.server.dependencies import get_access_token
 from pydantic import ValidationError
 
 from quartet_contracts import ALGORITHM, ISSUER, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
-from quartet_process import Secret, SecretProblem, SecretSettings, Value
+from quartet_process import ProcessSettings, Secret, SecretProblem, Value
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class PublicKeys(Sequence[Ed25519PublicKey]):
         return self._keys
 
 
-def read_keys(settings: SecretSettings, name: str = "grant_public_key") -> PublicKeys:
+def read_keys(settings: ProcessSettings, name: str = "grant_public_key") -> PublicKeys:
     """The Ed25519 public keys that are the secret `name`; several, one after the other, while they are rotated.
 
     Raises KeyProblem.

@@ -7,11 +7,11 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from quartet_contracts import Identifier
-from quartet_process import SecretSettings
+from quartet_process import ProcessSettings
 from quartet_site import RobotFiles
 
 
-class ServerSettings(SecretSettings):
+class ServerSettings(ProcessSettings):
     """QUARTET_ROBOT_FILE, QUARTET_SITE_FILE, QUARTET_BRIDGE_URL, QUARTET_HOST, QUARTET_PORT and so on."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", env_ignore_empty=True, extra="ignore")
@@ -45,7 +45,6 @@ class ServerSettings(SecretSettings):
     require_beats: bool = False
     """Whether every caller must send heartbeats while it moves the robot; else those whose grant says so."""
     log_format: Literal["json", "text"] = "text"
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     def files(self) -> dict[str, RobotFiles]:
         """By robot; the only robot of a process has its name from its file, here it is ''. {}: no robot is named."""

@@ -35,7 +35,7 @@ def main() -> int:
         lines = [f"QUARTET_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()]
         return _refuse("\n  ".join(lines))
     remember_environment(os.environ)
-    set_up_logging("gateway", settings.log_format)
+    set_up_logging("gateway", settings.log_format, settings.log_level)
     set_up_tracing("gateway")
     # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -9,12 +9,12 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from quartet_gateway.config import AGENTS
-from quartet_process import Secret, SecretSettings
+from quartet_process import ProcessSettings, Secret
 
 PROVIDER_FILE = re.compile(r"^(?!QUARTET_)[A-Z0-9_]+_API_KEY_FILE$")
 
 
-class Settings(SecretSettings):
+class Settings(ProcessSettings):
     """Environment of `python -m quartet_gateway`. Provider keys stay under the providers' own names."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)

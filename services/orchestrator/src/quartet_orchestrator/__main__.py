@@ -17,7 +17,7 @@ from quartet_site import SiteError
 def main() -> int:
     try:
         settings = load_orchestrator_settings()
-        set_up_logging("orchestrator", settings.log_format)
+        set_up_logging("orchestrator", settings.log_format, settings.log_level)
         set_up_tracing("orchestrator")
         asyncio.run(_run(settings))
     except (AgentError, BusError, OrchestratorError, SecretProblem, SiteError, OSError) as error:

@@ -30,7 +30,7 @@ def main() -> int:
     """Exit status 2: the settings are wrong, or the port is taken."""
     try:
         settings = load_settings()
-        set_up_logging("stop", settings.log_format)
+        set_up_logging("stop", settings.log_format, settings.log_level)
         set_up_tracing("stop")
         metrics, remedy = Metrics(), "make one with: quartet secrets init"
         signer = Signer(settings.held("stop_private_key", remedy))

@@ -19,6 +19,10 @@ class Answer:
     fields: dict[str, Any] | None
     error: str = ""
     seconds: float = 0.0
+    absent: bool = False
+    """Nobody listens there: the process is not running."""
+    broken: bool = False
+    """The connection ended before the answer; a kept one may have been to a process that has gone since."""
 
     @property
     def ok(self) -> bool:
@@ -83,4 +87,6 @@ class Endpoint:
         except httpx2.TimeoutException:
             return Answer(None, f"{self.base} did not answer within {within_s:.1f} s")
         except (httpx2.HTTPError, ValueError) as error:
-            return Answer(None, f"{self.base}: {type(error).__name__}: {error}")
+            absent = isinstance(error, httpx2.ConnectError)
+            broken = isinstance(error, httpx2.TransportError) and not absent
+            return Answer(None, f"{self.base}: {type(error).__name__}: {error}", absent=absent, broken=broken)

@@ -41,6 +41,8 @@ class RobotStop:
         self._orders: set[asyncio.Task[Any]] = set()
         self._writes: set[asyncio.Task[Any]] = set()
         self._writing = asyncio.Lock()
+        self._owed: set[str] = set()
+        """Servers that were not running at the reset, and are released when they come back."""
         self._all_at = 0.0
         self._wake = asyncio.Event()
 
@@ -50,7 +52,7 @@ class RobotStop:
             self._wake.clear()
             await asyncio.wait([_spawn(self._orders, self._enforce() if self._latch.latched else self._look())])
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_EVERY_S if self._latch.latched else IDLE_LOOK_S):
+                async with asyncio.timeout(LOOK_EVERY_S if self._latch.latched or self._owed else IDLE_LOOK_S):
                     await self._wake.wait()
 
     async def close(self) -> None:
@@ -61,6 +63,7 @@ class RobotStop:
     async def stop(self, reason: str) -> dict[str, Any]:
         """Stop and latch; returns the state as soon as the guard has confirmed, or could not be reached in time."""
         self._latch = Latch(latched=True, reason=reason, since=time.time())
+        self._owed.clear()
         self._metrics.stopped(self.name)
         self._guard_state, self._guard_error = {}, ASKED
         for server in self._servers:
@@ -73,13 +76,18 @@ class RobotStop:
 
     async def reset(self) -> dict[str, Any]:
         """Let the robot move again: servers first, then the guard, so that nothing moves before all may. A stop that
-        comes meanwhile prevails.
+        comes meanwhile prevails. A server that is not running moves nothing; it is released when it comes back.
         """
         self._latch = Latch()
         await self._give_up_orders()
         answers = list(await asyncio.gather(*(self._reset(server, "") for server in self._servers)))
+        absent: list[str] = []
         for server, answer in zip(self._servers, answers, strict=True):
             self._reached[server.name] = "reset" if answer.ok else answer.error
+            if answer.absent:
+                absent.append(server.name)
+        answers = [answer for answer in answers if not answer.absent]
+        self._owed = set() if self._latch.latched else set(absent)
         if not self._latch.latched:
             answer = await self._reset(self._guard, "/reset")
             self._heard(answer)
@@ -90,8 +98,9 @@ class RobotStop:
         if self._latch.latched:
             missed.append(f"stopped again meanwhile: {self._latch.reason}")
         await self._keep()
+        self._wake.set()
         log.warning("%s was reset%s", self.name, f"; not reached: {'; '.join(missed)}" if missed else "")
-        return {**self.state(), "reset": not missed, "missed": missed}
+        return {**self.state(), "reset": not missed, "missed": missed, "absent": absent}
 
     def state(self) -> dict[str, Any]:
         """`stopped` says that the guard has confirmed, `standstill` that the robot was then measured to rest."""
@@ -112,8 +121,20 @@ class RobotStop:
         return self.state()
 
     async def _look(self) -> None:
-        """Keeps the connections warm."""
-        await asyncio.gather(self.look(), *(self._warm(server) for server in self._servers))
+        """Keeps the connections warm, and releases who was not there at the reset."""
+        owed = [server for server in self._servers if server.name in self._owed]
+        await asyncio.gather(
+            self.look(), *(self._warm(server) for server in self._servers), *(self._release(server) for server in owed)
+        )
+
+    async def _release(self, server: Endpoint) -> None:
+        answer = await self._reset(server, "")
+        if self._latch.latched:
+            # A stop came meanwhile, and may have reached the server first.
+            await self._stop_server(server)
+        elif answer.ok:
+            self._owed.discard(server.name)
+            self._reached[server.name] = "reset"
 
     async def _warm(self, server: Endpoint) -> None:
         await server.ask("GET", "/health", within_s=GUARD_S)
@@ -144,7 +165,10 @@ class RobotStop:
             self._metrics.reached(self.name, server.name, answer.seconds if answer.ok else None)
 
     async def _reset(self, target: Endpoint, path: str) -> Answer:
-        return await target.ask("POST", path or "/control/reset", within_s=RESET_S)
+        answer = await target.ask("POST", path or "/control/reset", within_s=RESET_S)
+        if answer.broken and not self._latch.latched:
+            answer = await target.ask("POST", path or "/control/reset", within_s=RESET_S)
+        return answer
 
     def _heard(self, answer: Answer) -> None:
         self._guard_state, self._guard_error = answer.fields or {}, answer.error

@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import SettingsConfigDict, SettingsError
 
 from quartet_contracts import describe
-from quartet_process import LEAST, Secret, SecretProblem, SecretSettings
+from quartet_process import LEAST, ProcessSettings, Secret, SecretProblem
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
 
@@ -16,7 +16,7 @@ class SetupProblem(Exception):
     """The process cannot start; the message names what to set."""
 
 
-class Settings(SecretSettings):
+class Settings(ProcessSettings):
     """Environment of `python -m quartet_stop`, prefix QUARTET_."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)
