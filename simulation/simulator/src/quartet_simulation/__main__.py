@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -53,9 +54,10 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--seed", type=int, help="placements and noise")
     parser.add_argument("--scenario", help="a named variation of the world")
     parser.add_argument("--host", help="address to listen on")
-    parser.add_argument("--port", type=int, help="rosbridge port, 0 = a free one")
+    parser.add_argument("--robots", type=int, help="how many robots share the world")
+    parser.add_argument("--port", help="rosbridge port, 0 = a free one; of several robots with commas")
     parser.add_argument("--scoring-port", type=int, help="ground truth port, 0 = a free one")
-    parser.add_argument("--guard-port", type=int, help="HTTP port of the robot guard, 0 = a free one")
+    parser.add_argument("--guard-port", help="HTTP port of the robot guard, 0 = a free one; of several with commas")
     parser.add_argument("--guard-file", help="keeps a stop across restarts")
     parser.add_argument("--heartbeat-timeout", type=float, help="of the robot guard, in seconds of wall time")
     parser.add_argument("--realtime", action="store_true", default=None, help="follow the wall clock")
@@ -73,6 +75,7 @@ async def _serve(settings: Settings) -> int:
     from quartet_simulation.bridge.server import start_bridge
     from quartet_simulation.errors import SimulationError
     from quartet_simulation.guard_http import guard_server
+    from quartet_simulation.ros.engine import Engine
     from quartet_simulation.ros.robot import Robot
     from quartet_simulation.scoring import Scoring
     from quartet_simulation.simulation import Simulation
@@ -81,37 +84,62 @@ async def _serve(settings: Settings) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    robot = Robot(
-        lambda: Simulation(settings.world, settings.seed, scenario=settings.scenario),
-        settings.realtime,
-        Faults(settings.faults),
-        settings.check_messages,
-        settings.heartbeat_timeout_s,
-        None if settings.guard_file is None else LatchFile(settings.guard_file),
-    )
+
+    def make() -> Simulation:
+        return Simulation(settings.world, settings.seed, scenario=settings.scenario, robots=settings.robots)
+
+    engine, faults = Engine(make, settings.realtime), Faults(settings.faults)
+    robots = [
+        Robot(
+            make,
+            settings.realtime,
+            faults,
+            settings.check_messages,
+            settings.heartbeat_timeout_s,
+            _latch_file(settings.guard_file, number),
+            engine=engine,
+            place=number,
+        )
+        for number in range(settings.robots)
+    ]
     async with contextlib.AsyncExitStack() as stack:
         # Ports first: a taken one is told at once, not after the world has been built.
-        bridge_socket = stack.enter_context(_bind("--port", settings.host, settings.port))
+        bridge_sockets = [stack.enter_context(_bind("--port", settings.host, port)) for port in settings.port]
         scoring_socket = stack.enter_context(_bind("--scoring-port", settings.host, settings.scoring_port))
-        guard_socket = stack.enter_context(_bind("--guard-port", settings.host, settings.guard_port))
+        guard_sockets = [stack.enter_context(_bind("--guard-port", settings.host, p)) for p in settings.guard_port]
         try:
             guard_token = settings.guard_secret()
         except SecretProblem as error:
             raise StartError(str(error)) from error
-        stack.push_async_callback(robot.close)
+        for robot in robots:
+            stack.push_async_callback(robot.close)
         try:
-            await robot.start()
+            for robot in robots:
+                await robot.start()
         except SimulationError as error:
             raise StartError(str(error)) from error
-        bridge = Bridge(robot.graph, robot.faults, settings.max_message_size)
-        await stack.enter_async_context(await start_bridge(bridge, bridge_socket))
-        await stack.enter_async_context(Scoring(robot).server().serving(scoring_socket))
-        await stack.enter_async_context(guard_server(robot.guard, guard_token).serving(guard_socket))
-        _announce(settings, *(one.getsockname()[1] for one in (bridge_socket, scoring_socket, guard_socket)))
+        for robot, bridge_socket, guard_socket in zip(robots, bridge_sockets, guard_sockets, strict=True):
+            bridge = Bridge(robot.graph, faults, settings.max_message_size)
+            await stack.enter_async_context(await start_bridge(bridge, bridge_socket))
+            await stack.enter_async_context(guard_server(robot.guard, guard_token).serving(guard_socket))
+        await stack.enter_async_context(Scoring(*robots).server().serving(scoring_socket))
+        _announce(
+            settings,
+            [one.getsockname()[1] for one in bridge_sockets],
+            scoring_socket.getsockname()[1],
+            [one.getsockname()[1] for one in guard_sockets],
+        )
         stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait({stopping, robot.world.failed}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({stopping, engine.failed}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
-        return FAILED if robot.world.failed.done() else 0
+        return FAILED if engine.failed.done() else 0
+
+
+def _latch_file(path: Path | None, number: int) -> LatchFile | None:
+    """Where the guard of a robot keeps a stop; that of the first is `path` itself."""
+    if path is None:
+        return None
+    return LatchFile(path if number == 0 else path.with_stem(f"{path.stem}-robot{number + 1}"))
 
 
 def _bind(option: str, host: str, port: int) -> socket.socket:
@@ -135,16 +163,23 @@ def _bind(option: str, host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _announce(settings: Settings, port: int, scoring_port: int, guard_port: int) -> None:
+def _announce(settings: Settings, ports: list[int], scoring_port: int, guard_ports: list[int]) -> None:
+    robots = [
+        {
+            "url": f"ws://{settings.host}:{port}",
+            "port": port,
+            "guard_url": f"http://{settings.host}:{guard_port}",
+            "guard_port": guard_port,
+        }
+        for port, guard_port in zip(ports, guard_ports, strict=True)
+    ]
     line = orjson.dumps(
         {
             "event": "ready",
-            "url": f"ws://{settings.host}:{port}",
-            "port": port,
+            **robots[0],
+            "robots": robots,
             "scoring_url": f"http://{settings.host}:{scoring_port}",
             "scoring_port": scoring_port,
-            "guard_url": f"http://{settings.host}:{guard_port}",
-            "guard_port": guard_port,
             "world": settings.world,
             "seed": settings.seed,
             "pid": os.getpid(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.errors import InvalidCommand, SimulationError, UnknownName
 from quartet_simulation.physics import Physics
-from quartet_simulation.reachability import PICK_STANDOFF, drive_in_is_free, visible_share
+from quartet_simulation.reachability import PICK_STANDOFF, drive_in_is_free, spin_is_free, visible_share
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.worlds import placement
-from quartet_simulation.worlds.compile import parking_of
+from quartet_simulation.worlds.compile import PARKING, parking_of
 from quartet_simulation.worlds.objects import CATALOGUE
+from quartet_simulation.worlds.world import area_at
 
 SETTLE_STEPS = 200
 LIGHTS: dict[str, tuple[float, tuple[float, float, float]]] = {
@@ -23,6 +25,8 @@ LIGHTS: dict[str, tuple[float, tuple[float, float, float]]] = {
     "warm": (0.95, (1.08, 0.97, 0.80)),
     "cool": (0.95, (0.90, 0.98, 1.08)),
 }
+APART_M = 1.3
+"""Between two robots at the start, and between a robot and the entry of an area that is not its own [m]."""
 VISIBLE_SHARE, CROWDED_SHARE = 0.75, 0.5
 """How much of an object must be in view from the entry of its area, and in a crowded world."""
 GRASP_WIDTH_MAX = 0.12
@@ -44,9 +48,13 @@ class Episode:
     `out_of_reach:<object>` (at the back of the deepest surface), `in_gripper:<object>`, `at:<object>@<home>`.
     """
 
-    def __init__(self, physics: Physics, checks: CollisionWorld) -> None:
+    def __init__(
+        self, physics: Physics, checks: CollisionWorld, others: Sequence[tuple[Physics, CollisionWorld]] = ()
+    ) -> None:
+        """`physics` and `checks` of the first robot, and of each other one."""
         self._physics = physics
         self._checks = checks
+        self._others = others
         self._light_diffuse = physics.model.light_diffuse.copy()
         self._head = (
             np.array(physics.model.vis.headlight.ambient),
@@ -67,8 +75,12 @@ class Episode:
         self.homes = placement.choose_homes(world, seed, rng, wishes["absent"], self._crowded)
         self.homes.update(wishes["at"])
         far = set(wishes["out_of_reach"])
-        physics.set_arm(dim.LOOK_FORWARD)
-        physics.set_opening(dim.STROKE)
+        for robot in (physics, *(other for other, _ in self._others)):
+            robot.set_arm(dim.LOOK_FORWARD)
+            robot.set_opening(dim.STROKE)
+        # The other robots are away while things are stood up, so that these are where they would be without them.
+        for number, (other, _) in enumerate(self._others):
+            other.set_base_pose(PARKING[0] + 3.0 * number, PARKING[1] - 10.0, 0.0)
         for index, name in enumerate(world.homes):
             x, y = parking_of(index)
             physics.set_object(name, (x, y, physics.rest_height(name)))
@@ -84,6 +96,7 @@ class Episode:
         self.homes = {name: spot.home for name, spot in spots.items()}
         self.present = set(spots)
         self._place_robot(rng)
+        self._place_others(seed)
         self._light(wishes["light"])
         self.gripper_position = 0.0
         physics.forward()
@@ -184,6 +197,31 @@ class Episode:
         x, y, yaw = area.entry
         x, y, yaw = x + rng.uniform(-0.05, 0.05), y + rng.uniform(-0.05, 0.05), yaw + rng.uniform(-0.1, 0.1)
         self._physics.set_base_pose(float(x), float(y), float(yaw))
+
+    def _place_others(self, seed: int) -> None:
+        """Anywhere on free floor, apart from the robots that stand already. Raises SimulationError without room."""
+        rng = np.random.default_rng([seed & 0x7FFFFFFF, 2])
+        stand = [self._physics.base_pose()[:2]]
+        x0, y0, x1, y1 = self._physics.world.bounds
+        for physics, checks in self._others:
+            for _ in range(placement.ATTEMPTS * 20):
+                pose = (rng.uniform(x0, x1), rng.uniform(y0, y1), rng.uniform(-math.pi, math.pi))
+                if min(math.dist(pose[:2], other) for other in stand) < APART_M or not self._may_stand(checks, pose):
+                    continue
+                physics.set_base_pose(*map(float, pose))
+                stand.append(physics.base_pose()[:2])
+                break
+            else:
+                raise SimulationError(f"no room for {len(self._others) + 1} robots in {physics.world.name}")
+
+    def _may_stand(self, checks: CollisionWorld, pose: tuple[float, float, float]) -> bool:
+        """In an area, free, with room to turn, and not in the way into an area."""
+        world = self._physics.world
+        if area_at(world, *pose[:2]) is None or min(math.dist(pose[:2], a.entry[:2]) for a in world.areas) < APART_M:
+            return False
+        checks.load(self._physics.data.qpos)
+        checks.attach(None)
+        return spin_is_free(checks, pose)
 
     def _light(self, name: str) -> None:
         strength, self.warmth = LIGHTS[name]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
+from quartet_simulation.robot.model import number_of, prefix_of
 from quartet_simulation.worlds.compile import TIMESTEP, make_spec
 from quartet_simulation.worlds.objects import CATALOGUE, body_name
 from quartet_simulation.worlds.world import World
@@ -20,32 +24,68 @@ DAMPING_RATIO = 0.1
 """kv / kp of the arm's position servos; used to feed the wanted velocity forward."""
 
 
-class Physics:
-    """Model and data of one world. Holds no behaviour beyond reading state and writing set points."""
+@dataclass
+class _Clock:
+    """Of one world, whichever of its robots looks."""
 
-    def __init__(self, world: World) -> None:
+    ticks: int = 0
+
+
+class Physics:
+    """Model and data of one world, and one of its robots. Holds no behaviour beyond reading state and writing set
+    points."""
+
+    def __init__(self, world: World, robots: int = 1) -> None:
         self.world = world
-        self.model = make_spec(world).compile()
+        self.model = make_spec(world, robots=robots).compile()
         self.data = mujoco.MjData(self.model)
-        model = self.model
-        self.base_qpos = [model.joint(n).qposadr[0] for n in ("base_x", "base_y", "base_yaw")]
-        self.base_dof = [model.joint(n).dofadr[0] for n in ("base_x", "base_y", "base_yaw")]
-        self.base_act = [model.actuator(n).id for n in ("base_x", "base_y", "base_yaw")]
-        self.arm_qpos = np.array([model.joint(n).qposadr[0] for n in dim.ARM_JOINTS])
-        self.arm_dof = np.array([model.joint(n).dofadr[0] for n in dim.ARM_JOINTS])
-        self.arm_act = np.array([model.actuator(n).id for n in dim.ARM_JOINTS])
-        self.grip_act = model.actuator("grip").id
-        self.finger_qpos = [model.joint(f"{s}_finger_joint").qposadr[0] for s in ("left", "right")]
-        self.finger_dof = [model.joint(f"{s}_finger_joint").dofadr[0] for s in ("left", "right")]
-        self.pads = {s: model.geom(f"{s}_pad").id for s in ("left", "right")}
-        self.tool = model.body("arm_tool0").id
+        self._clock = _Clock()
+        self._name_robot(0)
+
+    def of_robot(self, number: int) -> Physics:
+        """The same world with the eyes and hands of another of its robots."""
+        other = copy.copy(self)
+        other._name_robot(number)
+        return other
+
+    def _name_robot(self, number: int) -> None:
+        world, model = self.world, self.model
+        self.number, self.prefix = number, prefix_of(number)
+        base, arm = [self.name(n) for n in ("base_x", "base_y", "base_yaw")], [self.name(n) for n in dim.ARM_JOINTS]
+        fingers = [self.name(f"{s}_finger_joint") for s in ("left", "right")]
+        self.base_qpos = [model.joint(n).qposadr[0] for n in base]
+        self.base_dof = [model.joint(n).dofadr[0] for n in base]
+        self.base_act = [model.actuator(n).id for n in base]
+        self.arm_qpos = np.array([model.joint(n).qposadr[0] for n in arm])
+        self.arm_dof = np.array([model.joint(n).dofadr[0] for n in arm])
+        self.arm_act = np.array([model.actuator(n).id for n in arm])
+        self.grip_act = model.actuator(self.name("grip")).id
+        self.finger_qpos = [model.joint(n).qposadr[0] for n in fingers]
+        self.finger_dof = [model.joint(n).dofadr[0] for n in fingers]
+        self.pads = {s: model.geom(self.name(f"{s}_pad")).id for s in ("left", "right")}
+        self.tool = model.body(self.name("arm_tool0")).id
+        self.own_geoms = np.array(
+            [
+                geom
+                for geom in range(model.ngeom)
+                if model.geom_group[geom] == ROBOT_GROUP and number_of(model.geom(geom).name) == number
+            ]
+        )
         self.objects = {name: model.body(body_name(name)).id for name in world.homes}
         self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.homes}
         self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.homes}
         self._body_of_object = {body: name for name, body in self.objects.items()}
-        self.ticks = 0
+
+    def name(self, part: str) -> str:
+        """What a part of this robot is called in the model."""
+        return self.prefix + part
 
     # --- stepping -------------------------------------------------------------------------------
+    @property
+    def ticks(self) -> int:
+        """Controller ticks since the world began."""
+        return self._clock.ticks
+
     @property
     def time(self) -> float:
         return self.ticks * TICK
@@ -53,12 +93,12 @@ class Physics:
     def tick(self) -> None:
         """10 ms of physics with the present set points."""
         mujoco.mj_step(self.model, self.data, nstep=STEPS_PER_TICK)
-        self.ticks += 1
+        self._clock.ticks += 1
 
     def clear(self) -> None:
         """Back to the model's rest state at time 0."""
         mujoco.mj_resetData(self.model, self.data)
-        self.ticks = 0
+        self._clock.ticks = 0
 
     def forward(self) -> None:
         mujoco.mj_forward(self.model, self.data)

@@ -50,10 +50,10 @@ class FaultKinds(_Body):
 
 
 class Scoring:
-    """The scoring interface of one robot."""
+    """The scoring interface of one world; what it says of `robot` it says of the first, /truth of all."""
 
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
+    def __init__(self, robot: Robot, *others: Robot) -> None:
+        self._robot, self._others = robot, others
 
     def server(self) -> HttpServer:
         return HttpServer(
@@ -87,7 +87,8 @@ class Scoring:
     async def _reset(self, body: bytes) -> tuple[str, bytes]:
         wanted = Reset.model_validate_json(body or b"{}")
         await self._robot.world.reset(wanted.world, wanted.seed, wanted.scenario)
-        await self._robot.guard.begin_anew()
+        for robot in (self._robot, *self._others):
+            await robot.guard.begin_anew()
         return await self._truth(b"")
 
     async def _place(self, body: bytes) -> tuple[str, bytes]:

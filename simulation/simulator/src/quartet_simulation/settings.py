@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from quartet_process import Secret, find_secret, require_credential
 from quartet_simulation.bridge.faults import FAULTS
+from quartet_simulation.robot import MOST_ROBOTS
 
 HEARTBEAT_TIMEOUT_S = 0.4
 FAST_HEARTBEAT_TIMEOUT_S = 5.0
 Port = Annotated[int, Field(ge=0, le=65535)]
+Ports = Annotated[tuple[Port, ...], NoDecode, Field(min_length=1)]
 
 
 class Settings(BaseSettings):
@@ -25,12 +27,14 @@ class Settings(BaseSettings):
     seed: Annotated[int, Field(ge=0)] = 0
     scenario: str | None = None
     host: str = "127.0.0.1"
-    port: Port = 9090
-    """rosbridge; 0 takes a free port."""
+    robots: Annotated[int, Field(ge=1, le=MOST_ROBOTS)] = 1
+    """Robots in the same world, each with a rosbridge and a guard of its own."""
+    port: Ports = (9090,)
+    """rosbridge of each robot; of several the next ones count on from one port. 0 takes a free port."""
     scoring_port: Port = 0
     """Ground truth for benchmarks; 0 takes a free port."""
-    guard_port: Port = 0
-    """The robot guard's own HTTP port; 0 takes a free one."""
+    guard_port: Ports = (0,)
+    """The HTTP port of each robot's guard, in the same way."""
     guard_token: SecretStr | None = Field(None, validation_alias=AliasChoices("guard_token", "QUARTET_GUARD_TOKEN"))
     """Bearer token that the guard's port asks for."""
     guard_token_file: Path | None = Field(
@@ -64,6 +68,24 @@ class Settings(BaseSettings):
         secret = find_secret(self, "guard_token")
         require_credential(self.host, secret, "guard_token", what="the guard's port")
         return secret
+
+    @field_validator("port", "guard_port", mode="before")
+    @classmethod
+    def _several(cls, value: object) -> object:
+        return value.split(",") if isinstance(value, str) else (value,) if isinstance(value, int) else value
+
+    @model_validator(mode="after")
+    def _a_port_for_each(self) -> Self:
+        for name in ("port", "guard_port"):
+            given: tuple[int, ...] = getattr(self, name)
+            if len(given) == 1:
+                (first,) = given
+                setattr(self, name, tuple(first + number if first else 0 for number in range(self.robots)))
+            elif len(given) != self.robots:
+                raise ValueError(
+                    f"{name} has {len(given)} ports for {self.robots} robots; give one for each, or one to count from"
+                )
+        return self
 
     @field_validator("faults", mode="before")
     @classmethod

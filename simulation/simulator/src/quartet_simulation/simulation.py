@@ -18,12 +18,14 @@ from quartet_simulation.arm.scene import Scene
 from quartet_simulation.arm.trajectory import from_points
 from quartet_simulation.codes import MoveItCode, NavCode
 from quartet_simulation.episode import Episode
+from quartet_simulation.errors import SimulationError
 from quartet_simulation.goal import Goal
 from quartet_simulation.navigation.behaviours import Spin, Straight
-from quartet_simulation.navigation.costmap import Costmap
+from quartet_simulation.navigation.costmap import OTHER_ROBOT, RESOLUTION, Costmap
 from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.navigate import Navigate
 from quartet_simulation.physics import TICK, Physics
+from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.robot.gripper import GripperDriver
 from quartet_simulation.sensors import frames, laser
 from quartet_simulation.sensors.cameras import Cameras
@@ -36,6 +38,8 @@ OCTOMAP_REFILL = 5.0
 MARK_RANGE = 4.0
 """Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
 MARK_EVERY = 50
+ROBOT_RADIUS = 0.42
+"""Of another robot in the costmap [m]: about the circle around its body."""
 PLANNER_ID = "GridBased"
 """Name of the path planner, as Nav2's example configurations have it."""
 OCCUPIED_WITHIN = 0.15
@@ -43,49 +47,84 @@ OCCUPIED_WITHIN = 0.15
 
 
 class Simulation:
-    """A world with a robot in it.
+    """A world with a robot in it; `robots` of it share one world, this one is the first of them.
+
+    Time, episode and truth are those of the world, whichever of its robots is asked; everything else is the robot's.
 
     Units: m, rad, s, N. Frames: map, odom, base_footprint, arm_base, arm_tool0, gripper_tip,
     front_camera_color_optical_frame, arm_camera_color_optical_frame, laser. Quaternions are x, y, z, w.
     Raises UnknownName for an unknown world.
     """
 
-    def __init__(self, world: str = "home", seed: int = 0, *, scenario: str | None = None) -> None:
+    def __init__(self, world: str = "home", seed: int = 0, *, scenario: str | None = None, robots: int = 1) -> None:
+        if not 1 <= robots <= MOST_ROBOTS:
+            raise SimulationError(f"{robots} robots cannot be in one world; valid: 1 to {MOST_ROBOTS}")
         self._cameras: Cameras | None = None
         self._world_name = ""
+        self._count = robots
+        self._host = self
+        self.robots: list[Simulation] = [self]
         self.reset(world, seed, scenario)
+
+    @classmethod
+    def _beside(cls, host: Simulation, number: int) -> Simulation:
+        """Another robot in the world of `host`."""
+        robot = cls.__new__(cls)
+        robot._host, robot._count, robot.world, robot.robots = host, host._count, host.world, []
+        robot._physics = host._physics.of_robot(number)
+        robot._equip()
+        return robot
+
+    @property
+    def seed(self) -> int:
+        return self._host._seed
 
     # --- set-up -------------------------------------------------------------------------------------
     def _build(self, name: str) -> None:
         self._close_renderer()
         self.world = find_world(name)
-        self._physics = Physics(self.world)
+        self._physics = Physics(self.world, self._count)
         self._physics.forward()
-        self._planning_model = self._scene_model = planning_model(self.world)
+        self._equip()
+        self.robots = [self, *(Simulation._beside(self, number) for number in range(1, self._count))]
+        others = [(robot._physics, robot._base_checks) for robot in self.robots[1:]]
+        self._episode = Episode(self._physics, self._base_checks, others)
+        self._world_name = name
+
+    def _equip(self) -> None:
+        """What each robot has of its own."""
+        number, prefix = self._physics.number, self._physics.prefix
+        self._planning_model = self._scene_model = planning_model(self.world, robots=self._count, number=number)
         self._costmap = Costmap(self.world, self._physics.model, self._physics.data)
-        self._base_checks = CollisionWorld(self._planning_model, "base")
+        self._base_checks = CollisionWorld(self._planning_model, "base", prefix)
         self._gripper = GripperDriver(self._physics)
         self._arm = ArmDriver(self._physics)
         self._base = BaseDriver(
             self._physics, lambda: self._localisation, self._costmap, self._base_checks, self._physics.held_object
         )
-        self._episode = Episode(self._physics, self._base_checks)
-        self._world_name = name
 
     def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
-        """A new episode. `scenario` is a comma-separated list, see episode.py. Raises UnknownName."""
+        """A new episode for all robots. `scenario` is a comma-separated list, see episode.py. Raises UnknownName."""
+        if self._host is not self:
+            self._host.reset(world, seed, scenario)
+            return
         name = world or self._world_name
         if name != self._world_name:
             self._build(name)
-        self.seed = seed
+        self._seed = seed
         self._physics.clear()
-        self._costmap.clear()
-        self.set_scene_objects(SceneObjects())
-        self._octomap_cleared_at = -math.inf
         self._remainder = 0.0
+        for robot in self.robots:
+            robot._costmap.clear()
+            robot.set_scene_objects(SceneObjects())
+            robot._octomap_cleared_at = -math.inf
         self._episode.begin(seed, scenario)
-        self._localisation = Localisation(seed, self._physics.base_pose())
-        self._gripper.reset(self._episode.gripper_position)
+        for robot in self.robots:
+            robot._begin()
+
+    def _begin(self) -> None:
+        self._localisation = Localisation(self.seed + self._physics.number, self._physics.base_pose())
+        self._gripper.reset(self._host._episode.gripper_position if self._host is self else 0.0)
         self._arm.reset()
         self._base.reset()
         self._mark_obstacles()
@@ -98,21 +137,24 @@ class Simulation:
 
     @property
     def busy(self) -> bool:
-        """True while a goal of any channel runs."""
+        """True while a goal of any channel of this robot runs."""
         return any(g is not None and not g.done for g in (self._base.goal, self._arm.goal, self._gripper.goal))
 
     def step(self, duration_s: float) -> None:
         """Advance physics and the controllers of running goals by about `duration_s` (ticks of 10 ms; what is
         left over is carried to the next call)."""
-        ticks, self._remainder = divmod(self._remainder + duration_s + 1e-9, TICK)
+        host = self._host
+        ticks, host._remainder = divmod(host._remainder + duration_s + 1e-9, TICK)
         for _ in range(int(ticks)):
-            self._base.tick()
-            self._arm.tick()
-            self._gripper.tick()
-            self._physics.tick()
-            self._localisation.update(self._physics.base_pose())
-            if self._physics.ticks % MARK_EVERY == 0:
-                self._mark_obstacles()
+            for robot in host.robots:
+                robot._base.tick()
+                robot._arm.tick()
+                robot._gripper.tick()
+            host._physics.tick()
+            for robot in host.robots:
+                robot._localisation.update(robot._physics.base_pose())
+                if robot._physics.ticks % MARK_EVERY == 0:
+                    robot._mark_obstacles()
 
     def _mark_obstacles(self) -> None:
         """What stands on the floor near the robot enters the costmap; what has gone from there leaves it."""
@@ -120,17 +162,30 @@ class Simulation:
         held = self._physics.held_object()
         seen: dict[str, tuple[float, float, float]] = {}
         gone: set[str] = set()
-        for name in self._episode.present:
+        for name in self._host._episode.present:
             (ox, oy, oz), _ = self._physics.object_pose(name)
             if math.hypot(ox - x, oy - y) > MARK_RANGE:
                 continue
             if oz < 0.25 and name != held:
                 # Rounded, so that a rolling ball does not rebuild the map at every look.
-                seen[name] = (round(ox, 2), round(oy, 2), self._episode.radius(name))
+                seen[name] = (round(ox, 2), round(oy, 2), self._host._episode.radius(name))
             else:
                 gone.add(name)
+        for robot in self._host.robots:
+            if robot is not self:
+                ox, oy, _ = robot._physics.base_pose()
+                near = math.hypot(ox - x, oy - y) <= MARK_RANGE
+                if near:
+                    seen[robot._mark] = (_coarse(ox), _coarse(oy), ROBOT_RADIUS)
+                else:
+                    gone.add(robot._mark)
         self._costmap.unmark(gone)
         self._costmap.mark(seen)
+
+    @property
+    def _mark(self) -> str:
+        """What this robot is called in the costmaps of the others."""
+        return f"{OTHER_ROBOT}{self._physics.number}"
 
     # --- goals: returned at once, advanced by step() -------------------------------------------------
     def _new_goal(self, channel: str, action: str) -> Goal:
@@ -215,6 +270,7 @@ class Simulation:
             self._physics.held_object(),
             with_objects=not cleared,
             seed=self.seed,
+            prefix=self._physics.prefix,
         )
 
     @property
@@ -225,7 +281,9 @@ class Simulation:
     def set_scene_objects(self, objects: SceneObjects) -> None:
         """From now on planning keeps clear of these; driving and physics know nothing of them."""
         self._scene_objects = objects
-        self._scene_model = planning_model(self.world, objects) if len(objects) else self._planning_model
+        self._scene_model = self._planning_model
+        if len(objects):
+            self._scene_model = planning_model(self.world, objects, robots=self._count, number=self._physics.number)
 
     def base_in_world(self) -> np.ndarray:
         """base_footprint in the world, 4x4: what planning reckons with."""
@@ -275,9 +333,11 @@ class Simulation:
     def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         """(rgb uint8 HxWx3, depth float32 m HxW, 0 where there is no return) of front, arm or overhead.
         To be called in the thread that made the first call."""
-        if self._cameras is None:
-            self._cameras = Cameras(self._physics.model)
-        return self._cameras.render(camera, self._physics.data, self.seed, self.time, self._episode.warmth)
+        host, physics = self._host, self._physics
+        if host._cameras is None:
+            host._cameras = Cameras(physics.model)
+        seed, warmth = self.seed + physics.number, host._episode.warmth
+        return host._cameras.render(camera, physics.data, seed, self.time, warmth, physics.prefix)
 
     def camera_info(self, camera: str) -> dict[str, Any]:
         """width, height, fx, fy, cx, cy, frame."""
@@ -285,7 +345,7 @@ class Simulation:
 
     def scan(self) -> dict[str, Any]:
         """angle_min, angle_max, angle_increment, range_min, range_max, ranges (float32), frame."""
-        return laser.scan(self._physics, self.seed)
+        return laser.scan(self._physics, self.seed + self._physics.number)
 
     def odometry(self) -> dict[str, Any]:
         """pose (x, y, yaw) in odom and twist (vx, vy, wz) in base_footprint, with drift."""
@@ -317,30 +377,38 @@ class Simulation:
     # --- scoring only -------------------------------------------------------------------------------
     def truth(self) -> dict[str, Any]:
         """True poses, what is held, what lies on or in what. For scoring, never for a robot."""
-        return describe(self._physics, self._episode, self._gripper)
+        host = self._host
+        others = [(robot._physics, robot._gripper) for robot in host.robots[1:]]
+        return describe(host._physics, host._episode, host._gripper, others)
 
     def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
         """Put an object at (x, y) in map, standing on height z. Raises UnknownName."""
-        self._episode.put(name, x, y, z, yaw)
+        self._host._episode.put(name, x, y, z, yaw)
 
     def put_robot(self, x: float, y: float, yaw: float) -> None:
         """Set the base down at a pose of map; localisation knows. For scenario set-up."""
         self.halt()
         self._physics.set_base_pose(x, y, yaw)
         self._physics.forward()
-        self._localisation = Localisation(self.seed, self._physics.base_pose())
+        self._localisation = Localisation(self.seed + self._physics.number, self._physics.base_pose())
         self._base.reset()
 
     def put_in_gripper(self, name: str) -> None:
-        """Close the gripper around an object. Raises UnknownName."""
-        self._episode.put_in_gripper(name)
-        self._gripper.reset(self._episode.gripper_position)
+        """Close the gripper of the first robot around an object. Raises UnknownName."""
+        host = self._host
+        host._episode.put_in_gripper(name)
+        host._gripper.reset(host._episode.gripper_position)
 
     def close(self) -> None:
         """Free the renderer."""
-        self._close_renderer()
+        self._host._close_renderer()
 
     def _close_renderer(self) -> None:
         if self._cameras is not None:
             self._cameras.close()
             self._cameras = None
+
+
+def _coarse(value: float) -> float:
+    """In steps of a cell, so that a robot that drives does not make a new map at every look."""
+    return round(value / RESOLUTION) * RESOLUTION

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from quartet_simulation.episode import Episode
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot.gripper import GripperDriver
-from quartet_simulation.robot.model import GROUP
+from quartet_simulation.robot.model import GROUP, number_of
 from quartet_simulation.worlds.objects import CATALOGUE
+from quartet_simulation.worlds.world import area_at
 
 ON_TOLERANCE = 0.05
 """An object counts as on a surface if its lowest point is within this height of the top [m]."""
 
 
-def describe(physics: Physics, episode: Episode, gripper: GripperDriver) -> dict[str, Any]:
+def describe(
+    physics: Physics, episode: Episode, gripper: GripperDriver, others: Sequence[tuple[Physics, GripperDriver]] = ()
+) -> dict[str, Any]:
     """Robot pose, every object's pose, what is held, on what surface, in which container and area it lies; how often
-    each object was taken and let go since the episode began."""
+    each object was taken and let go since the episode began. `robots` has the same of each of several robots."""
     held = physics.held_object()
+    robots = [(physics, gripper), *others]
+    in_hands = {one.held_object() for one, _ in robots}
     touched = physics.touched_by_pads()
     return {
         "time": physics.time,
@@ -31,44 +37,58 @@ def describe(physics: Physics, episode: Episode, gripper: GripperDriver) -> dict
         },
         "held": held,
         "touched_by_fingers": sorted(touched["left"] | touched["right"]),
-        "objects": {name: _object(physics, name, held) for name in sorted(episode.present)},
+        "objects": {name: _object(physics, name, in_hands) for name in sorted(episode.present)},
         "absent": sorted(set(physics.objects) - episode.present),
         "robot_in_collision": robot_touches(physics),
+        "grasps": dict(gripper.grasps),
+        "releases": dict(gripper.releases),
+        "robots": [_robot(one, hand) for one, hand in robots],
+    }
+
+
+def _robot(physics: Physics, gripper: GripperDriver) -> dict[str, Any]:
+    return {
+        "pose": list(physics.base_pose()),
+        "held": physics.held_object(),
+        "in_collision": robot_touches(physics),
         "grasps": dict(gripper.grasps),
         "releases": dict(gripper.releases),
     }
 
 
 def robot_touches(physics: Physics) -> list[str]:
-    """Names of static geometry that the robot's body or arm touches now."""
+    """Names of static geometry, and of parts of other robots, that the robot's body or arm touches now."""
     model, names = physics.model, set()
+
+    def own(geom: int) -> bool:
+        return model.geom_group[geom] == GROUP and number_of(model.geom(geom).name) == physics.number
+
     for contact in physics.data.contact[: physics.data.ncon]:
-        groups = model.geom_group[contact.geom1], model.geom_group[contact.geom2]
-        if GROUP in groups and contact.dist < 0:
-            other = contact.geom2 if groups[0] == GROUP else contact.geom1
+        if contact.dist < 0 and own(contact.geom1) != own(contact.geom2):
+            other = contact.geom2 if own(contact.geom1) else contact.geom1
             if physics.object_of_geom(other) is None:
                 names.add(model.geom(other).name)
     return sorted(names)
 
 
-def _object(physics: Physics, name: str, held: str | None) -> dict[str, Any]:
+def _object(physics: Physics, name: str, held: set[str | None]) -> dict[str, Any]:
     position, (w, x, y, z) = physics.object_pose(name)
     bottom = float(position[2]) - CATALOGUE[name].half_height
-    on, inside = support_of(physics, name)
+    on, inside = support_of(physics, name, name in held)
     return {
         "position": position.tolist(),
         "quaternion": [float(x), float(y), float(z), float(w)],
         "upright": float(1 - 2 * (x * x + y * y)) > 0.8,
         "bottom_z": bottom,
-        "held": name == held,
+        "held": name in held,
         "on": on,
         "in": inside,
-        "area": area_at(physics, float(position[0]), float(position[1])),
+        "area": area_at(physics.world, float(position[0]), float(position[1])),
         "speed": float(abs(physics.data.qvel[physics.object_dof[name] : physics.object_dof[name] + 3]).max()),
     }
 
 
-def support_of(physics: Physics, name: str) -> tuple[str | None, str | None]:
+def support_of(physics: Physics, name: str, held: bool) -> tuple[str | None, str | None]:
     """(surface or "floor" that the object stands on, container that it lies in), by geometry and contact."""
     world = physics.world
     (x, y, z), _ = physics.object_pose(name)
@@ -77,7 +97,7 @@ def support_of(physics: Physics, name: str) -> tuple[str | None, str | None]:
         if x0 <= x <= x1 and y0 <= y <= y1 and z < container.rim + 0.05:
             return None, container.name
     lowest = z - max(CATALOGUE[name].size) / 2 - 0.01
-    if name == physics.held_object():
+    if held:
         return None, None
     for surface in world.surfaces:
         x0, y0, x1, y1 = surface.rect
@@ -86,15 +106,3 @@ def support_of(physics: Physics, name: str) -> tuple[str | None, str | None]:
     if z < max(CATALOGUE[name].size) / 2 + ON_TOLERANCE:
         return "floor", None
     return None, None
-
-
-def area_at(physics: Physics, x: float, y: float) -> str | None:
-    """Name of the area whose outline holds the point."""
-    for area in physics.world.areas:
-        inside, points = False, area.outline
-        for (ax, ay), (bx, by) in zip(points, points[1:] + points[:1], strict=True):
-            if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:
-                inside = not inside
-        if inside:
-            return area.name
-    return None

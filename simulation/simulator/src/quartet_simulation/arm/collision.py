@@ -11,6 +11,7 @@ import numpy as np
 from quartet_simulation.arm.objects import SceneObjects, name_in
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
+from quartet_simulation.robot.model import number_of, prefix_of
 from quartet_simulation.worlds.compile import make_spec
 from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
 from quartet_simulation.worlds.objects import body_name
@@ -23,20 +24,29 @@ HELD_SLACK = 0.012
 """What is held may sink this far into what it stands on: grasps and depth are not exact [m]."""
 BASE_MARGIN = 0.015
 """Distance that a moving base keeps from everything [m]."""
+OTHERS_MARGIN = 0.15
+"""Distance that a moving base keeps from other robots, which may move as well [m]: at full speed two that drive towards
+each other stop within it, after both have seen it."""
 Mode = Literal["arm", "base"]
 
 
-def planning_model(world: World, added: SceneObjects | None = None) -> mujoco.MjModel:
-    """The world with collision masks for planning in place of those for physics, and what clients added to it."""
-    spec = make_spec(world, textures=False)
+def planning_model(
+    world: World, added: SceneObjects | None = None, *, robots: int = 1, number: int = 0
+) -> mujoco.MjModel:
+    """The world with collision masks for planning in place of those for physics, and what clients added to it.
+
+    For the robot `number` of `robots`; the others are obstacles, which clearing the octomap does not remove.
+    """
+    spec = make_spec(world, textures=False, robots=robots)
+    prefix = prefix_of(number)
     spec.option.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
     for geom in spec.geoms:
         if geom.contype == 0 and geom.conaffinity == 0:
             continue
-        body = geom.parent.name
+        body = geom.parent.name.removeprefix(prefix)
         if geom.group == OBJECT_GROUP:
             geom.contype, geom.conaffinity = OBJECT, 0
-        elif geom.group != ROBOT_GROUP:
+        elif geom.group != ROBOT_GROUP or number_of(geom.name) != number:
             geom.contype, geom.conaffinity = STATIC, 0
         elif body in FINGER_BODIES:
             geom.contype, geom.conaffinity = FINGER, STATIC | BODY
@@ -45,30 +55,33 @@ def planning_model(world: World, added: SceneObjects | None = None) -> mujoco.Mj
         else:
             geom.contype, geom.conaffinity = BODY, 0
     if added is not None:
-        added.build(spec, obstacle=(STATIC, 0), carried=(HELD, STATIC | OBJECT | BODY))
+        added.build(spec, obstacle=(STATIC, 0), carried=(HELD, STATIC | OBJECT | BODY), tool=f"{prefix}arm_tool0")
     return spec.compile()
 
 
 class CollisionWorld:
     """One thread's own copy of the planning world. `qpos` has the layout of the physical model's."""
 
-    def __init__(self, model: mujoco.MjModel, mode: Mode = "arm") -> None:
+    def __init__(self, model: mujoco.MjModel, mode: Mode = "arm", prefix: str = "") -> None:
         self.model = copy.copy(model)
         self.data = mujoco.MjData(self.model)
         self.mode = mode
         self.slack = 0.0
         """Contacts that are no deeper than this do not count [m]."""
-        self.arm_qpos = np.array([model.joint(n).qposadr[0] for n in dim.ARM_JOINTS])
-        self._base_qpos = [model.joint(n).qposadr[0] for n in ("base_x", "base_y", "base_yaw")]
-        self.tool = model.body("arm_tool0").id
-        self._margin = 0.0
+        self._prefix = prefix
+        self.arm_qpos = np.array([model.joint(prefix + n).qposadr[0] for n in dim.ARM_JOINTS])
+        self._base_qpos = [model.joint(prefix + n).qposadr[0] for n in ("base_x", "base_y", "base_yaw")]
+        self.tool = model.body(prefix + "arm_tool0").id
         self._held: str | None = None
         self._held_in_tool = np.eye(4)
         self._held_adr = -1
         if mode == "base":
-            robot = (self.model.geom_group == ROBOT_GROUP) & (self.model.geom_contype != 0)
+            robots = (self.model.geom_group == ROBOT_GROUP) & (self.model.geom_contype != 0)
+            others = robots & (self.model.geom_contype == STATIC)
+            robot = robots & ~others
             self.model.geom_conaffinity[robot] = STATIC | OBJECT
-            self.model.geom_margin[robot] = self._margin = BASE_MARGIN
+            self.model.geom_margin[robot] = BASE_MARGIN
+            self.model.geom_margin[others] = OTHERS_MARGIN
             self._masks_changed()
 
     def load(self, qpos: np.ndarray) -> None:
@@ -140,24 +153,24 @@ class CollisionWorld:
 
     def contacts(self) -> list[tuple[str, str]]:
         """Names of what touches what (geom or object names)."""
-        return [(self._label(a), self._label(b)) for a, b, _ in self._touches()]
+        return [(self._label(a), self._label(b)) for a, b, _, _ in self._touches()]
 
     def named_contacts(self) -> list[tuple[str, str, float]]:
         """What touches what and how deep [m]: links of the robot and added objects by name, everything else is
         "<octomap>", since that is how a planner knows what the sensors see."""
-        return [(self._public(a), self._public(b), max(0.0, -distance)) for a, b, distance in self._touches()]
+        return [(self._public(a), self._public(b), max(0.0, -distance)) for a, b, distance, _ in self._touches()]
 
     def _public(self, geom: int) -> str:
         added = name_in(self.model.geom(geom).name)
         if added is not None:
             return added
         if int(self.model.geom_contype[geom]) in (BODY, ARM, FINGER):
-            return self.model.body(int(self.model.geom_bodyid[geom])).name
+            return self.model.body(int(self.model.geom_bodyid[geom])).name.removeprefix(self._prefix)
         return "<octomap>"
 
     def added_contact(self) -> str | None:
         """The added object that the present state touches first, None when it touches none."""
-        for a, b, _ in self._touches():
+        for a, b, _, _ in self._touches():
             for geom in (a, b):
                 if (name := name_in(self.model.geom(geom).name)) is not None:
                     return name
@@ -165,17 +178,17 @@ class CollisionWorld:
 
     def depth(self) -> float:
         """How far the robot is into something, margin included [m]; 0 when it touches nothing."""
-        return max((self._margin - distance for _, _, distance in self._touches()), default=0.0)
+        return max((margin - distance for _, _, distance, margin in self._touches()), default=0.0)
 
     def kind_of_contact(self) -> str:
         """ "static", "object" or "self": what the present state touches first; "static" if nothing."""
-        for a, b, _ in self._touches():
+        for a, b, _, _ in self._touches():
             types = {int(self.model.geom_contype[geom]) for geom in (a, b)}
             return "object" if OBJECT in types else "static" if STATIC in types else "self"
         return "static"
 
-    def _touches(self, first: bool = False) -> list[tuple[int, int, float]]:
-        """Contacts that count: two geoms and their distance [m], negative when they overlap."""
+    def _touches(self, first: bool = False) -> list[tuple[int, int, float, float]]:
+        """Contacts that count: two geoms, their distance [m], negative when they overlap, and the one they keep."""
         model, data = self.model, self.data
         mujoco.mj_kinematics(model, data)
         if self._held is not None:
@@ -184,21 +197,21 @@ class CollisionWorld:
             mujoco.mju_mat2Quat(data.qpos[self._held_adr + 3 : self._held_adr + 7], held[:3, :3].flatten())
             mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
-        found: list[tuple[int, int, float]] = []
+        found: list[tuple[int, int, float, float]] = []
         for contact in data.contact[: data.ncon] if data.ncon else ():
             a, b, distance = contact.geom1, contact.geom2, float(contact.dist)
             if HELD in (model.geom_contype[a], model.geom_contype[b]) and distance > -HELD_SLACK:
                 continue
             if self.slack and distance > -self.slack:
                 continue
-            found.append((a, b, distance))
+            found.append((a, b, distance, float(contact.includemargin)))
             if first:
                 break
         return found
 
     def pose(self, body: str) -> np.ndarray:
-        """Pose of a body in map as of the last kinematics, 4x4."""
-        return self._pose(self.model.body(body).id)
+        """Pose of a body of the robot in map as of the last kinematics, 4x4."""
+        return self._pose(self.model.body(self._prefix + body).id)
 
     def _label(self, geom: int) -> str:
         name = self.model.geom(geom).name

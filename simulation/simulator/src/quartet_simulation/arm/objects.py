@@ -105,10 +105,12 @@ class SceneObjects:
             raise ObjectError(f"'{name}' is not attached; valid: {known}")
         return self.put(replace(item, pose=tool @ item.pose, attached=False))
 
-    def build(self, spec: mujoco.MjSpec, obstacle: tuple[int, int], carried: tuple[int, int]) -> None:
-        """Add them to a planning model; the pairs are contype and conaffinity."""
+    def build(
+        self, spec: mujoco.MjSpec, obstacle: tuple[int, int], carried: tuple[int, int], tool: str = "arm_tool0"
+    ) -> None:
+        """Add them to a planning model, what is attached to the body `tool`; the pairs are contype and conaffinity."""
         for item in self:
-            body = spec.body("arm_tool0") if item.attached else spec.worldbody
+            body = spec.body(tool) if item.attached else spec.worldbody
             contype, conaffinity = carried if item.attached else obstacle
             for number, solid in enumerate(item.solids):
                 pose = item.pose @ solid.pose

@@ -42,9 +42,16 @@ class Scene:
     dimensions.ARM_JOINTS. Not thread-safe in itself: one Scene, one thread at a time."""
 
     def __init__(
-        self, model: mujoco.MjModel, qpos: np.ndarray, held: str | None, *, with_objects: bool = True, seed: int = 0
+        self,
+        model: mujoco.MjModel,
+        qpos: np.ndarray,
+        held: str | None,
+        *,
+        with_objects: bool = True,
+        seed: int = 0,
+        prefix: str = "",
     ) -> None:
-        self._world = CollisionWorld(model, "arm")
+        self._world = CollisionWorld(model, "arm", prefix)
         self._world.load(qpos)
         self._world.attach(held)
         if not with_objects:

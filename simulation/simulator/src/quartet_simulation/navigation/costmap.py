@@ -16,6 +16,8 @@ BORDER = 0.30
 HEIGHTS = (0.03, 0.90)
 """What lies between these heights blocks the body [m]."""
 BODY_RADIUS = dim.BASE_WIDTH / 2
+OTHER_ROBOT = "robot:"
+"""How the keys of marks begin that are other robots."""
 MARGIN = 0.04
 """Free space on each side of the body that a path must leave [m]."""
 
@@ -86,6 +88,11 @@ class Costmap:
     @property
     def marks(self) -> dict[str, tuple[float, float, float]]:
         return dict(self._marks)
+
+    @property
+    def robots_near(self) -> bool:
+        """Whether another robot is marked, which may give way."""
+        return any(key.startswith(OTHER_ROBOT) for key in self._marks)
 
     def clearance(self) -> np.ndarray:
         """Distance of every cell to the nearest obstacle [m]."""

@@ -20,6 +20,8 @@ HORIZON = 0.35
 """Time that a chosen motion must stay free of collisions [s]."""
 PROGRESS_TIME, PROGRESS_LENGTH = 5.0, 0.10
 MAX_RECOVERIES = 4
+WAIT_S = 5.0
+"""World time of one recovery that waits; the value of Nav2's default behaviour tree."""
 
 
 class Navigate:
@@ -32,12 +34,20 @@ class Navigate:
         self._progress: tuple[float, Pose] | None = None
         self._allowed = (True, True)
         self._seen = -1
+        self._wait_until = -math.inf
 
     def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
         now, pose = driver.physics.time, driver.pose()
         if self._path is None:
+            if now < self._wait_until:
+                return 0.0, 0.0, 0.0
             code, text = self._plan(driver, pose)
             if code is not NavCode.NONE:
+                if driver.costmap.robots_near and self._recoveries < MAX_RECOVERIES:
+                    # As Nav2's recovery Wait: another robot may be gone by then.
+                    self._recoveries += 1
+                    self._wait_until = now + WAIT_S
+                    return 0.0, 0.0, 0.0
                 goal.finish("ABORTED", now, code, text)
                 return None
             self._progress = (now, pose)

@@ -16,6 +16,27 @@ DARK, GREY, LIGHT, BLUE = (0.13, 0.13, 0.14, 1), (0.45, 0.46, 0.48, 1), (0.80, 0
 PAD_FRICTION = (1.0, 0.005, 0.0001)
 
 
+def prefix_of(number: int) -> str:
+    """What the names of a robot's parts begin with in the model; those of the first are plain."""
+    return "" if number == 0 else f"robot{number + 1}/"
+
+
+def number_of(name: str) -> int:
+    """Which robot a part belongs to, by its name."""
+    head, slash, _ = name.partition("/")
+    return int(head.removeprefix("robot")) - 1 if slash and head.startswith("robot") else 0
+
+
+def add_robots(spec: mujoco.MjSpec, count: int) -> None:
+    """Add `count` robots at the origin of `spec`."""
+    add_robot(spec)
+    for number in range(1, count):
+        one = mujoco.MjSpec()
+        one.compiler.degree = False
+        add_robot(one)
+        spec.attach(one, prefix=prefix_of(number), frame=spec.worldbody.add_frame())
+
+
 def quaternion(axis: tuple[float, float, float], angle: float) -> list[float]:
     """MuJoCo quaternion (w, x, y, z) of a turn by `angle` about the unit vector `axis`."""
     s = math.sin(angle / 2)

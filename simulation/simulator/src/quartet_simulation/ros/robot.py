@@ -10,6 +10,7 @@ from quartet_simulation.bridge.faults import Faults
 from quartet_simulation.guard import RobotGuard
 from quartet_simulation.ros.cameras import Cameras
 from quartet_simulation.ros.docking import Docking
+from quartet_simulation.ros.engine import Engine
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.gripper import Gripper
 from quartet_simulation.ros.moveit import MoveIt
@@ -33,9 +34,13 @@ class Robot:
         checked: bool = False,
         heartbeat_timeout_s: float = 5.0,
         latch_file: LatchFile | None = None,
+        *,
+        engine: Engine | None = None,
+        place: int = 0,
     ) -> None:
+        """With an `engine` it is robot number `place` of a world that several robots share."""
         self.faults = faults or Faults()
-        self.world = World(make, realtime)
+        self.world = World(make, realtime, engine=engine, place=place)
         self.graph = Graph(lambda: round(self.world.time * 1e9), checked)
         self._cameras: Cameras | None = None
         self._guard: RobotGuard | None = None

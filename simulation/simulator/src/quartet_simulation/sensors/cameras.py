@@ -48,7 +48,7 @@ class Cameras:
         self._gpu = mujoco.MjrContext(model, int(mujoco.mjtFontScale.mjFONTSCALE_100))
         mujoco.mjr_setBuffer(int(mujoco.mjtFramebuffer.mjFB_OFFSCREEN), self._gpu)
         self._gpu.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
-        self._scene = mujoco.MjvScene(model, maxgeom=1000)
+        self._scene = mujoco.MjvScene(model, maxgeom=max(1000, 2 * model.ngeom))
         self._option = mujoco.MjvOption()
         self._view = mujoco.MjvCamera()
         self._view.type = mujoco.mjtCamera.mjCAMERA_FIXED
@@ -57,13 +57,23 @@ class Cameras:
         self._colour_steps = np.clip(np.round(self._colour_bank._values * COLOUR_NOISE), -9, 9).astype(np.int8)
 
     def render(
-        self, camera: str, data: mujoco.MjData, seed: int, time: float, warmth: tuple[float, float, float]
+        self,
+        camera: str,
+        data: mujoco.MjData,
+        seed: int,
+        time: float,
+        warmth: tuple[float, float, float],
+        prefix: str = "",
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(rgb uint8 HxWx3, depth float32 m HxW with 0 for no return). Raises UnknownName."""
+        """(rgb uint8 HxWx3, depth float32 m HxW with 0 for no return). Raises UnknownName.
+
+        `prefix` says whose camera it is, see robot/model.py.
+        """
         if camera not in SIZES:
             raise UnknownName("camera", camera, SIZES)
         width, height = SIZES[camera]
-        rgb, depth = self._draw(camera, data, width, height)
+        name = camera if camera == "overhead" else prefix + camera
+        rgb, depth = self._draw(name, data, width, height)
         if camera == "overhead":
             return rgb, depth
         return self._noisy_colour(rgb, camera, seed, time, warmth), self._noisy_depth(depth, camera, seed, time)

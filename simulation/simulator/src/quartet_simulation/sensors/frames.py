@@ -59,7 +59,7 @@ def static(physics: Physics) -> list[Transform]:
 
 def optical_pose(physics: Physics, camera: str) -> np.ndarray:
     """Optical frame (x right, y down, z forward) of a camera in map, 4x4."""
-    index = physics.model.camera(camera).id
+    index = physics.model.camera(physics.name(camera)).id
     pose = np.eye(4)
     # MuJoCo's cameras look along -z with y up.
     pose[:3, :3] = physics.data.cam_xmat[index].reshape(3, 3) @ np.diag([1.0, -1.0, -1.0])
@@ -125,7 +125,7 @@ def _planar(parent: str, child: str, pose: tuple[float, float, float]) -> Transf
 
 
 def _body_pose(physics: Physics, body: str) -> np.ndarray:
-    index = physics.model.body(body).id
+    index = physics.model.body(physics.name(body)).id
     pose = np.eye(4)
     pose[:3, :3] = physics.data.xmat[index].reshape(3, 3)
     pose[:3, 3] = physics.data.xpos[index]

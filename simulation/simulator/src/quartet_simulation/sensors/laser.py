@@ -10,9 +10,12 @@ import numpy as np
 
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.sensors.noise import generator
 
 RAYS = 360
+HIDDEN = 5
+"""A geom group that no ray meets."""
 NOISE = 0.008
 """Standard deviation of a range [m]."""
 
@@ -23,9 +26,11 @@ def scan(physics: Physics, seed: int) -> dict[str, Any]:
     angles = np.linspace(-math.pi, math.pi, RAYS, endpoint=False)
     directions = np.zeros((RAYS, 3))
     directions[:, 0], directions[:, 1] = np.cos(angles + yaw), np.sin(angles + yaw)
-    groups = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
+    groups = np.array([1, 1, 1, 0, 0, 0], dtype=np.uint8)
     geoms, distances = np.full(RAYS, -1, dtype=np.int32), np.full(RAYS, -1.0)
     low, high = dim.LASER_RANGE
+    # It looks through its own robot, not through others.
+    physics.model.geom_group[physics.own_geoms] = HIDDEN
     mujoco.mj_multiRay(
         physics.model,
         physics.data,
@@ -40,6 +45,7 @@ def scan(physics: Physics, seed: int) -> dict[str, Any]:
         RAYS,
         high,
     )
+    physics.model.geom_group[physics.own_geoms] = ROBOT_GROUP
     noisy = distances + generator(seed, "laser", physics.time).normal(0, NOISE, RAYS)
     ranges = np.where((distances < low) | (distances > high), np.inf, noisy).astype(np.float32)
     return {

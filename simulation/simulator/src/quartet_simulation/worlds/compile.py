@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
-from quartet_simulation.robot.model import add_robot
+from quartet_simulation.robot.model import add_robots, number_of
 from quartet_simulation.worlds.furniture import add_materials
 from quartet_simulation.worlds.objects import CATALOGUE, add_object
 from quartet_simulation.worlds.world import World
@@ -19,8 +19,8 @@ def parking_of(index: int) -> tuple[float, float]:
     return PARKING[0] + 0.5 * (index % 6), PARKING[1] + 0.5 * (index // 6)
 
 
-def make_spec(world: World, *, textures: bool = True) -> mujoco.MjSpec:
-    """The world with the robot and all its objects; solver settings as measured for friction grasps."""
+def make_spec(world: World, *, textures: bool = True, robots: int = 1) -> mujoco.MjSpec:
+    """The world with its robots and all its objects; solver settings as measured for friction grasps."""
     spec = mujoco.MjSpec()
     spec.modelname = world.name
     spec.compiler.degree = False
@@ -54,12 +54,17 @@ def make_spec(world: World, *, textures: bool = True) -> mujoco.MjSpec:
     cx, cy, height = world.overhead
     spec.worldbody.add_camera(name="overhead", pos=(cx, cy, height), quat=(1, 0, 0, 0), fovy=45)
     world.build(spec)
-    add_robot(spec)
+    add_robots(spec, robots)
     for index, name in enumerate(world.homes):
         add_object(spec, CATALOGUE[name], parking_of(index))
     for geom in spec.geoms:
         if geom.contype == 0 and geom.conaffinity == 0:
             continue
-        # Robot parts touch the world but not each other: self-collision is the planner's business.
-        geom.contype, geom.conaffinity = (2, 1) if geom.group == ROBOT_GROUP else (1, 3)
+        if geom.group != ROBOT_GROUP:
+            geom.contype, geom.conaffinity = 1, 3
+            continue
+        # Robot parts touch the world and other robots but not each other: self-collision is the planner's business.
+        own = number_of(geom.name)
+        geom.contype = 2 << own
+        geom.conaffinity = 1 | sum(2 << other for other in range(robots) if other != own)
     return spec

@@ -75,3 +75,15 @@ class World:
 
     def area(self, name: str) -> AreaInfo | None:
         return next((a for a in self.areas if a.name == name), None)
+
+
+def area_at(world: World, x: float, y: float) -> str | None:
+    """Name of the area whose outline holds the point."""
+    for area in world.areas:
+        inside, points = False, area.outline
+        for (ax, ay), (bx, by) in zip(points, points[1:] + points[:1], strict=True):
+            if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:
+                inside = not inside
+        if inside:
+            return area.name
+    return None

@@ -1,0 +1,146 @@
+"""The thread that owns a simulation, for all robots in it: commands go in, time advances by the clock rule."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from quartet_simulation.ros.running import fail, resolve
+from quartet_simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from quartet_simulation.ros.world import World
+
+log = logging.getLogger(__name__)
+Command = Callable[[Simulation], None]
+CHUNK_S = 0.02
+"""World time between two looks at commands and goals."""
+
+
+class Engine:
+    """Runs `make()` in a thread of its own; each of `worlds` is one of its robots."""
+
+    def __init__(self, make: Callable[[], Simulation], realtime: bool = False) -> None:
+        self.realtime = realtime
+        self.worlds: list[World] = []
+        self.time = 0.0
+        self.revision = 0
+        self.loop: asyncio.AbstractEventLoop
+        self.failed: asyncio.Future[None]
+        self._make = make
+        self._wake = threading.Condition()
+        self._queues: dict[str, deque[Command]] = {"urgent": deque(), "reads": deque(), "starts": deque()}
+        """In the order in which they are served; what is under `starts` waits until the world has settled."""
+        self._closing = False
+        self._poked = False
+        self._thread: threading.Thread | None = None
+
+    async def start(self) -> None:
+        """Build the simulation; returns when it is ready. Raises what its constructor raises."""
+        if self._thread is not None:
+            return
+        self.loop = asyncio.get_running_loop()
+        self.failed = self.loop.create_future()
+        ready: asyncio.Future[None] = self.loop.create_future()
+        self._thread = threading.Thread(target=self._main, args=(ready,), name="simulation", daemon=True)
+        self._thread.start()
+        await ready
+
+    async def close(self) -> None:
+        """End the thread and free the renderers."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def push(self, queue: str, command: Command) -> None:
+        """Let the thread run `command` with the first robot's simulation."""
+        with self._wake:
+            self._queues[queue].append(command)
+            self._wake.notify()
+
+    def poke(self) -> None:
+        """Let the observers look at once, also in a standing world."""
+        with self._wake:
+            self._poked = True
+            self._wake.notify()
+
+    def post(self, function: Callable[..., object], *args: object) -> None:
+        """Let the event loop call `function`."""
+        self.loop.call_soon_threadsafe(function, *args)
+
+    # --- the thread -----------------------------------------------------------------------------------
+    def _main(self, ready: asyncio.Future[None]) -> None:
+        try:
+            sim = self._make()
+        except BaseException as error:
+            self.post(fail, ready, error)
+            return
+        self.time = sim.time
+        self.post(resolve, ready, None)
+        try:
+            self._run(sim)
+        except Exception as error:
+            log.exception("the simulation failed")
+            self.post(fail, self.failed, error)
+        finally:
+            sim.close()
+
+    def _run(self, sim: Simulation) -> None:
+        due = time.monotonic()
+        while not self._closing:
+            self._take_commands(sim)
+            worlds = list(zip(self.worlds, sim.robots, strict=False))
+            if not self.realtime and not any(world.needs_time(robot) for world, robot in worlds):
+                self._stand_still(sim)
+                due = time.monotonic()
+                continue
+            sim.step(CHUNK_S)
+            self.time = sim.time
+            for world, robot in worlds:
+                world.moved(robot, lambda: not self._settling(sim))
+            at_work = any(world.working or sim.time < world.tail_until for world in self.worlds)
+            due = self._pace(due) if self.realtime or not at_work else time.monotonic()
+
+    def _take_commands(self, sim: Simulation) -> None:
+        urgent, reads, starts = self._queues.values()
+        while True:
+            with self._wake:
+                if urgent:
+                    command = urgent.popleft()
+                elif reads:
+                    command = reads.popleft()
+                elif starts and not self._settling(sim):
+                    command = starts.popleft()
+                else:
+                    return
+            command(sim)
+
+    def _settling(self, sim: Simulation) -> bool:
+        # In fast mode a goal starts only in a settled world: what happens does not depend on when it came.
+        if self.realtime or any(world.working for world in self.worlds):
+            return False
+        return any(sim.time < world.tail_until for world in self.worlds)
+
+    def _pace(self, due: float) -> float:
+        due = max(due + CHUNK_S, time.monotonic() - 0.1)
+        while (left := due - time.monotonic()) > 0 and not self._closing:
+            with self._wake:
+                if not any(self._queues.values()):
+                    self._wake.wait(left)
+                if any(self._queues.values()):
+                    break
+        return due
+
+    def _stand_still(self, sim: Simulation) -> None:
+        delays = [delay for world, robot in zip(self.worlds, sim.robots, strict=False) for delay in world.stands(robot)]
+        with self._wake:
+            if not (any(self._queues.values()) or self._closing or self._poked):
+                self._wake.wait(min(delays, default=None))
+            self._poked = False
