@@ -262,10 +262,14 @@ async def test_a_model_of_the_price_list_has_its_price(gateway, provider):
 @pytest.mark.parametrize("budget", [{"budget_usd": 2 * COST}, {"budget_tokens": 2200}])
 async def test_a_budget_that_is_spent(gateway, provider, budget):
     caller = gateway(content(provider, agent=budget, price=PRICE))
+    used = 'quartet_model_budget_used_ratio{agent="pick"}'
+    assert await caller.metric(used) == 0
     assert (await caller.ask()).status_code == 200
+    assert await caller.metric(used) == pytest.approx(0.5)
     assert (await caller.ask()).status_code == 200
     response = await caller.ask()
     assert response.status_code == 402
+    assert await caller.metric(used) == pytest.approx(1.0)
     error = response.json()["error"]
     assert error["code"] == "budget_spent"
     assert f"agents.pick.{next(iter(budget))}" in error["message"]

@@ -50,6 +50,9 @@ async def test_a_redis_that_is_away_for_long_costs_time_and_nothing_else(
         assert refused.json()["title"] == "Store not available"
         assert "QUARTET_REDIS_URL" in refused.json()["detail"]
         await eventually(lambda: any(f"task {task_id}: Redis" in line for line in caplog.messages))
+        metrics = (await client.http.get("/metrics", timeout=60)).text
+        assert "quartet_bus_up 0.0" in metrics
+        assert "quartet_queue_waiting{" not in metrics, "what Redis would have told is not made up"
         own_redis.start()
         await drive(agent)
         events = await client.events(task_id)

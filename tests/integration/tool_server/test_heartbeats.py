@@ -82,13 +82,17 @@ async def test_each_motion_is_a_source_of_its_own_and_a_call_that_moves_nothing_
 async def test_a_caller_that_falls_silent_has_its_motion_ended(peer, robot_file, eventually):
     robot = await Robot.open(with_limits(robot_file, caller_timeout_s=1.0), url=peer.url, wait_s=60)
     ending = asyncio.create_task(cancels_end_goals(peer))
+    watched = motions(robot, BEATING)
     try:
-        async with motions(robot, BEATING).claim("base", "spin_robot") as claim:
+        async with watched.claim("base", "spin_robot") as claim:
+            await eventually(lambda: watched.heartbeat_ages()["caller"] > 0.2)
             with pytest.raises(Lapsed, match=r"no heartbeat of the caller for .* standstill, the gripper") as lapse:
                 await claim.run(*SPIN, limit_s=60)
             with pytest.raises(Lapsed):
                 await claim.run(*SPIN, limit_s=60)
         assert failure(lapse.value)["error_code"] == "HEARTBEAT_LAPSED"
+        assert watched.lapses == 1
+        assert watched.heartbeat_ages() == {"caller": 0.0, "server": 0.0}
         await ending
         await eventually(lambda: beats(peer)[-1].endswith("/done"))
         assert beats(peer).count("goal") == 1

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from quartet_perception.errors import SegmenterAnswer, SegmenterTimeout, SegmenterUnavailable
+from quartet_process.tracing import trace_headers
 
 CONNECT_TIMEOUT_S = 5.0
 
@@ -45,7 +46,7 @@ class Endpoint:
         try:
             limits = httpx2.Timeout(left, connect=min(left, CONNECT_TIMEOUT_S))
             key = self._key()
-            signed = {**headers, **({"Authorization": f"Bearer {key}"} if key else {})}
+            signed = {**trace_headers(), **headers, **({"Authorization": f"Bearer {key}"} if key else {})}
             with self._http.stream("POST", self.url, json=body, headers=signed, timeout=limits) as response:
                 raw = self._read(response, deadline)
         except httpx2.ConnectTimeout as error:
