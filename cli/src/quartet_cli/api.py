@@ -48,8 +48,11 @@ class Api:
         headers = {"Idempotency-Key": key} if key else {}
         return self._status(self._call("POST", "/tasks", json=submission.model_dump(mode="json"), headers=headers))
 
-    def run_skill(self, skill: Skill, arguments: SkillArguments, timeout_s: float | None = None) -> TaskStatus:
-        query = {} if timeout_s is None else {"timeout_s": timeout_s}
+    def run_skill(
+        self, skill: Skill, arguments: SkillArguments, timeout_s: float | None = None, robot: str | None = None
+    ) -> TaskStatus:
+        given = {"timeout_s": timeout_s, "robot": robot}
+        query = {name: value for name, value in given.items() if value is not None}
         return self._status(
             self._call("POST", f"/skills/{skill}", json=arguments.model_dump(mode="json"), params=query)
         )
@@ -60,6 +63,15 @@ class Api:
         try:
             rows = answer.json()
             return [TaskStatus.model_validate(row) for row in (rows["tasks"] if isinstance(rows, dict) else rows)]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._stranger(answer) from error
+
+    def robots(self) -> dict[str, Any]:
+        """`robots`: name, state, why, task and how many wait, of each; `waiting_for_any`: tasks that name no robot."""
+        answer = self._call("GET", "/robots")
+        try:
+            found = answer.json()
+            return {"robots": list(found["robots"]), "waiting_for_any": int(found.get("waiting_for_any", 0))}
         except (ValueError, KeyError, TypeError) as error:
             raise self._stranger(answer) from error
 

@@ -91,6 +91,22 @@ def jpeg(colour: str) -> bytes:
     return out.getvalue()
 
 
+ROBOTS = {
+    "robots": [
+        {"name": "summit1", "state": "busy", "why": "", "task": TASK_ID, "waiting": 2, "servers": []},
+        {
+            "name": "summit2",
+            "state": "stopped",
+            "why": "a wall",
+            "task": None,
+            "waiting": 0,
+            "servers": [],
+        },
+    ],
+    "waiting_for_any": 3,
+}
+
+
 @pytest.fixture
 def orchestrator() -> Iterator[Orchestrator]:
     stage = Orchestrator()
@@ -129,6 +145,8 @@ def orchestrator() -> Iterator[Orchestrator]:
                 self._send(200, b'["orchestrator"]')
             elif path == f"/tasks/{TASK_ID}/transcripts/orchestrator":
                 self._send(200, b'{"messages": []}')
+            elif path == "/robots":
+                self._send(200, json.dumps(ROBOTS).encode())
             elif path == "/tasks" and method == "GET":
                 self._send(200, f"[{stage.status().model_dump_json()}]".encode())
             elif path in {

@@ -194,6 +194,12 @@ def test_list_answer_and_cancel(orchestrator: Any, quartet: Start) -> None:
     assert status == 0
     assert "task-1" in out
     assert "pick up the can" in out
+    assert [line.split() for line in out.splitlines()[:4]] == [
+        ["robot", "is", "task", "waiting"],
+        ["summit1", "busy", "task-1", "2"],
+        ["summit2", "stopped", "a", "wall"],
+        ["any", "3", "for", "whichever", "robot", "is", "free", "first"],
+    ]
     status, out, _ = finished(quartet("answer", "task-1", "the red one"))
     assert (status, "the answer is taken" in out) == (0, True)
     assert orchestrator.wait_for_request("POST", "/tasks/task-1/answer") == {"text": "the red one"}

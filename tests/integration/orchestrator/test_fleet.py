@@ -193,3 +193,14 @@ async def _done(step):
     except BusUnavailable:
         return False
     return True
+
+
+async def test_a_pick_alone_is_of_the_robot_that_stands_there(two):
+    async with two() as client:
+        answer = await client.http.post("/skills/pick", json={"object_name": "red coke can"})
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == (
+            "robot: a pick is done where a robot stands already, so name which: second, summit"
+        )
+        named = await client.http.post("/skills/pick?robot=second", json={"object_name": "red coke can"})
+        assert named.json()["task"]["robot"] == "second"

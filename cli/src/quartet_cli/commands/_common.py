@@ -23,7 +23,7 @@ Url = Annotated[
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every model turn, tool argument and result.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line instead of the story.")]
-Robot = Annotated[str | None, typer.Option("--robot", help="Which robot; default: the only one.")]
+Robot = Annotated[str | None, typer.Option("--robot", help="Which robot; default: the one that is free first.")]
 TimeoutS = Annotated[float, typer.Option("--timeout", help="The task fails when not done after this many seconds.")]
 
 

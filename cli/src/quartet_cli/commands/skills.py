@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from quartet_cli.commands._common import Json, Url, Verbose, make_teller, settings_for, start_and_follow
+from quartet_cli.commands._common import Json, Robot, Url, Verbose, make_teller, settings_for, start_and_follow
 from quartet_cli.errors import Refused
 from quartet_contracts import ARGUMENTS, NextAction, Skill, SkillArguments, describe
 
@@ -22,6 +22,7 @@ def approach(
     target_area: Annotated[str, typer.Argument(help="Area to drive to, as the site names it.")],
     object_name: Annotated[str, OBJECT],
     next_action: Annotated[NextAction, typer.Argument(help="What follows; it decides the standoff.")],
+    robot: Robot = None,
     verbose: Verbose = False,
     json: Json = False,
     url: Url = None,
@@ -31,11 +32,12 @@ def approach(
     Same as --test-approach.
     """
     arguments = {"target_area": target_area, "object_name": object_name, "next_action": next_action}
-    _run(Skill.APPROACH, arguments, verbose, json, url)
+    _run(Skill.APPROACH, arguments, robot, verbose, json, url)
 
 
 def pick(
     object_name: Annotated[str, OBJECT],
+    robot: Robot = None,
     verbose: Verbose = False,
     json: Json = False,
     url: Url = None,
@@ -44,13 +46,14 @@ def pick(
 
     Same as --test-pick.
     """
-    _run(Skill.PICK, {"object_name": object_name}, verbose, json, url)
+    _run(Skill.PICK, {"object_name": object_name}, robot, verbose, json, url)
 
 
 def place(
     target_location: Annotated[str, typer.Argument(help="Surface or container, or 'floor'.")],
     object_name: Annotated[str, OBJECT],
     object_height_m: Annotated[float, typer.Argument(help="Height of the held object [m], as pick reported it.")],
+    robot: Robot = None,
     verbose: Verbose = False,
     json: Json = False,
     url: Url = None,
@@ -64,13 +67,15 @@ def place(
         "object_name": object_name,
         "object_height_m": object_height_m,
     }
-    _run(Skill.PLACE, arguments, verbose, json, url)
+    _run(Skill.PLACE, arguments, robot, verbose, json, url)
 
 
-def _run(skill: Skill, fields: dict[str, Any], verbose: bool, json: bool, url: str | None) -> None:
+def _run(skill: Skill, fields: dict[str, Any], robot: str | None, verbose: bool, json: bool, url: str | None) -> None:
     try:
         arguments: SkillArguments = ARGUMENTS[skill].model_validate(fields)  # type: ignore[assignment]
     except ValidationError as error:
         raise Refused(f"{skill}: {describe(error)}") from error
     teller = make_teller(json, verbose)
-    raise typer.Exit(start_and_follow(lambda api: api.run_skill(skill, arguments), settings_for(url), teller))
+    raise typer.Exit(
+        start_and_follow(lambda api: api.run_skill(skill, arguments, robot=robot), settings_for(url), teller)
+    )

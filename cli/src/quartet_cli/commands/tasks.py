@@ -1,7 +1,7 @@
 """`quartet watch|cancel|pause|resume|answer|list`."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -107,18 +107,31 @@ def list_tasks(
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """List the newest tasks."""
+    """List the robots and the newest tasks."""
     with api_for(url) as api:
         found = api.tasks(state, limit)
+        fleet = None if json else api.robots()
     if json:
         for status in found:
             print(status.model_dump_json())
         return
+    console = Console(highlight=False)
+    if fleet is not None:
+        console.print(_robots(fleet), end="\n\n")
     table = Table("task", "state", "robot", "age", "sentence", box=None, pad_edge=False)
     for status in found:
         age = time.time() - status.task.created_at
         table.add_row(status.task.task_id, status.state, status.task.robot, _age(age), status.task.sentence)
-    Console(highlight=False).print(table if found else "no tasks")
+    console.print(table if found else "no tasks")
+
+
+def _robots(fleet: dict[str, Any]) -> Table:
+    table = Table("robot", "is", "task", "waiting", "", box=None, pad_edge=False)
+    for row in fleet["robots"]:
+        table.add_row(row["name"], row["state"], row["task"] or "", str(row["waiting"] or ""), row["why"])
+    if fleet["waiting_for_any"]:
+        table.add_row("any", "", "", str(fleet["waiting_for_any"]), "for whichever robot is free first")
+    return table
 
 
 def _age(seconds: float) -> str:

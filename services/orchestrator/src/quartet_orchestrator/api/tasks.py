@@ -13,11 +13,13 @@ from opentelemetry.trace import SpanKind
 from quartet_bus import Bus
 from quartet_bus.journal import START
 from quartet_contracts import (
+    ANY_ROBOT,
     TERMINAL,
     Answer,
     Cancellation,
     DirectStep,
     Pause,
+    Skill,
     State,
     Task,
     TaskStatus,
@@ -58,7 +60,7 @@ class TaskDesk:
         task = Task(
             task_id=new_task_id(),
             sentence=submission.sentence,
-            robot=self._robot(submission.robot),
+            robot=self._robot(submission.robot, step),
             created_at=now,
             deadline=now + submission.timeout_s,
             budget=budget,
@@ -69,13 +71,18 @@ class TaskDesk:
         body = submission.model_dump_json() + (step.model_dump_json() if step else "")
         return await self.bus.tasks.submit(task, _digest(body))
 
-    def _robot(self, wanted: str | None) -> str:
+    def _robot(self, wanted: str | None, step: DirectStep | None) -> str:
         try:
-            return self._fleet.resolve(wanted)
+            robot = self._fleet.resolve(wanted)
         except KeyError:
             valid = ", ".join(self._fleet.names)
             detail = f"robot: there is no robot '{wanted}'; valid: {valid}, or none for whichever is free first"
             raise Problem(422, "Unknown robot", detail) from None
+        if robot == ANY_ROBOT and step is not None and step.skill is not Skill.APPROACH:
+            valid = ", ".join(self._fleet.names)
+            detail = f"robot: a {step.skill} is done where a robot stands already, so name which: {valid}"
+            raise Problem(422, "Robot missing", detail)
+        return robot
 
     async def status(self, task_id: str) -> TaskStatus:
         status = await self.bus.statuses.get(task_id)
