@@ -3,9 +3,19 @@
 import sys
 from pathlib import Path
 
-from boards import BOARDS
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from ground import bus, safety
+from minds import agent, models
+from robots import fleet, task
 
+BOARDS = {
+    "fleet": fleet,
+    "task": task,
+    "agent": agent,
+    "models": models,
+    "safety": safety,
+    "bus": bus,
+}
 FOLDER = Path(__file__).resolve().parents[1] / "dashboards"
 
 

@@ -21,6 +21,10 @@ WINDOW = "[$__rate_interval]"
 """Of rates: Grafana makes it wide enough for the panel's resolution and the scrape interval."""
 COLUMNS = 24
 
+STOPPED = {"0": ("free", "green"), "1": ("stopped", "red")}
+CONNECTED = {"0": ("lost", "red"), "1": ("connected", "green")}
+UP = {"0": ("down", "red"), "1": ("up", "green")}
+
 Queries = Mapping[str, str]
 """PromQL by legend; in a legend {{label}} is a label's value."""
 
@@ -98,6 +102,12 @@ def rows(title: str, query: str, *, about: str = "", unit: str = "short", wide: 
     target = _query(query, "", "A").instant().format(prometheus_models.PromQueryFormat.TABLE)
     hidden = models.DataTransformerConfig(id_val="organize", options={"excludeByName": {"Time": True}})
     return panel.with_target(target).with_transformation(hidden)
+
+
+def quantile(share: float, metric: str, window: str, by: str = "", of: str = "") -> str:
+    """PromQL of a quantile of a histogram over `window`, by label `by`, of the series that `of` names."""
+    labels = f"le, {by}" if by else "le"
+    return f"histogram_quantile({share}, sum by ({labels}) (rate({metric}_bucket{{{of}}}[{window}])))"
 
 
 def _with(panel, queries: Queries):
