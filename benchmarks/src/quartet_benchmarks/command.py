@@ -15,6 +15,7 @@ SUITES = {
     "faults": "quartet_benchmarks.faults",
     "fleet": "quartet_benchmarks.fleet",
     "home": "quartet_benchmarks.home",
+    "mutations": "quartet_benchmarks.mutations",
     "perception": "quartet_benchmarks._perception_suite",
     "stops": "quartet_benchmarks.chaos.stops",
     "tools": "quartet_benchmarks.tools",

@@ -140,6 +140,7 @@ def _row(name: str, loops: list[LoopOutcome], tasks: list[Outcome]) -> dict[str,
         "succeeded after it": sum(o.state == "SUCCEEDED" for o in tasks),
         "false success": sum(o.false_success for o in tasks),
         "unasked motion": sum(_moved(o) for o in both),
+        "gateway's time over": sum(o.overdue for o in both),
         "late": sum(o.overrun_s > LATE_S for o in both),
         "overrun_s_max": round(max((o.overrun_s for o in both), default=0.0), 2),
     }

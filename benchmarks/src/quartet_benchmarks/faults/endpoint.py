@@ -44,7 +44,9 @@ class Plan:
     """Answers that went wrong."""
 
     def draw(self, body: dict[str, Any]) -> Kind | None:
-        """What goes wrong with the answer to `body`; notes what a sound one says."""
+        """What goes wrong with the answer to `body`; notes what a sound one says. Without a fault: nothing."""
+        if self.fault is None:
+            return None
         tools = body.get("tools") or []
         offered = {tool["function"]["name"] for tool in tools}
         said_before = sum(message["role"] == "assistant" for message in body["messages"])

@@ -6,6 +6,8 @@ from quartet_scripted_model.misbehaviour import Kind
 
 UNREACHABLE = "gateway at"
 """Every message of an agent that got no answer that it can read names the gateway."""
+OVERDUE = "answered 504"
+"""On a machine that is too slow for the gateway's times any fault may end so; the table counts them."""
 REPEATED, SPENT, LATE = "repeated", "budget spent", "deadline"
 
 

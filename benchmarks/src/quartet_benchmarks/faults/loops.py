@@ -20,7 +20,7 @@ from quartet_agent_runtime import (
     skill_report,
 )
 from quartet_benchmarks.faults.endpoint import Given, Plan, Plans, key_of
-from quartet_benchmarks.faults.kinds import FAULTS, Fault
+from quartet_benchmarks.faults.kinds import FAULTS, OVERDUE, Fault
 from quartet_contracts import Budget, JournalEvent, Skill
 
 AT_ONCE = 16
@@ -137,7 +137,11 @@ class LoopOutcome:
     def right(self) -> bool:
         """It ended without a report, for the reason of the fault; where one call of each pair is made, in any way."""
         says = self.case.fault.says
-        return not says or (self.ending.report is None and any(word in self.ending.reason for word in says))
+        return not says or (self.ending.report is None and any(word in self.ending.reason for word in (*says, OVERDUE)))
+
+    @property
+    def overdue(self) -> bool:
+        return OVERDUE in self.ending.reason
 
     def row(self) -> dict[str, Any]:
         return {

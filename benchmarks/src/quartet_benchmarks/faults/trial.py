@@ -13,7 +13,7 @@ import httpx
 
 from quartet_agent_runtime.loop import NOT_MADE
 from quartet_benchmarks.faults.endpoint import Plan, Plans, key_of
-from quartet_benchmarks.faults.kinds import FAULTS, Fault
+from quartet_benchmarks.faults.kinds import FAULTS, OVERDUE, Fault
 from quartet_cli.api import Api
 from quartet_cli.stack import Stack
 from quartet_contracts import (
@@ -111,11 +111,17 @@ class Outcome:
             return False
         if self.state is State.SUCCEEDED:
             return (self.case.times is not None or not self.case.fault.says) and not self.false_success
-        told = not self.case.fault.says or any(says in self.words for says in (*self.case.fault.says, "within its"))
+        told = not self.case.fault.says or any(
+            says in self.words for says in (*self.case.fault.says, OVERDUE, "within its")
+        )
         if self.case.times is not None:
             return self.state is State.FAILED
         code = self.case.seat == "orchestrator" or not self.case.fault.says or "UNKNOWN" in self.codes or not self.codes
         return self.state is State.FAILED and told and code
+
+    @property
+    def overdue(self) -> bool:
+        return OVERDUE in self.words
 
     def row(self) -> dict[str, Any]:
         return {

@@ -1,17 +1,24 @@
-"""Whatever a model does, nothing moves of an answer that cannot be read, and the work ends in words. The long form is
-`quartet bench faults`."""
+"""Whatever a model answers, and whatever anybody sends: nothing moves of what cannot be read, and nothing crashes.
+
+The long forms are `quartet bench faults` and `quartet bench mutations`.
+"""
 
 import itertools
 import math
+import random
+from pathlib import Path
 
 import pytest
 
-from quartet_benchmarks.faults import FAULTS, Case, FaultyStack, cases, play
+from quartet_benchmarks import mutations
+from quartet_benchmarks.faults import FAULTS, Case, FaultyStack, Plan, cases, play
 from quartet_benchmarks.faults.loops import LAST_TURN, SHORT_LIMIT_S, loop_cases
+from quartet_benchmarks.mutations.mutate import Mutator
 from quartet_scripted_model.misbehaviour import Kind
 
 pytestmark = pytest.mark.timeout(300)
 
+MESSAGES = 2_000
 TASKS = [
     Case("truncated body", "orchestrator", turn=0, times=None, seed=1, timeout_s=200, job=True),
     Case("token limit", "pick", turn=1, times=None, seed=1, timeout_s=200, job=False),
@@ -52,3 +59,28 @@ def test_the_long_form_has_every_fault_in_every_seat() -> None:
     assert first == list(itertools.islice(cases(0), 4 * len(FAULTS))), "by its seed"
     loops = list(loop_cases(0, 60))
     assert {case.turn for case in loops} == set(range(LAST_TURN + 1))
+
+
+async def test_mutated_messages_crash_nothing_and_move_nothing(faulty: FaultyStack, tmp_path: Path) -> None:
+    faulty.plans.here = Plan()
+    report = await mutations.play(faulty.stack, tmp_path, MESSAGES, seed=1, rounds=3, servers=("nav2", "perception"))
+    assert sum(report.sent.values()) == MESSAGES
+    assert min(report.sent.values()) >= 300
+    assert report.crashes == []
+    assert report.complaints == {}, "exceptions that nobody handled"
+    assert report.failures == []
+    assert report.motions == []
+    assert report.works, "a sound request is still served"
+
+
+def test_mutations_are_many_and_the_same_for_a_seed() -> None:
+    message = {"op": "publish", "topic": "/odom", "msg": {"pose": {"x": 1.0, "y": [1, 2, 3]}, "name": "base"}}
+
+    def some(seed: int) -> list[bytes]:
+        mutator = Mutator(random.Random(seed))
+        return [mutator.text(message) for _ in range(500)]
+
+    assert some(1) == some(1)
+    assert some(1) != some(2)
+    assert len(set(some(1))) > 450
+    assert message["msg"]["pose"]["y"] == [1, 2, 3], "the template stays as it is"

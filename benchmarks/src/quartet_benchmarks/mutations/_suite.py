@@ -1,0 +1,167 @@
+"""Sends mutated messages to all surfaces in turn and watches the stack."""
+
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quartet_benchmarks._result import BenchParameters, BenchResult
+from quartet_benchmarks.mutations.bridge import Clients, Robot
+from quartet_benchmarks.mutations.http import Requests
+from quartet_benchmarks.mutations.mcp import Calls
+from quartet_benchmarks.mutations.mutate import Mutator
+from quartet_benchmarks.mutations.streams import Streams
+from quartet_benchmarks.mutations.watch import Watch
+from quartet_cli.stack import Stack, StackOptions
+from quartet_cli.stack.options import SERVERS
+from quartet_contracts import ApproachArguments, Skill, State
+
+MESSAGES, SHORT_MESSAGES = 100_000, 2_000
+SHARES = {"streams": 0.3, "http": 0.15, "mcp": 0.15, "bridge": 0.25, "robot": 0.15}
+"""Part of the messages by surface: what is cheap to send is sent more often."""
+ROUNDS = 40
+"""Between two of them the stack is looked at."""
+DRAIN_S = 120.0
+WORLD = "studio"
+FLAT_MB = 25.0
+"""How much a process may grow after the warm-up: heaps of Python processes breathe by this much."""
+
+
+@dataclass
+class Report:
+    """What became of a stack."""
+
+    sent: dict[str, int] = field(default_factory=dict[str, int])
+    crashes: list[str] = field(default_factory=list[str])
+    complaints: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    failures: list[str] = field(default_factory=list[str])
+    motions: list[str] = field(default_factory=list[str])
+    growth_mb: dict[str, float] = field(default_factory=dict[str, float])
+    size_mb: dict[str, float] = field(default_factory=dict[str, float])
+    works: bool = False
+    """A sound request still moves the robot afterwards."""
+
+
+async def play(
+    stack: Stack,
+    folder: Path,
+    messages: int,
+    seed: int,
+    *,
+    say: Callable[[str], None] = print,
+    rounds: int = ROUNDS,
+    servers: Sequence[str] = SERVERS,
+) -> Report:
+    """`messages` mutated ones to `stack`, and to `servers` of a strange robot that keep their files in `folder`."""
+    dice = random.Random(seed)
+    mutators = {name: Mutator(random.Random(dice.random())) for name in SHARES}
+    robot = Robot(stack, mutators["robot"], folder, servers)
+    surfaces: list[Any] = [
+        Streams(stack, mutators["streams"]),
+        Requests(stack, mutators["http"], bearers(stack)),
+        Calls(stack, mutators["mcp"]),
+        Clients(stack, mutators["bridge"]),
+        robot,
+    ]
+    report = Report(sent=dict.fromkeys(SHARES, 0))
+    try:
+        for surface in surfaces:
+            await surface.open()
+        watch = Watch(stack, robot.processes)
+        began = time.monotonic()
+        for turn in range(1, rounds + 1):
+            for surface in surfaces:
+                count = round(messages * SHARES[surface.name] * turn / rounds) - report.sent[surface.name]
+                await surface.send(count)
+                report.sent[surface.name] += count
+            await _until_drained(surfaces)
+            sent = sum(report.sent.values())
+            await asyncio.to_thread(watch.look, sent)
+            say(f"{sent} messages, {time.monotonic() - began:.0f} s, {len(watch.crashes)} crashes, "
+                f"{sum(map(len, watch.complaints.values()))} complaints, {len(watch.motions)} motions")  # fmt: skip
+        report.failures = [text for surface in surfaces for text in getattr(surface, "failures", [])]
+    finally:
+        for surface in surfaces:
+            await surface.close()
+    report.crashes, report.motions, report.complaints = watch.crashes, watch.motions, dict(watch.complaints)
+    report.growth_mb = {name: watch.growth_mb(name) for name in watch.names()}
+    report.size_mb = {name: watch.sizes[name][-1][1] for name in watch.names()}
+    report.works = await asyncio.to_thread(_works, stack)
+    return report
+
+
+def bearers(stack: Stack) -> Mapping[str, str]:
+    """Credentials of the stack by process, as far as its processes ask for any."""
+    return {
+        "stop": stack.stop_token,
+        "orchestrator": stack.api_token,
+        "gateway": stack.secrets.text("pick", "gateway_key"),
+    }
+
+
+async def _until_drained(surfaces: list[Any]) -> None:
+    end = time.monotonic() + DRAIN_S
+    while not all([await surface.drained() for surface in surfaces]):
+        if time.monotonic() > end:
+            raise RuntimeError(f"the streams were not read to their end within {DRAIN_S:g} s")
+        await asyncio.sleep(0.1)
+
+
+def _works(stack: Stack) -> bool:
+    arguments = ApproachArguments.model_validate(
+        {"target_area": "studio", "object_name": "red coke can", "next_action": "pick"}
+    )
+    with stack.api() as api:
+        task_id = api.run_skill(Skill.APPROACH, arguments).task.task_id
+        for _ in api.events(task_id):
+            pass
+        return api.task(task_id).state is State.SUCCEEDED
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """The suite. `episodes` is the number of messages. Raises StackError."""
+    messages = parameters.episodes or (SHORT_MESSAGES if parameters.short else MESSAGES)
+    rounds = 10 if parameters.short else ROUNDS
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
+        options = StackOptions(state_dir=Path(folder) / "stack", world=WORLD, use_dotenv=False)
+        with Stack(options) as stack:
+            report = asyncio.run(
+                play(stack, Path(folder), messages, parameters.seed, say=parameters.say, rounds=rounds)
+            )
+    for name, texts in report.complaints.items():
+        parameters.say(f"{name}: {len(texts)} unhandled exceptions, the first one:\n{texts[0]}")
+    for text in report.failures[:20]:
+        parameters.say(text)
+    return BenchResult(
+        "mutations",
+        {"messages": sum(report.sent.values()), "seed": parameters.seed, "world": WORLD},
+        {
+            "crashes": float(len(report.crashes)),
+            "unhandled_exceptions": float(sum(map(len, report.complaints.values()))),
+            "server_errors": float(len(report.failures)),
+            "motions": float(len(report.motions)),
+            "grown": float(sum(grown > FLAT_MB for grown in report.growth_mb.values())),
+            "growth_mb_max": max(report.growth_mb.values(), default=float("nan")),
+            "works_afterwards": float(report.works),
+            **{f"messages_{name}": float(count) for name, count in report.sent.items()},
+        },
+        [
+            {
+                "process": name,
+                "growth_mb": round(grown, 1),
+                "size_mb": round(report.size_mb[name], 1),
+                "unhandled": len(report.complaints.get(name, [])),
+            }
+            for name, grown in report.growth_mb.items()
+        ],
+        notes=[
+            "Each message is a valid one, changed in its structure, byte by byte, or both. streams: Redis; http: APIs "
+            "of orchestrator, gateway, stop service, control endpoints; mcp: JSON-RPC at the servers; bridge: clients "
+            "of the simulated robot's rosbridge; robot: what servers receive from a rosbridge. growth_mb: resident "
+            f"memory at the end over that after 40 % of the messages; {FLAT_MB:g} MB is the breathing of a heap."
+        ],
+    )

@@ -1,0 +1,221 @@
+"""Requests to the HTTP APIs of orchestrator, gateway and stop service, and to the servers' control endpoints."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from quartet_benchmarks.mutations.mutate import STRANGE, Mutator, dump
+from quartet_cli.stack import Stack
+from quartet_cli.stack.options import SERVERS
+
+AT_ONCE = 8
+TIMEOUT_S = 20.0
+METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD")
+SENTENCE = "sing a song about the sea"
+HEADERS = ("Content-Type", "Authorization", "Accept", "Idempotency-Key", "Last-Event-ID", "X-Quartet-Task", "Cookie")
+OK_STATUS = 500
+"""From here on a status says that the server did not cope; 502 and 503 are answers of the gateway about a model."""
+TOLD = frozenset({502, 503, 504})
+
+
+@dataclass(frozen=True)
+class Target:
+    """One operation of one process, with a request that it would take."""
+
+    url: str
+    method: str
+    path: str
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    query: dict[str, Any] = field(default_factory=dict[str, Any])
+    harmful: bool = False
+    """A request that is still valid after its mutation would move the robot or stop it: it gets another fault."""
+
+
+class Requests:
+    """Mutated requests to all targets; what is answered with status 500 is kept in `failures`."""
+
+    name = "http"
+
+    def __init__(self, stack: Stack, mutator: Mutator, bearers: Mapping[str, str]) -> None:
+        """`bearers`: credential by process; without one a process is asked without."""
+        self._stack, self._mutator, self._bearers = stack, mutator, bearers
+        self._http = httpx.AsyncClient(timeout=TIMEOUT_S, limits=httpx.Limits(max_connections=AT_ONCE))
+        self._targets: list[Target] = []
+        self.failures: list[str] = []
+
+    async def open(self) -> None:
+        """Read what the orchestrator offers from its OpenAPI document."""
+        self._targets = [*await self._orchestrator(), *self._others()]
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def drained(self) -> bool:
+        return True
+
+    async def send(self, number: int) -> None:
+        for begin in range(0, number, AT_ONCE):
+            await asyncio.gather(*(self._one() for _ in range(min(AT_ONCE, number - begin))))
+
+    async def _orchestrator(self) -> list[Target]:
+        url = self._stack.url
+        headers = self._authorization("orchestrator")
+        document = (await self._http.get(f"{url}/openapi.json", headers=headers)).raise_for_status().json()
+        targets: list[Target] = []
+        for path, operations in document["paths"].items():
+            if "{" in path and "events" in path:
+                # A stream of events of a task that is not there is refused; one that is would stay open.
+                path = path.replace("{task_id}", "no-such-task")
+            for method, operation in operations.items():
+                schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+                body = None if schema is None else example(schema, document)
+                skills = path.startswith("/skills")
+                if path == "/tasks" and method == "post":
+                    body = {"sentence": SENTENCE, "timeout_s": 0.001, "budget": {"turns": 1}}
+                targets.append(Target(url, method.upper(), path, body, headers, harmful=skills))
+        return targets
+
+    def _others(self) -> list[Target]:
+        of = self._stack.url_of
+        gateway, stop = self._authorization("gateway"), self._authorization("stop")
+        chat = {
+            "model": "pick",
+            "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hello"}],
+            "tools": [{"type": "function", "function": {"name": "report_x", "parameters": {"type": "object"}}}],
+            "temperature": 0.5,
+            "max_tokens": 10,
+        }
+        targets = [
+            Target(of("gateway"), "POST", "/v1/chat/completions", chat, gateway),
+            Target(of("gateway"), "GET", "/v1/usage", None, gateway, {"task": "t1"}),
+            Target(of("gateway"), "GET", "/v1/models", None, gateway),
+            Target(of("gateway"), "GET", "/metrics", None, gateway),
+            Target(of("stop"), "POST", "/stop", {"robot": "no-such-robot", "reason": "x"}, stop, harmful=True),
+            Target(of("stop"), "POST", "/reset", {"robot": "no-such-robot"}, stop),
+            Target(of("stop"), "GET", "/state", None, stop),
+            Target(of("stop"), "GET", "/metrics", None, stop),
+        ]
+        for server in SERVERS:
+            for name, body in (
+                ("fence", None),
+                ("stop", {"reason": "x", "request_id": "r1"}),
+                ("reset", None),
+                ("beat", None),
+            ):
+                targets.append(Target(of(server), "POST", f"/control/{name}", body, {"Authorization": "Bearer x.y.z"}))
+            targets += [Target(of(server), "GET", path) for path in ("/health", "/metrics")]
+        return targets
+
+    def _authorization(self, process: str) -> dict[str, str]:
+        bearer = self._bearers.get(process)
+        return {"Authorization": f"Bearer {bearer}"} if bearer else {}
+
+    async def _one(self) -> None:
+        target = self._mutator.dice.choice(self._targets)
+        if self._mutator.dice.random() < 0.15:
+            await self._raw(target)
+            return
+        dice, headers = self._mutator.dice, dict(target.headers)
+        content = self._content(target)
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        if dice.random() < 0.2:
+            headers[dice.choice(HEADERS)] = self._header()
+        method = dice.choice(METHODS) if dice.random() < 0.1 and not target.harmful else target.method
+        url = target.url + self._path(target)
+        try:
+            response = await self._http.request(method, url, content=content, headers=headers)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if isinstance(error, httpx.TimeoutException | httpx.ConnectError):
+                self.failures.append(f"{method} {url}: {type(error).__name__}")
+            return
+        if response.status_code >= OK_STATUS and response.status_code not in TOLD:
+            self.failures.append(f"{method} {url} {str(content)[:300]}: {response.status_code} {response.text[:300]}")
+
+    def _content(self, target: Target) -> bytes | None:
+        if target.body is None:
+            return self._mutator.text({"unexpected": "body"}) if self._mutator.dice.random() < 0.2 else None
+        if not target.harmful:
+            return self._mutator.text(target.body)
+        # A field that nobody knows, and a value that nothing takes: whatever the mutation did, it stays invalid.
+        changed = self._mutator.value(target.body)
+        changed = changed if isinstance(changed, dict) else {"value": changed}
+        return dump({**changed, "unknown field of a mutation": self._mutator.dice.choice(STRANGE)})
+
+    def _path(self, target: Target) -> str:
+        dice = self._mutator.dice
+
+        def fill(_: re.Match[str]) -> str:
+            strange = str(dice.choice(STRANGE))[:500].encode("utf-8", "replace").decode()
+            return quote(strange if dice.random() < 0.7 else "t1", safe="")
+
+        path = re.sub(r"\{[^}]*\}", fill, target.path)
+        if dice.random() < 0.05:
+            path += quote(self._mutator.damaged(b"/x"))
+        query = {k: v if dice.random() < 0.5 else dice.choice(STRANGE) for k, v in target.query.items()}
+        if dice.random() < 0.2:
+            query[dice.choice(["limit", "state", "timeout_s", "robot", "task", "after"])] = dice.choice(STRANGE)
+        text = "&".join(
+            f"{quote(k)}={quote(str(v)[:300].encode('utf-8', 'replace').decode())}" for k, v in query.items()
+        )
+        return f"{path}?{text}" if text else path
+
+    def _header(self) -> str:
+        strange = str(self._mutator.dice.choice([*STRANGE, "application/xml", "text/plain; charset=utf-16", "Bearer "]))
+        return "".join(c for c in strange[:4000] if c.isprintable() and ord(c) < 128)
+
+    async def _raw(self, target: Target) -> None:
+        """The request as bytes, damaged: what no client would send."""
+        body = dump({"unknown field of a mutation": 1}) if target.harmful else dump(target.body)
+        parts = urlsplit(target.url)
+        headers = {"Host": parts.netloc, "Content-Length": str(len(body)), "Content-Type": "application/json"}
+        # Without a credential: a damaged request of somebody who may do it could be another valid one.
+        lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
+        data = self._mutator.damaged("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
+            async with asyncio.timeout(TIMEOUT_S):
+                reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+                try:
+                    writer.write(data)
+                    writer.write_eof()
+                    await reader.read(65536)
+                finally:
+                    writer.close()
+                    await writer.wait_closed()
+
+
+def example(schema: dict[str, Any], document: dict[str, Any], depth: int = 0) -> Any:
+    """A value that fits `schema`, as far as its types tell."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return example(document["components"]["schemas"][name], document, depth + 1)
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in schema:
+            return example(schema[several][0], document, depth + 1)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "const" in schema:
+        return schema["const"]
+    match schema.get("type"):
+        case "object":
+            properties = schema.get("properties", {}) if depth < 6 else {}
+            return {name: example(entry, document, depth + 1) for name, entry in properties.items()}
+        case "array":
+            return [example(schema.get("items", {}), document, depth + 1)]
+        case "integer":
+            return 1
+        case "number":
+            return 0.5
+        case "boolean":
+            return True
+        case "null":
+            return None
+        case _:
+            return "text"

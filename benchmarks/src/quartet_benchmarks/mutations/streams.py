@@ -1,0 +1,125 @@
+"""Entries of the Redis streams: tasks, skill requests, results, and the signals between them."""
+
+import time
+from typing import Any
+
+import jwt
+import redis.asyncio
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from quartet_benchmarks.mutations.mutate import Mutator
+from quartet_cli.stack import Stack
+from quartet_contracts import ALGORITHM, ARGUMENTS, GrantClaims, Skill, audience, granted_tools
+
+PREFIX = "quartet"
+ARGUMENTS_OF: dict[Skill, dict[str, Any]] = {
+    Skill.APPROACH: {"target_area": "studio", "object_name": "red coke can", "next_action": "pick"},
+    Skill.PICK: {"object_name": "red coke can"},
+    Skill.PLACE: {"target_location": "wooden table", "object_name": "red coke can", "object_height_m": 0.12},
+}
+
+
+class Streams:
+    """Writes what is not valid onto the streams of a stack, past everything that would check it before."""
+
+    name = "streams"
+
+    def __init__(self, stack: Stack, mutator: Mutator) -> None:
+        self._robot, self._mutator = stack.robot, mutator
+        self._redis = redis.asyncio.Redis.from_url(stack.redis_url)
+        # Who can write to the bus cannot sign: the key is the orchestrator's alone.
+        self._stranger = Ed25519PrivateKey.generate()
+        self._count = 0
+        self._replies: list[bytes] = []
+
+    async def close(self) -> None:
+        await self._redis.aclose()
+
+    async def open(self) -> None:
+        """Find out where the orchestrator reads answers."""
+        replicas = await self._redis.xinfo_consumers(f"{PREFIX}:tasks:{self._robot}", "orchestrator")
+        self._replies = [b":".join((PREFIX.encode(), b"replies", row["name"])) for row in replicas]
+
+    async def send(self, number: int) -> None:
+        """`number` entries at once."""
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for _ in range(number):
+                self._add(pipe)
+            await pipe.execute()
+
+    async def drained(self) -> bool:
+        """Whether every consumer has read all of it and holds nothing."""
+        for stream in (f"{PREFIX}:tasks:{self._robot}", *(f"{PREFIX}:skill:{skill}" for skill in Skill)):
+            for group in await self._redis.xinfo_groups(stream):
+                if group["pending"] or group["lag"]:
+                    return False
+        return True
+
+    def _add(self, pipe: Any) -> None:
+        dice = self._mutator.dice
+        self._count += 1
+        match dice.randrange(8):
+            case 0 | 1:
+                pipe.xadd(f"{PREFIX}:tasks:{self._robot}", self._fields(self._task()))
+            case 2 | 3 | 4:
+                skill = dice.choice(list(Skill))
+                pipe.xadd(f"{PREFIX}:skill:{skill}", self._fields(self._request(skill)))
+            case 5 | 6:
+                stream = dice.choice(self._replies) if self._replies else f"{PREFIX}:replies:nobody"
+                pipe.xadd(stream, self._fields(self._result(dice.choice(list(Skill)))), maxlen=10_000)
+            case _:
+                topic = dice.choice([f"tasks:{self._robot}", "cancel:t1", "pause:t1", "answer:q1", "skill:r1"])
+                pipe.publish(f"{PREFIX}:signal:{topic}", self._mutator.damaged(b"wake up"))
+
+    def _fields(self, message: dict[str, Any]) -> Any:
+        """Nearly always under the field that is read."""
+        data = self._mutator.text(message)
+        if self._mutator.dice.random() < 0.9:
+            return {b"m": data}
+        return {self._mutator.damaged(b"m"): data, b"other": b"field"}
+
+    def _task(self) -> dict[str, Any]:
+        """Over already, and about nothing that there is."""
+        task_id = f"mutated-{self._count}"
+        task = {"task_id": task_id, "sentence": "sing a song about the sea", "robot": self._robot}
+        return {"schema_version": "1.0", **task, "created_at": 1.0, "deadline": 2.0, "budget": {"turns": 1}}
+
+    def _request(self, skill: Skill) -> dict[str, Any]:
+        """Its grant is signed by a stranger; one in four could still be begun."""
+        request_id, now = f"mutated-{self._count}", time.time()
+        claims = GrantClaims(
+            sub=str(skill),
+            aud=audience(self._robot),
+            iat=int(now),
+            exp=int(now) + 600,
+            jti=request_id,
+            fence=10**9,
+            tools=granted_tools(skill),
+        )
+        return {
+            "schema_version": "1.0",
+            "request_id": request_id,
+            "task_id": request_id,
+            "robot": self._robot,
+            "skill": str(skill),
+            "attempt": 1,
+            "created_at": now,
+            "deadline": now + 30 if self._mutator.dice.random() < 0.02 else now - 30,
+            "arguments": ARGUMENTS[skill].model_validate(ARGUMENTS_OF[skill]).model_dump(mode="json"),
+            "grant": jwt.encode(claims.model_dump(), self._stranger, algorithm=ALGORITHM),
+            "reply_to": f"{PREFIX}:replies:nobody",
+            "budget": {"turns": 2},
+        }
+
+    def _result(self, skill: Skill) -> dict[str, Any]:
+        return {
+            "schema_version": "1.0",
+            "request_id": f"mutated-{self._count}",
+            "task_id": "t1",
+            "skill": str(skill),
+            "state": "SUCCEEDED",
+            "success": True,
+            "error_code": "NONE",
+            "reason": "done",
+            "tool_calls_used": 3,
+        }
