@@ -60,6 +60,24 @@ async def test_tokens_are_rotated_while_it_runs(start, agents, tmp_path):
         assert await status("the-older-token-there-is") == 401
 
 
+async def test_the_journal_says_whose_token_ordered_what(start, agents, tmp_path, model, do):
+    agents.start()
+    model.say(do.report(False, summary="nothing is to be done"))
+    file = tmp_path / "api_token"
+    file.write_text("the-token-that-anna-has anna\nthe-token-that-ben-has ben\n")
+    async with start(api_token=None, api_token_file=file) as client:
+        anna, ben = ({"Authorization": f"Bearer the-token-that-{name}-has"} for name in ("anna", "ben"))
+        key = {"Idempotency-Key": "k1"}
+        body = {"sentence": "tidy up"}
+        task = (await client.http.post("/tasks", json=body, headers=anna | key)).json()["task"]["task_id"]
+        again = await client.http.post("/tasks", json=body, headers=ben | key)
+        assert again.json()["task"]["task_id"] == task
+        client.http.headers.update(anna)
+        events = await client.events(task)
+    orders = [(event.event.order, event.event.by) for event in events if event.event.kind == "ordered"]
+    assert orders == [("submit", "anna")]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -205,7 +205,7 @@ def spoil(folder: SecretsFolder, how: str) -> None:
         ("password", "redis/users.acl does not know the password in place/redis_password"),
         ("rights", "redis/users.acl has other rights than this version needs"),
         ("open", "cli/api_token is open to every user of this machine; run: chmod o-rwx"),
-        ("stranger", "pick/grant_private_key is no secret that Quartet knows"),
+        ("stranger", "pick/grant_private_key is a secret that this process must not have"),
     ],
 )
 def test_check_says_what_is_wrong_and_what_to_do(folder: SecretsFolder, how: str, said: str) -> None:

@@ -101,6 +101,7 @@ HAPPENINGS = [
     journal.Observation(label="start", images={"front": "a1"}),
     journal.Asked(question_id="q1", text="which?", expires_at=NOW),
     journal.Answered(question_id="q1", text="that"),
+    journal.Ordered(order="cancel", by="anna"),
     journal.Note(text="retry"),
     journal.Reported(report=REPORT),
 ]

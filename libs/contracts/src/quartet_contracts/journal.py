@@ -168,6 +168,15 @@ class Answered(Entry):
     text: Text
 
 
+class Ordered(Entry):
+    """A person or a program asked for something over the API."""
+
+    kind: Literal["ordered"] = "ordered"
+    order: Literal["submit", "pause", "resume", "cancel", "answer"]
+    by: Text
+    """Whose credential it was."""
+
+
 class Note(Entry):
     """Something worth telling that is none of the above, such as a retry or a limit reached."""
 
@@ -195,6 +204,7 @@ Happening = Annotated[
     | Observation
     | Asked
     | Answered
+    | Ordered
     | Note
     | Reported,
     Field(discriminator="kind"),

@@ -10,6 +10,7 @@ from quartet_contracts.journal import (
     ModelTurn,
     Note,
     Observation,
+    Ordered,
     Reported,
     SkillFinished,
     SkillRequested,
@@ -77,6 +78,8 @@ class Narrator:
                 return line(f"asks: {what.text}", "question")
             case Answered():
                 return line(f"is told: {what.text}", "answer")
+            case Ordered():
+                return line(f"{what.by} orders: {what.order}", "quiet") if self._verbose else Told()
             case Note():
                 return line(what.text, "notice")
             case StateChanged():

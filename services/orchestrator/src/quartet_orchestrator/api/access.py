@@ -1,6 +1,7 @@
 """Who calls: everything but OPEN needs a credential, and what is added later does too unless it is put there."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from fastapi import Request
@@ -21,6 +22,9 @@ class Caller:
 
     name: str = ""
 
+
+current_caller: ContextVar[str] = ContextVar("current_caller", default="")
+"""Name of who sent the request that is being answered."""
 
 Way = Callable[[HTTPConnection], Caller | None]
 """A way to tell who calls; None: not by this way. Raises Problem for one that is refused whatever else it has."""
@@ -75,6 +79,7 @@ class Gate:
                 await answer(scope, receive, send)
                 return
             scope.setdefault("state", {})["caller"] = caller
+            current_caller.set(caller.name)
         await self._app(scope, receive, send)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import re
 import time
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
@@ -18,6 +18,7 @@ from quartet_contracts import (
     Answer,
     Cancellation,
     DirectStep,
+    JournalEvent,
     Pause,
     Skill,
     State,
@@ -25,6 +26,8 @@ from quartet_contracts import (
     TaskStatus,
     TaskSubmission,
 )
+from quartet_contracts.journal import Ordered
+from quartet_orchestrator.api.access import current_caller
 from quartet_orchestrator.api.events import event_stream, narrator_behind, past_events
 from quartet_orchestrator.api.problems import Problem
 from quartet_orchestrator.fleet import Fleet
@@ -69,7 +72,18 @@ class TaskDesk:
             submission=_digest(_checked(key)) if key is not None else None,
         )
         body = submission.model_dump_json() + (step.model_dump_json() if step else "")
-        return await self.bus.tasks.submit(task, _digest(body))
+        status = await self.bus.tasks.submit(task, _digest(body))
+        if status.task.task_id == task.task_id:
+            await self._note_order(task.task_id, "submit")
+        return status
+
+    async def _note_order(self, task_id: str, order: Literal["submit", "pause", "resume", "cancel", "answer"]) -> None:
+        """Who asked for it, where the credential has an owner."""
+        if by := current_caller.get():
+            event = Ordered(order=order, by=by)
+            await self.bus.journal.append(
+                JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=event)
+            )
 
     def _robot(self, wanted: str | None, step: DirectStep | None) -> str:
         try:
@@ -99,6 +113,7 @@ class TaskDesk:
         status = await self.status(task_id)
         if status.state in TERMINAL:
             return status
+        await self._note_order(task_id, "cancel")
         await self.bus.tasks.cancel(task_id, cancellation.reason)
         if status.state is State.QUEUED:
             await end_unbegun(self.bus, status)
@@ -107,12 +122,14 @@ class TaskDesk:
     async def pause(self, task_id: str, pause: Pause) -> TaskStatus:
         """Ask for a pause; it comes before the task's next step."""
         await self._unended(task_id, "it cannot be paused")
+        await self._note_order(task_id, "pause")
         await self.bus.tasks.pause(task_id, pause.reason)
         return await self.status(task_id)
 
     async def resume(self, task_id: str) -> TaskStatus:
         """Let a paused task go on."""
         await self._unended(task_id, "it does not go on")
+        await self._note_order(task_id, "resume")
         await self.bus.tasks.resume(task_id)
         return await self.status(task_id)
 
@@ -124,6 +141,7 @@ class TaskDesk:
 
     async def answer(self, task_id: str, answer: Answer) -> TaskStatus:
         await self._unended(task_id, "it asks nothing")
+        await self._note_order(task_id, "answer")
         await self.bus.questions.answer(task_id, answer)
         return await self.status(task_id)
 
