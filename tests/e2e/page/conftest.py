@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from quartet_cli.commands.page import page_link
 from quartet_cli.stack import Stack, StackOptions
 
-STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
+ROOT = Path(__file__).parents[3]
+STUDIO = ROOT / "deploy" / "sites" / "studio"
 ASKS = """
 approval:
   - tool: moveit__close_gripper
@@ -21,7 +23,6 @@ approval:
     because: <img src=x onerror="document.title='taken'"> somebody may have a finger there
 """
 """Also a text from a file of the site that tries to be markup."""
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -39,13 +40,12 @@ SERIOUS = {"serious", "critical"}
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        if os.environ.get("QUARTET_TEST_ALL"):
-            pytest.fail("no browser; on Debian: apt-get install chromium")
-        pytest.skip("no browser is installed; on Debian: apt-get install chromium")
+    made = subprocess.run([ROOT / "scripts" / "browser"], capture_output=True, text=True, timeout=600)
+    if made.returncode == 3 and not os.environ.get("QUARTET_TEST_ALL"):
+        pytest.skip(made.stderr.strip()[-500:])
+    assert made.returncode == 0, made.stderr[-3000:]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS), timeout=PATIENCE_MS)
+        browser = playwright.chromium.launch(executable_path=made.stdout.strip(), args=list(FLAGS), timeout=PATIENCE_MS)
         yield browser
         browser.close()
 

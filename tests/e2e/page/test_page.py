@@ -12,6 +12,9 @@ from playwright.sync_api import expect
 from quartet_cli.stack import Stack
 
 Visitor = Any
+
+# On a machine without a browser the first test installs one.
+pytestmark = pytest.mark.timeout(900)
 TITLE = re.compile("Quartet")
 
 

@@ -6,12 +6,14 @@ import { byId, confirmed, h, replace, say } from "/page/dom.js";
 import { tellLink } from "/page/link.js";
 import { forgetTrail, putGoal, putRobot } from "/page/map.js";
 import { Player } from "/page/player.js";
-import { AGENTS, Score } from "/page/score.js";
+import { Question } from "/page/question.js";
+import { Score } from "/page/score.js";
 import { Story, clock } from "/page/story.js";
 import { follow, isOver } from "/page/stream.js";
 import { STATES, chip } from "/page/tasks.js";
+import { Usage } from "/page/usage.js";
 
-const NEAR_END_PX = 120;
+const NEAR_END_PX = 60;
 const REFRESH = new Set(["state", "report", "question", "answer", "skill_result"]);
 
 export class TaskView {
@@ -21,7 +23,8 @@ export class TaskView {
     this.changed = changed;
     this.events = [];
     this.pictures = [];
-    this.usage = new Map();
+    this.usage = new Usage();
+    this.asks = new Question((text, question_id) => this.#do("answer", { text, question_id }));
     this.question = null;
     this.goal = null;
     this.end = () => {};
@@ -82,19 +85,17 @@ export class TaskView {
       facts: h("p", { class: "facts" }),
       controls: h("div", { class: "row controls" }),
       fault: h("p", { class: "fault", role: "alert" }),
-      question: h("section", { class: "question card", hidden: true, "aria-label": "Question to you" }),
       report: h("section", { class: "report card", hidden: true, "aria-label": "How it ended" }),
       now: h("p", { class: "now", hidden: true }),
       lines: h("ol", { class: "story", "aria-label": "Story of the task" }),
       fine: h("input", { type: "checkbox", id: "fine" }),
-      usage: h("section", { class: "usage card", "aria-label": "Tokens and cost" }),
     };
     const p = this.parts;
     p.fine.onchange = () => p.lines.classList.toggle("with-fine", p.fine.checked);
     replace(
       view,
       h("header", { class: "task-head" }, p.title, p.facts, p.controls, p.fault),
-      p.question,
+      this.asks.element,
       p.report,
       h("section", { class: "card score-card", "aria-label": "Score" }, this.score.element, this.player.element),
       h(
@@ -104,7 +105,7 @@ export class TaskView {
         p.lines,
         p.now,
       ),
-      p.usage,
+      this.usage.element,
     );
     document.title = `${this.status.task.sentence} · Quartet`;
     forgetTrail();
@@ -118,7 +119,7 @@ export class TaskView {
     this.parts.lines.append(...this.story.items(event));
     for (const [camera, reference] of this.story.newest) if (camera in CAMERAS) this.pictures.push({ at: event.at, camera, reference });
     if (event.told.now) this.#now(event.told.now);
-    if (what.kind === "model_turn") this.#count(event.actor, what);
+    if (what.kind === "model_turn") this.usage.add(event.actor, what);
     if (what.kind === "question") this.question = { ...what, approval: Boolean(event.request_id) };
     if (what.kind === "answer" && this.question?.question_id === what.question_id) this.question = null;
     if (what.kind === "tool_call" && what.tool.endsWith("__navigate_to_pose")) this.#goTo(what.arguments);
@@ -158,6 +159,7 @@ export class TaskView {
   }
 
   #ended() {
+    const followed = this.#isAtEnd();
     this.parts.now.hidden = true;
     this.question = null;
     this.#goTo(null);
@@ -166,6 +168,7 @@ export class TaskView {
       if (this.closed) return;
       say(byId("announce"), `${STATES[this.status.state]}. ${this.status.report?.summary ?? ""}`);
       this.player.offer();
+      if (followed) this.parts.title.scrollIntoView();
     });
   }
 
@@ -177,15 +180,14 @@ export class TaskView {
     if (isOver(this.status.state)) return;
     this.score.grow(Date.now() / 1000);
     this.#facts();
-    this.#deadline();
+    this.asks.tick();
   }
 
   #showStatus() {
     this.#facts();
     this.#controls();
-    this.#ask();
+    this.asks.show(isOver(this.status.state) ? null : this.question);
     this.#report();
-    this.#showUsage();
   }
 
   #facts() {
@@ -248,44 +250,6 @@ export class TaskView {
     sentence.focus();
   }
 
-  #ask() {
-    const box = this.parts.question;
-    const open = isOver(this.status.state) ? null : this.question;
-    box.hidden = !open;
-    if (!open) {
-      this.asked = null;
-      replace(box);
-      return;
-    }
-    if (this.asked === open.question_id) return;
-    this.asked = open.question_id;
-    const answer = (text) => this.#do("answer", { text, question_id: open.question_id });
-    this.left = h("span", { class: "quiet" });
-    const text = h("input", { id: "answer", maxlength: 2000, autocomplete: "off", required: true });
-    replace(
-      box,
-      h("h3", {}, open.approval ? "May it do this?" : "It asks you"),
-      h("p", { class: "asked" }, open.text),
-      open.approval
-        ? h("div", { class: "row" }, h("button", { type: "button", class: "go", onclick: () => answer("yes") }, "Allow once"), h("button", { type: "button", class: "danger", onclick: () => answer("no") }, "Refuse"), this.left)
-        : h(
-            "form",
-            { class: "row", onsubmit: (event) => (event.preventDefault(), answer(text.value)) },
-            h("label", { class: "unseen", for: "answer" }, "Your answer"),
-            text,
-            h("button", { type: "submit", class: "go" }, "Answer"),
-            this.left,
-          ),
-    );
-    this.#deadline();
-  }
-
-  #deadline() {
-    if (!this.question || !this.left) return;
-    const left = this.question.expires_at - Date.now() / 1000;
-    say(this.left, left > 0 ? `${clock(left)} left` : "time is over");
-  }
-
   #report() {
     const { report, state } = this.status;
     const box = this.parts.report;
@@ -313,39 +277,6 @@ export class TaskView {
     box.className = `report card ${state.toLowerCase()}`;
   }
 
-  #count(actor, { usage, model }) {
-    const sum = this.usage.get(actor) ?? { turns: 0, prompt: 0, completion: 0, cost: 0, models: new Set() };
-    sum.turns += usage.turns;
-    sum.prompt += usage.prompt_tokens;
-    sum.completion += usage.completion_tokens;
-    sum.cost += usage.cost_usd;
-    if (model) sum.models.add(model);
-    this.usage.set(actor, sum);
-    this.#showUsage();
-  }
-
-  #showUsage() {
-    const rows = AGENTS.filter((agent) => this.usage.has(agent)).map((agent) => [agent, this.usage.get(agent)]);
-    const sum = (field) => rows.reduce((total, [, one]) => total + one[field], 0);
-    const text = JSON.stringify([sum("turns"), sum("prompt"), sum("completion")]);
-    if (text === this.usageShown) return;
-    this.usageShown = text;
-    const cells = (one) => [one.turns, one.prompt.toLocaleString("en"), one.completion.toLocaleString("en"), money(one.cost)].map((cell) => h("td", {}, String(cell)));
-    const total = { turns: sum("turns"), prompt: sum("prompt"), completion: sum("completion"), cost: sum("cost") };
-    const models = new Set(rows.flatMap(([, one]) => [...one.models]));
-    replace(
-      this.parts.usage,
-      h("header", { class: "card-head" }, h("h3", {}, "Tokens and cost"), h("p", { class: "quiet" }, [...models].join(", "))),
-      h(
-        "table",
-        {},
-        h("thead", {}, h("tr", {}, ["agent", "turns", "tokens in", "tokens out", "cost"].map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, rows.map(([agent, one]) => h("tr", {}, h("th", { scope: "row", "data-actor": agent }, agent), cells(one)))),
-        h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, "all"), cells(total))),
-      ),
-    );
-  }
-
   #now({ actor, text }) {
     this.parts.now.hidden = false;
     replace(this.parts.now, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", { class: "actor", "data-actor": actor }, actor), ` ${text}`);
@@ -370,19 +301,21 @@ export class TaskView {
     this.#toEnd();
   }
 
-  #scroller() {
-    const view = byId("task-view");
-    return view.scrollHeight > view.clientHeight + 1 ? view : document.scrollingElement;
+  get #last() {
+    return [...this.parts.lines.children].findLast((line) => line.checkVisibility());
   }
 
+  /** Whether the newest line is in sight, so that the next one is to be as well. */
   #isAtEnd() {
-    const box = this.#scroller();
-    return box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX;
+    const last = this.#last;
+    if (!last || this.question) return false;
+    const view = byId("task-view").getBoundingClientRect();
+    const bottom = Math.min(view.bottom, innerHeight);
+    return last.getBoundingClientRect().top < bottom + NEAR_END_PX;
   }
 
   #toEnd() {
-    const last = [...this.parts.lines.children].findLast((line) => !line.classList.contains("future"));
-    last?.scrollIntoView({ block: "nearest" });
+    this.#last?.scrollIntoView({ block: "nearest" });
   }
 }
 
@@ -395,5 +328,3 @@ function poseOf(event) {
     return null;
   }
 }
-
-const money = (usd) => (usd > 0 && usd < 0.01 ? "< $0.01" : `$${usd.toFixed(2)}`);
