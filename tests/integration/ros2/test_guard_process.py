@@ -102,6 +102,9 @@ def test_a_token_file_that_is_empty_lets_nobody_in(starter: Any, tmp_path: Path)
     token.write_text("one\n")
     guard = starter.guard(QUARTET_GUARD_TOKEN="", QUARTET_GUARD_TOKEN_FILE=str(token))
     assert guard.http("/state", token="one")[0] == 200
+    token.write_text("two operator\none\n")
+    assert guard.http("/state", token="one")[0] == 200
+    assert guard.http("/state", token="two")[0] == 200
     token.write_text("two\n")
     assert guard.http("/state", token="one")[0] == 401
     assert guard.http("/state", token="two")[0] == 200

@@ -24,7 +24,7 @@ async def test_the_stop_service_stops_the_robot_and_is_told_its_standstill(
         "fake",
         guard.url,
         {},
-        guard_token="the guard's token",
+        guard_token=lambda: "the guard's token",
         sign=lambda name: name,
         state_dir=tmp_path / "stop",
         metrics=Metrics(),

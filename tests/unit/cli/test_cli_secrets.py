@@ -148,13 +148,22 @@ def test_redis_learns_of_a_password_before_anybody_presents_it(folder: SecretsFo
     def reload(password: str) -> None:
         seen.append(password)
         known = digests_in(folder.path("redis", "users.acl").read_text())
-        assert all(len(known[role]) == 2 for role in ROLES)
+        assert {role: len(known[role]) for role in ROLES} == {**dict.fromkeys(old, 2), "admin": 1}
         assert {role: folder.text(role, "redis_password") for role in old} == old
 
     admin = folder.text("redis", "admin_password")
     folder.rotate("redis_password", reload)
-    assert seen == [admin], "who reloads still comes with the old password"
+    assert seen == [admin]
     assert not {folder.text(role, "redis_password") for role in old} & set(old.values())
+
+
+def test_the_administrator_presents_the_old_password_once_more_when_it_is_rotated(folder: SecretsFolder) -> None:
+    seen: list[str] = []
+    before = folder.text("redis", "admin_password")
+    folder.rotate("redis_admin_password", seen.append)
+    folder.retire("redis_admin_password", seen.append)
+    assert seen == [before, folder.text("redis", "admin_password")]
+    assert before != folder.text("redis", "admin_password")
 
 
 def test_without_a_way_to_redis_nothing_is_rotated(folder: SecretsFolder) -> None:

@@ -13,7 +13,7 @@ from quartet_bus.access import load_users
 from quartet_cli.errors import ExitStatus
 from quartet_cli.secrets import SECRETS, SecretsError, SecretsFolder, check
 from quartet_cli.secrets.folder import Reload
-from quartet_cli.secrets.layout import USERS_FILE, Pair, Token
+from quartet_cli.secrets.layout import USERS_FILE, Pair, Password, Token
 from quartet_cli.settings import running_stack
 
 app = typer.Typer(help="The keys and tokens of a deployment.", no_args_is_help=True, rich_markup_mode=None)
@@ -86,7 +86,7 @@ def examine(folder: Folder) -> None:
 
 def reload_for(name: str, folder: Path, redis_url: str | None, offline: bool) -> Reload | None:
     """What makes Redis read its users again; None where nobody said which Redis. Raises SecretsError."""
-    if name != "redis_password" or offline:
+    if offline or not any(isinstance(item, Password) for item in SECRETS.get(name, [])):
         return lambda _: None
     running = running_stack()
     mine = running.get("secrets_dir") and Path(running["secrets_dir"]) == folder.resolve()

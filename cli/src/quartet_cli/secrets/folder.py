@@ -1,7 +1,7 @@
 """The secrets of one deployment: made, rotated, retired. One folder per process, with what that process may hold."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -91,8 +91,9 @@ class SecretsFolder:
                 public = public_of(read(self.root / item.private), self.root / item.private)
                 for path in item.public:
                     write(self.root / path, public)
-        if any(isinstance(item, Password) for item in _items(name)):
-            self._change_users(self._digests(newest_only=True), reload)
+        roles = {item.role for item in _items(name) if isinstance(item, Password)}
+        if roles:
+            self._change_users(self._digests(newest_only_of=roles), reload)
 
     def in_use(self, item: Item) -> int:
         """How many values of a secret are accepted now."""
@@ -122,14 +123,14 @@ class SecretsFolder:
             if not blocks(read(self.root / path)):
                 write(self.root / path, public)
 
-    def _digests(self, *, newest_only: bool = False) -> dict[str, list[str]]:
+    def _digests(self, *, newest_only_of: Collection[str] = ()) -> dict[str, list[str]]:
         """Of each role's passwords, the one that it presents first."""
-        known = {} if newest_only else digests_in(read(self.root / USERS_FILE))
+        known = digests_in(read(self.root / USERS_FILE))
         found: dict[str, list[str]] = {}
-        for item in _items("redis_password"):
-            assert isinstance(item, Password)
+        for item in _passwords():
             newest = digest(self.text(*item.presents.parts))
-            found[item.role] = [newest, *(one for one in known.get(item.role, []) if one != newest)]
+            before = [] if item.role in newest_only_of else known.get(item.role, [])
+            found[item.role] = [newest, *(one for one in before if one != newest)]
         return found
 
     def _change_users(self, digests: dict[str, list[str]], reload: Reload | None) -> None:
@@ -149,9 +150,11 @@ class SecretsFolder:
         write(self.root / path, "".join(f"{value}\n" for value in values))
 
 
-ADMIN_FILE = next(
-    item.presents for item in SECRETS["redis_password"] if isinstance(item, Password) and item.role == ADMIN
-).parts
+def _passwords() -> list[Password]:
+    return [item for items in SECRETS.values() for item in items if isinstance(item, Password)]
+
+
+ADMIN_FILE = next(item.presents for item in _passwords() if item.role == ADMIN).parts
 
 
 def _items(name: str) -> list[Item]:

@@ -39,17 +39,24 @@ class Controls(Protocol):
     def state(self) -> State: ...
 
 
-def token_source(environment: Mapping[str, str]) -> Callable[[], str | None]:
-    """Gives the token that is asked for; None: none is. A file is read each time, so that it can be changed."""
+Tokens = Callable[[], tuple[str, ...]]
+
+
+def token_source(environment: Mapping[str, str]) -> Tokens:
+    """Gives the tokens that are accepted; (): none is asked for.
+
+    A file has one a line, and is read each time: so tokens are rotated while the guard runs.
+    """
     token, path = environment.get(TOKEN), environment.get(TOKEN_FILE)
     if token or not path:
-        return lambda: token or None
+        return lambda: (token,) if token else ()
 
-    def from_file() -> str:
-        token = Path(path).read_text(encoding="utf-8").strip()
-        if not token:
+    def from_file() -> tuple[str, ...]:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        tokens = tuple(line.split()[0] for line in lines if line.strip())
+        if not tokens:
             raise ValueError(f"{path} is empty")
-        return token
+        return tokens
 
     return from_file
 
@@ -57,16 +64,16 @@ def token_source(environment: Mapping[str, str]) -> Callable[[], str | None]:
 class GuardPort:
     """Listens from `open` to `close`. Raises PortProblem, also for an address beyond this machine without a token."""
 
-    def __init__(self, controls: Controls, host: str, port: int, token: Callable[[], str | None]) -> None:
+    def __init__(self, controls: Controls, host: str, port: int, tokens: Tokens) -> None:
         try:
-            secret = token()
+            secrets = tokens()
         except (OSError, ValueError) as error:
             raise PortProblem(f"{TOKEN_FILE}: the token cannot be read: {error}") from error
-        if not _loopback(host) and not secret:
+        if not _loopback(host) and not secrets:
             raise PortProblem(
                 f"the guard's port would be open on {host} to everyone: set {TOKEN} or {TOKEN_FILE}, or bind 127.0.0.1"
             )
-        handler = type("Handler", (_Handler,), {"controls": controls, "token": staticmethod(token)})
+        handler = type("Handler", (_Handler,), {"controls": controls, "tokens": staticmethod(tokens)})
         try:
             self._server = ThreadingHTTPServer((host, port), handler)
         except OSError as error:
@@ -116,7 +123,7 @@ class _Refusal(Exception):
 
 class _Handler(BaseHTTPRequestHandler):
     controls: Controls
-    token: Callable[[], str | None]
+    tokens: Tokens
     protocol_version = "HTTP/1.1"
     timeout = 120.0
     """Of a connection on which nothing comes [s]: longer than clients keep one that they mean to use again."""
@@ -163,12 +170,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check_token(self) -> None:
         try:
-            wanted = self.token()
+            accepted = self.tokens()
         except (OSError, ValueError) as error:
             log.error("the token cannot be read: %s", error)
             raise _Refusal(503, "the guard cannot read its token file; see its log") from error
         given = self.headers.get("Authorization", "")
-        if wanted is not None and not hmac.compare_digest(given.encode(), f"Bearer {wanted}".encode()):
+        # All are compared, so that the time taken tells nothing.
+        right = [hmac.compare_digest(given.encode(), f"Bearer {token}".encode()) for token in accepted]
+        if accepted and not any(right):
             raise _Refusal(401, "wrong or missing bearer token; send Authorization: Bearer <token of the guard>")
 
     def _body(self) -> bytes:
