@@ -28,6 +28,7 @@ async def put(bus, skill=Skill.PICK, **fields):
         ({"m": "x" * 70_000}, "the cap is 65536"),
         ({"m": "[" * 20_000}, "is not JSON"),
         ({"m": '{"request_id": "\\ud800"}'}, "is not JSON"),
+        ({"m": b'{"request_id": "r1", "task_id": "t1", "reply_to": "quartet:replies:\xed\xa0\x80"}'}, "is not JSON"),
         ({"m": '{"deadline": 1e300}'}, "deadline: Input should be less than or equal to"),
     ],
 )
@@ -65,6 +66,23 @@ async def test_an_answer_is_never_written_to_a_foreign_key(bus, a_request, reply
     assert await queue.take(0.3) is None
     assert "is not a reply stream" in (await bus.dead_letters.list())[0].reason
     assert not await bus._store.call("EXISTS", reply_to)
+
+
+async def test_an_entry_that_its_reader_stumbles_over_is_put_aside(bus, a_request, monkeypatch):
+    queue = await put(bus, m="strange")
+    await queue.submit(a_request("good"))
+    decode = queue._decode
+
+    def stumble(data):
+        if data == b"strange":
+            raise RuntimeError("half a pair \ud800")
+        return decode(data)
+
+    monkeypatch.setattr(queue, "_decode", stumble)
+    assert (await queue.take(60)).request.request_id == "good"
+    (letter,) = await bus.dead_letters.list()
+    assert "RuntimeError: half a pair" in letter.reason
+    assert await bus._store.call("XLEN", "quartet:skill:pick") == 1
 
 
 @pytest.mark.parametrize("started", [True, False])

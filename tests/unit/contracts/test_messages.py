@@ -291,6 +291,12 @@ def test_a_request_nested_too_deeply_is_answered_by_nobody_and_stops_nobody():
     assert unreadable_request(Skill.PICK, b'{"reply_to": ' + b"[" * 20_000, "it is strange") is None
 
 
+def test_nobody_is_answered_under_a_name_that_cannot_be_written():
+    asked = b'{"request_id": "r1", "task_id": "t1", "reply_to": "q:%s"}'
+    assert unreadable_request(Skill.PICK, asked % b"\xed\xa0\x80", "it is strange") is None
+    assert unreadable_request(Skill.PICK, asked % b"replies", "it is strange") is not None
+
+
 @pytest.mark.parametrize("deadline", [1e300, 1e12, -1.0, 10**400])
 def test_a_time_that_no_clock_shows_is_malformed(deadline):
     """Redis takes no expiry that is so far away, and a request that cannot be taken would come again for ever."""

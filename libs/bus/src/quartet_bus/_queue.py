@@ -8,13 +8,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from redis.exceptions import ResponseError
+from redis.exceptions import RedisError, ResponseError
 
 from quartet_bus import _scripts
 from quartet_bus._keys import Keys
 from quartet_bus._store import Patience, Store
 from quartet_bus.dead_letters import DeadLetters
-from quartet_bus.errors import BusUnavailable, LeaseLost, QueueFull
+from quartet_bus.errors import BusError, BusUnavailable, LeaseLost, QueueFull
 from quartet_bus.options import BusOptions
 from quartet_contracts import ContractError, Message
 
@@ -198,6 +198,25 @@ class Queue(ABC, Generic[M]):
                 return None
 
     async def _admit(self, entry_id: str, fields: dict[bytes, bytes], *, redelivered: bool) -> Admitted[M] | None:
+        """The entry for a consumer to handle. None: it was handled here.
+
+        Whatever an entry does to who reads it, it is put aside then: it would come again after each lease and keep
+        everything behind it waiting.
+        """
+        try:
+            return await self._judge(entry_id, fields, redelivered=redelivered)
+        except (BusError, RedisError):
+            raise
+        except Exception as error:
+            log.exception("entry %s of %s is put aside", entry_id, self._stream)
+            await self._store.transaction(
+                self._dead.command(self._stream, entry_id, ascii(f"{type(error).__name__}: {error}"), b""),
+                ("XACK", self._stream, self._group, entry_id),
+                ("XDEL", self._stream, entry_id),
+            )
+            return None
+
+    async def _judge(self, entry_id: str, fields: dict[bytes, bytes], *, redelivered: bool) -> Admitted[M] | None:
         data = fields.get(FIELD)
         if data is None:
             names = ", ".join(sorted(k.decode(errors="replace") for k in fields))

@@ -1,12 +1,11 @@
 """Results for requests that no agent could answer: expired, withdrawn, poison, unreadable."""
 
-import json
-from typing import Any
-
 from pydantic import ValidationError
 
+from quartet_contracts.errors import MalformedMessage
 from quartet_contracts.skills import RESULTS, Skill, SkillRequest, SkillResult
 from quartet_contracts.states import State
+from quartet_contracts.wire import read_json
 
 
 def unknown_result(request: SkillRequest, reason: str, state: State = State.FAILED, observed: str = "") -> SkillResult:
@@ -28,7 +27,7 @@ def unknown_result(request: SkillRequest, reason: str, state: State = State.FAIL
 def unreadable_request(skill: Skill, data: bytes, reason: str) -> tuple[str, SkillResult] | None:
     """Reply stream and answer for a request that does not validate, as far as it says who asked; None otherwise."""
     try:
-        raw: Any = json.loads(data)
+        raw = read_json(data, "the request")
         reply_to = raw["reply_to"]
         if not isinstance(reply_to, str) or not 0 < len(reply_to) <= 200:
             return None
@@ -42,6 +41,6 @@ def unreadable_request(skill: Skill, data: bytes, reason: str) -> tuple[str, Ski
                 "state": State.FAILED,
             }
         )
-    except (ValueError, LookupError, TypeError, ValidationError, RecursionError):
+    except (MalformedMessage, ValueError, LookupError, TypeError, ValidationError):
         return None
     return reply_to, result

@@ -55,10 +55,7 @@ def decode(model: type[M], data: bytes | str) -> M:
     raw_bytes = data if isinstance(data, bytes) else data.encode(errors="surrogatepass")
     if len(raw_bytes) > MAX_MESSAGE_BYTES:
         raise MessageTooLarge(f"{model.__name__} of {len(raw_bytes)} bytes received, the cap is {MAX_MESSAGE_BYTES}")
-    try:
-        raw: Any = _JSON.validate_json(raw_bytes)
-    except ValidationError as error:
-        raise MalformedMessage(f"{model.__name__} is not JSON: {error.errors(include_url=False)[0]['msg']}") from error
+    raw = read_json(raw_bytes, model.__name__)
     if not isinstance(raw, dict):
         raise MalformedMessage(f"{model.__name__} must be a JSON object, got {type(raw).__name__}")
     version = str(raw.get("schema_version", SCHEMA_VERSION))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
@@ -71,6 +68,14 @@ def decode(model: type[M], data: bytes | str) -> M:
         return model.model_validate(raw)
     except ValidationError as error:
         raise MalformedMessage(f"{model.__name__}: {describe(error)}") from error
+
+
+def read_json(data: bytes, what: str) -> Any:
+    """`data` as JSON. Raises MalformedMessage, which calls it `what`."""
+    try:
+        return _JSON.validate_json(data)
+    except ValidationError as error:
+        raise MalformedMessage(f"{what} is not JSON: {error.errors(include_url=False)[0]['msg']}") from error
 
 
 def describe(error: ValidationError) -> str:
