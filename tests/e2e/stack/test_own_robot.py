@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(180)
 @pytest.fixture(scope="module")
 def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("robot")
-    (folder / "token").write_text("the guard's own token")
+    (folder / "token").write_text("guard-of-the-lab-token")
     ready = folder / "ready.json"
     command = [sys.executable, "-m", "quartet_simulation", "--world", "studio", "--realtime"]
     ports = ["--port", "0", "--scoring-port", "0", "--guard-port", "0", "--ready-file", str(ready)]
