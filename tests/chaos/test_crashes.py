@@ -28,7 +28,8 @@ def test_every_kind_of_process_is_killed_and_the_job_is_done_once(
     assert outcome.score.succeeded, outcome.score.status.report if outcome.score.status else "it did not end"
     assert outcome.score.delivered
     assert (outcome.score.grasps, outcome.score.releases) == (1, 1)
-    assert outcome.resumed_s, "somebody had to go on in another's place"
+    if any("orchestrator" in one.victims for one in crash):
+        assert outcome.resumed_s, "somebody had to go on in its place"
 
 
 @pytest.mark.parametrize(("who", "moment"), SHORT_SLEEPERS)

@@ -187,6 +187,17 @@ async def test_a_loop_survives_a_hung_and_a_dying_server(mortal, model, memory, 
     assert codes == ["TIMEOUT", "SERVER_LOST", "SERVER_UNAVAILABLE"]
 
 
+async def test_a_motion_server_that_stays_away_ends_the_loop_with_its_work_in_doubt(
+    mortal, model, make_loop, talk, soon
+):
+    """Without it nobody can tell what is held or where the arm is, so no report is asked for."""
+    model.script = [talk.calls(("moveit__dies", {})), talk.calls(("moveit__works", {})), talk.report()]
+    async with Toolbox({"moveit": mortal.url}, "g", ["moveit__dies", "moveit__works"], PATIENCE_S) as tools:
+        ending = await make_loop(tools).run("system", "user")
+    assert (ending.cause, ending.report, ending.uncertain) == (Cause.TOOLS_UNAVAILABLE, None, True)
+    assert "'moveit'" in ending.reason
+
+
 async def test_a_missing_server_ends_the_loop_with_the_reason(free_port, memory, make_loop, soon):
     async with Toolbox({"arm": f"http://127.0.0.1:{free_port}/mcp"}, "g", ["arm__add"], PATIENCE_S) as tools:
         ending = await make_loop(tools).run("system", "user")

@@ -203,7 +203,8 @@ class Loop:
             outcome = await self._run_tool(call)
             if outcome.void:
                 self._uncertain = True
-                return self._end(Cause.FENCED, f"{call.name}: {outcome.message}")
+                cause = Cause.TOOLS_UNAVAILABLE if outcome.gone else Cause.FENCED
+                return self._end(cause, f"{call.name}: {outcome.message}")
         if self._repetition.seen(call.name, call.arguments, outcome):
             await self._recorder.note(f"{call.name} gave the same result {LIMIT} times; the model is told")
             outcome = failure(

@@ -28,8 +28,9 @@ class AgentSettings(ProcessSettings):
     gateway_key: SecretStr | None = None
     """The agent's key at the gateway."""
     gateway_key_file: Path | None = None
-    gateway_patience_s: Annotated[float, Field(ge=0)] = 20.0
-    """How long a gateway that is not there is waited for; it takes some seconds to start again."""
+    gateway_patience_s: Annotated[float, Field(ge=0)] = 60.0
+    """How long a gateway that is not there is waited for: it starts again in seconds, in a minute on a busy machine,
+    and the robot stands still meanwhile."""
     servers: dict[str, dict[str, Url]]
     """URL of each MCP server by robot and server name, as JSON."""
     robot_file: Path | None = None

@@ -4,12 +4,14 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from quartet_agent_runtime._server import CallTimeout, Server, ServerLost, ServerRefused, ServerUnavailable
 from quartet_agent_runtime.errors import ToolsUnavailable
 from quartet_agent_runtime.outside import from_outside
 from quartet_agent_runtime.tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
+from quartet_contracts import MOTION_SERVERS
 from quartet_process import tracing
 
 if TYPE_CHECKING:
@@ -120,7 +122,8 @@ class Toolbox:
                 responses = await self._approver.responses(name, arguments, cast("InputRequiredResult", result))
                 result = await server.call(tool, arguments, progress, limit_s, responses)
         except ServerUnavailable as error:
-            return failure("SERVER_UNAVAILABLE", str(error))
+            unavailable = failure("SERVER_UNAVAILABLE", str(error))
+            return replace(unavailable, gone=server_name in MOTION_SERVERS)
         except ServerLost as error:
             return failure("SERVER_LOST", str(error), interrupted=True)
         except CallTimeout as error:

@@ -33,6 +33,8 @@ class ToolOutcome:
     images: list[Image] = field(default_factory=list[Image])
     interrupted: bool = False
     """The call began and its end was not seen (time-out, lost server): its effect on the world is not known."""
+    gone: bool = False
+    """A server that moves the robot is not there, also after it was waited for."""
 
     @property
     def ok(self) -> bool:
@@ -44,11 +46,11 @@ class ToolOutcome:
 
     @property
     def void(self) -> bool:
-        """The grant is void: a newer one is in force, or the server has started anew and moves nothing for this one.
+        """Nothing moves for this attempt any more: a newer one has the robot, its server has started anew, or is gone.
 
-        Whoever holds it cannot go on, and what the attempt has done so far is for the orchestrator to look at.
+        What the attempt has done so far is for the orchestrator to look at.
         """
-        return self.error_code == FENCED
+        return self.error_code == FENCED or self.gone
 
     @property
     def message(self) -> str:
