@@ -1,5 +1,8 @@
 """The Helm chart, installed with Helm on a stand-in for a cluster, once per set of values."""
 
+import fcntl
+import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -35,14 +38,17 @@ class Installed:
     """What Helm has made on the cluster."""
 
     outcomes: list[dict[str, Any]]
-    cluster: Cluster
+    made: list[dict[str, Any]]
+    refused: list[str]
+    left: list[str]
+    """Names of what was on the cluster at the end."""
 
     @property
     def error(self) -> str:
         return self.outcomes[-1].get("error", "")
 
     def of(self, *kinds: str) -> list[dict[str, Any]]:
-        return [thing for thing in self.cluster.made if thing["kind"] in kinds]
+        return [thing for thing in self.made if thing["kind"] in kinds]
 
     def one(self, kind: str, name: str) -> dict[str, Any]:
         (found,) = [thing for thing in self.of(kind) if thing["metadata"]["name"] == name]
@@ -59,12 +65,25 @@ class Installed:
 def install(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Installed]:
     """`install(values, *more steps)`; see helm.py."""
 
+    # Helm asks the cluster slowly, so what it has made is kept for all workers of this run.
+    base, run_id = tmp_path_factory.getbasetemp(), os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    kept = base.parent / f"helm-{run_id}" if run_id else base / "helm"
+    kept.mkdir(exist_ok=True)
+
     def put(values: dict[str, Any], *then: list[Any]) -> Installed:
-        kubeconfig = tmp_path_factory.mktemp("cluster") / "kubeconfig"
-        with Cluster() as cluster:
-            kubeconfig.write_text(cluster.kubeconfig())
-            outcomes = run(tools, kubeconfig, ["install", "quartet", str(CHART), values], *then)
-        return Installed(outcomes, cluster)
+        steps = [["install", "quartet", str(CHART), values], *then]
+        file = kept / f"{hashlib.sha256(json.dumps(steps).encode()).hexdigest()}.json"
+        with file.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not file.exists():
+                kubeconfig = tmp_path_factory.mktemp("cluster") / "kubeconfig"
+                with Cluster() as cluster:
+                    kubeconfig.write_text(cluster.kubeconfig())
+                    outcomes = run(tools, kubeconfig, *steps)
+                left = [name for kind, name in cluster.objects if kind != "namespaces"]
+                found = {"outcomes": outcomes, "made": cluster.made, "refused": cluster.refused, "left": left}
+                file.write_text(json.dumps(found))
+        return Installed(**json.loads(file.read_text()))
 
     return put
 

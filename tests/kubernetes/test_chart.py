@@ -36,7 +36,7 @@ def environment(pod):
 
 def test_helm_takes_the_chart_and_the_cluster_what_it_makes(installed):
     assert installed.error == ""
-    assert installed.cluster.refused == []
+    assert installed.refused == []
     assert installed.of("Deployment", "StatefulSet", "NetworkPolicy")
 
 
@@ -50,7 +50,7 @@ def test_the_stand_in_refuses_what_kubernetes_refuses(tools):
 
 def test_it_is_removed_without_a_rest(default):
     assert len(default.outcomes) == 2
-    assert [name for kind, name in default.cluster.objects if kind != "namespaces"] == []
+    assert default.left == []
 
 
 def test_it_is_sound_and_can_be_packed(tools, tmp_path):
@@ -110,7 +110,7 @@ def test_every_process_is_looked_after(installed):
 
 
 def test_every_part_finds_its_others(installed):
-    made = {(thing["kind"], thing["metadata"]["name"]) for thing in installed.cluster.made}
+    made = {(thing["kind"], thing["metadata"]["name"]) for thing in installed.made}
     processes = (CHART / "files" / "processes.txt").read_text().split()
     for name, pod in installed.pods:
         volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
@@ -242,4 +242,4 @@ def test_scaling_reads_the_streams_that_the_bus_has(fleet):
 def test_wrong_values_are_told_what_is_right(install, values, words):
     installed = install(values)
     assert words in installed.error
-    assert installed.cluster.made == []
+    assert installed.made == []
