@@ -13,7 +13,10 @@ async def entries(bus, skill=Skill.PICK):
     return await bus._store.call("XLEN", bus._keys.skill_stream(skill))
 
 
-async def test_request_and_answer(bus, other, a_request, a_result):
+async def test_request_and_answer(bus, other, a_request, a_result, eventually):
+    async def nothing_left():
+        return await bus._store.call("XLEN", replies.stream) == 0
+
     queue = other.skills(Skill.PICK)
     async with bus.replies() as replies:
         request = a_request(reply_to=replies.stream)
@@ -22,8 +25,8 @@ async def test_request_and_answer(bus, other, a_request, a_result):
         assert (delivery.request, delivery.redelivered, delivery.started) == (request, False, False)
         assert await queue.finish(delivery, a_result(request))
         assert await asked == a_result(request)
+        await eventually(nothing_left)
     assert await entries(bus) == 0
-    assert await bus._store.call("XLEN", replies.stream) == 0
     assert await bus.skills(Skill.PICK).result("r1") == a_result(request)
 
 
@@ -163,3 +166,25 @@ async def test_an_agent_that_waits_for_its_first_request_counts_as_alive(bus, ot
     await other.skills(Skill.PICK).take(0.1)
     assert await bus.skills(Skill.PICK).alive() == 1
     assert await bus.skills(Skill.PLACE).alive() == 0
+
+
+async def test_answers_that_were_read_do_not_pile_up(bus, a_request, a_result, eventually):
+    async with bus.replies() as replies:
+
+        async def answer(count):
+            queue = bus.skills(Skill.PICK)
+            for _ in range(count):
+                delivery = await queue.take(60)
+                await queue.finish(delivery, a_result(delivery.request))
+
+        answering = asyncio.create_task(answer(60))
+        queue = bus.skills(Skill.PICK)
+        for number in range(60):
+            await replies.ask(queue, a_request(f"r{number}", reply_to=replies.stream))
+            assert await bus._store.call("XLEN", replies.stream) <= 51
+        await answering
+
+        async def none_left():
+            return await bus._store.call("XLEN", replies.stream) == 0
+
+        await eventually(none_left)

@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 MAX_POLL_S = 3.0
 """An answer that was missed on the reply stream is found on record after so long."""
 REJOIN_POLL_S = 0.25
+TIDY_AFTER = 50
+"""Answers that were read are taken off the stream when there are so many, and when none comes for a while."""
 
 
 class _Watch:
@@ -166,6 +168,7 @@ class Replies:
         reader = self._store.reader()
         patience = Patience(f"replies on {self.stream}")
         last = b"0-0"
+        read: list[bytes] = []
         try:
             while True:
                 try:
@@ -176,9 +179,12 @@ class Replies:
                     entries: list[Any] = answer[0][1] if answer else []
                     for entry_id, fields in entries:
                         last = entry_id
+                        read.append(entry_id)
                         self._deliver(fields.get(FIELD, b""))
-                    if entries:
-                        await self._store.call("XDEL", self.stream, *(entry_id for entry_id, _ in entries))
+                    if read and (not entries or len(read) >= TIDY_AFTER):
+                        # Not after each: the next answer would wait for it.
+                        await self._store.call("XDEL", self.stream, *read)
+                        read.clear()
                 except BusUnavailable as error:
                     await patience.failed(error)
         finally:
