@@ -2,12 +2,13 @@
 
 import json
 import logging
+import os
 import time
 from collections.abc import Sequence
 
 from opentelemetry.trace import format_span_id, format_trace_id, get_current_span
 
-from quartet_process.redact import RedactingFilter
+from quartet_process.redact import RedactingFilter, remember_environment
 from quartet_process.work import current_work
 
 CHATTY = ("httpx", "httpx2", "httpcore", "httpcore2", "mcp", "client", "fastmcp", "uvicorn", "websockets")
@@ -17,7 +18,11 @@ CHATTY = ("httpx", "httpx2", "httpcore", "httpcore2", "mcp", "client", "fastmcp"
 def set_up_logging(
     process: str, style: str = "json", level: int | str = logging.INFO, *, filters: Sequence[logging.Filter] = ()
 ) -> None:
-    """Log to stderr, in place of any handler there was; `style` is json or text, `process` the name in each line."""
+    """Log to stderr, in place of any handler there was; `style` is json or text, `process` the name in each line.
+
+    What the environment holds under the name of a secret is hidden from here on.
+    """
+    remember_environment(os.environ)
     handler = logging.StreamHandler()
     handler.setFormatter(
         JsonLines(process)

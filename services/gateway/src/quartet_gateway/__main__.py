@@ -21,7 +21,7 @@ from quartet_gateway.ledger import Ledger
 from quartet_gateway.load import find_file, load_file
 from quartet_gateway.models import choose_models
 from quartet_gateway.settings import Settings
-from quartet_process import SecretProblem, metrics_secret, remember_environment, require_credential, set_up_logging
+from quartet_process import SecretProblem, metrics_secret, require_credential, set_up_logging
 from quartet_process.tracing import set_up_tracing
 
 logger = logging.getLogger("quartet_gateway")
@@ -34,7 +34,6 @@ def main() -> int:
     except ValidationError as error:
         lines = [f"QUARTET_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()]
         return _refuse("\n  ".join(lines))
-    remember_environment(os.environ)
     set_up_logging("gateway", settings.log_format, settings.log_level)
     set_up_tracing("gateway")
     # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
