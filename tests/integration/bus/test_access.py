@@ -266,12 +266,38 @@ def test_the_exporter_sees_the_length_of_the_queues_and_nothing_in_them(shared_g
 async def test_nobody_is_let_in_without_a_name_and_its_password(guarded, bus_options):
     with login(guarded) as client, pytest.raises(redis.exceptions.AuthenticationError):
         client.ping()
+    for password in ("", "nothing"):
+        with (
+            redis.Redis(
+                port=guarded.port, username="default", password=password, retry=Retry(NoBackoff(), 0)
+            ) as client,
+            pytest.raises(redis.exceptions.AuthenticationError),
+        ):
+            client.ping()
     with pytest.raises(BusUnavailable, match="does not know this user or its password"):
         await Bus.connect(guarded.url, bus_options)
     wrong = Credentials("pick", Secret.fixed(PASSWORDS["place"]))
     with pytest.raises(BusUnavailable, match="QUARTET_REDIS_PASSWORD") as problem:
         await Bus.connect(guarded.url, bus_options, credentials=wrong)
     assert PASSWORDS["place"] not in str(problem.value)
+
+
+async def test_nothing_is_lost_when_a_redis_with_users_is_started_again(make_redis, users, bus_options, a_task):
+    server = make_redis(users=users, durable=True)
+    credentials = Credentials("orchestrator", Secret.fixed(PASSWORDS["orchestrator"]))
+    async with await Bus.connect(server.url, bus_options, credentials=credentials) as bus:
+        await bus.tasks.submit(a_task("t1"), "body")
+        await bus.fences.next("summit")
+        with login(server, "admin") as admin:
+            before = sorted(admin.keys())
+        server.kill()
+        server.start()
+        with login(server, "admin") as admin:
+            assert sorted(admin.keys()) == before
+        status = await bus.statuses.get("t1")
+        assert status is not None
+        assert status.state is State.QUEUED
+        assert await bus.fences.current("summit") == 1
 
 
 async def test_a_command_that_the_user_may_not_send_says_where_rights_are_given(bus_of):
