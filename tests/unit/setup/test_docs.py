@@ -34,7 +34,9 @@ def test_commands_and_targets_exist(document: Path) -> None:
 def test_options_exist(document: Path) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for command, rest in re.findall(r"(?:^|\s|bin/)quartet ([a-z]+)([^\n]*)", code_of(document)):
-        known = {option for parameter in commands[command].params for option in parameter.opts}
+        # A command may have commands of its own, such as `quartet secrets rotate`.
+        inner = getattr(commands[command], "commands", {}).get((rest.split() or [""])[0], commands[command])
+        known = {option for parameter in inner.params for option in parameter.opts}
         assert set(re.findall(r"(?<=\s)(--[a-z-]+)", rest.split("#")[0])) <= known | {"--help"}, command
 
 
@@ -50,3 +52,9 @@ def test_links_lead_to_files(document: Path) -> None:
 def test_every_command_is_documented() -> None:
     code = code_of(ROOT / "docs" / "cli.md")
     assert {command for command in COMMANDS if f"quartet {command}" not in code} == set()
+
+
+def test_the_index_leads_to_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert {page for page in pages if f"({page})" not in index} == set()
