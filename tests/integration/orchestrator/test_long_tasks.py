@@ -1,10 +1,16 @@
-"""Tasks that go on for long: a full journal, a place made twice."""
+"""Tasks that go on for long: a full journal, a place made twice, a server that stays away."""
 
+import asyncio
 import time
+
+import pytest
 
 from quartet_bus import BusOptions
 from quartet_contracts import JournalEvent, Skill, State, encode
 from quartet_contracts.journal import Note
+from quartet_orchestrator.errors import FenceRefused
+from quartet_orchestrator.fencing import Fencer
+from quartet_orchestrator.grants import Signer
 
 FILL = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'm', ARGV[2]) end"
 
@@ -46,3 +52,18 @@ async def test_a_place_after_one_that_failed_may_find_it_done(start, agents, mod
     assert status.state is State.SUCCEEDED, status.report
     places = [request for request in agents.requests if request.skill is Skill.PLACE]
     assert [request.follows_uncertain for request in places] == [False, True]
+
+
+async def test_a_motion_server_that_stays_away_is_waited_for_once(settings, agents):
+    servers = {"summit": {**settings.servers["summit"], "moveit": "http://127.0.0.1:9/mcp"}}
+    used = settings.model_copy(update={"servers": servers, "fence_timeout_s": 0.3})
+    fencer = Fencer(agents.bus, Signer.from_settings(used), used)
+    try:
+        with pytest.raises(FenceRefused, match="'moveit' does not answer"):
+            await fencer.raise_fence("summit", "r1")
+        used.fence_timeout_s = 3600.0
+        async with asyncio.timeout(120):
+            with pytest.raises(FenceRefused, match="'moveit' does not answer"):
+                await fencer.raise_fence("summit", "r2")
+    finally:
+        await fencer.close()

@@ -14,6 +14,8 @@ from quartet_orchestrator.settings import OrchestratorSettings
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.25
+GONE_S = 2.0
+"""A server that was waited for in vain is waited for no longer than this until it answers again."""
 
 
 class Fencer:
@@ -21,6 +23,8 @@ class Fencer:
         self._bus = bus
         self._signer = signer
         self._settings = settings
+        self._gone: set[str] = set()
+        """Endpoints of servers that were waited for in vain."""
         self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(3.0), trust_env=False)
 
     async def close(self) -> None:
@@ -90,7 +94,8 @@ class Fencer:
     async def _install(self, name: str, url: str, token: str) -> int:
         """The fence in force at one server afterwards."""
         endpoint = control_url(url, "fence")
-        end = time.monotonic() + self._settings.fence_timeout_s
+        patience_s = self._settings.fence_timeout_s
+        end = time.monotonic() + (min(GONE_S, patience_s) if endpoint in self._gone else patience_s)
         while True:
             try:
                 answer = await self._http.post(endpoint, headers={"Authorization": f"Bearer {token}"})
@@ -98,10 +103,12 @@ class Fencer:
                 if time.monotonic() < end:
                     await asyncio.sleep(RETRY_S)
                     continue
+                self._gone.add(endpoint)
                 raise FenceRefused(
                     f"server '{name}' does not answer at {endpoint} ({type(error).__name__}: {error}); nothing may "
                     "move without it. Start it or correct QUARTET_SERVERS"
                 ) from error
+            self._gone.discard(endpoint)
             if answer.status_code in {200, 409}:
                 return _fence_of(answer, name, endpoint)
             raise FenceRefused(

@@ -30,7 +30,7 @@ class OrchestratorSettings(AgentSettings):
     """A request fails when no replica of the agent lives for so long."""
     cancel_wait_s: Positive = 20.0
     """How long a canceled task waits for its sub-agent to bring the robot to rest."""
-    fence_timeout_s: Positive = 30.0
+    fence_timeout_s: Positive = 20.0
     """How long a motion server may take to install a fence, restarts included."""
     look_timeout_s: Positive = 15.0
     stop_url: Url | None = None
