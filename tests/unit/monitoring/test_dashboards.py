@@ -82,3 +82,16 @@ def test_prometheus_reads_every_process_that_compose_starts(deploy: Path) -> Non
     for name in ours:
         environment = services[name]["environment"]
         assert int(environment["QUARTET_PORT"]) == asked[name], name
+
+
+def test_the_tracing_overlay_reaches_every_process_that_makes_spans(deploy: Path) -> None:
+    services = yaml.safe_load((deploy.parent / "docker-compose.yml").read_text())["services"]
+    overlay = yaml.safe_load((deploy / "compose.tracing.yml").read_text())
+    assert overlay["services"].keys() <= services.keys()
+    jobs = yaml.safe_load((deploy / "prometheus/prometheus.yml").read_text())["scrape_configs"]
+    assert overlay["services"].keys() == {job["job_name"] for job in jobs} - {"redis", "prometheus"}
+    for name, service in overlay["services"].items():
+        assert service["environment"]["OTEL_EXPORTER_OTLP_ENDPOINT"].startswith("${OTEL_EXPORTER_OTLP_ENDPOINT:?"), name
+        (argument,) = service["build"]["args"]
+        assert f"ARG {argument}=" in (deploy / "images/quartet.Dockerfile").read_text()
+    assert overlay["networks"]["tracing"] == {"internal": True}
