@@ -68,6 +68,20 @@ async def test_an_answer_is_never_written_to_a_foreign_key(bus, a_request, reply
     assert not await bus._store.call("EXISTS", reply_to)
 
 
+async def test_a_message_on_a_foreign_stream_is_put_aside(bus, a_request, a_task):
+    """A request of another skill, and a task of a robot that this lease is not for."""
+    queue = await put(bus, Skill.PLACE, m=encode(a_request("stray")))
+    assert await queue.take(0.3) is None
+    assert "the request is for 'pick', this is the stream of 'place'" in (await bus.dead_letters.list())[0].reason
+    tasks = bus.robot_tasks("second")
+    await tasks._make_group()
+    for task in (a_task("stray"), a_task("good", robot="second")):
+        await bus._store.call("XADD", bus._keys.task_stream("second"), "*", "m", encode(task))
+    async with asyncio.timeout(60):
+        assert (await tasks.take()).task.task_id == "good"
+    assert "this is the stream of 'second'" in (await bus.dead_letters.list())[0].reason
+
+
 async def test_an_entry_that_its_reader_stumbles_over_is_put_aside(bus, a_request, monkeypatch):
     queue = await put(bus, m="strange")
     await queue.submit(a_request("good"))

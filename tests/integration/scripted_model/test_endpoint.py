@@ -107,6 +107,9 @@ async def test_without_an_agents_tools_it_says_what_it_is():
         (b'{"messages": []}', "messages"),
         (b'{"messages": ["x"]}', "messages"),
         (b'{"messages": [{"role": "user", "content": "x"}], "stream": true}', "stream"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "tools": 3}', "tools"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "tools": [{"function": {"name": {"x": 1}}}]}', "tools"),
+        (b'{"messages": [{"role": "user"}], "tools": [{"function": {"name": "x", "parameters": 3}}]}', "tools"),
     ],
 )
 async def test_a_request_that_makes_no_sense(raw, says):

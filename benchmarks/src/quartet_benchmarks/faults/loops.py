@@ -26,7 +26,7 @@ from quartet_contracts import Budget, JournalEvent, Skill
 AT_ONCE = 16
 LAST_TURN = 9
 """A sound pick takes more turns than these."""
-LIMIT_S, SHORT_LIMIT_S = 60.0, 2.0
+LIMIT_S, SHORT_LIMIT_S = 240.0, 2.0
 """Deadlines beyond what the gateway gives a model, and below it."""
 POSE: dict[str, Any] = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.4], "orientation": [1.0, 0.0, 0.0, 0.0]}
 SYSTEM = 'You pick things up.\n\n## Facts\n\n```json\n{"arm": {"group": "arm", "transit_state": "folded"}}\n```\n\n'

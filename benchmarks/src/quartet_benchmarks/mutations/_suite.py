@@ -25,7 +25,7 @@ SHARES = {"streams": 0.3, "http": 0.15, "mcp": 0.15, "bridge": 0.25, "robot": 0.
 """Part of the messages by surface: what is cheap to send is sent more often."""
 ROUNDS = 40
 """Between two of them the stack is looked at."""
-DRAIN_S = 120.0
+DRAIN_S = 600.0
 WORLD = "studio"
 FLAT_MB = 25.0
 """How much a process may grow after the warm-up: heaps of Python processes breathe by this much."""

@@ -18,6 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import WebSocketException
 
+from quartet_benchmarks.mutations.http import TIMEOUT_S
 from quartet_benchmarks.mutations.mcp import READS
 from quartet_benchmarks.mutations.mutate import Mutator
 from quartet_cli.grants import sign_grant
@@ -124,7 +125,7 @@ class Clients:
         """The bridge still serves a sound client."""
         try:
             async with (
-                asyncio.timeout(60),
+                asyncio.timeout(TIMEOUT_S),
                 connect(self._url, compression=None, max_size=None, proxy=None) as socket,
             ):
                 ask = {"op": "call_service", "id": "sound", "service": "/rosapi/get_time", "args": {}}
@@ -208,7 +209,7 @@ class Robot:
         self._sockets: list[tuple[ServerConnection, list[dict[str, Any]]]] = []
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._urls: dict[str, str] = {}
-        self._http = httpx.AsyncClient(timeout=60)
+        self._http = httpx.AsyncClient(timeout=TIMEOUT_S)
         self.failures: list[str] = []
 
     @property

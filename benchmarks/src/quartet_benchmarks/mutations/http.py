@@ -15,7 +15,9 @@ from quartet_cli.stack import Stack
 from quartet_cli.stack.options import SERVERS
 
 AT_ONCE = 8
-TIMEOUT_S = 20.0
+TIMEOUT_S = 120.0
+RAW_TIMEOUT_S = 5.0
+"""A server may wait for the rest of half a request."""
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD")
 SENTENCE = "sing a song about the sea"
 HEADERS = ("Content-Type", "Authorization", "Accept", "Idempotency-Key", "Last-Event-ID", "X-Quartet-Task", "Cookie")
@@ -180,7 +182,7 @@ class Requests:
         lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
         data = self._mutator.damaged("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
-            async with asyncio.timeout(TIMEOUT_S):
+            async with asyncio.timeout(RAW_TIMEOUT_S):
                 reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
                 try:
                     writer.write(data)

@@ -17,7 +17,17 @@ from quartet_bus.options import BusOptions
 from quartet_bus.signals import Signals
 from quartet_bus.statuses import Statuses
 from quartet_bus.tenure import Tenure
-from quartet_contracts import ANY_ROBOT, ContractError, JournalEvent, State, Task, TaskReport, TaskStatus, decode
+from quartet_contracts import (
+    ANY_ROBOT,
+    ContractError,
+    JournalEvent,
+    MalformedMessage,
+    State,
+    Task,
+    TaskReport,
+    TaskStatus,
+    decode,
+)
 from quartet_contracts.journal import Reported, StateChanged
 
 log = logging.getLogger(__name__)
@@ -193,7 +203,10 @@ class RobotTasks(Queue[Task]):
                     log.debug("lease of robot %s not renewed: %s", self.robot, error)
 
     def _decode(self, data: bytes) -> Task:
-        return decode(Task, data)
+        task = decode(Task, data)
+        if task.robot != self.robot:
+            raise MalformedMessage(f"the task is for robot '{task.robot}', this is the stream of '{self.robot}'")
+        return task
 
     def _identity(self, message: Task) -> tuple[str, float]:
         return message.task_id, message.deadline

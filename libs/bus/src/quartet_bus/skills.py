@@ -190,6 +190,8 @@ class SkillQueue(Queue[SkillRequest]):
 
     def _decode(self, data: bytes) -> SkillRequest:
         request = decode(SkillRequest, data)
+        if request.skill != self.skill:
+            raise MalformedMessage(f"the request is for '{request.skill}', this is the stream of '{self.skill}'")
         if not self._may_answer(request.reply_to):
             raise MalformedMessage(
                 f"reply_to '{request.reply_to}' is not a reply stream '{self._keys.replies('<name>')}'"

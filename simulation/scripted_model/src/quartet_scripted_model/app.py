@@ -152,9 +152,21 @@ async def _body(request: Request) -> dict[str, Any] | str:
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
         return "'messages' must be a list of at least one message"
+    if not _are_tools(body.get("tools") or []):
+        return "'tools' must be a list of {'type': 'function', 'function': {'name': ..., 'parameters': {...}}}"
     if body.get("stream"):
         return "'stream': true is not supported; ask without it"
     return body
+
+
+def _are_tools(tools: Any) -> bool:
+    return isinstance(tools, list) and all(
+        isinstance(tool, dict)
+        and isinstance(function := tool.get("function"), dict)
+        and isinstance(function.get("name"), str)
+        and isinstance(function.get("parameters") or {}, dict)
+        for tool in tools
+    )
 
 
 def _error(status: int, message: str, code: str = "invalid_request_error") -> JSONResponse:
