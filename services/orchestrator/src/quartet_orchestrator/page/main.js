@@ -6,7 +6,7 @@ import { byId, h, repeat, replace, say } from "/page/dom.js";
 import { forgetLinks, tellLink } from "/page/link.js";
 import { drawSite, forgetTrail, mapFault, putRobot } from "/page/map.js";
 import { hasLink, session, showSignIn, signInByLink, signOut } from "/page/signin.js";
-import { forgetStopToken, startStop, stopToken } from "/page/stop.js";
+import { forgetStopToken, press, startStop, stopToken } from "/page/stop.js";
 import { isOver } from "/page/stream.js";
 import { TaskView } from "/page/task.js";
 import { listTasks, showTasks, startComposer } from "/page/tasks.js";
@@ -99,6 +99,7 @@ async function refreshLists() {
   if (byId("desk").hidden) return;
   try {
     tasks = await listTasks();
+    if (robots.length > 1) tellRobots((await get("/robots")).robots);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     if (error.status !== 401) tellLink("lists", `${error.message} Trying again…`);
@@ -165,10 +166,20 @@ function chooseWatched() {
   const choice = byId("watched");
   byId("watched-choice").hidden = robots.length < 2;
   replace(choice, robots.map(({ name }) => h("option", { value: name }, name)));
+  byId("stop-watched").onclick = () => press(watchedRobot());
   choice.onchange = () => {
     posing?.poke();
     picturing?.poke();
   };
+}
+
+/** What each of several robots is doing, beside its name. */
+function tellRobots(rows) {
+  for (const option of byId("watched").options) {
+    const row = rows.find(({ name }) => name === option.value);
+    say(option, row?.state ? `${row.name} · ${row.state}` : option.value);
+    option.title = row?.why ?? "";
+  }
 }
 
 /** The map of the site that a robot is in. */

@@ -8,6 +8,7 @@ const CALL_MS = 8000;
 const AGAIN_MS = 400;
 /** Two presses of Escape within this are a stop. */
 const TWICE_MS = 700;
+const REASON = "a person pressed stop on the web page";
 const BESIDE = "Press the emergency stop on the robot itself.";
 
 let url = null;
@@ -28,7 +29,7 @@ export function startStop(address) {
   url = address?.replace(/\/$/, "") ?? null;
   byId("stop").hidden = false;
   if (!looking) {
-    byId("stop-button").addEventListener("click", press);
+    byId("stop-button").addEventListener("click", pressAll);
     document.addEventListener("keydown", escapes);
     looking = repeat(look, LOOK_S);
   } else looking.poke();
@@ -39,7 +40,7 @@ function escapes(event) {
   if (event.key !== "Escape" || event.repeat) return;
   const twice = event.timeStamp - lastEscape < TWICE_MS;
   lastEscape = twice ? -Infinity : event.timeStamp;
-  if (twice) press();
+  if (twice) pressAll();
 }
 
 async function ask(method, path, body) {
@@ -62,7 +63,10 @@ function trouble(error) {
   return "The stop service is out of reach.";
 }
 
-async function press() {
+const pressAll = () => press(null);
+
+/** Stops one robot, or all (null). */
+export async function press(robot) {
   if (pressing) return;
   pressing = true;
   show();
@@ -71,7 +75,7 @@ async function press() {
     for (;;) {
       try {
         if (!url) throw Object.assign(new Error("no stop service is configured (QUARTET_STOP_URL)"), { status: 1 });
-        known = { ...known, ...(await ask("POST", "/stop", { reason: "a person pressed stop on the web page" })) };
+        known = { ...known, ...(await ask("POST", "/stop", { ...(robot && { robot }), reason: REASON })) };
         fault = "";
         break;
       } catch (error) {
@@ -140,13 +144,14 @@ function show() {
   const all = stopped.length > 0 && stopped.length === Object.keys(known).length;
   say(byId("stop-words"), pressing ? "Stopping…" : all ? "Stopped" : "Stop");
   byId("stop").dataset.state = fault ? "fault" : all ? "stopped" : "ready";
-  const rows = stopped.map(([robot, state]) => [robot, words(robot, state)]);
+  // What was heard before the service went out of reach may be true no longer.
+  const rows = stopped.map(([robot, state]) => [robot, fault ? `When last heard of: ${words(robot, state)}` : words(robot, state)]);
   const text = JSON.stringify([rows, fault]);
   if (text === shown) return;
   shown = text;
   replace(
     byId("stop-state"),
-    fault && h("p", { class: "notice bad" }, h("strong", {}, "Stop: "), fault),
+    fault && h("p", { class: "notice bad" }, fault),
     rows.map(([robot, line]) =>
       h("p", { class: "notice bad" }, h("span", {}, line), h("button", { type: "button", onclick: () => reset(robot) }, "Reset…")),
     ),

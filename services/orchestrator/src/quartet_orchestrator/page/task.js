@@ -186,6 +186,7 @@ export class TaskView {
   #showStatus() {
     this.#facts();
     this.#controls();
+    if (this.status.state === "PAUSED" || isOver(this.status.state)) this.parts.now.hidden = true;
     this.asks.show(isOver(this.status.state) ? null : this.question);
     this.#report();
   }
@@ -278,7 +279,7 @@ export class TaskView {
   }
 
   #now({ actor, text }) {
-    this.parts.now.hidden = false;
+    this.parts.now.hidden = this.status.state === "PAUSED";
     replace(this.parts.now, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", { class: "actor", "data-actor": actor }, actor), ` ${text}`);
   }
 
