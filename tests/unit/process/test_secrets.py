@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quartet_process import Secret, SecretProblem, ProcessSettings, bearer, is_loopback, redact, require_credential
+from quartet_process import ProcessSettings, Secret, SecretProblem, bearer, is_loopback, redact, require_credential
 
 
 def write(file: Path, text: str) -> Path:
@@ -44,6 +44,12 @@ def test_a_file_holds_several_with_their_owners_and_is_read_again(tmp_path):
     assert secret.accepts("brand-new-token")
     assert not secret.accepts("the-newest-token")
     assert not secret.accepts("")
+
+
+def test_a_variable_holds_one_value_whatever_is_in_it():
+    secret = Secret("QUARTET_X", None, " a token with spaces\n")
+    assert [value.text for value in secret.values] == ["a token with spaces"]
+    assert not secret.accepts("a")
 
 
 def test_a_file_that_becomes_unusable_changes_nothing_until_it_is_good_again(tmp_path):

@@ -86,7 +86,10 @@ class Secret:
     def _parse(self, text: str) -> tuple[Value, ...]:
         # An .env file can hold a PEM only in one line.
         blocks = [Value(match[0]) for match in _PEM.finditer(text.replace("\\n", "\n"))]
-        values = tuple(blocks or (_line(line) for line in text.splitlines() if line.strip()))
+        lines = [line.strip() for line in (text.splitlines() if self._file is not None else [text]) if line.strip()]
+        # A variable holds one value, which may have spaces; in a file the owner is behind one.
+        tokens = [_line(line) if self._file is not None else Value(line) for line in lines]
+        values = tuple(blocks or tokens)
         if not values:
             raise SecretProblem(f"{self.where} is empty; write the secret into it (quartet secrets init makes one)")
         for value in values:
