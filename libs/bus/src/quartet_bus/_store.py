@@ -16,7 +16,7 @@ from redis.credentials import CredentialProvider
 
 from quartet_bus.errors import BusError, BusUnavailable
 from quartet_bus.options import BusOptions
-from quartet_process import Secret, ProcessSettings
+from quartet_process import ProcessSettings, Secret
 
 log = logging.getLogger(__name__)
 
