@@ -18,7 +18,10 @@ def register(app: typer.Typer) -> None:
 
 
 def mcp(url: Url = None) -> None:
-    """Serve the orchestrator's tools over stdin and stdout, for an assistant that starts this command itself."""
+    """Serve the orchestrator's tools over stdin and stdout.
+
+    For an assistant that starts this command itself.
+    """
     from quartet_cli.relay import relay
 
     settings = load_settings(url)

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def page(address: Address = None) -> None:
-    """Print the link of the web page, with the tokens that sign a browser in.
+    """Print the link that signs a browser in to the web page.
 
     They stand behind the '#', which a browser keeps to itself. Whoever has the link can give tasks and stop the robot.
     """
