@@ -78,7 +78,8 @@ VOLUME /state
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 COPY --chmod=755 deploy/images/healthy deploy/images/start /opt/quartet/bin/
-HEALTHCHECK --interval=15s --timeout=5s --start-period=90s --start-interval=1s --retries=3 CMD ["healthy"]
+# A start takes seconds, on a machine that is busy minutes.
+HEALTHCHECK --interval=15s --timeout=10s --start-period=300s --start-interval=1s --retries=3 CMD ["healthy"]
 ENTRYPOINT ["start"]
 
 FROM service AS simulation

@@ -15,7 +15,7 @@ import httpx
 ROOT = Path(__file__).resolve().parents[2]
 TAG = "test"
 IMAGE_PREFIX = "quartet-"
-START_S = 240.0
+START_S = 400.0
 """For everything to be healthy; a machine that builds at the same time is slow."""
 
 AGENTS = ("approach", "pick", "place")
