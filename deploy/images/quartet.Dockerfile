@@ -26,13 +26,9 @@ ARG PACKAGE
 ARG UNUSED=
 # Not empty: with the OpenTelemetry SDK, for traces (deploy/compose.tracing.yml).
 ARG TRACING=
-# Not empty: with the OpenTelemetry SDK, for traces (deploy/compose.tracing.yml).
-ARG TRACING=
 COPY . .
 RUN uv export --frozen --quiet --no-dev --no-header --no-annotate --no-emit-workspace --package "${PACKAGE}" \
         $(for name in ${UNUSED}; do echo "--prune ${name}"; done) --output-file /requirements.txt \
-    && if [ -n "${TRACING}" ]; then uv export --frozen --quiet --no-dev --no-header --no-annotate --no-emit-workspace \
-        --package quartet-process --extra otlp >>/requirements.txt; fi \
     && if [ -n "${TRACING}" ]; then uv export --frozen --quiet --no-dev --no-header --no-annotate --no-emit-workspace \
         --package quartet-process --extra otlp >>/requirements.txt; fi \
     && uv export --frozen --quiet --no-dev --no-header --no-annotate --no-hashes --no-editable --package "${PACKAGE}" \
