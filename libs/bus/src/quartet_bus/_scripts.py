@@ -97,8 +97,8 @@ if ARGV[2] ~= '' and redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[2]) then retur
 local position = redis.call('XADD', KEYS[1], '*', 'm', ARGV[4])
 redis.call('HSET', KEYS[3], ARGV[5], position)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
-redis.call('PUBLISH', ARGV[6], '')
 redis.call('PEXPIRE', KEYS[3], ARGV[3])
+redis.call('PUBLISH', ARGV[6], '')
 return position
 """
 """KEYS journal, epoch, positions by nonce. ARGV epoch or '', cap or '', expiry [ms], message, nonce, channel. The
