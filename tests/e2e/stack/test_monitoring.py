@@ -23,6 +23,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from quartet_cli.stack import Stack
 from quartet_contracts import State
 
+pytestmark = pytest.mark.timeout(900)
+"""The first test waits for a whole deployment, a job and what is seen of it."""
 ROOT = Path(__file__).resolve().parents[3]
 SECRET_LIKE = re.compile(r"eyJ[A-Za-z0-9_-]{20,}|PRIVATE KEY|Bearer ")
 VARIABLES = {"$robot": "summit", "$agent": "pick", "$__rate_interval": "20s"}
