@@ -168,6 +168,7 @@ def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkey
     monkeypatch.setenv("QUARTET_URL", "http://elsewhere")
     monkeypatch.setenv("QUARTET_MODEL", "anthropic/some-model")
     file = tmp_path / ".env"
+    monkeypatch.setenv("QUARTET_API_TOKEN", "a-person's")
     file.write_text("ANTHROPIC_API_KEY=from-file\nOPENAI_API_KEY=o\nOPENAI_API_BASE=http://b\nQUARTET_MODEL_PICK=x/y\n")
     dotenv = read_dotenv(file)
     public = public_environment()
@@ -177,7 +178,7 @@ def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkey
     assert gateway["ANTHROPIC_API_KEY"] == "from-shell"
     assert gateway["OPENAI_API_KEY"] == "o"
     assert gateway["OPENAI_API_BASE"] == "http://b"
-    assert "QUARTET_URL" not in gateway
+    assert not {"QUARTET_URL", "QUARTET_API_TOKEN"} & set(gateway)
     assert chosen_models(dotenv) == {"QUARTET_MODEL": "anthropic/some-model", "QUARTET_MODEL_PICK": "x/y"}
     assert read_dotenv(tmp_path / "none") == {}
 

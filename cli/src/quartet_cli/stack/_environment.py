@@ -31,7 +31,9 @@ def gateway_environment(dotenv: dict[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in given.items()
-        if name in dotenv or SECRET.search(name) or name.startswith(("QUARTET_MODEL", "QUARTET_GATEWAY_FILE"))
+        if name.startswith(("QUARTET_MODEL", "QUARTET_GATEWAY_FILE"))
+        # A person's own tokens for Quartet are no business of the gateway's.
+        or (not name.startswith("QUARTET_") and (name in dotenv or SECRET.search(name)))
     }
 
 
