@@ -77,6 +77,12 @@ def start_studio(ready: Path, *options: str) -> SimulatedStudio:
     return SimulatedStudio(facts["url"], facts["scoring_url"], process)
 
 
+@pytest.fixture(scope="session", name="start_studio")
+def _start_studio() -> Callable[..., SimulatedStudio]:
+    """`start_studio(ready_file, "--robots", "2")`: a simulation of a test's own, which the test ends."""
+    return start_studio
+
+
 @pytest.fixture(scope="session")
 def studio_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
     """One simulation for all of these tests."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -95,6 +96,7 @@ def test_nothing_is_left_when_the_supervisor_is_killed(tmp_path: Path) -> None:
     code = f"""
 import os, sys, time
 from pathlib import Path
+from typing import Any
 from quartet_cli.stack._process import ManagedProcess, ProcessSpec
 p = ManagedProcess(ProcessSpec("s", ["sleep", "60"]), dict(os.environ), Path({str(tmp_path / "s.log")!r}))
 print(p.pid, flush=True)
@@ -166,9 +168,9 @@ def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkey
     monkeypatch.setenv("ANTHROPIC_API_KEY", "from-shell")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3")
     monkeypatch.setenv("QUARTET_URL", "http://elsewhere")
+    monkeypatch.setenv("QUARTET_API_TOKEN", "a-person's")
     monkeypatch.setenv("QUARTET_MODEL", "anthropic/some-model")
     file = tmp_path / ".env"
-    monkeypatch.setenv("QUARTET_API_TOKEN", "a-person's")
     file.write_text("ANTHROPIC_API_KEY=from-file\nOPENAI_API_KEY=o\nOPENAI_API_BASE=http://b\nQUARTET_MODEL_PICK=x/y\n")
     dotenv = read_dotenv(file)
     public = public_environment()
@@ -269,3 +271,25 @@ def test_an_unknown_world_or_process_is_refused(tmp_path: Path) -> None:
         Stack(StackOptions(state_dir=tmp_path, world="moon"))
     with pytest.raises(StackError, match="no process 'x' in this stack"):
         Stack(StackOptions(state_dir=tmp_path)).kill("x")
+
+
+def test_several_robots_have_files_paths_and_guards_of_their_own(tmp_path: Path) -> None:
+    options = StackOptions(tmp_path, world="studio", robots=2, homes=2, use_dotenv=False)
+    at = choose_addresses(options)
+    assert [robot.name for robot in at.robots] == ["summit1", "summit2", "summit3", "summit4"]
+    assert len({robot.bridge for robot in at.robots} | {robot.guard for robot in at.robots}) == 8
+    servers = json.loads(at.servers())
+    assert servers["summit3"]["nav2"] == f"{at.url('nav2')}/summit3/mcp"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"robots": 0}, "0 robots in 1 homes cannot be had; valid: 1 to 20 in all"),
+        ({"robots": 7, "homes": 3}, "7 robots in 3 homes cannot be had"),
+        ({"robots": 2, "guard_url": "http://127.0.0.1:9091"}, "with --robot-dir there is one"),
+    ],
+)
+def test_robots_that_cannot_be_had_are_told(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        choose_addresses(StackOptions(tmp_path, world="studio", use_dotenv=False, **options))

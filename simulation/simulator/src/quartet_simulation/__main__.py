@@ -55,6 +55,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--scenario", help="a named variation of the world")
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--robots", type=int, help="how many robots share the world")
+    parser.add_argument("--namespaces", help="names of the robots, with commas: they share one rosbridge")
     parser.add_argument("--port", help="rosbridge port, 0 = a free one; of several robots with commas")
     parser.add_argument("--scoring-port", type=int, help="ground truth port, 0 = a free one")
     parser.add_argument("--guard-port", help="HTTP port of the robot guard, 0 = a free one; of several with commas")
@@ -89,8 +90,9 @@ async def _serve(settings: Settings) -> int:
         return Simulation(settings.world, settings.seed, scenario=settings.scenario, robots=settings.robots)
 
     engine, faults = Engine(make, settings.realtime), Faults(settings.faults)
-    robots = [
-        Robot(
+    robots: list[Robot] = []
+    for number in range(settings.robots):
+        robot = Robot(
             make,
             settings.realtime,
             faults,
@@ -99,9 +101,10 @@ async def _serve(settings: Settings) -> int:
             _latch_file(settings.guard_file, number),
             engine=engine,
             place=number,
+            shared=robots[0].graph if robots and settings.namespaces else None,
+            namespace=f"/{settings.namespaces[number]}" if settings.namespaces else "",
         )
-        for number in range(settings.robots)
-    ]
+        robots.append(robot)
     async with contextlib.AsyncExitStack() as stack:
         # Ports first: a taken one is told at once, not after the world has been built.
         bridge_sockets = [stack.enter_context(_bind("--port", settings.host, port)) for port in settings.port]
@@ -118,9 +121,10 @@ async def _serve(settings: Settings) -> int:
                 await robot.start()
         except SimulationError as error:
             raise StartError(str(error)) from error
-        for robot, bridge_socket, guard_socket in zip(robots, bridge_sockets, guard_sockets, strict=True):
+        for robot, bridge_socket in zip(robots, bridge_sockets, strict=False):
             bridge = Bridge(robot.graph, faults, settings.max_message_size)
             await stack.enter_async_context(await start_bridge(bridge, bridge_socket))
+        for robot, guard_socket in zip(robots, guard_sockets, strict=True):
             await stack.enter_async_context(guard_server(robot.guard, guard_token).serving(guard_socket))
         await stack.enter_async_context(Scoring(*robots).server().serving(scoring_socket))
         _announce(
@@ -171,7 +175,7 @@ def _announce(settings: Settings, ports: list[int], scoring_port: int, guard_por
             "guard_url": f"http://{settings.host}:{guard_port}",
             "guard_port": guard_port,
         }
-        for port, guard_port in zip(ports, guard_ports, strict=True)
+        for port, guard_port in zip(ports * (len(guard_ports) // len(ports)), guard_ports, strict=True)
     ]
     line = orjson.dumps(
         {

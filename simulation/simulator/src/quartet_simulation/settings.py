@@ -15,6 +15,7 @@ from quartet_simulation.robot import MOST_ROBOTS
 HEARTBEAT_TIMEOUT_S = 0.4
 FAST_HEARTBEAT_TIMEOUT_S = 5.0
 Port = Annotated[int, Field(ge=0, le=65535)]
+Namespace = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 Ports = Annotated[tuple[Port, ...], NoDecode, Field(min_length=1)]
 
 
@@ -29,6 +30,9 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     robots: Annotated[int, Field(ge=1, le=MOST_ROBOTS)] = 1
     """Robots in the same world, each with a rosbridge and a guard of its own."""
+    namespaces: Annotated[tuple[Namespace, ...], NoDecode] = ()
+    """One for each robot, such as ada: they share one ROS graph and one rosbridge, in which the names of each are below
+    its own, such as /ada/scan. None: each robot has a rosbridge of its own, all with the same names."""
     port: Ports = (9090,)
     """rosbridge of each robot; of several the next ones count on from one port. 0 takes a free port."""
     scoring_port: Port = 0
@@ -74,9 +78,19 @@ class Settings(BaseSettings):
     def _several(cls, value: object) -> object:
         return value.split(",") if isinstance(value, str) else (value,) if isinstance(value, int) else value
 
+    @field_validator("namespaces", mode="before")
+    @classmethod
+    def _names(cls, value: object) -> object:
+        return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
     @model_validator(mode="after")
     def _a_port_for_each(self) -> Self:
-        for name in ("port", "guard_port"):
+        if self.namespaces:
+            if len({*self.namespaces}) != self.robots:
+                raise ValueError(f"{self.robots} robots cannot have the namespaces {', '.join(self.namespaces)}")
+            if len(self.port) != 1:
+                raise ValueError("robots with namespaces share one rosbridge: give one port")
+        for name in ("guard_port",) if self.namespaces else ("port", "guard_port"):
             given: tuple[int, ...] = getattr(self, name)
             if len(given) == 1:
                 (first,) = given

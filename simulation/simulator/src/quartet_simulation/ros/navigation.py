@@ -104,7 +104,7 @@ class Navigation:
         self._world.navigation_active = False
         self._state = INACTIVE if command == PAUSE else UNCONFIGURED
         for action in self._graph.actions.values():
-            if action.node.removeprefix("/") in LIFECYCLE_NODES:
+            if action.node.rsplit("/", 1)[-1] in LIFECYCLE_NODES:
                 action.cancel_all()
         return {"success": True}
 

@@ -14,6 +14,7 @@ from quartet_simulation.ros.engine import Engine
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.gripper import Gripper
 from quartet_simulation.ros.moveit import MoveIt
+from quartet_simulation.ros.namespace import Namespace
 from quartet_simulation.ros.navigation import LIFECYCLE_NODES, Navigation
 from quartet_simulation.ros.parameters import Parameters
 from quartet_simulation.ros.publishers import Publishers
@@ -37,11 +38,16 @@ class Robot:
         *,
         engine: Engine | None = None,
         place: int = 0,
+        shared: Graph | None = None,
+        namespace: str = "",
     ) -> None:
-        """With an `engine` it is robot number `place` of a world that several robots share."""
+        """With an `engine` it is robot number `place` of a world that several robots share; with a `namespace` (`/ada`)
+        its names are below that in the graph that it shares with them, its own where `shared` is None."""
         self.faults = faults or Faults()
         self.world = World(make, realtime, engine=engine, place=place)
-        self.graph = Graph(lambda: round(self.world.time * 1e9), checked)
+        self.graph = shared or Graph(lambda: round(self.world.time * 1e9), checked)
+        self._own_graph = shared is None
+        self._nodes = Namespace(self.graph, namespace) if namespace else self.graph
         self._cameras: Cameras | None = None
         self._guard: RobotGuard | None = None
         self._moveit: MoveIt | None = None
@@ -56,7 +62,7 @@ class Robot:
     async def start(self) -> None:
         """Build the world and put the nodes on the graph. Raises what the simulation raises."""
         await self.world.start()
-        loop, graph, world = asyncio.get_running_loop(), self.graph, self.world
+        loop, graph, world = asyncio.get_running_loop(), self._nodes, self.world
 
         def post(function: Callable[[], None]) -> None:
             loop.call_soon_threadsafe(function)
@@ -68,7 +74,8 @@ class Robot:
         self._moveit = MoveIt(world, graph, self._guard.accept)
         VelocityInput(world, graph)
         Parameters(graph, [*(f"/{node}" for node in LIFECYCLE_NODES), "/move_group", "/robot_guard"])
-        RosApi(graph, self.faults)
+        if self._own_graph:
+            RosApi(self.graph, self.faults)
         self._cameras = Cameras(world, graph, post)
         await world.call(self._cameras.warm_up)
         world.observers = [Publishers(world, graph, post), self._cameras]
