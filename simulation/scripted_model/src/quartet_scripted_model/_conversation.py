@@ -65,7 +65,7 @@ def _json_block(text: str) -> dict[str, Any]:
     for block in _FENCE.findall(text):
         try:
             value = json.loads(block)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             return value
@@ -101,7 +101,7 @@ def _arguments(raw: Any) -> dict[str, Any] | None:
         return raw
     try:
         value = json.loads(raw)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
@@ -112,7 +112,7 @@ def read_result(content: str) -> dict[str, Any]:
     if start >= 0:
         try:
             value, _ = json.JSONDecoder().raw_decode(content, start)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"ok": False, "error_code": "UNKNOWN", "message": f"unreadable result: {content[:200]}"}
         if isinstance(value, dict):
             return value

@@ -150,13 +150,28 @@ async def _body(request: Request) -> dict[str, Any] | str:
     if not isinstance(body, dict):
         return "the request must be a JSON object"
     messages = body.get("messages")
-    if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
-        return "'messages' must be a list of at least one message"
+    if not isinstance(messages, list) or not messages or not all(_is_message(m) for m in messages):
+        return "'messages' must be a list of at least one message, each with a 'role' and its 'tool_calls' as OpenAI's"
     if not _are_tools(body.get("tools") or []):
         return "'tools' must be a list of {'type': 'function', 'function': {'name': ..., 'parameters': {...}}}"
     if body.get("stream"):
         return "'stream': true is not supported; ask without it"
     return body
+
+
+def _is_message(message: Any) -> bool:
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        return False
+    calls = message.get("tool_calls") or []
+    if not isinstance(message.get("tool_call_id"), str | None):
+        return False
+    return isinstance(calls, list) and all(
+        isinstance(call, dict)
+        and isinstance(function := call.get("function"), dict)
+        and isinstance(function.get("name"), str)
+        and isinstance(call.get("id"), str | None)
+        for call in calls
+    )
 
 
 def _are_tools(tools: Any) -> bool:
