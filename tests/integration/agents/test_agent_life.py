@@ -209,7 +209,7 @@ async def test_a_stale_grant_is_refused_and_nothing_moves(desk, studio, redis_ur
     assert studio.truth()["robot"]["pose"] == pytest.approx(pose, abs=0.01)
 
 
-async def test_the_process_starts_serves_and_ends(desk, studio, redis_url, tmp_path):
+async def test_the_process_starts_serves_and_ends(desk, studio, redis_url, tmp_path, until):
     """`python -m quartet_pick` as it is deployed: ready file, health, metrics, a request, SIGTERM."""
     ready = tmp_path / "ready.json"
     settings = studio.settings()
@@ -225,6 +225,8 @@ async def test_the_process_starts_serves_and_ends(desk, studio, redis_url, tmp_p
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "quartet_pick", env=environment, stderr=asyncio.subprocess.PIPE
     )
+    # A request waits 15 s for an agent that is not there, and a busy machine may take longer to start one.
+    await until(lambda: ready.exists() or process.returncode is not None, 120)
     request = desk.request(Skill.PICK, object_name="red coke can")
     result = await desk.ask(request)
     assert result.error_code == "PICK_REACH_EXCEEDED"

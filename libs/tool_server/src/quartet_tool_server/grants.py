@@ -64,7 +64,11 @@ def read_keys(settings: ProcessSettings, name: str = "grant_public_key") -> Publ
     Raises KeyProblem.
     """
     try:
-        return PublicKeys(settings.needed_secret(name, "it is the Ed25519 public key (PEM) of who signs"))
+        return PublicKeys(
+            settings.needed_secret(
+                name, "it is the Ed25519 public key of who signs, with its line -----BEGIN PUBLIC KEY-----"
+            )
+        )
     except SecretProblem as problem:
         raise KeyProblem(str(problem)) from problem
 
