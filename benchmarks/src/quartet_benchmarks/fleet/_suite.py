@@ -39,7 +39,7 @@ class Sizes:
 
 
 LONG = Sizes(1000, 50, 10, 2, 500, 50, 4, 10.0, 1800.0)
-SHORT = Sizes(250, 12, 4, 1, 12, 4, 1, 3.0, 25.0)
+SHORT = Sizes(250, 12, 4, 1, 24, 4, 1, 0.8, 25.0)
 
 
 def run(parameters: BenchParameters) -> BenchResult:
