@@ -75,6 +75,13 @@ def test_only_who_signs_in_sees_anything(visit: Callable[[], Visitor], stack: St
     assert page.evaluate("document.cookie") == ""
 
 
+def test_a_page_that_was_not_loaded_whole_is_loaded_again(visit: Callable[[], Visitor], stack: Stack) -> None:
+    visitor = visit()
+    visitor.page.route("**/page/map.js", lambda route: route.abort("connectionreset"), times=1)
+    visitor.page.goto(stack.url)
+    expect(visitor.page.locator("#map svg")).to_be_visible()
+
+
 def test_a_task_from_the_sentence_to_the_end_with_a_persons_yes(visitor: Visitor, stack: Stack) -> None:
     page = visitor.page
     sentence, name, target = sentence_about(truth(stack))
@@ -92,6 +99,8 @@ def test_a_task_from_the_sentence_to_the_end_with_a_persons_yes(visitor: Visitor
     expect(question).to_be_visible()
     page.get_by_role("button", name="Allow once").click()
     expect(page.locator(".task-head .chip")).to_have_text("Done")
+    # Offered once the last event has come.
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
     report = page.get_by_role("region", name="How it ended")
     expect(report).to_contain_text(f"✓ {name}")
     assert truth(stack)["objects"][name]["on"] == target
@@ -138,6 +147,7 @@ def test_a_task_is_paused_found_again_and_canceled(visitor: Visitor, stack: Stac
     visitor.give(sentence_about(truth(stack))[0])
     page.get_by_role("button", name="Pause before the next step").click()
     expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    expect(page.locator(".story")).to_contain_text("paused by a person")
     before = shown_lines(visitor)
     page.reload()
     expect(page.get_by_role("button", name="Go on")).to_be_visible()
