@@ -65,6 +65,55 @@ print(json.dumps({"found": found, "files": len(files), "bare": bare, "uid": os.g
     assert told["found"] == own
 
 
+IMPORT_ALL_AND_SERVE = """
+import asyncio, importlib, io, pkgutil, sys
+from fastmcp import Client, FastMCP
+import numpy, uvicorn
+from PIL import Image
+
+OPTIONAL = ("open_vocabulary.models", ".otlp", ".upstream", "__main__")
+missing = []
+for package in (sys.argv[1], "quartet_tool_server", "quartet_robot_link", "quartet_site", "quartet_contracts"):
+    for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
+        if not any(part in module.name for part in OPTIONAL):
+            try:
+                importlib.import_module(module.name)
+            except ImportError as error:
+                missing.append(f"{module.name}: {error}")
+print(missing)
+
+for kind, pixels in (("JPEG", numpy.zeros((4, 4, 3), numpy.uint8)), ("PNG", numpy.zeros((4, 4), numpy.uint16))):
+    Image.fromarray(pixels).save(file := io.BytesIO(), kind)
+    Image.open(io.BytesIO(file.getvalue())).load()
+
+server = FastMCP("probe")
+
+@server.tool
+def add(a: int, b: int) -> int:
+    "Adds."
+    return a + b
+
+async def main():
+    running = uvicorn.Server(uvicorn.Config(server.http_app(path="/mcp"), port=8123, log_level="error"))
+    task = asyncio.create_task(running.serve())
+    while not running.started:
+        await asyncio.sleep(0.05)
+    async with Client("http://127.0.0.1:8123/mcp") as client:
+        print([tool.name for tool in await client.list_tools()], (await client.call_tool("add", {"a": 1, "b": 2})).data)
+    running.should_exit = True
+    await task
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_nothing_that_a_server_needs_was_left_out(server: str) -> None:
+    """fastmcp, numpy and Pillow lack what no server loads."""
+    told = in_image(server, "python", "-c", IMPORT_ALL_AND_SERVE, f"quartet_{server}")
+    assert told.splitlines() == ["[]", "['add'] 3"]
+
+
 @pytest.mark.parametrize("service", [*PROCESSES, "cli"])
 def test_no_secret_is_baked_in(service: str) -> None:
     (image,) = inspect(name_of(service), kind="image")
