@@ -19,7 +19,6 @@ from quartet_orchestrator.api.views import view_routes
 from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.lookout import Lookout
 from quartet_orchestrator.measures import measure
-from quartet_orchestrator.measures import measure
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_process import REGISTRY, Exposition, metrics_secret, tracing
 
