@@ -72,4 +72,5 @@ def test_servers_reach_the_robot_on_the_host(on_a_robot: Deployment) -> None:
 
 def test_stop_reaches_its_guard(on_a_robot: Deployment) -> None:
     told = json.loads(on_a_robot.execute("stop", "python", "-c", PRESS))
-    assert told["robots"]["summit"]["standstill"] is True, told
+    assert told["stopped"] is True, told
+    assert told["robots"]["summit"]["latched"] is True, told
