@@ -170,6 +170,7 @@ async def test_a_motion_that_the_guard_ended_says_why(far, peer):
 async def test_the_topic_is_advertised_before_the_first_motion(far, peer):
     """A guard that discovers the publisher only with the first beat may miss it."""
     await peer.wait_for(op="subscribe", topic="/robot_guard/state")
-    await peer.send({"op": "publish", "topic": "/robot_guard/state", "msg": {"message": "running", "values": []}})
+    state = {"message": "running", "values": [{"key": "latched", "value": "false"}]}
+    await peer.send({"op": "publish", "topic": "/robot_guard/state", "msg": state})
     assert (await peer.wait_for(op="advertise", topic=BEAT))["type"] == "std_msgs/msg/Header"
     assert beats(peer) == []

@@ -37,8 +37,9 @@ def as_problem(error: Exception) -> Problem | None:
     """The answer that `error` is, None for a fault of the orchestrator's own."""
     if isinstance(error, Problem):
         return error
-    for kind, (status, title) in EXPECTED.items():
-        if isinstance(error, kind):
+    for kind in type(error).__mro__:
+        if kind in EXPECTED:
+            status, title = EXPECTED[kind]
             return Problem(status, title, str(error))
     return None
 
