@@ -82,7 +82,8 @@ async def test_a_message_on_a_foreign_stream_is_put_aside(bus, a_request, a_task
     assert "this is the stream of 'second'" in (await bus.dead_letters.list())[0].reason
 
 
-async def test_an_entry_that_its_reader_stumbles_over_is_put_aside(bus, a_request, monkeypatch):
+async def test_an_entry_that_its_reader_stumbles_over_is_put_aside(bus, a_request, monkeypatch, caplog):
+    caplog.set_level("CRITICAL", "quartet_bus._queue")  # a report with half a pair in it cannot leave a test worker
     queue = await put(bus, m="strange")
     await queue.submit(a_request("good"))
     decode = queue._decode
