@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from quartet_process import RedactingFilter, redact, redact_all, remember, remember_environment, shown
+from quartet_process.redact import SECRET_NAME
 
 ENV = {
     "OPENAI_API_KEY": "opaque-value-1",
@@ -80,6 +81,29 @@ def test_settings_that_are_secrets_are_not_shown_in_errors():
     assert shown("stop_token", "short") == "***"
     assert shown("gateway_key_pick", "short") == "***"
     assert shown("port", "eighty") == "'eighty'"
+    assert "opaque" not in shown("port", f"{'x' * 90}opaque-value-1"), "what is cut off is redacted before"
+
+
+@pytest.mark.parametrize(
+    "name", ["AZURE_OPENAI_KEY", "OPENAI_APIKEY", "AWS_ACCESS_KEY_ID", "QUARTET_GATEWAY_KEY_PICK", "quartet_api_token"]
+)
+def test_names_of_secrets(name):
+    assert SECRET_NAME.search(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["SSL_KEY_FILE", "SSH_KEY_PATH", "HOST_KEY_DIR", "QUARTET_GRANT_PUBLIC_KEY_FILE", "KEYS"]
+)
+def test_where_a_secret_lies_is_none(name):
+    assert not SECRET_NAME.search(name)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_known_value_inside_json(ascii_only):
+    remember('pass"wörd\\1')
+    text = json.dumps({"said": 'it is pass"wörd\\1!'}, ensure_ascii=ascii_only)
+    assert json.loads(redact(text)) == {"said": "it is ***!"}
+    assert redact('it is pass"wörd\\1!') == "it is ***!"
 
 
 def test_log_records_and_tracebacks():
@@ -95,3 +119,9 @@ def test_log_records_and_tracebacks():
         logger.exception("with %s", "opaque-value-2")
     assert "ValueError" in stream.getvalue()
     assert "opaque" not in stream.getvalue()
+
+
+def test_a_log_call_whose_format_does_not_fit_its_arguments_is_logged_as_it_is():
+    record = logging.LogRecord("x", logging.INFO, "here", 1, "%d of %d with %s", ("opaque-value-1",), None)
+    assert RedactingFilter().filter(record)
+    assert record.getMessage() == "%d of %d with %s ('***',)"

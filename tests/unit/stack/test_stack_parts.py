@@ -167,6 +167,7 @@ def test_a_second_stack_in_the_same_folder_is_refused_and_takes_nothing_away(tmp
 def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "from-shell")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3")
+    monkeypatch.setenv("AZURE_OPENAI_KEY", "a")
     monkeypatch.setenv("QUARTET_URL", "http://elsewhere")
     monkeypatch.setenv("QUARTET_API_TOKEN", "a-person's")
     monkeypatch.setenv("QUARTET_MODEL", "anthropic/some-model")
@@ -174,9 +175,11 @@ def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkey
     file.write_text("ANTHROPIC_API_KEY=from-file\nOPENAI_API_KEY=o\nOPENAI_API_BASE=http://b\nQUARTET_MODEL_PICK=x/y\n")
     dotenv = read_dotenv(file)
     public = public_environment()
-    assert not {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "QUARTET_URL", "QUARTET_MODEL"} & set(public)
+    providers = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "AZURE_OPENAI_KEY"}
+    assert not {*providers, "QUARTET_URL", "QUARTET_MODEL"} & set(public)
     assert "PATH" in public
     gateway = gateway_environment(dotenv)
+    assert set(gateway) >= providers
     assert gateway["ANTHROPIC_API_KEY"] == "from-shell"
     assert gateway["OPENAI_API_KEY"] == "o"
     assert gateway["OPENAI_API_BASE"] == "http://b"

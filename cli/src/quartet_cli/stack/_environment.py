@@ -7,7 +7,8 @@ from pathlib import Path
 
 from dotenv import dotenv_values
 
-SECRET = re.compile(r"(_API_KEY|_TOKEN|_SECRET|_SECRET_KEY|_ACCESS_KEY|_ACCESS_KEY_ID|_PASSWORD)$")
+from quartet_process.redact import SECRET_NAME
+
 SCRIPTED = "scripted"
 """Name of the scripted model in deploy/gateway.yaml."""
 MODEL = re.compile(r"^QUARTET_MODEL(_[A-Z]+)?$")
@@ -21,7 +22,9 @@ def read_dotenv(path: Path) -> dict[str, str]:
 def public_environment() -> dict[str, str]:
     """This process's environment without keys and without settings of single processes."""
     return {
-        name: value for name, value in os.environ.items() if not SECRET.search(name) and not name.startswith("QUARTET_")
+        name: value
+        for name, value in os.environ.items()
+        if not SECRET_NAME.search(name) and not name.startswith("QUARTET_")
     }
 
 
@@ -33,7 +36,7 @@ def gateway_environment(dotenv: dict[str, str]) -> dict[str, str]:
         for name, value in given.items()
         if name.startswith(("QUARTET_MODEL", "QUARTET_GATEWAY_FILE"))
         # A person's own tokens for Quartet are no business of the gateway's.
-        or (not name.startswith("QUARTET_") and (name in dotenv or SECRET.search(name)))
+        or (not name.startswith("QUARTET_") and (name in dotenv or SECRET_NAME.search(name)))
     }
 
 

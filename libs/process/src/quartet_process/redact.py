@@ -3,6 +3,7 @@
 Two nets: the values that this process was given (`remember`), and texts of the shape of a token, whoever made them.
 """
 
+import json
 import logging
 import re
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ HIDDEN = "***"
 LEAST = 8
 """Shorter values are part of ordinary words."""
 SECRET_NAME = re.compile(
-    r"(_API_KEY|_TOKEN|_SECRET|_SECRET_KEY|_ACCESS_KEY|_ACCESS_KEY_ID|_PASSWORD|_KEY(_[A-Z]+)?)$", re.IGNORECASE
+    r"(_APIKEY|_TOKEN|_SECRET|_PASSWORD|_ACCESS_KEY_ID|_KEY(_(?!(?:FILE|PATH|DIR)$)[A-Z]+)?)$", re.IGNORECASE
 )
 """Names of variables and settings whose values are secrets."""
 
@@ -41,7 +42,7 @@ class _Known:
         self._values: tuple[str, ...] = ()
 
     def add(self, values: Iterable[str]) -> None:
-        new = {value for value in values if len(value) >= LEAST}.union(self._values)
+        new = {form for value in values if len(value) >= LEAST for form in _forms(value)}.union(self._values)
         # The longest first, so that none is found inside another.
         self._values = tuple(sorted(new, key=len, reverse=True))
 
@@ -50,6 +51,11 @@ class _Known:
             if value in text:
                 text = text.replace(value, HIDDEN)
         return text
+
+
+def _forms(value: str) -> set[str]:
+    """`value` as it is, and as JSON text says it with and without \\u escapes."""
+    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
 
 
 _known = _Known()
@@ -99,14 +105,19 @@ def redact_all(value: Any) -> Any:
 
 def shown(name: str, value: object, most: int = 100) -> str:
     """`value` of the setting `name` as an error message may show it."""
-    return HIDDEN if SECRET_NAME.search(f"_{name}") else redact(repr(value)[:most])
+    return HIDDEN if SECRET_NAME.search(f"_{name}") else redact(repr(value))[:most]
 
 
 class RedactingFilter(logging.Filter):
     """Redacts every record that passes."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = redact(record.getMessage()), None
+        try:
+            said = record.getMessage()
+        except Exception:
+            # A format that does not fit its arguments must not stop the code that logs.
+            said = f"{record.msg} {record.args!r}"
+        record.msg, record.args = redact(said), None
         if record.exc_info:
             record.exc_text = redact(logging.Formatter().formatException(record.exc_info))
             record.exc_info = None
