@@ -64,6 +64,28 @@ def test_a_file_that_becomes_unusable_changes_nothing_until_it_is_good_again(tmp
     assert secret.accepts("the-second-token")
 
 
+def test_a_file_that_was_not_readable_is_read_when_its_rights_change(tmp_path, monkeypatch):
+    file = write(tmp_path / "tokens", "the-first-token")
+    secret = Secret("QUARTET_X", file)
+    write(file, "the-second-token")
+    with monkeypatch.context() as closed:
+        # As root everything can be read.
+        closed.setattr(Path, "read_text", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+        assert secret.accepts("the-first-token")
+    before = file.stat()
+    while file.stat().st_ctime_ns == before.st_ctime_ns:
+        file.chmod(0o600)
+    assert file.stat().st_mtime_ns == before.st_mtime_ns
+    assert secret.accepts("the-second-token")
+
+
+def test_a_folder_that_cannot_be_looked_into_is_named(tmp_path):
+    # The name is too long for a folder: this holds for root too, who may enter every folder.
+    folder = tmp_path / ("x" * 300)
+    with pytest.raises(SecretProblem, match=r"QUARTET_SECRETS_DIR \(.*x{300}\) cannot be looked into: .*may enter"):
+        Settings(secrets_dir=folder).secret("stop_token")
+
+
 def test_pem_blocks_are_values_of_their_own():
     block = "-----BEGIN PUBLIC KEY-----\\nAAAA\\n-----END PUBLIC KEY-----"
     secret = Secret.fixed(f"{block}\\n{block.replace('AAAA', 'BBBB')}")

@@ -140,7 +140,7 @@ def find_secret(settings: Any, name: str, *, least: int = 1) -> Secret | None:
         return Secret(variable, None, text, least=least)
     if file is not None:
         return Secret(f"{variable}_FILE ({file})", Path(file), least=least)
-    if folder is not None and (Path(folder) / name).is_file():
+    if folder is not None and _is_file(Path(folder) / name):
         return Secret(f"QUARTET_SECRETS_DIR ({Path(folder) / name})", Path(folder) / name, least=least)
     return None
 
@@ -161,6 +161,16 @@ def _line(line: str) -> Value:
     return Value(text, owner.strip())
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise SecretProblem(
+            f"QUARTET_SECRETS_DIR ({path.parent}) cannot be looked into: {error.strerror}; "
+            "name a folder that this process may enter"
+        ) from error
+
+
 def _read(file: Path, where: str) -> str:
     try:
         return file.read_text()
@@ -169,11 +179,11 @@ def _read(file: Path, where: str) -> str:
 
 
 def _stamp(file: Path | None) -> tuple[int, int, int] | None:
-    """Changes when the file does; None where there is none."""
+    """Changes when the file does, or who may read it; None where there is none."""
     if file is None:
         return None
     try:
         found = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_ctime_ns, found.st_size, found.st_ino
