@@ -141,6 +141,13 @@ def test_tokens_of_other_callers_stay(folder: SecretsFolder) -> None:
     assert owners == {"cli": folder.text("cli", "api_token"), "anna": "a-token-made-for-anna"}
 
 
+def test_a_token_that_stands_there_twice_is_not_retired(folder: SecretsFolder) -> None:
+    file = folder.path("orchestrator", "api_token")
+    file.write_text(file.read_text() * 2)
+    folder.retire("api_token", nothing)
+    assert Secret("x", file).accepts(folder.text("cli", "api_token"))
+
+
 def test_redis_learns_of_a_password_before_anybody_presents_it(folder: SecretsFolder) -> None:
     old = {role: folder.text(role, "redis_password") for role in ROLES if role != "admin"}
     seen: list[str] = []

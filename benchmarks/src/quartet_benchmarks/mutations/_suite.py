@@ -16,8 +16,7 @@ from quartet_benchmarks.mutations.mcp import Calls
 from quartet_benchmarks.mutations.mutate import Mutator
 from quartet_benchmarks.mutations.streams import Streams
 from quartet_benchmarks.mutations.watch import Watch
-from quartet_cli.stack import Stack, StackOptions
-from quartet_cli.stack.options import SERVERS
+from quartet_cli.stack import SERVERS, Stack, StackOptions
 from quartet_contracts import ApproachArguments, Skill, State
 
 MESSAGES, SHORT_MESSAGES = 100_000, 2_000

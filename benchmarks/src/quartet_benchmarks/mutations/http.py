@@ -11,8 +11,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from quartet_benchmarks.mutations.mutate import STRANGE, Mutator, dump
-from quartet_cli.stack import Stack
-from quartet_cli.stack.options import SERVERS
+from quartet_cli.stack import SERVERS, Stack
 
 AT_ONCE = 8
 TIMEOUT_S = 120.0

@@ -8,8 +8,7 @@ from quartet_bus.access import acl_file, digest, digests_in
 from quartet_cli.secrets.files import blocks, lines, read
 from quartet_cli.secrets.folder import SecretsFolder, public_of
 from quartet_cli.secrets.layout import SECRETS, USERS_FILE, Item, Pair, Token, all_files
-
-LEAST = 16
+from quartet_process import LEAST
 
 
 def check(folder: SecretsFolder) -> list[str]:

@@ -166,6 +166,8 @@ def _items(name: str) -> list[Item]:
 
 def _without_old(values: list[str], owner: str) -> list[str]:
     """The newest value of `owner`, and those of others."""
+    # A value that stands there twice is one: its second line must not take the first away.
+    values = list(dict.fromkeys(values))
     owned = [value for value in values if value.partition(" ")[2].strip() == owner]
     return [value for value in values if value not in owned[1:]]
 

@@ -1,8 +1,9 @@
 """Quartet on one machine: start, watch and end all of its processes."""
 
+from quartet_cli.secrets.layout import SERVERS
 from quartet_cli.stack._stack import Stack
 from quartet_cli.stack.errors import FolderInUse, NotInstalled, PortTaken, ProcessDied, StackError, StartTimeout
-from quartet_cli.stack.options import AGENTS, SERVERS, StackOptions
+from quartet_cli.stack.options import AGENTS, StackOptions
 
 __all__ = [
     "AGENTS",

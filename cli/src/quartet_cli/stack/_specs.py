@@ -11,7 +11,7 @@ from quartet_bus.access import ADMIN
 from quartet_cli._root import project_root
 from quartet_cli.secrets import SecretsFolder
 from quartet_cli.secrets.folder import ADMIN_FILE
-from quartet_cli.secrets.layout import USERS_FILE
+from quartet_cli.secrets.layout import SERVERS, USERS_FILE
 from quartet_cli.stack._environment import (
     chosen_models,
     gateway_environment,
@@ -31,7 +31,7 @@ from quartet_cli.stack._robots import (
     simulation,
     write_robot_files,
 )
-from quartet_cli.stack.options import AGENTS, SERVERS, StackOptions
+from quartet_cli.stack.options import AGENTS, StackOptions
 from quartet_site import load_site
 
 MODULES = {

@@ -20,6 +20,7 @@ from quartet_cli.api import Api
 from quartet_cli.grants import sign_grant
 from quartet_cli.secrets import SecretsFolder
 from quartet_cli.secrets.folder import ADMIN_FILE
+from quartet_cli.secrets.layout import SERVERS
 from quartet_cli.stack._environment import public_environment
 from quartet_cli.stack._lock import lock_folder
 from quartet_cli.stack._ports import hold_ports, require_free
@@ -27,7 +28,7 @@ from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
 from quartet_cli.stack._robots import scoring
 from quartet_cli.stack._specs import Addresses, choose_addresses, models, site_folder, specs
 from quartet_cli.stack.errors import ProcessDied, StackError, StartTimeout
-from quartet_cli.stack.options import SERVERS, StackOptions
+from quartet_cli.stack.options import StackOptions
 
 POLL_S = 0.02
 

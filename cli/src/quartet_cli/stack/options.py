@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 AGENTS = ("approach", "pick", "place")
-SERVERS = ("nav2", "moveit", "perception", "ros")
 
 
 @dataclass(frozen=True)
