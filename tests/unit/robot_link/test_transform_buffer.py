@@ -68,6 +68,18 @@ async def test_between_two_samples(buffer):
     assert (await buffer.lookup("odom", "base")).stamp == 2.0
 
 
+async def test_one_bad_transform_takes_none_of_the_others_with_it(buffer):
+    waiting = asyncio.create_task(buffer.lookup("map", "tool", timeout_s=1800))
+    await asyncio.sleep(0)
+    good, bad, last = (tf("map", "base"), tf("base", "camera"), tf("base", "tool", x=2.0))
+    bad["transforms"][0]["transform"]["translation"]["x"] = "far"
+    message = {"transforms": [one["transforms"][0] for one in (good, bad, last)]}
+    with pytest.raises((TypeError, ValueError)):
+        buffer.add(message, static=False)
+    async with asyncio.timeout(30):
+        assert (await waiting).translation == (2.0, 0.0, 0.0)
+
+
 async def test_missing_link_is_named_with_what_is_known(buffer):
     buffer.add(tf("map", "odom"), static=False)
     buffer.add(tf("base", "camera"), static=True)

@@ -109,22 +109,31 @@ class TransformBuffer:
         self._subscriptions = []
 
     def add(self, message: Message, *, static: bool) -> None:
-        """Take in a tf2_msgs/msg/TFMessage."""
+        """Take in a tf2_msgs/msg/TFMessage. What is wrong with its first bad transform is raised after the others."""
         self._heard_at = self._heard_at or time.monotonic()
+        problem: Exception | None = None
         for item in message["transforms"]:
-            child, parent = _bare(item["child_frame_id"]), _bare(item["header"]["frame_id"])
-            t, r = item["transform"]["translation"], item["transform"]["rotation"]
-            # First all that may be wrong with it: an edge without a sample could not be looked up.
-            rotation = _number(r, "x"), _number(r, "y"), _number(r, "z"), _number(r, "w")
-            rigid = Rigid((_number(t, "x"), _number(t, "y"), _number(t, "z")), unit(rotation))
-            sample = _Sample(stamp_of(item), rigid)
-            edge = self._edges.get(child)
-            if edge is None or edge.parent != parent or edge.static != static:
-                if edge is None and len(self._edges) >= MAX_FRAMES:
-                    raise ValueError(f"more than {MAX_FRAMES} frames; '{child[:100]}' is not taken")
-                edge = self._edges[child] = _Edge(parent, static)
-            edge.add(sample)
+            try:
+                self._take(item, static)
+            except Exception as error:
+                problem = problem or error
         self._changed.set()
+        if problem is not None:
+            raise problem
+
+    def _take(self, item: Message, static: bool) -> None:
+        child, parent = _bare(item["child_frame_id"]), _bare(item["header"]["frame_id"])
+        t, r = item["transform"]["translation"], item["transform"]["rotation"]
+        # First all that may be wrong with it: an edge without a sample could not be looked up.
+        rotation = _number(r, "x"), _number(r, "y"), _number(r, "z"), _number(r, "w")
+        rigid = Rigid((_number(t, "x"), _number(t, "y"), _number(t, "z")), unit(rotation))
+        sample = _Sample(stamp_of(item), rigid)
+        edge = self._edges.get(child)
+        if edge is None or edge.parent != parent or edge.static != static:
+            if edge is None and len(self._edges) >= MAX_FRAMES:
+                raise ValueError(f"more than {MAX_FRAMES} frames; '{child[:100]}' is not taken")
+            edge = self._edges[child] = _Edge(parent, static)
+        edge.add(sample)
 
     async def lookup(
         self,
