@@ -33,6 +33,7 @@ from quartet_contracts.story.words import _WORDS, skill_words, tool_words
         ("perception__detect_objects", {}, "looks what is there with the front camera"),
         ("elsewhere__frobnicate", {}, "calls elsewhere__frobnicate"),
         ("nav2__navigate_to_pose", {"x": "kitchen"}, "calls nav2__navigate_to_pose"),
+        ("nav2__spin_robot", {"angle": 10**400}, "calls nav2__spin_robot"),
     ],
 )
 def test_a_call_is_told_as_what_the_robot_does(tool: str, arguments: dict[str, object], words: str) -> None:

@@ -32,8 +32,8 @@ def tool_words(tool: str, arguments: Arguments) -> str:
     say = _WORDS.get(tool.rpartition("__")[2])
     try:
         return say(arguments) if say else f"calls {tool}"
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError):
-        # A model wrote the arguments: they may have any shape.
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError):
+        # A model wrote the arguments: they may have any shape and size.
         return f"calls {tool}"
 
 
