@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from .deployment import ROOT, TAG, Deployment, run
+from .deployment import BASE, ROOT, TAG, CommandFailed, Deployment, inspect, run
 
 NO_ENGINE = 3
 """Exit status of scripts/container-engine."""
@@ -62,11 +62,15 @@ def engine() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def images(engine: None) -> None:
-    """All of Quartet's images, tagged `test`."""
+    """All of Quartet's images, tagged `test`, and the one below them by its name, which BuildKit keeps to itself."""
     began = time.monotonic()
     deployment = Deployment("quartet-test-build", {})
     deployment.compose("--profile", "*", "build", "--quiet", timeout_s=1400)
     MEASURED["build of all images [s]"] = time.monotonic() - began
+    try:
+        inspect(BASE, kind="image")
+    except CommandFailed:
+        run("docker", "pull", "--quiet", BASE)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,10 @@ import httpx
 ROOT = Path(__file__).resolve().parents[2]
 TAG = "test"
 IMAGE_PREFIX = "quartet-"
+BUILD_SETTINGS = ("QUARTET_BASE_IMAGE", "QUARTET_INDEX_URL", "QUARTET_CA_FILE")
+"""What a machine behind a package index or a registry of its own needs; all other settings are the tests' own."""
+BASE = os.environ.get("QUARTET_BASE_IMAGE") or "python:3.13-slim-trixie"
+"""What the images are built on."""
 START_S = 400.0
 """For everything to be healthy; a machine that builds at the same time is slow."""
 
@@ -44,6 +48,15 @@ def inspect(*names: str, kind: str = "container") -> list[dict[str, Any]]:
     return json.loads(run("docker", "inspect", "--type", kind, *names))
 
 
+def caller_environment() -> dict[str, str]:
+    """The environment without the caller's settings, but for those of the build."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in BUILD_SETTINGS or not name.startswith(("QUARTET_", "COMPOSE_"))
+    }
+
+
 @dataclass
 class Deployment:
     """`compose` with the right project; containers by service."""
@@ -56,8 +69,7 @@ class Deployment:
 
     @property
     def env(self) -> dict[str, str]:
-        own = {name: value for name, value in os.environ.items() if not name.startswith(("QUARTET_", "COMPOSE_"))}
-        return {**own, "QUARTET_TAG": TAG, "COMPOSE_PROFILES": "", **self.settings}
+        return {**caller_environment(), "QUARTET_TAG": TAG, "COMPOSE_PROFILES": "", **self.settings}
 
     def compose(self, *arguments: str, timeout_s: float = 900.0, check: bool = True) -> str:
         files = [part for file in self.files for part in ("-f", str(file))]

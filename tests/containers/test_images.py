@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from .deployment import AGENTS, IMAGE_PREFIX, PROCESSES, SERVERS, TAG, inspect, run
+from .deployment import AGENTS, BASE, IMAGE_PREFIX, PROCESSES, SERVERS, TAG, inspect, run
 
-BASE = "python:3.13-slim-trixie"
 MB = 1e6
 LIMITS_MB = {
     **dict.fromkeys(AGENTS, 110),

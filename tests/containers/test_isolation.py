@@ -86,7 +86,8 @@ def test_what_must_not_be_is_in_the_table() -> None:
 @pytest.fixture(scope="module")
 def outside() -> tuple[str, int]:
     """An address beyond this machine that answers: the package index, which the build has just asked."""
-    index = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
+    names = ("QUARTET_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_INDEX_URL")
+    index = next(filter(None, map(os.environ.get, names)), "https://pypi.org/simple")
     url = urllib.parse.urlsplit(index)
     port = url.port or {"http": 80}.get(url.scheme, 443)
     return socket.gethostbyname(url.hostname or "pypi.org"), port

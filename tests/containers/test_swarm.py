@@ -13,7 +13,18 @@ import pytest
 from quartet_contracts import TERMINAL
 
 from .conftest import free_ports
-from .deployment import AGENTS, IMAGE_PREFIX, MAIN_JOB, PROCESSES, SERVERS, START_S, TAG, inspect, run
+from .deployment import (
+    AGENTS,
+    IMAGE_PREFIX,
+    MAIN_JOB,
+    PROCESSES,
+    SERVERS,
+    START_S,
+    TAG,
+    caller_environment,
+    inspect,
+    run,
+)
 
 NAME = f"quartet-swarm-{os.getpid()}"
 JOB_S = 400.0
@@ -55,7 +66,10 @@ class Swarm:
 def engine_in_swarm(images: None) -> Iterator[None]:
     state = run("docker", "info", "--format", "{{.Swarm.LocalNodeState}}").strip()
     if state != "inactive":
-        pytest.skip(f"the engine is in a swarm of somebody else ({state})")
+        reason = f"the engine is in a swarm of somebody else ({state})"
+        if os.environ.get("QUARTET_TEST_ALL"):
+            pytest.fail(f"the swarm tests must run here, and cannot: {reason}", pytrace=False)
+        pytest.skip(reason)
     (port,) = free_ports(1)
     run("docker", "swarm", "init", "--advertise-addr", "127.0.0.1", "--listen-addr", f"127.0.0.1:{port}")
     yield
@@ -71,9 +85,8 @@ def swarm(
     (folder / "own.yml").write_text("services: {gateway: {env_file: !reset []}}\n")
     names = ("QUARTET_PAGE_PORT", "QUARTET_STOP_PORT", "QUARTET_GRAFANA_PORT")
     ports = dict(zip(names, map(str, free_ports(len(names))), strict=True))
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("QUARTET_", "COMPOSE_"))}
     files = {"COMPOSE_FILE": f"docker-compose.yml:{folder / 'own.yml'}", "COMPOSE_ENV_FILES": os.devnull}
-    environment = {**own, **ports, **files, "QUARTET_TAG": TAG}
+    environment = {**caller_environment(), **ports, **files, "QUARTET_TAG": TAG}
     stack = folder / "stack.json"
     stack.write_text(run("scripts/swarm-stack", str(folder / "secrets"), env=environment))
     made = Swarm(folder / "secrets", ports["QUARTET_PAGE_PORT"])
