@@ -1,12 +1,13 @@
 """How much waits on each stream is told as it is."""
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from quartet_bus import Bus, Depth
-from quartet_contracts import ANY_ROBOT, Skill
+from quartet_contracts import ANY_ROBOT, Skill, encode
 
 
 async def look(bus: Bus) -> dict[tuple[str, str], Depth]:
@@ -51,6 +52,21 @@ async def test_the_age_is_that_of_the_oldest_entry_that_waits(
     depth = await eventually(aged)
     assert (depth.waiting, depth.held) == (1, 0)
     assert (await look(bus))["tasks", "rover"].age_s == 0
+
+
+async def test_a_task_for_any_robot_is_as_old_as_it_was_when_one_gets_it(bus: Bus, a_task: Callable[..., Any]) -> None:
+    long_ago = 60_000
+    for number, robot in enumerate((ANY_ROBOT, "summit")):
+        entry = f"{int(time.time() * 1000) - long_ago + number}-0"
+        await bus._store.call(
+            "XADD", bus._keys.task_stream(robot), entry, "m", encode(a_task(f"t{number}", robot=robot))
+        )
+    await bus._store.call("XGROUP", "CREATE", bus._keys.task_stream("summit"), "summit", "0")
+    assert await bus.robot_tasks("summit")._shared.assign("summit", "summit")
+    depths = await look(bus)
+    assert depths["tasks", ANY_ROBOT].waiting == 0
+    assert depths["tasks", "summit"].waiting == 2
+    assert depths["tasks", "summit"].age_s >= long_ago / 1000
 
 
 async def test_dead_letters_are_counted(bus: Bus) -> None:

@@ -175,27 +175,33 @@ return {ARGV[2], ARGV[8]}
 at, deadline, fingerprint of the body or '' without a key, index cap, channel. The task that stands for the submission
 and the fingerprint it came with; nil when the queue is full."""
 
-ASSIGN = """
-local function age(entry)
+_SINCE = """
+local function since(entry)
   for i = 1, #entry[2], 2 do
     if entry[2][i] == 't' then return tonumber(entry[2][i + 1]) end
   end
   return tonumber(string.match(entry[1], '^%d+'))
 end
+"""
+"""Since when an entry waits [Unix ms]: its id says it, or for one that ASSIGN gave a new id, its field t."""
+
+ASSIGN = (
+    _SINCE
+    + """
 local held = redis.pcall('XPENDING', KEYS[1], ARGV[1])
 if not held.err and held[1] > 0 then return 0 end
 local found = redis.call('XRANGE', KEYS[2], ARGV[2], ARGV[2])
 if not found[1] then return 0 end
 local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)
-if first[1] and age(first[1]) <= age(found[1]) then return 0 end
+if first[1] and since(first[1]) <= since(found[1]) then return 0 end
 local waiting = redis.call('XRANGE', KEYS[1], '-', '+')
-redis.call('XADD', KEYS[1], '*', 'm', ARGV[3], 't', age(found[1]))
+redis.call('XADD', KEYS[1], '*', 'm', ARGV[3], 't', since(found[1]))
 for _, entry in ipairs(waiting) do
   local message = ''
   for i = 1, #entry[2], 2 do
     if entry[2][i] == 'm' then message = entry[2][i + 1] end
   end
-  redis.call('XADD', KEYS[1], '*', 'm', message, 't', age(entry))
+  redis.call('XADD', KEYS[1], '*', 'm', message, 't', since(entry))
   redis.call('XDEL', KEYS[1], entry[1])
 end
 redis.call('XDEL', KEYS[2], ARGV[2])
@@ -204,6 +210,7 @@ if ARGV[4] ~= '' and redis.call('HGET', KEYS[3], 'state') == 'QUEUED' then
 end
 return 1
 """
+)
 """KEYS a robot's stream, the shared stream, status. ARGV group, entry id on the shared stream, task with the robot's
 name in it, status with it or ''. 1: the task is the first of the robot's own stream now, before what waits there and
 is younger; nothing of that has been delivered, so that it may get new ids. 0: the robot works, has something older of
@@ -239,7 +246,9 @@ return redis.call('ZCOUNT', KEYS[1], tonumber(redis.call('TIME')[1]) - ARGV[1], 
 """
 """KEYS presence. ARGV seconds."""
 
-DEPTHS = """
+DEPTHS = (
+    _SINCE
+    + """
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local found = {}
@@ -253,13 +262,14 @@ for number, stream in ipairs(KEYS) do
     end
   end
   local first = redis.call('XRANGE', stream, last, '+', 'COUNT', 1)
-  if first[1] then oldest = math.max(0, now - tonumber(string.match(first[1][1], '^%d+'))) end
+  if first[1] then oldest = math.max(0, now - since(first[1])) end
   local waiting = 0
   if oldest then waiting = math.max(1, redis.call('XLEN', stream) - held) end
   found[number] = {waiting, held, oldest or 0}
 end
 return found
 """
+)
 """KEYS streams, each with at most one group. Of each: entries that wait, entries that are held, age of the oldest that
 waits [ms]. Finished entries are deleted, so that what is not held waits."""
 
