@@ -180,7 +180,7 @@ async def gateway(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[...
         built = Gateway(file, chosen, ledger=ledger, environment=env)
         app = create_app(built, Access([(Secret.fixed(key), agents) for key, agents in (keys or {}).items()]))
         transport = httpx.ASGITransport(app, client=client)
-        caller = Caller(built, httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=120))
+        caller = Caller(built, httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=120))
         made.append(caller)
         return caller
 

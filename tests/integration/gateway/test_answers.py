@@ -434,6 +434,33 @@ async def test_without_keys_only_this_machine_is_served(gateway, provider):
     assert "QUARTET_GATEWAY_KEY" in response.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://a-page.example"}, {"Origin": "null"}, {"Host": "a-page.example:80"}, {"Host": "[:"}]
+)
+async def test_without_keys_no_web_page_is_served(gateway, provider, headers):
+    response = await gateway(content(provider)).ask(headers=headers)
+    assert response.status_code == 403
+    assert "set QUARTET_GATEWAY_KEY" in response.json()["error"]["message"]
+    assert provider.requests == []
+    keys = {"key-of-pick": frozenset({"pick"})}
+    known = {**headers, "Authorization": "Bearer key-of-pick"}
+    assert (await gateway(content(provider), keys=keys).ask(headers=known)).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1:8080", "[::1]:8080"])
+async def test_without_keys_this_machine_is_served_by_its_names(gateway, provider, host):
+    assert (await gateway(content(provider)).ask(headers={"Host": host})).status_code == 200
+
+
+async def test_a_password_in_an_endpoint_is_not_told(gateway, provider):
+    provider.plan = [401]
+    base = provider.url.replace("http://", "http://someone:s3cret@")
+    response = await gateway({}, model="hosted_vllm/mine", model_api_base=base).ask()
+    message = response.json()["error"]["message"]
+    assert "://someone:***@" in message
+    assert "s3cret" not in message
+
+
 async def test_a_key_is_for_its_agents(gateway, provider):
     keys = {"key-of-pick": frozenset({"pick"}), "key-of-all": frozenset({"pick", "place"})}
     caller = gateway(content(provider), keys=keys, client=("192.0.2.7", 1))

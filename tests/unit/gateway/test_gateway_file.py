@@ -8,6 +8,7 @@ from pydantic import ValidationError
 import quartet_gateway
 from quartet_gateway import AGENTS, ConfigurationProblem, GatewayFile, Settings, choose_models, load_file
 from quartet_gateway.load import find_file
+from quartet_process import SecretProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
 ROOT = Path(__file__).parents[3]
@@ -150,11 +151,17 @@ def test_every_provider_is_asked_without_retries_of_its_own():
 
 
 def test_keys_of_callers():
-    settings = Settings(_env_file=None, gateway_key="all-agents-key", gateway_key_pick="key-of-pick")
+    settings = Settings(_env_file=None, gateway_key="key-of-all-agents", gateway_key_pick="key-of-pick-alone")
     keys = settings.caller_keys()
     found = {secret.first: agents for secret, agents in keys}
-    assert found == {"all-agents-key": frozenset(AGENTS), "key-of-pick": frozenset({"pick"})}
+    assert found == {"key-of-all-agents": frozenset(AGENTS), "key-of-pick-alone": frozenset({"pick"})}
     assert "key-of-pick" not in repr(settings)
+
+
+@pytest.mark.parametrize("name", ["gateway_key", "gateway_key_pick"])
+def test_a_key_that_can_be_guessed(name):
+    with pytest.raises(SecretProblem, match=f"{name.upper()} holds 5 characters; valid: at least 16"):
+        Settings(_env_file=None, **{name: "short"}).caller_keys()
 
 
 def test_what_the_package_exports():

@@ -1,13 +1,14 @@
 """Who may ask for which agent's model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from quartet_gateway.errors import NotAllowed, NotAuthenticated
 from quartet_process import Secret, bearer, is_loopback
 
 
 class Access:
-    """With keys: the bearer decides. Without: callers on this machine only."""
+    """With keys: the bearer decides. Without: callers on this machine only, and no web pages in its browsers."""
 
     def __init__(self, keys: Sequence[tuple[Secret, frozenset[str]]]) -> None:
         """`keys`, each with the agents that it may ask for."""
@@ -17,16 +18,17 @@ class Access:
     def open_to_loopback(self) -> bool:
         return not self._keys
 
-    def check(self, agent: str | None, authorization: str | None, client: str | None) -> None:
-        """Raises NotAuthenticated or NotAllowed. `agent` None: any key will do."""
+    def check(self, agent: str | None, headers: Mapping[str, str], client: str | None) -> None:
+        """Raises NotAuthenticated or NotAllowed. `agent` None: any key will do; `headers` in lower case."""
         if not self._keys:
             if not is_loopback(client):
                 raise NotAuthenticated(
                     f"no gateway keys are configured, so only callers on this machine are served, not {client}; "
                     "set QUARTET_GATEWAY_KEY (or QUARTET_GATEWAY_KEY_<AGENT>) for gateway and agents"
                 )
+            _refuse_pages(headers)
             return
-        agents = self._agents_of(authorization)
+        agents = self._agents_of(headers.get("authorization"))
         if agents is None:
             raise NotAuthenticated(
                 "the gateway wants the header 'Authorization: Bearer <key>' with a key that it knows; "
@@ -40,3 +42,25 @@ class Access:
         # All keys are compared, so that the time taken tells nothing.
         found = [agents for secret, agents in self._keys if secret.accepts(given)]
         return frozenset().union(*found) if found else None
+
+
+def _refuse_pages(headers: Mapping[str, str]) -> None:
+    """A page of any site can send requests from a browser on this machine, and name it by a host of its own."""
+    origin, host = headers.get("origin"), headers.get("host", "")
+    if origin is not None:
+        said = f"a request of a web page ({origin[:100]})"
+    elif not is_loopback(_name(host)):
+        said = f"a request for the host '{host[:100]}' (valid: 127.0.0.1, [::1], localhost)"
+    else:
+        return
+    raise NotAllowed(
+        f"no gateway keys are configured, so {said} is refused; set QUARTET_GATEWAY_KEY for gateway and callers"
+    )
+
+
+def _name(host: str) -> str | None:
+    """The Host header without its port."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None

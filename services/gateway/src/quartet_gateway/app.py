@@ -109,7 +109,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _check(access: Access, request: Request, agent: str | None) -> None:
-    access.check(agent, request.headers.get("authorization"), request.client.host if request.client else None)
+    access.check(agent, request.headers, request.client.host if request.client else None)
 
 
 def _budget(gateway: Gateway, agent: str) -> dict[str, Any]:

@@ -226,7 +226,7 @@ class Gateway:
         where = model.parameters.get("api_base") or model.provider
         said = redact(str(getattr(error, "message", None) or error)).split("\n")[0][:500]
         self.metrics.failures.labels(model.name, type(error).__name__).inc()
-        text = f"{model.name} at {where}: {said}"
+        text = redact(f"{model.name} at {where}: {said}")
         if getattr(error, "status_code", None) in {401, 403}:
             return ModelRefused(f"{text} (the provider does not accept the key; check it in .env)")
         if isinstance(error, kinds.RateLimitError):

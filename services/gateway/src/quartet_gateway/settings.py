@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from quartet_gateway.config import AGENTS
-from quartet_process import ProcessSettings, Secret
+from quartet_process import LEAST, ProcessSettings, Secret
 
 PROVIDER_FILE = re.compile(r"^(?!QUARTET_)[A-Z0-9_]+_API_KEY_FILE$")
 
@@ -68,8 +68,8 @@ class Settings(ProcessSettings):
 
     def caller_keys(self) -> list[tuple[Secret, frozenset[str]]]:
         """The keys, each with the agents that it may ask for. Raises SecretProblem."""
-        keys = [(self.secret("gateway_key"), frozenset(AGENTS))]
-        keys += [(self.secret(f"gateway_key_{agent}"), frozenset({agent})) for agent in AGENTS]
+        keys = [(self.secret("gateway_key", least=LEAST), frozenset(AGENTS))]
+        keys += [(self.secret(f"gateway_key_{agent}", least=LEAST), frozenset({agent})) for agent in AGENTS]
         return [(secret, agents) for secret, agents in keys if secret is not None]
 
     def provider_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
