@@ -42,6 +42,13 @@ class CliSettings(ProcessSettings):
         """What to present to the stop service. Raises Refused."""
         return _present(self, "stop_token", {} if self.stop_url else running_stack())
 
+    def token_for_page(self) -> str | None:
+        """The stop token for a browser at `url`: that of the running `quartet up` for its own page alone, so that no
+        other page is handed it. Raises Refused.
+        """
+        own = not self.stop_url and self.url == running_stack().get("url")
+        return _present(self, "stop_token", running_stack() if own else {})
+
     def runs_folder(self) -> Path:
         if self.runs_dir is not None:
             return self.runs_dir

@@ -6,7 +6,11 @@ import sys
 
 import pytest
 
-PATHS = ["/tasks", "/tasks/t-1", "/tasks/t-1/events", "/robots", "/docs", "/openapi.json", "/nowhere"]
+from quartet_bus import BusUnavailable
+from quartet_bus.journal import Journal
+from quartet_orchestrator.measures import measure
+
+PATHS = ["/tasks", "/tasks/t-1", "/tasks/t-1/events", "/robots", "/openapi.json", "/nowhere"]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -31,14 +35,23 @@ async def test_health_is_open_and_tells_nothing_private(client):
     assert answer.json()["status"] == "ok"
 
 
-async def test_metrics_have_a_token_of_their_own(start, agents):
+async def test_metrics_have_a_token_of_their_own(start, agents, monkeypatch):
+    measured = []
+
+    async def counted(*arguments):
+        measured.append(arguments)
+        await measure(*arguments)
+
+    monkeypatch.setattr("quartet_orchestrator.api.app.measure", counted)
     agents.start()
     async with start(metrics_token="the-token-of-prometheus") as client:
         assert (await client.http.get("/metrics")).status_code == 401, "the API's token is not that of the metrics"
+        assert measured == [], "nobody's questions load Redis"
         mine = {"Authorization": "Bearer the-token-of-prometheus"}
         answer = await client.http.get("/metrics", headers=mine)
         assert answer.status_code == 200
         assert "quartet_tasks_total" in answer.text
+        assert len(measured) == 1
         assert (await client.http.get("/tasks", headers=mine)).status_code == 401
 
 
@@ -76,6 +89,27 @@ async def test_the_journal_says_whose_token_ordered_what(start, agents, tmp_path
         events = await client.events(task)
     orders = [(event.event.order, event.event.by) for event in events if event.event.kind == "ordered"]
     assert orders == [("submit", "anna")]
+
+
+async def test_a_task_on_its_stream_is_accepted_whoever_gave_it(start, agents, tmp_path, model, do, monkeypatch):
+    agents.start()
+    model.say(do.report(False, summary="nothing is to be done"))
+    append = Journal.append
+
+    async def fails_at_orders(journal, event, *more, **options):
+        if event.event.kind == "ordered":
+            raise BusUnavailable("Redis went away")
+        return await append(journal, event, *more, **options)
+
+    monkeypatch.setattr(Journal, "append", fails_at_orders)
+    file = tmp_path / "api_token"
+    file.write_text("the-token-that-anna-has anna\n")
+    async with start(api_token=None, api_token_file=file) as client:
+        client.http.headers["Authorization"] = "Bearer the-token-that-anna-has"
+        task_id = await client.submit()
+        events = await client.events(task_id)
+    assert "ordered" not in {event.event.kind for event in events}
+    assert events[-1].event.kind == "state"
 
 
 @pytest.mark.parametrize(

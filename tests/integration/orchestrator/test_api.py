@@ -43,8 +43,9 @@ BAD_QUESTIONS = [
     ("/tasks?limit=0", 422, "limit"),
     ("/tasks/%ED%A0%80%00", 404, "there is no task"),
     ("/tasks?limit=1e9", 422, "limit"),
-    ("/task", 404, "/docs"),
-    ("/skills/dance", 404, "/docs"),
+    ("/task", 404, "/openapi.json"),
+    ("/skills/dance", 404, "/openapi.json"),
+    ("/docs", 404, "/openapi.json"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 
 import jwt
 import pytest
@@ -86,7 +87,7 @@ async def test_looks_at_the_same_time_share_one_session(settings, perception, se
         await Bus.connect(settings.redis_url) as bus,
     ):
         changed = settings.model_copy(update={"servers": {"summit": {"perception": f"{url}/mcp"}}})
-        eyes = Eyes("summit", bus, Signer(key), changed)
+        eyes = Eyes("summit", bus, Signer(key), changed, task_id="t1", deadline=time.time() + 600)
         outcomes = await asyncio.gather(eyes.look("front"), eyes.look("arm"))
         await eyes.close()
     assert [outcome.error_code for outcome in outcomes] == ["NONE", "NONE"]

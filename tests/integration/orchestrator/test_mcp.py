@@ -12,10 +12,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quartet_contracts import State
+from quartet_orchestrator.stop_button import StopButton, in_words
 
 SENTENCE = {"sentence": "put the red coke can on the sofa table"}
 ASK = ("ask_person", {"question": "Which table?"})
@@ -278,7 +279,7 @@ class StopService:
     TOKEN = "a-token-that-only-stops"
 
     def __init__(self):
-        self.orders, self.looks = [], 0
+        self.orders, self.looks, self.gone = [], 0, False
         self.app = Starlette(routes=[Route("/stop", self._stop, methods=["POST"]), Route("/state", self._state)])
 
     def _states(self):
@@ -301,6 +302,8 @@ class StopService:
 
     async def _state(self, request: Request):
         self.looks += 1
+        if self.gone:
+            return Response("bad gateway", 502)
         return JSONResponse({"robots": self._states()})
 
 
@@ -319,6 +322,15 @@ async def test_stop_goes_to_the_stop_service_with_a_credential_of_its_own(start,
         token = "a-token-of-nobody-at-all"
         async with start(stop_url=url, stop_button_token=token) as client, connected(client) as mcp:
             assert "refused (401)" in await refusal(mcp, "stop")
+
+
+async def test_a_press_that_worked_counts_though_the_service_is_gone_then(serve_app):
+    service = StopService()
+    service.gone = True
+    async with serve_app(service.app) as url:
+        found = await StopButton(url, lambda: StopService.TOKEN).press("summit", "somebody is in the way")
+    assert service.looks == 1
+    assert {name: in_words(state) for name, state in found.items()} == {"summit": "stopped, not yet at standstill"}
 
 
 async def test_a_stop_service_that_is_away_is_told_as_such(start):

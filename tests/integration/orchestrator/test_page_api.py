@@ -140,6 +140,7 @@ class Robot:
     def __init__(self):
         self.calls = 0
         self.broken = False
+        self.media_type = "image/jpeg"
         self.go = asyncio.Event()
         self.go.set()
         self.perception, self.nav2 = FastMCP("perception"), FastMCP("nav2")
@@ -152,7 +153,7 @@ class Robot:
             fault = {"ok": False, "error_code": "CAMERA_UNAVAILABLE", "message": f"no pictures of {camera}"}
             return ToolResult(structured_content=fault)
         data = base64.b64encode(f"jpeg of {camera}".encode()).decode()
-        picture = ImageContent(type="image", data=data, mime_type="image/jpeg")
+        picture = ImageContent(type="image", data=data, mime_type=self.media_type)
         return ToolResult(content=[picture], structured_content={"ok": True, "cameras": [camera]})
 
     async def get_robot_pose(self) -> ToolResult:
@@ -197,6 +198,25 @@ async def test_all_who_watch_share_one_look_at_the_robot(watching, robot, eventu
     picture = await watching.http.get("/robots/summit/cameras/front")
     assert (picture.content, picture.headers["content-type"]) == (b"jpeg of front", "image/jpeg")
     assert picture.headers["cache-control"] == "no-store"
+
+
+async def test_a_picture_that_is_a_page_is_not_served(watching, robot, agents, monkeypatch):
+    """On the origin of the session its scripts would have the cookie."""
+    monkeypatch.setattr("quartet_orchestrator.lookout.PICTURE_FRESH_S", 0.0)
+    for media_type in ("text/html", "image/svg+xml", "image/jpeg; charset=utf-8"):
+        robot.media_type = media_type
+        reference = await agents.bus.images.put("t1", media_type.encode() + b"<script>", media_type)
+        for path in (f"/tasks/t1/images/{reference}", "/robots/summit/cameras/front"):
+            answer = await watching.http.get(path)
+            assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json"), path
+            assert "valid: image/jpeg, image/png" in answer.json()["detail"]
+    robot.media_type = "image/png"
+    reference = await agents.bus.images.put("t1", b"<script>", "image/png")
+    for path in (f"/tasks/t1/images/{reference}", "/robots/summit/cameras/arm"):
+        answer = await watching.http.get(path)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png"), path
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
 
 
 async def test_what_cannot_be_seen_says_why(watching, robot):

@@ -1,6 +1,8 @@
 """The link that signs a browser in."""
 
 import io
+import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -35,6 +37,43 @@ def test_the_command_prints_it(
     monkeypatch.setenv("QUARTET_STOP_TOKEN", STACK.stop_token)
     with pytest.raises(SystemExit) as ended:
         main(["page", *options])
+    assert not ended.value.code
+    assert capsys.readouterr().out == f"{link}\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "link"),
+    [
+        ({}, LINK),
+        ({"QUARTET_URL": "https://robots.example"}, "https://robots.example/"),
+        (
+            {
+                "QUARTET_URL": "https://robots.example",
+                "QUARTET_STOP_URL": "https://stop.example",
+                "QUARTET_STOP_TOKEN": "the-stop-token-of-there",
+            },
+            "https://robots.example/#stop=the-stop-token-of-there",
+        ),
+    ],
+)
+def test_tokens_of_the_own_stack_are_for_its_own_page(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    given: dict[str, str],
+    link: str,
+) -> None:
+    for name in [name for name in os.environ if name.startswith("QUARTET_")]:
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli" / "api_token").write_text(STACK.api_token)
+    (tmp_path / "cli" / "stop_token").write_text(STACK.stop_token)
+    running = {"url": STACK.url, "secrets_dir": str(tmp_path)}
+    monkeypatch.setattr("quartet_cli.settings.running_stack", lambda: running)
+    with pytest.raises(SystemExit) as ended:
+        main(["page"])
     assert not ended.value.code
     assert capsys.readouterr().out == f"{link}\n"
 

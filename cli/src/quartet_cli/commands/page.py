@@ -19,10 +19,11 @@ def register(app: typer.Typer) -> None:
 def page(address: Address = None) -> None:
     """Print the link that signs a browser in to the web page.
 
-    They stand behind the '#', which a browser keeps to itself. Whoever has the link can give tasks and stop the robot.
+    The tokens stand behind the '#', which a browser keeps to itself. Whoever has the link can give tasks and stop the
+    robot.
     """
     settings = load_settings()
-    print(page_link(address or settings.url, settings.token(), settings.token_for_stop()))
+    print(page_link(address or settings.url, settings.token(), settings.token_for_page()))
 
 
 def page_link(url: str, api_token: str | None, stop_token: str | None) -> str:

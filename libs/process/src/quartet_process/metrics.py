@@ -36,9 +36,13 @@ class Exposition:
         """With a `token` nobody is answered without it."""
         self._process, self._registries, self._token = process, registries, token
 
+    def accepts(self, authorization: str | None) -> bool:
+        """Whether `answer` will tell the metrics, for who has to measure something first."""
+        return self._token is None or self._token.accepts(bearer(authorization))
+
     def answer(self, authorization: str | None) -> tuple[int, str, bytes]:
         """Status, content type and body. Called in the event loop, whose lag it tells."""
-        if self._token is not None and not self._token.accepts(bearer(authorization)):
+        if not self.accepts(authorization):
             text = "send 'Authorization: Bearer <token>' with the token of QUARTET_METRICS_TOKEN\n"
             return 401, "text/plain; charset=utf-8", text.encode()
         basics = _basics()

@@ -12,9 +12,7 @@ LOOK = "perception__look"
 
 
 class Eyes:
-    """Looks through the cameras of one robot, for a task until its `deadline`, or for whoever asks. Never raises for
-    what a server did.
-    """
+    """Looks through the cameras of one robot for a task until its `deadline`. Never raises for what a server did."""
 
     def __init__(
         self,
@@ -23,8 +21,8 @@ class Eyes:
         signer: Signer,
         settings: OrchestratorSettings,
         *,
-        task_id: str = "",
-        deadline: float = 0.0,
+        task_id: str,
+        deadline: float,
     ) -> None:
         def until() -> float:
             return max(deadline, time.time()) + settings.cancel_wait_s

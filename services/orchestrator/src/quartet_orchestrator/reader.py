@@ -8,6 +8,7 @@ from typing import Any
 
 from quartet_agent_runtime import Progress, Toolbox, ToolOutcome
 from quartet_bus import Bus
+from quartet_contracts.tools import CommonCode
 from quartet_orchestrator.grants import Signer
 from quartet_orchestrator.settings import OrchestratorSettings
 
@@ -47,7 +48,7 @@ class Reader:
             if time.time() >= self._ends_at:
                 await self._close()
             outcome = await self._call(tool, arguments, progress or _ignore)
-            if outcome.error_code == "FENCED":
+            if outcome.error_code == CommonCode.FENCED:
                 await self._close()
                 outcome = await self._call(tool, arguments, progress or _ignore)
             return outcome

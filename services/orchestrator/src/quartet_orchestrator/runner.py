@@ -26,8 +26,6 @@ class Runner:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self.running: dict[str, str] = {}
-        """Task id by robot."""
 
     async def serve(self, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
@@ -42,20 +40,16 @@ class Runner:
             delivery = await _unless(stop, tasks, lambda: self._context.fleet.can_work(robot))
             if delivery is None:
                 return
-            self.running[robot] = delivery.task.task_id
-            try:
-                with (
-                    work(task_id=delivery.task.task_id, robot=robot, agent="orchestrator"),
-                    tracing.span(
-                        "invoke_agent orchestrator",
-                        parent=delivery.task.traceparent,
-                        attributes={tracing.OPERATION: "invoke_agent", tracing.CONVERSATION: delivery.task.task_id},
-                    ),
-                    metrics.RUNNING.labels(robot).track_inprogress(),
-                ):
-                    await self._handle(tasks, delivery, stop)
-            finally:
-                del self.running[robot]
+            with (
+                work(task_id=delivery.task.task_id, robot=robot, agent="orchestrator"),
+                tracing.span(
+                    "invoke_agent orchestrator",
+                    parent=delivery.task.traceparent,
+                    attributes={tracing.OPERATION: "invoke_agent", tracing.CONVERSATION: delivery.task.task_id},
+                ),
+                metrics.RUNNING.labels(robot).track_inprogress(),
+            ):
+                await self._handle(tasks, delivery, stop)
 
     async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
         """Run a delivery to its end; a store that is away or full, for however long, must not lose it."""

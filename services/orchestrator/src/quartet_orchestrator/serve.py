@@ -62,10 +62,11 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
                 fleet=fleet,
             )
         )
-        mcp = McpEndpoint(McpDesk(TaskDesk(bus, fleet), fleet, lookout, _button(settings), stop))
+        desk = TaskDesk(bus, fleet)
+        mcp = McpEndpoint(McpDesk(desk, fleet, lookout, _button(settings), stop))
         server = _Server(
             uvicorn.Config(
-                create_app(bus, settings, fleet, stop, access, lookout, sessions, mcp),
+                create_app(desk, settings, stop, access, lookout, sessions, mcp),
                 log_config=None,
                 access_log=False,
                 lifespan="off",

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from fastapi import Request
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -53,14 +52,10 @@ class Access:
             "`quartet up` it lies in .quartet/up/secrets/cli/api_token",
         )
 
-    def token_of(self, given: str) -> Caller | None:
-        """Whose API token `given` is; None: it is none."""
-        owner = None if self._tokens is None else self._tokens.owner_of(given)
-        return None if owner is None else Caller(owner)
-
     def _by_bearer(self, connection: HTTPConnection) -> Caller | None:
         given = bearer(connection.headers.get("authorization"))
-        return self.token_of(given) if given else None
+        owner = self._tokens.owner_of(given) if self._tokens is not None and given else None
+        return None if owner is None else Caller(owner)
 
 
 class Gate:
@@ -78,14 +73,5 @@ class Gate:
                 answer.headers.update(CHALLENGE if problem.status == 401 else {})
                 await answer(scope, receive, send)
                 return
-            scope.setdefault("state", {})["caller"] = caller
             current_caller.set(caller.name)
         await self._app(scope, receive, send)
-
-
-def require_caller(request: Request) -> Caller:
-    """As a dependency of a route: who calls. Raises Problem 401 for a route that the gate left open."""
-    caller = getattr(request.state, "caller", None)
-    if caller is None:
-        raise Problem(401, "Not authenticated", f"{request.url.path} needs a caller, and nobody was asked for one")
-    return caller

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from quartet_bus import Bus, BusUnavailable
+from quartet_bus import BusUnavailable
 from quartet_contracts import Skill
 from quartet_orchestrator.api import page, problems
 from quartet_orchestrator.api.access import OPEN, Access, Gate
@@ -16,7 +16,6 @@ from quartet_orchestrator.api.sessions import Sessions, session_routes
 from quartet_orchestrator.api.skills import skill_routes
 from quartet_orchestrator.api.tasks import TaskDesk, task_routes
 from quartet_orchestrator.api.views import view_routes
-from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.lookout import Lookout
 from quartet_orchestrator.measures import measure
 from quartet_orchestrator.settings import OrchestratorSettings
@@ -24,9 +23,8 @@ from quartet_process import REGISTRY, Exposition, metrics_secret, tracing
 
 
 def create_app(
-    bus: Bus,
+    desk: TaskDesk,
     settings: OrchestratorSettings,
-    fleet: Fleet,
     stop: asyncio.Event,
     access: Access,
     lookout: Lookout,
@@ -34,14 +32,15 @@ def create_app(
     mcp: ASGIApp,
 ) -> FastAPI:
     """The HTTP API of one orchestrator process, and `mcp` at /mcp; open streams end when `stop` is set."""
-    app = FastAPI(title="Quartet orchestrator", redoc_url=None)
+    # The pages that list the API would run a foreign script on the origin of the session; the OpenAPI document stays.
+    app = FastAPI(title="Quartet orchestrator", docs_url=None, redoc_url=None)
     problems.install(app)
     app.add_middleware(BodyLimit)
     app.add_middleware(tracing.TraceContext)
     app.add_middleware(Gate, access=access, opened=OPEN | page.OPEN)
     app.add_middleware(page.PageHeaders, settings=settings)
     access.ways.append(sessions.by_cookie)
-    desk = TaskDesk(bus, fleet)
+    bus, fleet = desk.bus, desk.fleet
     exposition = Exposition("orchestrator", REGISTRY, token=metrics_secret(settings, settings.host))
     app.include_router(task_routes(desk, stop))
     app.include_router(skill_routes(desk))
@@ -68,8 +67,10 @@ def create_app(
 
     @app.get("/metrics", tags=["process"])
     async def metrics(request: Request) -> Response:
-        await measure(bus, sorted(settings.servers))
-        status, kind, body = exposition.answer(request.headers.get("authorization"))
+        given = request.headers.get("authorization")
+        if exposition.accepts(given):
+            await measure(bus, sorted(settings.servers))
+        status, kind, body = exposition.answer(given)
         return Response(body, status, media_type=kind)
 
     return app

@@ -78,9 +78,9 @@ def install(app: FastAPI) -> None:
     async def _other(request: Request, error: HTTPException) -> Response:
         detail = str(error.detail)
         if error.status_code == HTTPStatus.NOT_FOUND:
-            detail = f"there is nothing at {request.url.path}; the API is listed at /docs"
+            detail = f"there is nothing at {request.url.path}; the API is listed at /openapi.json"
         elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            detail = f"{request.method} is not possible at {request.url.path}; see /docs"
+            detail = f"{request.method} is not possible at {request.url.path}; see /openapi.json"
         return problem_response(error.status_code, HTTPStatus(error.status_code).phrase, detail)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import logging
 import re
 import time
 from typing import Annotated, Literal
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from opentelemetry.trace import SpanKind
 
-from quartet_bus import Bus
+from quartet_bus import Bus, BusError
 from quartet_bus.journal import START
 from quartet_contracts import (
     ANY_ROBOT,
@@ -29,11 +30,14 @@ from quartet_contracts import (
 from quartet_contracts.journal import Ordered
 from quartet_orchestrator.api.access import current_caller
 from quartet_orchestrator.api.events import event_stream, narrator_behind, past_events
+from quartet_orchestrator.api.images import image_response
 from quartet_orchestrator.api.problems import Problem
 from quartet_orchestrator.fleet import Fleet
 from quartet_orchestrator.runner import end_unbegun
 from quartet_orchestrator.words import new_task_id
 from quartet_process import tracing
+
+log = logging.getLogger(__name__)
 
 POSITION = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")
 """An id of a Redis stream: two numbers of 64 bits."""
@@ -47,7 +51,7 @@ class TaskDesk:
 
     def __init__(self, bus: Bus, fleet: Fleet) -> None:
         self.bus = bus
-        self._fleet = fleet
+        self.fleet = fleet
 
     async def accept(
         self, submission: TaskSubmission, step: DirectStep | None = None, key: str | None = None
@@ -74,7 +78,11 @@ class TaskDesk:
         body = submission.model_dump_json() + (step.model_dump_json() if step else "")
         status = await self.bus.tasks.submit(task, _digest(body))
         if status.task.task_id == task.task_id:
-            await self._note_order(task.task_id, "submit")
+            try:
+                await self._note_order(task.task_id, "submit")
+            except BusError as error:
+                # The task is on its stream and will be done: an error would have its sender give it again.
+                log.warning("who gave task %s is not in its journal: %s", task.task_id, error)
         return status
 
     async def _note_order(self, task_id: str, order: Literal["submit", "pause", "resume", "cancel", "answer"]) -> None:
@@ -87,13 +95,13 @@ class TaskDesk:
 
     def _robot(self, wanted: str | None, step: DirectStep | None) -> str:
         try:
-            robot = self._fleet.resolve(wanted)
+            robot = self.fleet.resolve(wanted)
         except KeyError:
-            valid = ", ".join(self._fleet.names)
+            valid = ", ".join(self.fleet.names)
             detail = f"robot: there is no robot '{wanted}'; valid: {valid}, or none for whichever is free first"
             raise Problem(422, "Unknown robot", detail) from None
         if robot == ANY_ROBOT and step is not None and step.skill is not Skill.APPROACH:
-            valid = ", ".join(self._fleet.names)
+            valid = ", ".join(self.fleet.names)
             detail = f"robot: a {step.skill} is done where a robot stands already, so name which: {valid}"
             raise Problem(422, "Robot missing", detail)
         return robot
@@ -230,7 +238,7 @@ def task_routes(desk: TaskDesk, stop: asyncio.Event) -> APIRouter:
         if found is None:
             raise Problem(404, "No such image", f"task '{task_id[:80]}' has no image '{reference[:80]}' (any more)")
         data, media_type = found
-        return Response(data, media_type=media_type, headers={"Cache-Control": "max-age=86400, immutable"})
+        return image_response(data, media_type, {"Cache-Control": "max-age=86400, immutable"})
 
     @router.get("/{task_id}/transcripts")
     async def transcripts(task_id: str) -> Response:

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
 from quartet_agent_runtime import ToolOutcome
+from quartet_orchestrator.api.images import image_response
 from quartet_orchestrator.api.problems import Problem
 from quartet_orchestrator.lookout import CAMERAS, Lookout
 from quartet_site import Container, SiteFile, Surface
@@ -48,7 +49,7 @@ def view_routes(lookout: Lookout, sites: Mapping[str, SiteFile]) -> APIRouter:
         if image is None:
             raise _unseen("No picture", seen.outcome)
         headers = {"Cache-Control": "no-store", "X-Age-S": f"{max(0.0, time.time() - seen.at):.2f}"}
-        return Response(image.data, media_type=image.media_type, headers=headers)
+        return image_response(image.data, image.media_type, headers)
 
     return router
 
