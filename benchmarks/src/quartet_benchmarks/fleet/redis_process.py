@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from quartet_cli.stack import StackError
+from quartet_cli.stack._ports import free_ports, hold_ports
 
 START_S = 30.0
 
@@ -20,9 +21,8 @@ class RedisProcess:
         self._fsync = fsync
         self._folder = tempfile.TemporaryDirectory(prefix="quartet-redis-")
         self._process: subprocess.Popen[bytes] | None = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        (self.port,) = free_ports(1)
+        self._held = hold_ports([self.port])
 
     @property
     def url(self) -> str:
@@ -72,13 +72,16 @@ class RedisProcess:
         try:
             self.start()
         except BaseException:
-            self.kill()
-            self._folder.cleanup()
+            self._close()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close()
+
+    def _close(self) -> None:
         self.kill()
+        self._held.close()
         self._folder.cleanup()

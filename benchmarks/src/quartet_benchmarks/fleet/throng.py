@@ -15,8 +15,9 @@ from pathlib import Path
 import httpx
 
 from quartet_benchmarks.fleet.redis_process import RedisProcess
-from quartet_bus import Bus, BusUnavailable
+from quartet_bus import Bus
 from quartet_cli._root import project_root
+from quartet_cli.secrets import SecretsFolder
 from quartet_cli.stack import StackError
 from quartet_contracts import TERMINAL, TaskStatus, decode
 from quartet_contracts.journal import SkillRequested, SkillStarted
@@ -33,7 +34,6 @@ class Ended:
 
     accepted: int = 0
     states: Counter[str] = field(default_factory=Counter[str])
-    by_robot: Counter[str] = field(default_factory=Counter[str])
     lost: list[str] = field(default_factory=list[str])
     """Accepted, and not in a terminal state when the time was over."""
     wall_s: float = 0.0
@@ -58,7 +58,8 @@ class Throng:
         """Returns when all of them serve. Raises StackError."""
         site = project_root() / "deploy" / "sites" / "home"
         files = {"QUARTET_ROBOT_FILE": str(site / "robot.yaml"), "QUARTET_SITE_FILE": str(site / "site.yaml")}
-        keys = _key_pair(self._folder)
+        keys = SecretsFolder(self._folder / "secrets")
+        keys.init()
         first = {
             "instant": self._spawn(
                 "instant",
@@ -66,7 +67,7 @@ class Throng:
                 {
                     **files,
                     "QUARTET_ROBOT_NAMES": json.dumps(self.robots),
-                    "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys[1]),
+                    "QUARTET_GRANT_PUBLIC_KEY_FILE": str(keys.path("nav2", "grant_public_key")),
                     "QUARTET_STATE_DIR": str(self._folder / "state"),
                 },
             ),
@@ -83,7 +84,10 @@ class Throng:
             "QUARTET_GATEWAY_URL": urls["model"],
             "QUARTET_SERVERS": json.dumps(servers),
         }
-        signing = {"QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys[0]), "QUARTET_ALLOW_ANONYMOUS": "true"}
+        signing = {
+            "QUARTET_GRANT_PRIVATE_KEY_FILE": str(keys.path("orchestrator", "grant_private_key")),
+            "QUARTET_ALLOW_ANONYMOUS": "true",
+        }
         orchestrator = self._spawn("orchestrator", "quartet_orchestrator", {**common, **signing})
         ready = [
             self._spawn(f"{agent}{number}", f"quartet_{agent}", common)
@@ -139,19 +143,27 @@ class Throng:
 async def run_tasks(
     throng: Throng, redis: RedisProcess, count: int, *, crash_every_s: float | None, limit_s: float
 ) -> Ended:
-    """Submit `count` tasks at once that name no robot, and see how each ends; Redis crashes now and then meanwhile."""
-    found, begun = Ended(), time.monotonic()
-    crashing = asyncio.create_task(_crash(redis, crash_every_s, found)) if crash_every_s else None
+    """Submit `count` tasks at once that name no robot, and see how each ends; Redis crashes now and then meanwhile.
+
+    Raises StackError when Redis does not come back, or not all were accepted within `limit_s`.
+    """
+    found, begun, over = Ended(), time.monotonic(), asyncio.Event()
+    crashing = asyncio.create_task(_crash(redis, crash_every_s, found, over)) if crash_every_s else None
     limits = httpx.Limits(max_connections=40)
     try:
         async with httpx.AsyncClient(base_url=throng.url, timeout=30, limits=limits, trust_env=False) as http:
-            names = await asyncio.gather(*(_submit(http, index) for index in range(count)))
+            try:
+                async with asyncio.timeout(limit_s):
+                    names = await asyncio.gather(*(_submit(http, index) for index in range(count)))
+            except TimeoutError:
+                raise StackError(f"not all of {count} tasks were accepted within {limit_s:g} s") from None
             found.accepted = len(names)
             ended = await _until_ended(http, names, begun + limit_s)
     finally:
+        over.set()
         if crashing is not None:
-            crashing.cancel()
-            await asyncio.gather(crashing, return_exceptions=True)
+            # Not canceled: a Redis that is just being started is up when its tasks are read.
+            await crashing
     found.wall_s = time.monotonic() - begun
     for name in names:
         status = ended.get(name)
@@ -159,7 +171,6 @@ async def run_tasks(
             found.lost.append(name)
         else:
             found.states[str(status.state)] += 1
-            found.by_robot[status.task.robot] += 1
             found.wait_s.append(status.updated_at - status.task.created_at)
     await _read_ages(redis, [name for name in names if name in ended], found)
     return found
@@ -198,9 +209,11 @@ async def _until_ended(http: httpx.AsyncClient, names: list[str], end: float) ->
     return ended
 
 
-async def _crash(redis: RedisProcess, every_s: float, found: Ended) -> None:
+async def _crash(redis: RedisProcess, every_s: float, found: Ended, over: asyncio.Event) -> None:
     while True:
-        await asyncio.sleep(every_s)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(over.wait(), every_s)
+            return
         redis.kill()
         await asyncio.to_thread(redis.start)
         found.restarts += 1
@@ -210,26 +223,8 @@ async def _read_ages(redis: RedisProcess, names: list[str], found: Ended) -> Non
     async with await Bus.connect(redis.url) as bus:
         for name in names:
             asked: dict[str, float] = {}
-            with contextlib.suppress(BusUnavailable):
-                for event in await bus.journal.read_all(name):
-                    if isinstance(event.event, SkillRequested):
-                        asked[event.event.request_id] = event.at
-                    elif isinstance(event.event, SkillStarted) and event.event.request_id in asked:
-                        found.queue_age_s.append(max(0.0, event.at - asked[event.event.request_id]))
-
-
-def _key_pair(folder: Path) -> tuple[Path, Path]:
-    """Private and public key file."""
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    key = Ed25519PrivateKey.generate()
-    private, public = folder / "private.pem", folder / "public.pem"
-    private.touch(mode=0o600)
-    private.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    public.write_bytes(
-        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    )
-    return private, public
+            for event in await bus.journal.read_all(name):
+                if isinstance(event.event, SkillRequested):
+                    asked[event.event.request_id] = event.at
+                elif isinstance(event.event, SkillStarted) and event.event.request_id in asked:
+                    found.queue_age_s.append(max(0.0, event.at - asked[event.event.request_id]))
