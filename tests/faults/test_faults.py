@@ -35,6 +35,7 @@ async def test_no_fault_of_a_model_moves_the_robot_and_each_ends_for_its_reason(
         assert outcome.motions == [], outcome.row()
         assert outcome.right, (outcome.row(), outcome.ending.reason)
         assert outcome.overrun_s < 120
+    assert sum(outcome.hits > 0 for outcome in outcomes) > len(outcomes) / 2, "the faults are what ended them"
 
 
 @pytest.mark.parametrize("case", TASKS, ids=lambda case: case.name)

@@ -92,6 +92,13 @@ def test_what_they_run_exists():
     assert all((ROOT / path).exists() for path in paths), paths
 
 
+def test_tests_that_cannot_have_what_they_need_fail():
+    """As in .ci/run: what is skipped says nothing."""
+    runs = [step for _, step in steps() if re.search(r"make test(-containers)?\b", step.get("run", ""))]
+    assert len(runs) >= 2
+    assert [step["run"] for step in runs if step.get("env", {}).get("QUARTET_TEST_ALL") != "1"] == []
+
+
 def test_every_python_that_is_promised_is_tested():
     (matrix,) = [job["strategy"]["matrix"]["python"] for _, name, job in jobs() if name == "tests"]
     low, high = re.search(r'requires-python = ">=3\.(\d+),<3\.(\d+)"', (ROOT / "pyproject.toml").read_text()).groups()
