@@ -209,7 +209,7 @@ def test_disruptions(default):
     kept = {
         name for name, pod in default.pods if selects(budgets["quartet-motion"]["selector"], pod["metadata"]["labels"])
     }
-    assert kept == {"quartet-summit-nav2", "quartet-summit-moveit", "quartet-summit-ros", "quartet-stop"}
+    assert kept == {*(f"quartet-summit-{server}" for server in SERVERS), "quartet-stop"}
     assert budgets["quartet-motion"]["maxUnavailable"] == 0
     for name in ("orchestrator", *AGENTS):
         assert budgets[f"quartet-{name}"]["minAvailable"] == 1
