@@ -1,14 +1,18 @@
 """The web page in a real browser, on a deployment that really runs. The tests follow one another, as a visit does."""
 
 import json
+import os
 import re
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 
+from quartet_benchmarks.chaos.job import job_of
 from quartet_cli.stack import Stack
 
 Visitor = Any
@@ -16,15 +20,6 @@ Visitor = Any
 # On a machine without a browser the first test installs one.
 pytestmark = pytest.mark.timeout(900)
 TITLE = re.compile("Quartet")
-
-
-def sentence_about(world: dict[str, Any]) -> tuple[str, str, str]:
-    """A task that this placement allows: (sentence, object, surface)."""
-    name, thing = next(
-        (name, thing) for name, thing in sorted(world["objects"].items()) if thing["on"] in {"wooden table", "counter"}
-    )
-    target = "counter" if thing["on"] == "wooden table" else "wooden table"
-    return f"Pick up the {name} from the {thing['on']} and place it on the {target}.", name, target
 
 
 def truth(stack: Stack) -> dict[str, Any]:
@@ -84,7 +79,7 @@ def test_a_page_that_was_not_loaded_whole_is_loaded_again(visit: Callable[[], Vi
 
 def test_a_task_from_the_sentence_to_the_end_with_a_persons_yes(visitor: Visitor, stack: Stack) -> None:
     page = visitor.page
-    sentence, name, target = sentence_about(truth(stack))
+    sentence, name, target = job_of(truth(stack))
     task_id = visitor.give(sentence)
     question = page.get_by_role("region", name="Question to you")
     expect(question).to_contain_text("somebody may have a finger there")
@@ -142,10 +137,25 @@ def test_what_a_person_writes_stays_text(visitor: Visitor) -> None:
     expect(page).to_have_title(TITLE)
 
 
+@contextmanager
+def thinking(stack: Stack) -> Iterator[None]:
+    """No model answers meanwhile, so that no job is over before it is looked at. The gateway waits 45 s for an answer,
+    and then asks once more."""
+    model = stack.pids()["scripted_model"]
+    os.kill(model, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(model, signal.SIGCONT)
+
+
 def test_a_task_is_paused_found_again_and_canceled(visitor: Visitor, stack: Stack) -> None:
     page = visitor.page
-    visitor.give(sentence_about(truth(stack))[0])
-    page.get_by_role("button", name="Pause before the next step").click()
+    sentence = job_of(truth(stack))[0]
+    with thinking(stack):
+        visitor.give(sentence)
+        with page.expect_response(re.compile("/pause$")):
+            page.get_by_role("button", name="Pause before the next step").click()
     expect(page.get_by_role("button", name="Go on")).to_be_visible()
     expect(page.locator(".story")).to_contain_text("paused by a person")
     before = shown_lines(visitor)

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from quartet_benchmarks.chaos.job import job_of
 from quartet_cli.stack import Stack, StackOptions
 from quartet_contracts import TERMINAL, JournalEvent, TaskStatus, TaskSubmission
 from quartet_contracts.journal import StateChanged
@@ -79,17 +80,7 @@ def run() -> Callable[..., Run]:
 @pytest.fixture(scope="session")
 def sentence_about() -> Callable[[dict[str, Any]], tuple[str, str, str]]:
     """A task that a placement in the studio allows: (sentence, object, surface)."""
-
-    def choose(world: dict[str, Any]) -> tuple[str, str, str]:
-        name, thing = next(
-            (name, thing)
-            for name, thing in sorted(world["objects"].items())
-            if thing["on"] in {"wooden table", "counter"}
-        )
-        target = "counter" if thing["on"] == "wooden table" else "wooden table"
-        return f"Pick up the {name} from the {thing['on']} and place it on the {target}.", name, target
-
-    return choose
+    return job_of
 
 
 @pytest.fixture(scope="session")
