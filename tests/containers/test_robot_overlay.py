@@ -1,10 +1,13 @@
 """The overlay for a robot: its side is on the host's network, where the simulation plays it here."""
 
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
 import yaml
+
+from quartet_cli.stack._ports import hold_ports
 
 from .conftest import deployed, free_ports
 from .deployment import ROOT, SERVERS, TAG, Deployment
@@ -25,7 +28,7 @@ print(u.urlopen(u.Request("http://127.0.0.1:8010/stop", b"{}", headers), timeout
 @pytest.fixture(scope="module")
 def on_a_robot(images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     folder = tmp_path_factory.mktemp("robot")
-    bridge, guard, scoring = free_ports(3)
+    ports = bridge, guard, scoring = free_ports(3)
     played = folder / "played.yml"
     simulation = f"""
 services:
@@ -40,19 +43,23 @@ services:
     played.write_text(simulation + unused)
     urls = {"QUARTET_BRIDGE_URL": f"ws://robot:{bridge}", "QUARTET_GUARD_URL": f"http://robot:{guard}"}
     settings = {**NEEDED, **urls, "QUARTET_HEARTBEAT_TIMEOUT_S": "5"}
-    with deployed("quartet-test-robot", folder, OVERLAY, played, **settings) as started:
+    # Minutes may pass until the simulation binds its ports on the host.
+    with (
+        hold_ports(ports),
+        deployed(f"quartet-test-robot-{os.getpid()}", folder, OVERLAY, played, **settings) as started,
+    ):
         yield started
 
 
 def test_without_its_settings_it_says_what_is_missing(images: None) -> None:
     files = (ROOT / "docker-compose.yml", OVERLAY)
-    told = Deployment("quartet-test-bare", {"QUARTET_ROBOT": "summit"}, files)
+    told = Deployment(f"quartet-test-bare-{os.getpid()}", {"QUARTET_ROBOT": "summit"}, files)
     with pytest.raises(AssertionError, match=r"robot\.yaml, site\.yaml, guard\.yaml and map\.yaml"):
         told.compose("config")
 
 
 def test_simulation_and_scripted_model_are_not_part_of_it(images: None) -> None:
-    real = Deployment("quartet-test-config", NEEDED, (ROOT / "docker-compose.yml", OVERLAY))
+    real = Deployment(f"quartet-test-config-{os.getpid()}", NEEDED, (ROOT / "docker-compose.yml", OVERLAY))
     told = yaml.safe_load(real.compose("config"))
     assert not {"simulation", "scripted-model"} & told["services"].keys()
     ros2 = told["services"]["ros2"]
