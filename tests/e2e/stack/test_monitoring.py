@@ -5,7 +5,6 @@ import json
 import math
 import os
 import re
-import socket
 import subprocess
 import threading
 import time
@@ -21,6 +20,7 @@ import yaml
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from quartet_cli.stack import Stack
+from quartet_cli.stack._ports import free_ports, hold_ports
 from quartet_contracts import State
 
 pytestmark = pytest.mark.timeout(900)
@@ -113,7 +113,8 @@ class Prometheus:
 
     def __init__(self, programs: Path, folder: Path, stack: Stack) -> None:
         self._folder = folder
-        port, redis_port = (free_port() for _ in range(2))
+        port, redis_port = free_ports(2)
+        self._held = hold_ports([port, redis_port])
         self.url = f"http://127.0.0.1:{port}"
         self._http = httpx.Client(timeout=30)
         self._write_configuration(stack, {"redis": f"127.0.0.1:{redis_port}", "prometheus": f"127.0.0.1:{port}"})
@@ -140,7 +141,7 @@ class Prometheus:
     def _write_configuration(self, stack: Stack, other: dict[str, str]) -> None:
         """That of the repository, with this stack's addresses for those of the services."""
         configuration = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())
-        configuration["global"] |= {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
+        configuration["global"] |= {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
         configuration["rule_files"] = [str(ROOT / "deploy/prometheus/rules/*.yml")]
         self._jobs = [job["job_name"] for job in configuration["scrape_configs"]]
         for job in configuration["scrape_configs"]:
@@ -157,6 +158,7 @@ class Prometheus:
         for process in self._started:
             process.kill()
             process.wait()
+        self._held.close()
 
     def get(self, path: str, **parameters: Any) -> Any:
         answer = self._http.get(f"{self.url}/api/v1/{path}", params=parameters)
@@ -179,12 +181,6 @@ class Prometheus:
         """All finite values that a query had since then."""
         found = self.get("query_range", query=query, start=since, end=time.time(), step=1)["result"]
         return [float(value) for one in found for _, value in one["values"] if math.isfinite(float(value))]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_for(condition: Callable[[], Any], what: Callable[[], Any], limit_s: float = 120.0) -> None:
@@ -327,7 +323,8 @@ def test_log_lines_say_which_task_and_trace_they_belong_to(trace: list[Seen], jo
 def test_prometheus_reads_every_process_and_takes_every_rule(prometheus: Prometheus | None, job: Any) -> None:
     if prometheus is None:
         pytest.skip("Prometheus cannot be had here, see scripts/prometheus-tools")
-    assert prometheus.down() == []
+    # One scrape that a busy machine made too late is no fault.
+    wait_for(lambda: not prometheus.down(), prometheus.down)
     groups = prometheus.get("rules")["groups"]
     faults = [
         (rule["name"], rule.get("lastError")) for group in groups for rule in group["rules"] if rule.get("lastError")
