@@ -18,7 +18,7 @@ demo: setup ## Start everything, let the robot do the main job once, show what h
 	@$(BIN)/quartet demo
 
 # In the folders' order: the long ones (chaos, e2e) first, so that both workers end at the same time.
-test: setup ## Run all tests
+test: setup ## Run all tests but those in containers
 	@$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder -q $(PYTEST_ARGS)
 
 test-containers: setup ## Build the images and test them in a real deployment (docker; as root on Debian it brings its own)
