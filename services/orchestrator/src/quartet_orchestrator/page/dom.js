@@ -58,20 +58,26 @@ export function confirmed({ title, text, yes, no, danger }) {
   });
 }
 
-/** Calls `work` now and `every_s` after it has ended, as long as the page is looked at; `poke` calls it at once. */
+/**
+ * Calls `work` now and `every_s` after it has ended, as long as the page is looked at; `poke` calls it at once,
+ * or once more where it is being done.
+ */
 export function repeat(work, every_s) {
   let timer = 0;
   let running = false;
+  let again = false;
   let ended = false;
   const round = async () => {
     clearTimeout(timer);
+    again = running;
     if (running || ended) return;
     running = true;
     try {
       if (!document.hidden) await work();
     } finally {
       running = false;
-      if (!ended) timer = setTimeout(round, 1000 * (typeof every_s === "function" ? every_s() : every_s));
+      if (again) round();
+      else if (!ended) timer = setTimeout(round, 1000 * (typeof every_s === "function" ? every_s() : every_s));
     }
   };
   const seen = () => document.hidden || round();

@@ -9,7 +9,7 @@ import { hasLink, session, showSignIn, signInByLink, signOut } from "/page/signi
 import { forgetStopToken, press, startStop, stopToken } from "/page/stop.js";
 import { isOver } from "/page/stream.js";
 import { TaskView } from "/page/task.js";
-import { listTasks, showTasks, startComposer } from "/page/tasks.js";
+import { listTasks, robotOf, showTasks, startComposer } from "/page/tasks.js";
 
 const THEME = "quartet.theme";
 const LISTS_S = 2;
@@ -119,7 +119,7 @@ function asks() {
   byId("asked").dataset.shown = text;
   replace(
     byId("asked"),
-    waiting.map(({ task, question }) => h("p", { class: "notice asks" }, h("span", {}, `${task.robot}: ${question}`), h("a", { href: `#/task/${encodeURIComponent(task.task_id)}` }, "Answer"))),
+    waiting.map(({ task, question }) => h("p", { class: "notice asks" }, h("span", {}, `${robotOf(task)}: ${question}`), h("a", { href: `#/task/${encodeURIComponent(task.task_id)}` }, "Answer"))),
   );
 }
 
@@ -157,7 +157,9 @@ function watchedRobot() {
   const names = robots.map(({ name }) => name);
   if (names.includes(view?.robot) && view.robot !== followed) {
     followed = view.robot;
+    const before = byId("watched").value;
     byId("watched").value = followed;
+    if (before !== followed) watchAnother();
   }
   return names.includes(byId("watched").value) ? byId("watched").value : (names[0] ?? null);
 }
@@ -167,11 +169,21 @@ function chooseWatched() {
   byId("watched-choice").hidden = robots.length < 2;
   replace(choice, robots.map(({ name }) => h("option", { value: name }, name)));
   byId("stop-watched").onclick = () => press(watchedRobot());
-  choice.onchange = () => {
-    posing?.poke();
-    picturing?.poke();
-  };
+  choice.onchange = watchAnother;
 }
+
+/** What was seen of one robot is not shown under the name of the next. */
+function watchAnother() {
+  if (!view?.replaying) {
+    drawCameras();
+    putRobot(null);
+  }
+  posing?.poke();
+  picturing?.poke();
+}
+
+/** Whether what was fetched of `robot` is still what map and cameras are to show. */
+const isWanted = (robot) => !view?.replaying && watchedRobot() === robot;
 
 /** What each of several robots is doing, beside its name. */
 function tellRobots(rows) {
@@ -186,6 +198,7 @@ function tellRobots(rows) {
 async function showSite(robot) {
   if (mapped === robot) return;
   const site = await get(`/robots/${encodeURIComponent(robot)}/site`);
+  if (watchedRobot() !== robot) return;
   mapped = robot;
   forgetTrail();
   say(byId("where"), `${robot} · ${site.name}`);
@@ -204,17 +217,17 @@ async function refreshPose() {
   try {
     await showSite(robot);
     const pose = await get(`/robots/${encodeURIComponent(robot)}/pose`);
-    if (!view?.replaying) putRobot(pose);
+    if (isWanted(robot)) putRobot(pose);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    if (!view?.replaying) putRobot(null, error.message);
+    if (isWanted(robot)) putRobot(null, error.message);
   }
 }
 
 async function refreshPictures() {
   const robot = watchedRobot();
   if (byId("desk").hidden || !robot || view?.replaying) return;
-  await refreshCameras(robot, () => !view?.replaying);
+  await refreshCameras(robot, () => isWanted(robot));
 }
 
 function theme() {
@@ -240,6 +253,11 @@ function show(name) {
 }
 
 function views() {
+  // Not by the address, which says what task is seen.
+  byId("skip").onclick = (event) => {
+    event.preventDefault();
+    byId("task-view").focus();
+  };
   for (const tab of byId("tabs").children) tab.onclick = () => show(tab.dataset.view);
   byId("task-lists").addEventListener("click", (event) => event.target.closest("a") && show("task"));
 }

@@ -2,7 +2,7 @@
 
 import { Problem, get, request } from "/page/api.js";
 import { byId, h, replace, say } from "/page/dom.js";
-import { keepStopToken, stopToken } from "/page/stop.js";
+import { isStopToken, keepStopToken, stopToken } from "/page/stop.js";
 
 const linked = () => new URLSearchParams(location.hash.slice(1));
 
@@ -14,8 +14,23 @@ export async function signInByLink() {
   if (!hasLink()) return;
   const [token, stop] = [linked().get("token"), linked().get("stop")];
   history.replaceState(null, "", location.pathname);
-  if (stop) keepStopToken(stop);
-  if (token) await open(token);
+  let known = false;
+  try {
+    if (token) {
+      await open(token);
+      // Where nobody needs a token, any was taken.
+      known = (await session()).needed;
+    }
+  } finally {
+    if (stop && (known || (await mayReplace(stop)))) keepStopToken(stop);
+  }
+}
+
+/** Anybody can write a link: a token that stops is not given up for one that may not. */
+async function mayReplace(stop) {
+  if (!stopToken()) return true;
+  const { stop_url } = await get("/page");
+  return Boolean(stop_url) && isStopToken(stop_url, stop);
 }
 
 async function open(token) {

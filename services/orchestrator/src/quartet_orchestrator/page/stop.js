@@ -13,7 +13,12 @@ const BESIDE = "Press the emergency stop on the robot itself.";
 
 let url = null;
 let looking = null;
-let pressing = false;
+/** Presses that are tried now: robots, null for all of them. */
+const pressing = new Set();
+/** What became of a press that failed, by the same, until one succeeds or the robot is latched otherwise. */
+const missed = new Map();
+/** How many presses for all of them succeeded. */
+let stops = 0;
 let known = {};
 let fault = "";
 
@@ -22,6 +27,17 @@ export const stopToken = () => localStorage.getItem(TOKEN) ?? "";
 export const forgetStopToken = () => localStorage.removeItem(TOKEN);
 export function keepStopToken(token) {
   localStorage.setItem(TOKEN, token);
+}
+
+/** Whether the stop service at `address` takes `token`; false too where it cannot be asked. */
+export async function isStopToken(address, token) {
+  try {
+    const headers = { Authorization: `Bearer ${token}` };
+    const signal = AbortSignal.timeout(CALL_MS);
+    return (await fetch(`${address.replace(/\/$/, "")}/state`, { cache: "no-store", signal, headers })).ok;
+  } catch {
+    return false;
+  }
 }
 
 /** Shows the button; `address` is the stop service's, or null where none is configured. */
@@ -67,19 +83,28 @@ const pressAll = () => press(null);
 
 /** Stops one robot, or all (null). */
 export async function press(robot) {
-  if (pressing) return;
-  pressing = true;
+  if (pressing.has(robot)) return;
+  pressing.add(robot);
   show();
   const since = performance.now();
+  const before = stops;
   try {
     for (;;) {
       try {
         if (!url) throw Object.assign(new Error("no stop service is configured (QUARTET_STOP_URL)"), { status: 1 });
         known = { ...known, ...(await ask("POST", "/stop", { ...(robot && { robot }), reason: REASON })) };
         fault = "";
+        if (robot) missed.delete(robot);
+        else {
+          stops += 1;
+          missed.clear();
+        }
         break;
       } catch (error) {
-        fault = `Not stopped: ${trouble(error)} ${BESIDE}`;
+        // Meanwhile all of them were stopped.
+        if (stops !== before) break;
+        fault = `${trouble(error)} ${BESIDE}`;
+        missed.set(robot, `${robot ? `${robot} was not stopped` : "Not stopped"}: ${fault}`);
         show();
         // What refuses will refuse again; what is out of reach is tried on.
         if (error.status || performance.now() - since > 30000) break;
@@ -87,7 +112,7 @@ export async function press(robot) {
       }
     }
   } finally {
-    pressing = false;
+    pressing.delete(robot);
     show();
     looking?.poke();
   }
@@ -98,10 +123,11 @@ async function look() {
     fault = `No stop service is configured (QUARTET_STOP_URL). ${BESIDE}`;
   } else if (!stopToken()) {
     fault = "The stop button needs the stop token: sign out and in again with it.";
-  } else if (!pressing) {
+  } else if (!pressing.size) {
     try {
       known = await ask("GET", "/state");
       fault = "";
+      for (const robot of missed.keys()) if (robot ? known[robot]?.latched : allLatched()) missed.delete(robot);
     } catch (error) {
       fault = `${trouble(error)} ${BESIDE}`;
     }
@@ -137,21 +163,27 @@ function words(robot, state) {
   return `${robot} is stopped; whether it stands still is not measured yet${why}`;
 }
 
+function allLatched() {
+  const states = Object.values(known);
+  return states.length > 0 && states.every((state) => state.latched);
+}
+
 /** Everything that is shown, drawn only when it has changed: the box is an alert that a screen reader speaks. */
 let shown = "";
 function show() {
   const stopped = Object.entries(known).filter(([, state]) => state.latched);
-  const all = stopped.length > 0 && stopped.length === Object.keys(known).length;
-  say(byId("stop-words"), pressing ? "Stopping…" : all ? "Stopped" : "Stop");
-  byId("stop").dataset.state = fault ? "fault" : all ? "stopped" : "ready";
+  const all = allLatched();
+  const faults = missed.size ? [...missed.values()] : fault ? [fault] : [];
+  say(byId("stop-words"), pressing.size ? "Stopping…" : all ? "Stopped" : "Stop");
+  byId("stop").dataset.state = faults.length ? "fault" : all ? "stopped" : "ready";
   // What was heard before the service went out of reach may be true no longer.
   const rows = stopped.map(([robot, state]) => [robot, fault ? `When last heard of: ${words(robot, state)}` : words(robot, state)]);
-  const text = JSON.stringify([rows, fault]);
+  const text = JSON.stringify([rows, faults]);
   if (text === shown) return;
   shown = text;
   replace(
     byId("stop-state"),
-    fault && h("p", { class: "notice bad" }, fault),
+    faults.map((line) => h("p", { class: "notice bad" }, line)),
     rows.map(([robot, line]) =>
       h("p", { class: "notice bad" }, h("span", {}, line), h("button", { type: "button", onclick: () => reset(robot) }, "Reset…")),
     ),

@@ -42,7 +42,7 @@ export function follow(taskId, on) {
           const event = JSON.parse(data.slice(6));
           last = event.position;
           if (over) return;
-          on.event(event);
+          told(() => on.event(event));
           if (ends(event)) return end();
         }
       }
@@ -66,7 +66,7 @@ export function follow(taskId, on) {
 
   function end() {
     over = true;
-    on.end();
+    told(on.end);
   }
 
   connect();
@@ -75,6 +75,15 @@ export function follow(taskId, on) {
     clearTimeout(timer);
     abort.abort();
   };
+}
+
+/** A fault in what is drawn is none of the connection's, and the next event is drawn all the same. */
+function told(act) {
+  try {
+    act();
+  } catch (fault) {
+    reportError(fault);
+  }
 }
 
 const TERMINAL = new Set(["SUCCEEDED", "FAILED", "CANCELED", "REJECTED"]);

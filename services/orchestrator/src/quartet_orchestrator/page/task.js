@@ -10,7 +10,7 @@ import { Question } from "/page/question.js";
 import { Score } from "/page/score.js";
 import { Story, clock } from "/page/story.js";
 import { follow, isOver } from "/page/stream.js";
-import { STATES, chip } from "/page/tasks.js";
+import { STATES, chip, robotOf } from "/page/tasks.js";
 import { Usage } from "/page/usage.js";
 
 const NEAR_END_PX = 60;
@@ -25,6 +25,8 @@ export class TaskView {
     this.pictures = [];
     this.usage = new Usage();
     this.asks = new Question((text, question_id) => this.#do("answer", { text, question_id }));
+    /** The newest question that has no answer, and whether it is open. */
+    this.asked = null;
     this.question = null;
     this.goal = null;
     this.end = () => {};
@@ -120,13 +122,22 @@ export class TaskView {
     for (const [camera, reference] of this.story.newest) if (camera in CAMERAS) this.pictures.push({ at: event.at, camera, reference });
     if (event.told.now) this.#now(event.told.now);
     if (what.kind === "model_turn") this.usage.add(event.actor, what);
-    if (what.kind === "question") this.question = { ...what, approval: Boolean(event.request_id) };
-    if (what.kind === "answer" && this.question?.question_id === what.question_id) this.question = null;
+    this.#hearQuestion(event);
     if (what.kind === "tool_call" && what.tool.endsWith("__navigate_to_pose")) this.#goTo(what.arguments);
     if (what.kind === "tool_result" && what.tool.endsWith("__navigate_to_pose")) this.#goTo(null);
     this.#announce(event);
     if (REFRESH.has(what.kind)) this.#soon();
     if (atEnd) this.#toEnd();
+  }
+
+  #hearQuestion({ event, request_id }) {
+    if (event.kind === "question") this.asked = this.question = { ...event, approval: Boolean(request_id) };
+    if (event.kind === "answer" && this.asked?.question_id === event.question_id) this.asked = this.question = null;
+    if (event.kind !== "state" || request_id) return;
+    // A question that nobody answers in time ends with the task's pause. One that another replica has taken up is
+    // paused for once more, without a second event.
+    if (event.state !== "PAUSED") this.question = null;
+    else if (this.asked?.expires_at > Date.now() / 1000) this.question = this.asked;
   }
 
   #goTo(goal) {
@@ -197,7 +208,7 @@ export class TaskView {
     const text = [state, task.robot, clock(Math.max(0, passed))].join();
     if (text === this.factsShown) return;
     this.factsShown = text;
-    replace(this.parts.facts, chip(state), h("span", {}, task.robot ?? "any free robot"), h("span", { class: "time" }, clock(Math.max(0, passed))), h("code", { class: "quiet" }, task.task_id));
+    replace(this.parts.facts, chip(state), h("span", {}, robotOf(task)), h("span", { class: "time" }, clock(Math.max(0, passed))), h("code", { class: "quiet" }, task.task_id));
   }
 
   #controls() {

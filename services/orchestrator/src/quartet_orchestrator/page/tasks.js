@@ -18,8 +18,12 @@ export const STATES = {
   REJECTED: "Rejected",
 };
 const LISTED = 100;
+const ANY = "any free robot";
 
 export const chip = (state) => h("span", { class: `chip ${state.toLowerCase()}` }, STATES[state] ?? state);
+
+/** A task that was given to none has "any" until a robot takes it. */
+export const robotOf = ({ robot }) => (robot && robot !== "any" ? robot : ANY);
 
 export function ago(seconds) {
   const passed = Math.max(0, Date.now() / 1000 - seconds);
@@ -65,7 +69,7 @@ function list(tasks, chosen) {
           "a",
           { href: `#/task/${encodeURIComponent(task.task_id)}`, "aria-current": task.task_id === chosen ? "page" : null },
           h("span", { class: "sentence" }, task.sentence),
-          h("span", { class: "row" }, chip(state), question ? h("span", { class: "chip asks" }, "asks") : null, h("span", { class: "quiet" }, `${task.robot ?? "any robot"} · ${ago(task.created_at)}`)),
+          h("span", { class: "row" }, chip(state), question ? h("span", { class: "chip asks" }, "asks") : null, h("span", { class: "quiet" }, `${robotOf(task)} · ${ago(task.created_at)}`)),
         ),
       ),
     ),
@@ -76,7 +80,7 @@ function list(tasks, chosen) {
 export function startComposer(robots, given) {
   const choice = byId("robot");
   choice.hidden = robots.length < 2;
-  replace(choice, h("option", { value: "" }, "any free robot"), robots.map(({ name }) => h("option", { value: name }, name)));
+  replace(choice, h("option", { value: "" }, ANY), robots.map(({ name }) => h("option", { value: name }, name)));
   const sentence = byId("sentence");
   const form = byId("composer");
   let key = newKey();
@@ -91,15 +95,15 @@ export function startComposer(robots, given) {
       given(status);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      // With the answer lost the key stays: given again, it is the same task.
-      if (error.status) key = newKey();
+      // Where the task may have been taken all the same the key stays: given again, it is the same task.
+      if (error.status && error.status < 500) key = newKey();
       say(byId("composer-fault"), error.message);
       sentence.focus();
     } finally {
       byId("submit").disabled = false;
     }
   };
-  sentence.oninput = () => (key = newKey());
+  sentence.oninput = choice.onchange = () => (key = newKey());
   sentence.onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   };

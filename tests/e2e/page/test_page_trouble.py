@@ -1,0 +1,268 @@
+"""The page in a real browser when things go wrong at a moment of the test's choice: its files are the real ones, what
+the orchestrator and the stop service answer is the test's.
+"""
+
+import json
+import mimetypes
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, Route, expect
+
+import quartet_orchestrator
+
+pytestmark = pytest.mark.timeout(900)
+
+FILES = Path(quartet_orchestrator.__file__).parent / "page"
+PAGE, STOP = "http://page.test", "http://stop.test"
+RIGHT, OLD = "the-right-stop-token", "the-stop-token-of-before"
+CORS = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "*"}
+PATIENCE_MS = 120_000
+AREA = {"name": "kitchen", "outline": [[0, 0], [4, 0], [4, 4], [0, 4]]}
+SITE = {"name": "home", "description": "", "areas": [AREA], "places": [], "objects": []}
+
+
+def task(state: str = "SUCCEEDED", task_id: str = "t-1", robot: str = "anna") -> dict[str, Any]:
+    said = {"task_id": task_id, "sentence": f"sentence of {task_id}", "robot": robot, "created_at": 1.0}
+    return {"task": said, "state": state, "updated_at": 2.0, "report": None, "question": None}
+
+
+class Deployment:
+    """Answers the page of two robots."""
+
+    def __init__(self) -> None:
+        self.states = {name: {"latched": False, "stopped": False, "standstill": None} for name in ("anna", "ben")}
+        self.asked: list[Request] = []
+        self.answers: dict[str, Callable[[Route], None]] = {}
+        """By method and path, before what is answered otherwise."""
+        self.tasks: list[dict[str, Any]] = []
+        self.events: list[list[dict[str, Any]]] = []
+        """What the next connections to the journal of t-1 are sent."""
+
+    def __call__(self, route: Route) -> None:
+        request = route.request
+        self.asked.append(request)
+        origin, path = request.url[: len(PAGE)], request.url[len(PAGE) :].partition("?")[0]
+        if answer := self.answers.get(f"{request.method} {path}"):
+            answer(route)
+        elif origin == STOP:
+            self.stop_service(route, path)
+        elif path == "/" or path.startswith("/page/"):
+            file = FILES / (path.removeprefix("/page/").lstrip("/") or "index.html")
+            route.fulfill(path=file, content_type=mimetypes.guess_type(file.name)[0])
+        elif path.endswith("/events"):
+            sent = self.events.pop(0) if len(self.events) > 1 else []
+            route.fulfill(
+                body="".join(f"data: {json.dumps(one)}\n\n" for one in sent), content_type="text/event-stream"
+            )
+        else:
+            self.orchestrator(route, path)
+
+    def orchestrator(self, route: Route, path: str) -> None:
+        robot = path.split("/")[2] if path.startswith("/robots/") else ""
+        known: dict[str, Any] = {
+            "/page": {"stop_url": STOP},
+            "/session": {"signed_in": True, "needed": True},
+            "/tasks": {"tasks": self.tasks},
+            "/robots": {"robots": [{"name": name, "state": "idle"} for name in self.states]},
+            f"/robots/{robot}/site": SITE,
+            f"/robots/{robot}/pose": {"x": 1.0, "y": 1.0, "yaw": 0.0, "area": f"where {robot} is"},
+            **{f"/tasks/{one['task']['task_id']}": one for one in self.tasks},
+        }
+        if path in known:
+            route.fulfill(json=known[path])
+        else:
+            problem(route, 404, f"nothing at {path}")
+
+    def stop_service(self, route: Route, path: str) -> None:
+        if route.request.headers.get("authorization") != f"Bearer {RIGHT}":
+            problem(route, 401, "send a token")
+            return
+        if path == "/stop":
+            robot = (route.request.post_data_json or {}).get("robot")
+            for name in [robot] if robot else self.states:
+                self.states[name] = {"latched": True, "stopped": True, "standstill": True}
+        route.fulfill(json={"robots": self.states}, headers=CORS)
+
+    def count(self, method: str, url: str) -> int:
+        return sum((one.method, one.url) == (method, url) for one in self.asked)
+
+
+def problem(route: Route, status: int, detail: str) -> None:
+    route.fulfill(status=status, json={"title": "Trouble", "detail": detail}, headers=CORS)
+
+
+@pytest.fixture
+def deployment() -> Deployment:
+    return Deployment()
+
+
+@pytest.fixture
+def page(browser: Browser, deployment: Deployment) -> Iterator[Page]:
+    """A tab whose errors of scripts fail the test, but for those that it takes out of `faults`."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
+    context.route("**/*", deployment)
+    page = context.new_page()
+    page.faults = []  # type: ignore[attr-defined]
+    page.on("pageerror", lambda error: page.faults.append(str(error)))  # type: ignore[attr-defined]
+    yield page
+    context.unroute_all(behavior="ignoreErrors")
+    context.close()
+    assert page.faults == []  # type: ignore[attr-defined]
+
+
+def until(page: Page, condition: Callable[[], object]) -> None:
+    """Lets the browser go on until `condition`."""
+    for _ in range(PATIENCE_MS // 20):
+        if condition():
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError("the page never came to it")
+
+
+def stop_token(page: Page) -> str:
+    return page.evaluate("localStorage.getItem('quartet.stop')")
+
+
+def test_a_foreign_link_does_not_take_the_stop_token_away(page: Page, deployment: Deployment) -> None:
+    page.goto(f"{PAGE}/#stop={RIGHT}")
+    expect(page.locator("#map svg")).to_be_visible()
+    assert stop_token(page) == RIGHT, "there was none"
+    for link in ("#stop=foreign", "#token=foreign&stop=foreign"):
+        deployment.answers["POST /session"] = lambda route: problem(route, 401, "not an API token")
+        entered = deployment.count("GET", f"{PAGE}/session")
+        page.evaluate("link => (location.hash = link)", link)
+        until(page, lambda entered=entered: deployment.count("GET", f"{PAGE}/session") > entered)
+        assert stop_token(page) == RIGHT, link
+
+
+def test_a_stop_token_that_works_replaces_one_of_before(page: Page, deployment: Deployment) -> None:
+    page.goto(f"{PAGE}/#stop={OLD}")
+    until(page, lambda: deployment.count("GET", f"{STOP}/state"))
+    page.evaluate("link => (location.hash = link)", f"#stop={RIGHT}")
+    page.wait_for_function("token => localStorage.getItem('quartet.stop') === token", arg=RIGHT)
+    deployment.answers["POST /session"] = lambda route: route.fulfill(status=204)
+    page.evaluate("link => (location.hash = link)", "#token=mine&stop=that-of-the-own-link")
+    page.wait_for_function("localStorage.getItem('quartet.stop') === 'that-of-the-own-link'")
+
+
+def test_all_are_stopped_while_the_stop_of_one_is_tried_on(page: Page, deployment: Deployment) -> None:
+    page.goto(f"{PAGE}/#stop={RIGHT}")
+    expect(page.locator("#pose-words")).to_contain_text("where anna is")
+
+    def only_all(route: Route) -> None:
+        if (route.request.post_data_json or {}).get("robot"):
+            route.abort("connectionrefused")
+        else:
+            deployment.stop_service(route, "/stop")
+
+    deployment.answers["POST /stop"] = only_all
+    page.get_by_role("button", name="Stop this one").click()
+    told = page.locator("#stop-state")
+    expect(told).to_contain_text("anna was not stopped: The stop service is out of reach.")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(told).to_contain_text("ben is stopped and stands still")
+    expect(told).to_contain_text("anna is stopped and stands still")
+    expect(page.locator("#stop-words")).to_have_text("Stopped")
+    expect(told).not_to_contain_text("not stopped")
+
+
+def test_a_press_that_failed_is_told_until_one_works(page: Page, deployment: Deployment) -> None:
+    page.goto(f"{PAGE}/#stop={RIGHT}")
+    expect(page.locator("#pose-words")).to_contain_text("where anna is")
+    deployment.answers["POST /stop"] = lambda route: problem(route, 500, "a fault")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    told = page.locator("#stop-state")
+    expect(told).to_contain_text("Not stopped: The stop service refused: a fault")
+    looks = deployment.count("GET", f"{STOP}/state")
+    until(page, lambda: deployment.count("GET", f"{STOP}/state") >= looks + 3)
+    expect(told).to_contain_text("Not stopped: The stop service refused: a fault")
+    del deployment.answers["POST /stop"]
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(told).to_contain_text("anna is stopped and stands still")
+    expect(told).not_to_contain_text("Not stopped")
+
+
+def event(position: int, told: dict[str, Any] | None, **what: Any) -> dict[str, Any]:
+    fields = {"position": f"{position}-0", "task_id": "t-1", "actor": "orchestrator", "at": 1.0, "event": what}
+    return {**fields, "request_id": None, **({"told": told} if told else {})}
+
+
+def test_a_question_whose_time_is_over_is_closed_and_a_fault_in_drawing_is_reported(
+    page: Page, deployment: Deployment
+) -> None:
+    told: dict[str, Any] = {"lines": [], "now": None}
+    asked = {"question_id": "q-1", "text": "Which can?", "expires_at": 9e9}
+    deployment.tasks = [task("PAUSED")]
+    deployment.events = [
+        [event(1, told, kind="question", **asked), event(2, told, kind="state", state="PAUSED", reason="waits")],
+        [],
+    ]
+    page.goto(f"{PAGE}/#/task/t-1")
+    question = page.get_by_role("region", name="Question to you")
+    expect(question).to_contain_text("Which can?")
+    deployment.tasks[0]["state"] = "RUNNING"
+    after = [event(4, told, kind="state", state="RUNNING", reason="nobody answered in time")]
+    deployment.events = [[event(3, None, kind="note", text="it has no words"), *after], []]
+    expect(question).to_be_hidden()
+    assert page.faults, "the fault in drawing is in the log of the browser"  # type: ignore[attr-defined]
+    page.faults.clear()  # type: ignore[attr-defined]
+
+
+def test_what_is_seen_of_one_robot_is_not_shown_as_another(page: Page, deployment: Deployment) -> None:
+    held: list[Route] = []
+    page.goto(PAGE)
+    expect(page.locator("#pose-words")).to_contain_text("where anna is")
+    deployment.answers["GET /robots/anna/pose"] = held.append
+    until(page, lambda: held)
+    page.evaluate(
+        """() => {
+            window.seen = [];
+            const words = document.getElementById("pose-words");
+            new MutationObserver(() => window.seen.push(words.textContent)).observe(words, { childList: true });
+        }"""
+    )
+    page.locator("#watched").select_option("ben")
+    page.wait_for_function("window.seen.length > 0")
+    for route in held:
+        route.fulfill(json={"x": 3.0, "y": 3.0, "yaw": 0.0, "area": "where anna is"})
+    expect(page.locator("#pose-words")).to_contain_text("where ben is")
+    seen = page.evaluate("window.seen")
+    assert seen[0] == "", "nothing until something is known of it"
+    assert not [words for words in seen if "anna" in words]
+
+
+def test_the_skip_link_stays_with_the_task(page: Page, deployment: Deployment) -> None:
+    deployment.tasks = [task(), {**task(task_id="t-2", robot="any"), "state": "QUEUED"}]
+    page.goto(f"{PAGE}/#/task/t-1")
+    expect(page.locator(".task-title")).to_have_text("sentence of t-1")
+    expect(page.locator("#task-lists a", has_text="sentence of t-2")).to_contain_text("any free robot · ")
+    page.locator("#skip").press("Enter")
+    expect(page.locator("#task-view")).to_be_focused()
+    assert page.url == f"{PAGE}/#/task/t-1"
+    expect(page.locator(".task-title")).to_have_text("sentence of t-1")
+
+
+def test_a_task_that_may_have_been_taken_is_given_again_as_the_same(page: Page, deployment: Deployment) -> None:
+    keys: list[str] = []
+
+    def fails(route: Route) -> None:
+        keys.append(route.request.headers["idempotency-key"])
+        problem(route, 503 if len(keys) < 3 else 422, "the store went away")
+
+    deployment.answers["POST /tasks"] = fails
+    page.goto(PAGE)
+    page.get_by_label("What should the robot do?").fill("tidy up")
+    for count in (1, 2, 3, 4):
+        page.get_by_role("button", name="Give it the task").click()
+        until(page, lambda count=count: len(keys) == count)
+        expect(page.locator("#composer-fault")).to_have_text("the store went away")
+        expect(page.get_by_role("button", name="Give it the task")).to_be_enabled()
+    assert keys[0] == keys[1] == keys[2] != keys[3]
+    assert all(re.fullmatch(r"[0-9a-f]+(-[0-9a-f]+){3}", key) for key in keys)
