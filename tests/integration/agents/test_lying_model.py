@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,8 +41,10 @@ def liar() -> Liar:
             await writer.wait_closed()
 
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        server.close()
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            server.close()
 
     return serve
 
@@ -68,8 +71,8 @@ async def test_approach_in_another_area(studio, liar):
     site = studio.site.model_copy(update={"areas": [*studio.site.areas, corner]})
     async with liar(Skill.APPROACH) as url, studio.outside(Skill.APPROACH, url) as outside:
         request = studio.request(Skill.APPROACH, target_area="corner", object_name="red coke can", next_action="pick")
-        outside = type(outside)(**{**vars(outside), "site": site})
-        result = await SkillRun(request, outside).run()
+        robots = {name: replace(known, site=site) for name, known in outside.robots.items()}
+        result = await SkillRun(request, replace(outside, robots=robots)).run()
     assert result.error_code == "NAV_AREA_WRONG", studio.memory.story()
     assert "outside of corner" in result.reason
 
