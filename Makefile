@@ -6,7 +6,7 @@ export MUJOCO_GL ?= $(shell scripts/headless-gl)
 export XDG_CACHE_HOME := $(shell scripts/cache-home)
 export npm_config_cache ?= $(XDG_CACHE_HOME)/npm
 
-.PHONY: help setup demo test test-containers lint bench clean
+.PHONY: help setup demo test test-containers test-kubernetes lint bench clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -18,11 +18,14 @@ demo: setup ## Start everything, let the robot do the main job once, show what h
 	@$(BIN)/quartet demo
 
 # In the folders' order: the long ones (chaos, e2e) first, so that both workers end at the same time.
-test: setup ## Run all tests but those in containers
+test: setup ## Run all tests but the next two
 	@$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder -q $(PYTEST_ARGS)
 
 test-containers: setup ## Build the images and test them in a real deployment (docker; as root on Debian it brings its own)
 	@$(BIN)/python -m pytest -q $(PYTEST_ARGS) tests/containers
+
+test-kubernetes: setup ## Let Helm install the chart on a stand-in for a cluster that checks every object (gets Helm, 230 MB)
+	@$(BIN)/python -m pytest -q $(PYTEST_ARGS) tests/kubernetes
 
 lint: setup ## Check style, types and import rules
 	@$(BIN)/ruff check .
