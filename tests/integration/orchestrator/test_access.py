@@ -91,9 +91,12 @@ async def test_the_journal_says_whose_token_ordered_what(start, agents, tmp_path
     assert orders == [("submit", "anna")]
 
 
-async def test_a_task_on_its_stream_is_accepted_whoever_gave_it(start, agents, tmp_path, model, do, monkeypatch):
+async def test_no_order_is_refused_because_nobody_could_note_who_gave_it(
+    start, agents, tmp_path, model, do, monkeypatch
+):
+    agents.answers["approach"] = [agents.until_canceled]
     agents.start()
-    model.say(do.report(False, summary="nothing is to be done"))
+    model.say(do.approach())
     append = Journal.append
 
     async def fails_at_orders(journal, event, *more, **options):
@@ -107,9 +110,30 @@ async def test_a_task_on_its_stream_is_accepted_whoever_gave_it(start, agents, t
     async with start(api_token=None, api_token_file=file) as client:
         client.http.headers["Authorization"] = "Bearer the-token-that-anna-has"
         task_id = await client.submit()
+        await agents.started.wait()
+        assert (await client.http.post(f"/tasks/{task_id}/cancel")).status_code == 202
         events = await client.events(task_id)
     assert "ordered" not in {event.event.kind for event in events}
-    assert events[-1].event.kind == "state"
+    assert events[-1].event.state == "CANCELED"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://page.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Host": "page.example"}, 403),
+        ({"Host": "localhost:8000", "Origin": "http://localhost:8000"}, 200),
+        ({"Host": "localhost:8000", "Origin": "http://localhost:9000"}, 403),
+    ],
+)
+async def test_without_tokens_no_page_of_another_site_gives_orders(start, agents, headers, status):
+    async with start(api_token=None, allow_anonymous=True) as client:
+        client.http.headers.pop("Authorization", None)
+        answer = await client.http.get("/tasks", headers=headers)
+    assert answer.status_code == status
+    assert status == 200 or "set QUARTET_API_TOKEN" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -78,20 +78,22 @@ class TaskDesk:
         body = submission.model_dump_json() + (step.model_dump_json() if step else "")
         status = await self.bus.tasks.submit(task, _digest(body))
         if status.task.task_id == task.task_id:
-            try:
-                await self._note_order(task.task_id, "submit")
-            except BusError as error:
-                # The task is on its stream and will be done: an error would have its sender give it again.
-                log.warning("who gave task %s is not in its journal: %s", task.task_id, error)
+            await self._note_order(task.task_id, "submit")
         return status
 
     async def _note_order(self, task_id: str, order: Literal["submit", "pause", "resume", "cancel", "answer"]) -> None:
-        """Who asked for it, where the credential has an owner."""
+        """Who asked for it, where the credential has an owner.
+
+        An order is not refused for want of the note: who gives a task that is on its stream would give it again, and
+        who cancels one must not wait for a store that is full.
+        """
         if by := current_caller.get():
             event = Ordered(order=order, by=by)
-            await self.bus.journal.append(
-                JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=event)
-            )
+            noted = JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=event)
+            try:
+                await self.bus.journal.append(noted)
+            except BusError as error:
+                log.warning("who ordered '%s' of task %s is not in its journal: %s", order, task_id, error)
 
     def _robot(self, wanted: str | None, step: DirectStep | None) -> str:
         try:
