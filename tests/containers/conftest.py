@@ -24,10 +24,15 @@ MEASURED: dict[str, float] = {}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Building the images comes before the first test, and takes minutes."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.timeout(1500))
+    """Building the images comes before the first test, and takes minutes; the swarm comes last.
+
+    An engine that leaves a swarm forgets the names of all containers that it runs, those of the shared deployment too.
+    """
+    here = [item for item in items if Path(__file__).parent in item.path.parents]
+    for item in here:
+        item.add_marker(pytest.mark.timeout(1500))
+    last = [item for item in here if item.path.name == "test_swarm.py"]
+    items[:] = [item for item in items if item not in last] + last
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
