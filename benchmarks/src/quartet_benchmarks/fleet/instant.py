@@ -11,8 +11,7 @@ import json
 import os
 import signal
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from PIL import Image
 from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
@@ -31,7 +29,7 @@ from quartet_robot_link.link import Message, Subscription
 from quartet_site import RobotFile, SiteFile, inside, load_robot, load_site
 from quartet_tool_server import GrantVerifier, ToolServer, as_tool_result, make_server
 from quartet_tool_server.grants import read_keys
-from quartet_tool_server.hosting import host
+from quartet_tool_server.hosting import host, mounted
 from quartet_tool_server.metrics import Families
 from quartet_tool_server.settings import ServerSettings
 
@@ -184,14 +182,7 @@ def make_app(
             )
         apps[server] = host(made)
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
-        async with AsyncExitStack() as stack:
-            for app in apps.values():
-                await stack.enter_async_context(app.router.lifespan_context(app))
-            yield
-
-    return Starlette(routes=[Mount(f"/{name}", app) for name, app in apps.items()], lifespan=lifespan)
+    return mounted(apps)
 
 
 async def main() -> None:

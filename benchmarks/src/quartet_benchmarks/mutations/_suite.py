@@ -59,8 +59,9 @@ async def play(
     dice = random.Random(seed)
     mutators = {name: Mutator(random.Random(dice.random())) for name in SHARES}
     robot = Robot(stack, mutators["robot"], folder, servers)
+    streams = Streams(stack, mutators["streams"])
     surfaces: list[Any] = [
-        Streams(stack, mutators["streams"]),
+        streams,
         Requests(stack, mutators["http"], bearers(stack)),
         Calls(stack, mutators["mcp"]),
         Clients(stack, mutators["bridge"]),
@@ -77,7 +78,7 @@ async def play(
                 count = round(messages * SHARES[surface.name] * turn / rounds) - report.sent[surface.name]
                 await surface.send(count)
                 report.sent[surface.name] += count
-            await _until_drained(surfaces)
+            await _until_drained(streams)
             sent = sum(report.sent.values())
             await asyncio.to_thread(watch.look, sent)
             say(f"{sent} messages, {time.monotonic() - began:.0f} s, {len(watch.crashes)} crashes, "
@@ -102,9 +103,9 @@ def bearers(stack: Stack) -> Mapping[str, str]:
     }
 
 
-async def _until_drained(surfaces: list[Any]) -> None:
+async def _until_drained(streams: Streams) -> None:
     end = time.monotonic() + DRAIN_S
-    while not all([await surface.drained() for surface in surfaces]):
+    while not await streams.drained():
         if time.monotonic() > end:
             raise RuntimeError(f"the streams were not read to their end within {DRAIN_S:g} s")
         await asyncio.sleep(0.1)

@@ -99,9 +99,6 @@ class Clients:
             await socket.close()
         await asyncio.gather(*(reader for _, reader in self._open), return_exceptions=True)
 
-    async def drained(self) -> bool:
-        return True
-
     async def send(self, number: int) -> None:
         for _ in range(number):
             socket, reader = self._open[self._mutator.dice.randrange(len(self._open))]
@@ -261,9 +258,6 @@ class Robot:
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
-
-    async def drained(self) -> bool:
-        return True
 
     async def send(self, number: int) -> None:
         """`number` frames to the servers, and each server asked once per hundred."""

@@ -10,18 +10,15 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from quartet_benchmarks.mutations.asked import OK_STATUS, HttpSurface
 from quartet_benchmarks.mutations.mutate import STRANGE, Mutator, dump
 from quartet_cli.stack import SERVERS, Stack
 
-AT_ONCE = 8
-TIMEOUT_S = 120.0
 RAW_TIMEOUT_S = 5.0
 """A server may wait for the rest of half a request."""
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD")
 SENTENCE = "sing a song about the sea"
 HEADERS = ("Content-Type", "Authorization", "Accept", "Idempotency-Key", "Last-Event-ID", "X-Quartet-Task", "Cookie")
-OK_STATUS = 500
-"""From here on a status says that the server did not cope; 502 and 503 are answers of the gateway about a model."""
 TOLD = frozenset({502, 503, 504})
 
 
@@ -39,31 +36,20 @@ class Target:
     """A request that is still valid after its mutation would move the robot or stop it: it gets another fault."""
 
 
-class Requests:
+class Requests(HttpSurface):
     """Mutated requests to all targets; what is answered with status 500 is kept in `failures`."""
 
     name = "http"
 
     def __init__(self, stack: Stack, mutator: Mutator, bearers: Mapping[str, str]) -> None:
         """`bearers`: credential by process; without one a process is asked without."""
-        self._stack, self._mutator, self._bearers = stack, mutator, bearers
-        self._http = httpx.AsyncClient(timeout=TIMEOUT_S, limits=httpx.Limits(max_connections=AT_ONCE))
+        super().__init__(stack, mutator)
+        self._bearers = bearers
         self._targets: list[Target] = []
-        self.failures: list[str] = []
 
     async def open(self) -> None:
         """Read what the orchestrator offers from its OpenAPI document."""
         self._targets = [*await self._orchestrator(), *self._others()]
-
-    async def close(self) -> None:
-        await self._http.aclose()
-
-    async def drained(self) -> bool:
-        return True
-
-    async def send(self, number: int) -> None:
-        for begin in range(0, number, AT_ONCE):
-            await asyncio.gather(*(self._one() for _ in range(min(AT_ONCE, number - begin))))
 
     async def _orchestrator(self) -> list[Target]:
         url = self._stack.url

@@ -1,12 +1,11 @@
 """JSON-RPC at the MCP endpoints: calls, sessions, grants, content types, sizes."""
 
-import asyncio
 import time
 from typing import Any
 
 import httpx
 
-from quartet_benchmarks.mutations.http import AT_ONCE, OK_STATUS, TIMEOUT_S
+from quartet_benchmarks.mutations.asked import OK_STATUS, HttpSurface
 from quartet_benchmarks.mutations.mutate import STRANGE, Mutator, dump
 from quartet_cli.stack import Stack
 from quartet_contracts import Skill, granted_tools
@@ -35,17 +34,15 @@ MOVES: dict[str, list[tuple[str, dict[str, Any]]]] = {
 BIG = 3 * 1024 * 1024
 
 
-class Calls:
+class Calls(HttpSurface):
     """Mutated requests to the MCP endpoints of the four servers."""
 
     name = "mcp"
 
     def __init__(self, stack: Stack, mutator: Mutator) -> None:
-        self._stack, self._mutator = stack, mutator
-        self._http = httpx.AsyncClient(timeout=TIMEOUT_S, limits=httpx.Limits(max_connections=AT_ONCE))
+        super().__init__(stack, mutator)
         self._sessions: list[str] = []
         self._reading = self._old = ""
-        self.failures: list[str] = []
 
     async def open(self) -> None:
         """Grants: one that may only read, and one for everything that is older than the fence in force."""
@@ -54,16 +51,6 @@ class Calls:
         reads = [f"{server}__{tool}" for server, tools in READS.items() for tool, _ in tools]
         self._reading = self._stack.grant(reads, fence=7)
         self._old = self._stack.grant([*motions, "ros__publish_once"], fence=3)
-
-    async def close(self) -> None:
-        await self._http.aclose()
-
-    async def drained(self) -> bool:
-        return True
-
-    async def send(self, number: int) -> None:
-        for begin in range(0, number, AT_ONCE):
-            await asyncio.gather(*(self._one() for _ in range(min(AT_ONCE, number - begin))))
 
     async def _install_fence(self, fence: int) -> None:
         from quartet_contracts import FENCE_SCOPE

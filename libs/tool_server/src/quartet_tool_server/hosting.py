@@ -19,13 +19,6 @@ def host(servers: Mapping[str, ToolServer]) -> Starlette:
         return next(iter(servers.values())).app()
     apps = {name: server.app() for name, server in servers.items()}
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
-        async with AsyncExitStack() as stack:
-            for app in apps.values():
-                await stack.enter_async_context(app.router.lifespan_context(app))
-            yield
-
     async def health(_: Request) -> Response:
         robots = {name: {"connected": server.robot.link.connected} for name, server in servers.items()}
         return JSONResponse({"status": "ok", "robots": robots})
@@ -38,11 +31,17 @@ def host(servers: Mapping[str, ToolServer]) -> Starlette:
         status, kind, body = exposition.answer(request.headers.get("authorization"))
         return Response(body, status, media_type=kind)
 
-    return Starlette(
-        routes=[
-            Route("/health", health),
-            Route("/metrics", metrics),
-            *(Mount(f"/{name}", app) for name, app in apps.items()),
-        ],
-        lifespan=lifespan,
-    )
+    return mounted(apps, Route("/health", health), Route("/metrics", metrics))
+
+
+def mounted(apps: Mapping[str, Starlette], *routes: Route) -> Starlette:
+    """Each of `apps` at /<its name>, started and ended with the whole; `routes` come before them."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            for app in apps.values():
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            yield
+
+    return Starlette(routes=[*routes, *(Mount(f"/{name}", app) for name, app in apps.items())], lifespan=lifespan)

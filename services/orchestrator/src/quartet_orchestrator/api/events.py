@@ -5,10 +5,11 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator
 
-from quartet_bus import Bus, is_end
+from quartet_bus import Bus
 from quartet_bus.journal import START
 from quartet_contracts import TERMINAL, JournalEvent
 from quartet_contracts.story import Narrator
+from quartet_orchestrator.listening import listen
 
 KEEP_ALIVE_S = 10.0
 
@@ -18,31 +19,14 @@ async def event_stream(
 ) -> AsyncGenerator[str]:
     """Events behind position `after`, then new ones, until the task has ended; each told by the `narrator`, if any."""
     yield ": quartet journal\n\n"
-    async with contextlib.aclosing(bus.journal.follow(task_id, after)) as events:
-        pending: asyncio.Task[JournalEvent] | None = None
-        stopping = asyncio.create_task(stop.wait())
-        try:
-            while not stop.is_set():
-                pending = pending or asyncio.create_task(anext(events))
-                await asyncio.wait({pending, stopping}, timeout=KEEP_ALIVE_S, return_when=asyncio.FIRST_COMPLETED)
-                if not pending.done():
-                    if await _is_over(bus, task_id):
-                        return
-                    yield ": alive\n\n"
-                    continue
-                done, pending = pending, None
-                try:
-                    event = done.result()
-                except StopAsyncIteration:
-                    return
+    async with contextlib.aclosing(listen(bus, task_id, after, stop, lambda: KEEP_ALIVE_S)) as heard:
+        async for event in heard:
+            if event is not None:
                 yield sse(event, narrator)
-                if is_end(event):
-                    return
-        finally:
-            for task in (pending, stopping):
-                if task is not None:
-                    task.cancel()
-                    await asyncio.gather(task, return_exceptions=True)
+            elif await _is_over(bus, task_id):
+                return
+            else:
+                yield ": alive\n\n"
 
 
 async def past_events(bus: Bus, task_id: str, after: str, narrator: Narrator | None = None) -> AsyncGenerator[str]:

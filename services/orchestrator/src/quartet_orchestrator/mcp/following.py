@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from quartet_bus import Bus, is_end
+from quartet_bus import Bus
 from quartet_bus.journal import START
-from quartet_contracts import TERMINAL, JournalEvent
+from quartet_contracts import TERMINAL
 from quartet_contracts.story import Narrator, Told
+from quartet_orchestrator.listening import listen
 
 LOOK_EVERY_S = 0.5
 """How often a silent task is looked at: whether it asks something, or has ended without a word."""
@@ -24,33 +25,20 @@ async def follow(
     ends_at = loop.time() + wait_s
     narrator = Narrator()
     old = await _last(bus, task_id, narrator)
-    pending: asyncio.Task[JournalEvent] | None = None
-    stopping = asyncio.create_task(stop.wait())
-    async with contextlib.aclosing(bus.journal.follow(task_id, old)) as events:
-        try:
-            while not stop.is_set() and (left := ends_at - loop.time()) > 0:
-                pending = pending or asyncio.create_task(anext(events))
-                await asyncio.wait(
-                    {pending, stopping}, timeout=min(left, LOOK_EVERY_S), return_when=asyncio.FIRST_COMPLETED
-                )
-                if not pending.done():
-                    if await _rests(bus, task_id):
-                        return
-                    continue
-                done, pending = pending, None
-                try:
-                    event = done.result()
-                except StopAsyncIteration:
-                    return
+
+    def left() -> float:
+        return ends_at - loop.time()
+
+    listening = listen(bus, task_id, old, stop, lambda: min(left(), LOOK_EVERY_S))
+    async with contextlib.aclosing(listening) as heard:
+        async for event in heard:
+            if event is not None:
                 for line in _lines(narrator.tell(event)):
                     await tell(line)
-                if is_end(event):
-                    return
-        finally:
-            for task in (pending, stopping):
-                if task is not None:
-                    task.cancel()
-                    await asyncio.gather(task, return_exceptions=True)
+            elif await _rests(bus, task_id):
+                return
+            if left() <= 0:
+                return
 
 
 async def _last(bus: Bus, task_id: str, narrator: Narrator) -> str:
