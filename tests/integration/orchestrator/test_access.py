@@ -124,6 +124,7 @@ async def test_no_order_is_refused_because_nobody_could_note_who_gave_it(
         ({"Origin": "http://page.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Host": "page.example"}, 403),
+        ({"Host": "[:"}, 403),
         ({"Host": "localhost:8000", "Origin": "http://localhost:8000"}, 200),
         ({"Host": "localhost:8000", "Origin": "http://localhost:9000"}, 403),
     ],

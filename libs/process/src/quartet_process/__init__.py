@@ -1,6 +1,6 @@
 """What every process has: logs, metrics, traces, secrets."""
 
-from quartet_process.exposure import is_loopback, metrics_secret, require_credential
+from quartet_process.exposure import foreign_page, is_loopback, metrics_secret, require_credential
 from quartet_process.logs import JsonLines, set_up_logging
 from quartet_process.metrics import REGISTRY, Exposition, LabelValues
 from quartet_process.redact import (
@@ -39,6 +39,7 @@ __all__ = [
     "bearer",
     "current_work",
     "find_secret",
+    "foreign_page",
     "is_loopback",
     "metrics_secret",
     "missing",

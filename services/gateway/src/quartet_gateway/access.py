@@ -1,10 +1,9 @@
 """Who may ask for which agent's model."""
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 from quartet_gateway.errors import NotAllowed, NotAuthenticated
-from quartet_process import Secret, bearer, is_loopback
+from quartet_process import Secret, bearer, foreign_page, is_loopback
 
 
 class Access:
@@ -26,7 +25,11 @@ class Access:
                     f"no gateway keys are configured, so only callers on this machine are served, not {client}; "
                     "set QUARTET_GATEWAY_KEY (or QUARTET_GATEWAY_KEY_<AGENT>) for gateway and agents"
                 )
-            _refuse_pages(headers)
+            if said := foreign_page(headers):
+                raise NotAllowed(
+                    f"no gateway keys are configured, so {said} is refused; set QUARTET_GATEWAY_KEY for gateway and "
+                    "callers"
+                )
             return
         agents = self._agents_of(headers.get("authorization"))
         if agents is None:
@@ -42,25 +45,3 @@ class Access:
         # All keys are compared, so that the time taken tells nothing.
         found = [agents for secret, agents in self._keys if secret.accepts(given)]
         return frozenset().union(*found) if found else None
-
-
-def _refuse_pages(headers: Mapping[str, str]) -> None:
-    """A page of any site can send requests from a browser on this machine, and name it by a host of its own."""
-    origin, host = headers.get("origin"), headers.get("host", "")
-    if origin is not None:
-        said = f"a request of a web page ({origin[:100]})"
-    elif not is_loopback(_name(host)):
-        said = f"a request for the host '{host[:100]}' (valid: 127.0.0.1, [::1], localhost)"
-    else:
-        return
-    raise NotAllowed(
-        f"no gateway keys are configured, so {said} is refused; set QUARTET_GATEWAY_KEY for gateway and callers"
-    )
-
-
-def _name(host: str) -> str | None:
-    """The Host header without its port."""
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quartet_orchestrator.api.problems import Problem, problem_response
-from quartet_process import Secret, bearer, is_loopback
+from quartet_process import Secret, bearer, foreign_page
 
 OPEN = frozenset({"/health", "/metrics"})
 """Paths that anybody may ask for; the metrics have a token of their own."""
@@ -41,7 +40,9 @@ class Access:
     def check(self, connection: HTTPConnection) -> Caller:
         """Raises Problem 401 for who is nobody, 403 for a page of another site."""
         if self._tokens is None:
-            _refuse_foreign_pages(connection)
+            if said := foreign_page(connection.headers, own_pages=True):
+                detail = f"no API token is configured, so {said} is refused; set QUARTET_API_TOKEN"
+                raise Problem(403, "Other origin", detail)
             return Caller()
         for way in self.ways:
             caller = way(connection)
@@ -58,18 +59,6 @@ class Access:
         given = bearer(connection.headers.get("authorization"))
         owner = self._tokens.owner_of(given) if self._tokens is not None and given else None
         return None if owner is None else Caller(owner)
-
-
-def _refuse_foreign_pages(connection: HTTPConnection) -> None:
-    """A page of any site can send requests from a browser on this machine, and name it by a host of its own."""
-    origin, host = connection.headers.get("origin"), connection.headers.get("host", "")
-    if not is_loopback(urlsplit(f"//{host}").hostname):
-        said = f"a request for the host '{host[:100]}' (valid: 127.0.0.1, [::1], localhost)"
-    elif origin is not None and urlsplit(origin).netloc != host:
-        said = f"a request of a page of {origin[:100]}"
-    else:
-        return
-    raise Problem(403, "Other origin", f"no API token is configured, so {said} is refused; set QUARTET_API_TOKEN")
 
 
 class Gate:
