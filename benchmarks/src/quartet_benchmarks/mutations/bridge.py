@@ -18,7 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import WebSocketException
 
-from quartet_benchmarks.mutations.http import TIMEOUT_S
+from quartet_benchmarks.mutations.asked import TIMEOUT_S
 from quartet_benchmarks.mutations.mcp import READS
 from quartet_benchmarks.mutations.mutate import Mutator
 from quartet_cli.grants import sign_grant
