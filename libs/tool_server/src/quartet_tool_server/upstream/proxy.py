@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from quartet_contracts import Skill, granted_tools
 from quartet_contracts.tools import CommonCode, ToolResult
 from quartet_contracts.tools.nav2 import NavCode
+from quartet_contracts.tools.perception import PerceptionCode
 from quartet_site import FileProblem
 from quartet_tool_server.claim import Claim, report_progress
 from quartet_tool_server.errors import Canceled, InvalidArguments, ToolFailure
@@ -33,6 +34,10 @@ STOP_LIMIT_S = 3.0
 """Wall time of a call that stops something, within which the stopped call is given the time to end by itself."""
 
 CANCELED = (CommonCode.CANCELED, NavCode.NAVIGATION_CANCELED)
+
+NAMING_IDS = {"object_id", "object_ids"}
+"""Arguments that say by our own id which thing is meant."""
+OBJECT_IDS = {*NAMING_IDS, "held_object_id"}
 
 Function = Callable[..., Awaitable[ToolResult | McpResult]]
 _anything = TypeAdapter[Any](Any)
@@ -121,6 +126,7 @@ class Proxy:
     async def _serve(self, name: str, mapped: MappedTool, model: type[ToolResult], given: dict[str, Any]) -> McpResult:
         if mapped.cancels is not None:
             await self._server.motions.cancel(f"{name} was called", channels=(mapped.cancels,))
+        given = _without_ids(name, mapped, given)
         arguments = await self.arguments(mapped.arguments, given)
         run = _Run(self, mapped, given)
         if mapped.moves is None:
@@ -327,6 +333,19 @@ class _Run:
             if not passes(follow.pending, answer, answer.roots(self.given, {})):
                 return answer
             await asyncio.sleep(follow.every_s)
+
+
+def _without_ids(name: str, mapped: MappedTool, given: dict[str, Any]) -> dict[str, Any]:
+    """What the upstream can be told: our object ids mean nothing to it unless its mapping says that they do. Raises
+    ToolFailure where an id is all that says which thing is meant."""
+    unknown_ids = {key for key in given if key in OBJECT_IDS} - set(_sources(mapped.arguments or {}))
+    if unknown_ids & NAMING_IDS:
+        raise ToolFailure(
+            f"{name} is the work of a third-party server here, which knows no object_id; go on with the name. "
+            "Nothing was done.",
+            code=PerceptionCode.UNKNOWN_OBJECT_ID,
+        )
+    return {key: value for key, value in given.items() if key not in unknown_ids}
 
 
 def _sources(values: dict[str, Value]) -> list[str]:
