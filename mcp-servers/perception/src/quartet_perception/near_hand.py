@@ -7,7 +7,6 @@ region that has its colour and no depth.
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
-from scipy.spatial import ConvexHull
 
 from quartet_perception.catalogue import Thing
 from quartet_perception.grasp import grip_depth
@@ -17,6 +16,8 @@ from quartet_site import RobotFile
 _BLIND = 0.6
 """Least share of the expected picture that lacks depth; otherwise depth says more."""
 _AHEAD_M = 0.02
+_SAME_LINE_PX = 1e-9
+"""Points that are off a line by less lie on it."""
 
 
 def near_hand(view: View, thing: Thing, member: Mask, file: RobotFile) -> tuple[float, Mask]:
@@ -66,7 +67,20 @@ def _hull(view: View, corners: NDArray[np.float64]) -> Mask:
         return mask
     u, v = np.meshgrid(np.arange(low[0], high[0]), np.arange(low[1], high[1]))
     inside = np.ones(u.shape, dtype=bool)
-    for a, b, c in ConvexHull(uv).equations:
-        inside &= a * u + b * v + c <= 0
+    for a, b, c in _edges(uv):
+        inside &= a * u + b * v + c < _SAME_LINE_PX
     mask[low[1] : high[1], low[0] : high[0]] = inside
     return mask
+
+
+def _edges(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lines (Mx3: a, b, c) round the convex outline of a few points (Nx2): a u + b v + c <= 0 within it. They are the
+    lines through two of the points which have all others on one side."""
+    one, other = (grid.ravel() for grid in np.meshgrid(*[np.arange(len(points))] * 2))
+    along = points[other] - points[one]
+    length = np.hypot(along[:, 0], along[:, 1])
+    one, along, length = one[length > 0], along[length > 0], length[length > 0]
+    normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / length[:, None]
+    offset = -(normal * points[one]).sum(axis=1)
+    outer = (points @ normal.T + offset < _SAME_LINE_PX).all(axis=0)
+    return np.column_stack([normal, offset])[outer]
