@@ -22,6 +22,7 @@ from quartet_site import load_robot, load_site
 from quartet_tool_server import ToolServer
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
+TWINS = Path(__file__).parents[1] / "simulation_with_twins.py"
 TOOLS = ("segment_objects", "detect_objects", "get_topdown_grasp_pose", "get_topdown_placing_pose", "look")
 
 
@@ -64,7 +65,7 @@ class World:
 @contextmanager
 def _simulation(name: str, folder: Path) -> Iterator[World]:
     ready = folder / "ready.json"
-    command = [sys.executable, "-m", "quartet_simulation", "--world", name, "--ready-file", str(ready)]
+    command = [sys.executable, str(TWINS), "--world", name, "--ready-file", str(ready)]
     process = subprocess.Popen([*command, "--port", "0", "--scoring-port", "0"], stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 120
@@ -99,6 +100,12 @@ class Eyes:
 
     client: Client
     server: ToolServer
+    claims: list[GrantClaims]
+    """The grant that calls carry."""
+
+    def work_for(self, task: str) -> None:
+        """Further calls belong to this task."""
+        self.claims[0] = self.claims[0].model_copy(update={"task": task})
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """The structured result."""
@@ -116,12 +123,13 @@ async def _eyes(world: World, state: Path, **claims: Any) -> AsyncIterator[Eyes]
         {"sub": "test", "aud": audience(robot_file.name), "iat": now, "exp": now + 600, "jti": "request-1", "fence": 1,
          "tools": [f"perception__{tool}" for tool in TOOLS], **claims}
     )  # fmt: skip
+    claims_now = [grant]
     robot = await Robot.open(robot_file, url=world.url, wait_s=60)
-    server = ToolServer("perception", robot, site, state_dir=state, verifier=None, caller=lambda: grant)
+    server = ToolServer("perception", robot, site, state_dir=state, verifier=None, caller=lambda: claims_now[0])
     register(server)
     try:
         async with Client(server.mcp) as client:
-            yield Eyes(client, server)
+            yield Eyes(client, server, claims_now)
     finally:
         await robot.close()
 

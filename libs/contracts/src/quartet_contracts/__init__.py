@@ -18,6 +18,7 @@ from quartet_contracts.grants import (
 )
 from quartet_contracts.journal import JournalEvent
 from quartet_contracts.latch import Latch, LatchFile
+from quartet_contracts.objects import ObjectId, Term, new_object_id
 from quartet_contracts.schema import json_schemas
 from quartet_contracts.skill_tools import (
     MODEL_TOOLS,
@@ -47,6 +48,7 @@ from quartet_contracts.skills import (
     SkillArguments,
     SkillRequest,
     SkillResult,
+    without_ids,
 )
 from quartet_contracts.states import TERMINAL, TRANSITIONS, State, may_move, move
 from quartet_contracts.tasks import (
@@ -120,6 +122,7 @@ __all__ = [
     "Message",
     "MessageTooLarge",
     "NextAction",
+    "ObjectId",
     "Pause",
     "PickArguments",
     "PickCode",
@@ -139,6 +142,7 @@ __all__ = [
     "TaskReport",
     "TaskStatus",
     "TaskSubmission",
+    "Term",
     "UnsupportedVersion",
     "Usage",
     "audience",
@@ -151,5 +155,7 @@ __all__ = [
     "json_schemas",
     "may_move",
     "move",
+    "new_object_id",
+    "without_ids",
     "write_durably",
 ]

@@ -7,10 +7,9 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from quartet_contracts.budgets import Budget, Usage
 from quartet_contracts.codes import ApproachCode, PickCode, PlaceCode
+from quartet_contracts.objects import ObjectId, Term
 from quartet_contracts.states import State
 from quartet_contracts.wire import Arguments, Identifier, Message, Seconds
-
-Words = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Skill(StrEnum):
@@ -33,28 +32,39 @@ class NextAction(StrEnum):
 class ApproachArguments(Arguments):
     """Drive to an area and stand before an object or a place."""
 
-    target_area: Annotated[Words, Field(description="Area to drive to, as the site names it.")]
+    target_area: Annotated[Term, Field(description="Area to drive to, as the site names it.")]
     object_name: Annotated[
-        Words, Field(description="What to stand before: the object to pick, or the surface or container.")
+        Term, Field(description="What to stand before: the object to pick, or the surface or container.")
     ]
     next_action: Annotated[NextAction, Field(description="What follows; it decides the standoff.")]
+    object_id: Annotated[
+        ObjectId | None,
+        Field(description="object_id of an earlier result: this very thing, not another of its name."),
+    ] = None
 
 
 class PickArguments(Arguments):
     """Grasp an object that the robot stands before."""
 
-    object_name: Annotated[Words, Field(description="The object to pick up, with its colour if it has one.")]
+    object_name: Annotated[Term, Field(description="The object to pick up, with its colour if it has one.")]
+    object_id: Annotated[
+        ObjectId | None, Field(description="object_id that the approach reported: this very thing is grasped.")
+    ] = None
 
 
 class PlaceArguments(Arguments):
     """Put the held object down at a place that the robot stands before."""
 
-    target_location: Annotated[Words, Field(description="Surface or container to place on or into, or 'floor'.")]
-    object_name: Annotated[Words, Field(description="The object that is held.")]
+    target_location: Annotated[Term, Field(description="Surface or container to place on or into, or 'floor'.")]
+    object_name: Annotated[Term, Field(description="The object that is held.")]
     object_height_m: Annotated[
         float,
         Field(ge=0, le=1, allow_inf_nan=False, description="held_object_height_m that pick reported [m]."),
     ]
+    target_id: Annotated[
+        ObjectId | None, Field(description="object_id of the surface or container that the approach reported.")
+    ] = None
+    object_id: Annotated[ObjectId | None, Field(description="object_id of what is held, as pick reported it.")] = None
 
 
 SkillArguments = ApproachArguments | PickArguments | PlaceArguments
@@ -63,6 +73,12 @@ ARGUMENTS: dict[Skill, type[Arguments]] = {
     Skill.PICK: PickArguments,
     Skill.PLACE: PlaceArguments,
 }
+
+
+def without_ids(arguments: SkillArguments) -> SkillArguments:
+    """What is asked for, whichever sighting of it is meant: a thing that was seen anew is still the same request."""
+    ids = {name: None for name in ("object_id", "target_id") if name in type(arguments).model_fields}
+    return arguments.model_copy(update=ids) if any(getattr(arguments, name) for name in ids) else arguments
 
 
 def read_arguments_of_skill(data: Any) -> Any:
@@ -149,6 +165,9 @@ class SkillResult(Message):
     """SUCCEEDED, FAILED, CANCELED, or UNCERTAIN when the outcome is not known and the world must be looked at."""
     observed: Annotated[str, Field(max_length=4000)] = ""
     """What was seen when the state is UNCERTAIN."""
+    object_id: ObjectId | None = None
+    """Of what the robot stands before (approach), holds (pick) or has put down (place); None where perception gives no
+    ids, or the thing was not seen."""
 
     @model_validator(mode="after")
     def _success_is_code_none(self) -> Self:

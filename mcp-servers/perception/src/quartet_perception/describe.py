@@ -8,12 +8,14 @@ from quartet_perception.segmenter import Found
 from quartet_perception.view import View
 
 Point = tuple[float, float, float]
+Floats = NDArray[np.float64]
 
 
 def describe(view: View, found: Found) -> Detection:
     """The detection of a find; positions are left out where its depth is missing."""
     camera: CameraName = "arm" if view.camera == "arm" else "front"
     plain = Detection(
+        object_id=found.object_id,
         label=found.label,
         score=round(found.score, 3),
         box_xyxy=found.box_xyxy,
@@ -21,16 +23,10 @@ def describe(view: View, found: Found) -> Detection:
         visible=round(found.visible, 2),
         in_gripper=found.in_gripper,
     )
-    points = view.points[found.mask & view.valid]
-    if len(points) < 8:
+    measured = extent(view, found)
+    if measured is None:
         return plain
-    if found.solid is not None:
-        centre, (low, high) = found.solid.centre, found.solid.bounds
-    else:
-        low, high = np.percentile(points, 1, axis=0).astype(float), np.percentile(points, 99, axis=0).astype(float)
-        centre = (low + high) / 2
-        if found.kind == "surface" and found.support_z is not None:
-            centre[2] = found.support_z
+    points, centre, low, high = measured
     near = nearest(points)
     is_surface = found.kind == "surface"
     aim = np.array(near) if is_surface else centre
@@ -44,6 +40,21 @@ def describe(view: View, found: Found) -> Detection:
             "size_m": _point(high - low),
         }
     )
+
+
+def extent(view: View, found: Found) -> tuple[NDArray[np.floating], Floats, Floats, Floats] | None:
+    """Seen points (Nx3), middle, lowest and highest corner of a find [m, base frame]; None where depth is missing."""
+    points = view.points[found.mask & view.valid]
+    if len(points) < 8:
+        return None
+    if found.solid is not None:
+        centre, (low, high) = found.solid.centre, found.solid.bounds
+        return points, np.asarray(centre), low, high
+    low, high = np.percentile(points, 1, axis=0).astype(float), np.percentile(points, 99, axis=0).astype(float)
+    centre = (low + high) / 2
+    if found.kind == "surface" and found.support_z is not None:
+        centre[2] = found.support_z
+    return points, centre, low, high
 
 
 def nearest(points: NDArray[np.floating]) -> Point:

@@ -2,6 +2,7 @@
 
 PerceptionError          each carries the code of the tool's answer
 ├── UnknownObject        the catalogue has no such name
+├── UnknownObjectId      no thing of this robot and task has that object_id
 ├── NothingFound         the named thing is not in the picture
 ├── TooFewPoints         seen, but its depth is missing or too sparse
 ├── NotAPlace            neither a surface, a container nor the floor
@@ -28,6 +29,10 @@ class PerceptionError(ToolFailure):
 
 class UnknownObject(PerceptionError):
     code = PerceptionCode.UNKNOWN_OBJECT
+
+
+class UnknownObjectId(PerceptionError):
+    code = PerceptionCode.UNKNOWN_OBJECT_ID
 
 
 class NothingFound(PerceptionError):

@@ -13,8 +13,10 @@ from quartet_perception.catalogue import KINDS, Catalogue, Kind, Thing, free_nam
 from quartet_perception.errors import NothingFound, UnknownObject
 from quartet_perception.estimate import Estimate
 from quartet_perception.held import find_held
+from quartet_perception.identity import Wanted, identified
 from quartet_perception.placing import Drop
 from quartet_perception.segmenter import Found, Segmenter, caller_left
+from quartet_perception.sightings import Sightings
 from quartet_perception.stability import PoseMemory
 from quartet_perception.view import Intrinsics, View
 from quartet_robot_link import BridgeUnavailable, CameraSnapshot, LinkError, Robot
@@ -26,12 +28,14 @@ T = TypeVar("T")
 
 
 class Perceiver:
-    """What the tools share. Pictures are fresh at every call; only settled poses are remembered."""
+    """What the tools share. Pictures are fresh at every call; only settled poses are remembered, and which thing has
+    which id."""
 
     def __init__(self, robot: Robot, site: SiteFile, segmenter: Segmenter, catalogue: Catalogue) -> None:
         self.robot, self.site, self.catalogue, self.segmenter = robot, site, catalogue, segmenter
         self.grasps: PoseMemory[Estimate] = PoseMemory()
         self.drops: PoseMemory[Drop] = PoseMemory()
+        self.sightings = Sightings()
         # One worker: pictures are large, and a second one would only compete for the same core.
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="perception")
         # A segmenter that waits for another process must not hold the worker up meanwhile.
@@ -113,7 +117,7 @@ class Perceiver:
         return pose.x, pose.y, pose.yaw
 
     async def find(self, camera: CameraName, names: Sequence[str]) -> tuple[View, list[Found]]:
-        """A fresh picture and what of `names` is in it, best first.
+        """A fresh picture and what of `names` is in it, best first, each with the id that it has in the caller's task.
 
         Raises UnknownObject, SegmenterFailure, LinkError.
         """
@@ -124,20 +128,20 @@ class Perceiver:
         found = await _told(self._run(executor, self.segmenter.segment, view, names))
         wanted = [thing for name in names for thing in self._known(name)]
         held = await self.compute(find_held, view, self.catalogue.things, wanted, self.file)
-        return view, [*(f for f in found if not (held and f.in_gripper)), *held]
+        everything = [*(f for f in found if not (held and f.in_gripper)), *held]
+        base = await self.base() if everything and view.map_from_base is None else None
+        return view, await self.compute(identified, self, view, everything, base)
 
-    async def best(
-        self, names: Sequence[str], cameras: Sequence[CameraName], prompt: str
-    ) -> tuple[View, Found, list[Found]]:
-        """The best sight of one of `names`, and everything else found in that picture.
+    async def best(self, wanted: Wanted, cameras: Sequence[CameraName]) -> tuple[View, Found, list[Found]]:
+        """The best sight of what is wanted, and everything else found in that picture.
 
         A later camera is asked only when an earlier one shows the thing badly or not at all. What hangs in the
         gripper is passed over. Raises NothingFound.
         """
         best: tuple[View, Found, list[Found]] | None = None
         for camera in cameras:
-            view, found = await self.find(camera, names)
-            usable = [f for f in found if not f.in_gripper]
+            view, found = await self.find(camera, wanted.names)
+            usable = [f for f in wanted.of(found) if not f.in_gripper]
             if usable and (best is None or _quality(usable[0]) > _quality(best[1])):
                 best = (view, usable[0], found)
             if best is not None and _quality(best[1]) > 0.75:
@@ -147,7 +151,8 @@ class Perceiver:
             negation = "does not show" if len(cameras) == 1 else "show"
             subject = seen_by if len(cameras) == 1 else f"neither {seen_by}"
             raise NothingFound(
-                f"{subject} {negation} '{prompt}' within 6 m; drive nearer or turn towards it and look again"
+                f"{subject} {negation} '{wanted.text}' within 6 m; drive nearer or turn towards it and look again"
+                + (", or go on with its name if it may have been moved" if wanted.object_id else "")
             )
         return best
 

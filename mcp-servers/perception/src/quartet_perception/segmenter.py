@@ -40,6 +40,8 @@ class Found:
     visible: float = 1.0
     """Part of its outline that is in view and not covered by something nearer."""
     in_gripper: bool = False
+    object_id: str | None = None
+    """Which thing of the caller's task it is; segmenters leave it out."""
     region: NDArray[np.bool_] | None = field(default=None, repr=False)
     """HxW: all connected pixels of its colours, also those that the mask leaves out."""
     member: NDArray[np.uint8] | None = field(default=None, repr=False)

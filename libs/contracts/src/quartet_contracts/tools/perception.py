@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from quartet_contracts.objects import ObjectId
 from quartet_contracts.tools.base import Metres, Pose3D, ToolResult
 
 CameraName = Literal["front", "arm"]
@@ -21,6 +22,8 @@ class PerceptionCode(StrEnum):
     """The target is neither a surface, a container nor the floor."""
     UNKNOWN_OBJECT = "UNKNOWN_OBJECT"
     """The catalogue has no such name and the segmenter takes no free text."""
+    UNKNOWN_OBJECT_ID = "UNKNOWN_OBJECT_ID"
+    """No thing of this robot and task has that object_id (any more): a server that started anew has forgotten it."""
     NO_FREE_SPACE = "NO_FREE_SPACE"
     SEGMENTER_UNAVAILABLE = "SEGMENTER_UNAVAILABLE"
     """The endpoint or model that segments cannot be reached, or refuses."""
@@ -31,7 +34,11 @@ class PerceptionCode(StrEnum):
 
 
 class Detection(BaseModel):
+    object_id: ObjectId | None = None
+    """Names this very thing to the tools of this server and to other agents of the task, as long as the thing stays
+    where it is or in the gripper; None for a thing without a position."""
     label: str
+    """Data: what was asked for, or what a segmenter or a third-party server calls it."""
     score: float
     box_xyxy: tuple[float, float, float, float]
     """Pixels."""
@@ -83,6 +90,7 @@ class GraspPoseResult(ToolResult):
     """get_topdown_grasp_pose. Poses are of the tool flange; the finger tips are gripper_offset_m below it."""
 
     object_name: str = ""
+    object_id: ObjectId | None = None
     camera: CameraName | None = None
     centroid_camera: tuple[Metres, Metres, Metres] | None = None
     centroid_base: tuple[Metres, Metres, Metres] | None = None
@@ -105,6 +113,8 @@ class PlacingPoseResult(ToolResult):
     """get_topdown_placing_pose."""
 
     target_name: str = ""
+    object_id: ObjectId | None = None
+    """Of the surface or container; the floor has none."""
     mode: Literal["floor", "surface", "container"] | None = None
     camera: CameraName | None = None
     surface_height_m: Metres | None = None

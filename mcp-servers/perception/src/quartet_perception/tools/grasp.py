@@ -5,12 +5,15 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import BoundingBox, CameraName, GraspPoseResult
 from quartet_perception.errors import BadParameters
 from quartet_perception.estimate import Estimate, estimate
 from quartet_perception.grasp import Grasp, TooWide, plan_grasp, reach_of_pick
+from quartet_perception.identity import task, wanted
 from quartet_perception.perceiver import Perceiver
+from quartet_perception.segmenter import Found
 from quartet_perception.stability import Remembered
 from quartet_perception.view import View
 from quartet_tool_server import ToolServer
@@ -19,28 +22,34 @@ from quartet_tool_server import ToolServer
 def add_grasp_tool(server: ToolServer, eyes: Perceiver) -> None:
     @server.tool(read_only=True)
     async def get_topdown_grasp_pose(
-        object_name: Annotated[str, Field(min_length=1, max_length=200, description="The object to grasp.")],
+        object_name: Annotated[Term | None, Field(description="The object to grasp.")] = None,
         camera: Annotated[
             CameraName | None, Field(description="'arm' or 'front'; left out: the one that sees it best, arm first.")
         ] = None,
+        object_id: Annotated[
+            ObjectId | None,
+            Field(description="In place of object_name: object_id of an earlier result of this task: that very thing."),
+        ] = None,
     ) -> GraspPoseResult:
-        """Work out a grasp from above for a named object, from a fresh picture.
+        """Work out a grasp from above for an object, by name or object_id, from a fresh picture.
 
         pre_grasp_pose (go there first), grasp_pose (then straight down to it and close) and lift_pose (then straight
         up) are poses of the tool flange in the base frame, pointing down; use them as they are. object_height_m is
         what the place agent needs later. If reachable is false, do not move the arm: the base must come nearer first
         (distance_m says how far the object is). NO_OBJECTS_FOUND: try the other camera or drive nearer.
         TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
+        UNKNOWN_OBJECT_ID: go on with the name.
         """
-        names = eyes.names(object_name, kinds=("object",))
-        server.limits.check_payload(object_name)
+        sought = wanted(eyes, object_name, object_id, "object_name", kinds=("object",))
+        for name in sought.names if object_name is None else [object_name]:
+            server.limits.check_payload(name)
         cameras: tuple[CameraName, ...] = ("arm", "front") if camera is None else (camera,)
-        view, found, _ = await eyes.best(names, cameras, object_name)
+        view, found, _ = await eyes.best(sought, cameras)
         seen = await eyes.compute(estimate, view, found)
         base = await eyes.base()
         period = 0.0 if seen.solid.solid.round else float(np.pi)
         seen = eyes.grasps.settle(
-            found.label,
+            found.object_id or found.label,
             Remembered(seen, seen.centre, seen.solid.yaw, period, base, seen.range_m),
         )
         try:
@@ -49,10 +58,12 @@ def add_grasp_tool(server: ToolServer, eyes: Perceiver) -> None:
             raise BadParameters(
                 f"'{found.label}' cannot be grasped from above: it is {wide}. Choose another object."
             ) from None
-        return _result(eyes, view, found.label, seen, grasp)
+        if found.object_id is not None:
+            eyes.sightings.grasp(task(), found.object_id)
+        return _result(eyes, view, found, seen, grasp)
 
 
-def _result(eyes: Perceiver, view: View, label: str, seen: Estimate, grasp: Grasp) -> GraspPoseResult:
+def _result(eyes: Perceiver, view: View, found: Found, seen: Estimate, grasp: Grasp) -> GraspPoseResult:
     m, frame = eyes.file.manipulation, eyes.file.frames.base
     low, high = seen.solid.bounds
 
@@ -61,14 +72,15 @@ def _result(eyes: Perceiver, view: View, label: str, seen: Estimate, grasp: Gras
 
     distance = float(np.hypot(grasp.x, grasp.y))
     reach = reach_of_pick(eyes.file, seen.support)
-    notes = [f"'{label}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
+    notes = [f"'{found.label}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
     if distance > reach:
         notes.append(f"beyond the arm's reach of {reach:.2f} m there: drive nearer first")
     if grasp.blocked > 8:
         notes.append("something stands close beside it: the fingers may touch it")
     return GraspPoseResult(
         message="; ".join(notes),
-        object_name=label,
+        object_name=found.label,
+        object_id=found.object_id,
         camera="arm" if seen.camera == "arm" else "front",
         centroid_camera=view.to_camera(np.array(seen.centre)),
         centroid_base=seen.centre,

@@ -1,17 +1,18 @@
 """get_topdown_placing_pose: where the hand must go to put something down."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
+from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
 from quartet_perception.catalogue import is_floor
 from quartet_perception.errors import NotAPlace, PerceptionError, UnknownObject
 from quartet_perception.grasp import downward
+from quartet_perception.identity import Wanted, task, wanted
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.placing import Drop, into_container, on_floor, on_surface
 from quartet_perception.stability import Remembered
@@ -24,10 +25,7 @@ _DEFAULT_RADIUS_M = 0.05
 def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
     @server.tool(read_only=True)
     async def get_topdown_placing_pose(
-        object_name: Annotated[
-            str,
-            Field(min_length=1, max_length=200, description="The place: a surface, a container, or 'floor'."),
-        ],
+        object_name: Annotated[Term | None, Field(description="The place: a surface, a container, or 'floor'.")] = None,
         object_height_m: Annotated[
             float,
             Field(ge=0, le=1, allow_inf_nan=False, description="Height of the held object, as pick reported [m]."),
@@ -55,7 +53,14 @@ def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
             CameraName | None, Field(description="'front' or 'arm'; left out: the one that sees it best, front first.")
         ] = None,
         held_object: Annotated[
-            str | None, Field(max_length=200, description="Name of the held object; tells how much room it needs.")
+            Term | None, Field(description="Name of the held object; tells how much room it needs.")
+        ] = None,
+        object_id: Annotated[
+            ObjectId | None,
+            Field(description="In place of object_name: object_id of an earlier result of this task, of the place."),
+        ] = None,
+        held_object_id: Annotated[
+            ObjectId | None, Field(description="In place of held_object: object_id that pick reported.")
         ] = None,
     ) -> PlacingPoseResult:
         """Work out where to let the held object go, from a fresh picture.
@@ -65,15 +70,17 @@ def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
         the underside of the object comes to lie. If reachable is false, do not move the arm: the base must come nearer
         (distance_m says how far the spot is). NOT_A_PLACE: the name is an object, not a place. NO_OBJECTS_FOUND: the
         place is not in view, drive or turn towards it. NO_FREE_SPACE: it is full. TOO_FEW_POINTS: drive nearer.
+        UNKNOWN_OBJECT_ID: go on with the name.
         """
+        if held_object_id is not None:
+            held_object = eyes.sightings.carry(task(), held_object_id).name
         radius = _radius(eyes, held_object)
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera is None else (camera,)
-        if is_floor(object_name):
+        if object_name is not None and object_id is None and is_floor(object_name):
             view = await eyes.view(cameras[0])
             drop = await eyes.compute(on_floor, view, object_height_m, eyes.file, x_bias_m=x_bias_m)
             return _result(eyes, "floor", "floor", cameras[0], drop, top_clearance_m)
-        names = _places(eyes, object_name)
-        view, found, _ = await eyes.best(names, cameras, object_name)
+        view, found, _ = await eyes.best(_place(eyes, object_name, object_id), cameras)
         seen_by: CameraName = "arm" if view.camera == "arm" else "front"
         if found.kind == "object":
             raise NotAPlace(
@@ -92,14 +99,17 @@ def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
         new = Remembered(drop, (drop.x, drop.y, drop.height), 0.0, 0.0, await eyes.base(), drop.distance)
         if not use_cached:
             eyes.drops.forget()
-        return _result(eyes, found.label, mode, seen_by, eyes.drops.settle(key, new), top_clearance_m)
+        result = _result(eyes, found.label, mode, seen_by, eyes.drops.settle(key, new), top_clearance_m)
+        return result.model_copy(update={"object_id": found.object_id})
 
 
-def _places(eyes: Perceiver, name: str) -> Sequence[str]:
-    """The names of the surfaces and containers that `name` may mean. Raises NotAPlace, UnknownObject."""
+def _place(eyes: Perceiver, name: str | None, object_id: str | None) -> Wanted:
+    """The surface or container that is meant. Raises NotAPlace, UnknownObject, UnknownObjectId, BadParameters."""
     try:
-        return eyes.names(name, kinds=("surface", "container"))
+        return wanted(eyes, name, object_id, "object_name", kinds=("surface", "container"))
     except UnknownObject as unknown:
+        if name is None:
+            name = eyes.sightings.get(task(), object_id or "").name
         try:
             objects = eyes.catalogue.match(name, kinds=("object",))
         except UnknownObject:
