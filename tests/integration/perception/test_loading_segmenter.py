@@ -12,7 +12,7 @@ import pytest
 from scipy import ndimage
 
 from quartet_perception import segmenter as segmenter_module
-from quartet_perception.open_vocabulary import OpenVocabularySegmenter, Seen
+from quartet_perception.open_vocabulary import Background, OpenVocabularySegmenter, Seen
 
 LONG_S = 100.0
 
@@ -51,7 +51,8 @@ async def server(studio, tmp_path, monkeypatch, open_eyes) -> AsyncIterator[Serv
         return RedFinder()
 
     def factory(catalogue, settings):
-        made.append(OpenVocabularySegmenter(catalogue, load, timeout_s=settings.segmenter_timeout_s))
+        models = Background(load, what="the open-vocabulary model")
+        made.append(OpenVocabularySegmenter(catalogue, models, timeout_s=settings.segmenter_timeout_s))
         return made[-1]
 
     monkeypatch.setitem(segmenter_module._REGISTRY, "open_vocabulary", factory)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from quartet_perception.asked import Names
+from quartet_perception.catalogue import Catalogue
 from quartet_perception.choice import Chain, choose_segmenter, health_of
 from quartet_perception.errors import (
     SegmenterFailure,
@@ -21,11 +22,19 @@ from quartet_perception.errors import (
     SegmenterUnavailable,
     SegmenterWeights,
 )
-from quartet_perception.open_vocabulary import Background, OpenVocabularySegmenter, Seen, choice_of, one_per_place
+from quartet_perception.open_vocabulary import (
+    Background,
+    ModelChoice,
+    OpenVocabularySegmenter,
+    Seen,
+    choice_of,
+    one_per_place,
+)
 from quartet_perception.open_vocabulary import choice as choice_module
+from quartet_perception.open_vocabulary import segmenter as segmenter_module
 from quartet_perception.open_vocabulary.queries import plain, query_of
 from quartet_perception.perceiver import Perceiver
-from quartet_perception.segmenter import caller_left
+from quartet_perception.segmenter import caller_left, create_segmenter
 from quartet_perception.settings import PerceptionSettings
 
 ROOT = Path(__file__).parents[3]
@@ -75,7 +84,8 @@ def segmenter(catalogue):
     made = []
 
     def make(eyes=None, *, load=None, timeout_s=LONG_S):
-        made.append(OpenVocabularySegmenter(catalogue, load or (lambda: eyes), timeout_s=timeout_s))
+        models = Background(load or (lambda: eyes), what="the open-vocabulary model")
+        made.append(OpenVocabularySegmenter(catalogue, models, timeout_s=timeout_s))
         return made[-1]
 
     yield make
@@ -95,6 +105,36 @@ def background():
     yield make
     for one in made:
         one.close()
+
+
+def test_robots_share_the_models_of_equal_settings(site, catalogue, kitchen, monkeypatch):
+    """Two sites and two pictures, one load; other settings load anew, and nothing is kept that nobody uses."""
+    loads: list[ModelChoice] = []
+    cans = Catalogue.of_site(site.model_copy(update={"objects": site.objects[:1]}))
+    monkeypatch.setattr(choice_module, "_NEEDED", ())
+
+    def load(choice):
+        loads.append(choice)
+        return Eyes(Seen(0, 0.8, can_box(kitchen)))
+
+    monkeypatch.setattr(segmenter_module, "_load", load)
+
+    def of(catalogue, **more):
+        return create_segmenter("open_vocabulary", catalogue, PerceptionSettings(segmenter_timeout_s=LONG_S, **more))
+
+    one, other, finer = of(catalogue), of(cans), of(catalogue, segmenter_threshold=0.2)
+    try:
+        assert one.models is other.models
+        for robot in (one, other, finer):
+            assert [f.label for f in robot.segment(kitchen, ["red coke can"])] == ["red coke can"]
+        assert sorted(choice.threshold or 0.0 for choice in loads) == [0.0, 0.2]
+    finally:
+        one.models.close()
+        finer.models.close()
+    gone = weakref.ref(one.models)
+    del one, other, robot
+    gc.collect()
+    assert gone() is None
 
 
 def soon():

@@ -1,7 +1,9 @@
 """Names to queries, queries to boxes and masks by models of our own, boxes and masks to things in space."""
 
+import threading
 import time
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -34,9 +36,8 @@ class OpenVocabularySegmenter:
     # It has a thread of its own, and the processor or GPU that the models run on is not the one that geometry needs.
     remote = True
 
-    def __init__(self, catalogue: Catalogue, load: Callable[[], Finder], *, timeout_s: float = 25.0) -> None:
-        self._catalogue, self._timeout_s = catalogue, timeout_s
-        self.models = Background(load, what="the open-vocabulary model")
+    def __init__(self, catalogue: Catalogue, models: Background[Finder], *, timeout_s: float = 25.0) -> None:
+        self._catalogue, self._timeout_s, self.models = catalogue, timeout_s, models
 
     def health(self) -> dict[str, str]:
         """Whether the weights are loaded."""
@@ -57,6 +58,22 @@ class OpenVocabularySegmenter:
         return lift_all(prepared(view, self._catalogue.things), sights)
 
 
+def shared(choice: ModelChoice) -> Background[Finder]:
+    """The models of a choice, loaded once for all robots of this process: their weights are what takes the memory.
+
+    They go when the last segmenter goes that uses them.
+    """
+    with _LOCK:
+        models = _SHARED.get(choice)
+        if models is None:
+            models = _SHARED[choice] = Background(lambda: _load(choice), what="the open-vocabulary model")
+        return models
+
+
+_LOCK = threading.Lock()
+_SHARED: "weakref.WeakValueDictionary[ModelChoice, Background[Finder]]" = weakref.WeakValueDictionary()
+
+
 def _load(choice: ModelChoice) -> Finder:
     # Here and not above: torch takes seconds, and this runs in the thread that waits for it.
     from quartet_perception.open_vocabulary.models import load
@@ -66,5 +83,4 @@ def _load(choice: ModelChoice) -> Finder:
 
 @register("open_vocabulary")
 def _make(catalogue: Catalogue, settings: PerceptionSettings) -> OpenVocabularySegmenter:
-    choice = choice_of(settings)
-    return OpenVocabularySegmenter(catalogue, lambda: _load(choice), timeout_s=settings.segmenter_timeout_s)
+    return OpenVocabularySegmenter(catalogue, shared(choice_of(settings)), timeout_s=settings.segmenter_timeout_s)
