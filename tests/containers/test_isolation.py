@@ -13,7 +13,7 @@ PORTS = {
     "redis": (6379,),
     "gateway": (4000,),
     "scripted-model": (8000,),
-    "simulation": (9090, 9091, 9092),
+    "simulation": (9090, 9091, 9093),
     "moveit": (8001,),
     "nav2": (8002,),
     "perception": (8003,),
@@ -30,8 +30,8 @@ REACHES = {
     "perception": {"simulation", "orchestrator", "stop", "prometheus", "gateway", *SERVERS},
     "stop": {"simulation", "orchestrator", "prometheus", "grafana", "stop", *SERVERS},
     "gateway": {"gateway", "scripted-model", "orchestrator", "perception", "prometheus"},
-    "scripted-model": {"scripted-model", "gateway"},
-    "simulation": {"simulation", "stop", *SERVERS},
+    "scripted-model": {"scripted-model", "gateway", "prometheus"},
+    "simulation": {"simulation", "stop", "prometheus", *SERVERS},
 }
 """Agents do not reach the robot; servers and the stop service do not reach Redis."""
 

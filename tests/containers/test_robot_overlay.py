@@ -37,7 +37,7 @@ services:
     build: !reset null
     entrypoint: !reset null
     command: !override [--host, 0.0.0.0, --port, "{bridge}", --guard-port, "{guard}", --scoring-port, "{scoring}"]
-    environment: {{HEALTH: "127.0.0.1:{guard}/state"}}
+    environment: {{HEALTH: "127.0.0.1:{guard}/state", QUARTET_SECRETS_DIR: /run/quartet}}
 """
     unused = "".join(f"  {service}: !reset null\n" for service in LEFT_OUT)
     played.write_text(simulation + unused)

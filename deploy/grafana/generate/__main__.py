@@ -7,6 +7,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from ground import bus, safety
 from minds import agent, models
 from robots import fleet, task
+from stand_ins import simulation
 
 BOARDS = {
     "fleet": fleet,
@@ -15,6 +16,7 @@ BOARDS = {
     "models": models,
     "safety": safety,
     "bus": bus,
+    "simulation": simulation,
 }
 FOLDER = Path(__file__).resolve().parents[1] / "dashboards"
 

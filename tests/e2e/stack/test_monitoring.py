@@ -146,7 +146,8 @@ class Prometheus:
         self._jobs = [job["job_name"] for job in configuration["scrape_configs"]]
         for job in configuration["scrape_configs"]:
             name = job["job_name"]
-            target = other.get(name) or stack.url_of(name).removeprefix("http://")
+            own = stack.metrics_url(name.replace("-", "_")) if name not in other else ""
+            target = other.get(name) or own.removeprefix("http://").removesuffix("/metrics")
             job["static_configs"] = [{"targets": [target]}]
             job.pop("dns_sd_configs", None)
             if job.pop("authorization", None):

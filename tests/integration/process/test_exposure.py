@@ -59,7 +59,7 @@ def public_key() -> str:
 @pytest.mark.parametrize(
     ("module", "missing"),
     [("quartet_nav2", "QUARTET_METRICS_TOKEN"), ("quartet_pick", "QUARTET_METRICS_TOKEN"),
-     ("quartet_simulation", "QUARTET_GUARD_TOKEN")],
+     ("quartet_simulation", "QUARTET_GUARD_TOKEN"), ("quartet_scripted_model", "QUARTET_METRICS_TOKEN")],
 )  # fmt: skip
 def test_beyond_this_machine_nothing_starts_without_its_credential(
     redis_url: str, tmp_path: Path, module: str, missing: str

@@ -15,6 +15,7 @@ import httpx
 import pytest
 import uvicorn
 
+from quartet_process import Secret
 from quartet_scripted_model import Settings, create_app
 from quartet_scripted_model.misbehaviour import Draws, Kind
 
@@ -120,6 +121,27 @@ async def test_a_request_that_makes_no_sense(raw, says):
         response = await http.post("/v1/chat/completions", content=raw)
     assert response.status_code == 400
     assert says in response.json()["error"]["message"]
+
+
+async def test_its_figures_say_who_asked_and_what_became_of_it():
+    """By agent and outcome; of those that went wrong, how; and to nobody without the token."""
+    token = "a-token-of-the-metrics"
+    app = create_app(Settings(misbehave={"refusal": 1}), metrics_token=Secret.fixed(token))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://model") as http:
+        await ask(http, request_body())
+        await ask(http, request_body() | {"tools": []})
+        await http.post("/v1/chat/completions", content="no JSON")
+        assert (await http.get("/metrics")).status_code == 401
+        told = (await http.get("/metrics", headers={"Authorization": f"Bearer {token}"})).text
+    for line in (
+        'quartet_scripted_requests_total{agent="orchestrator",outcome="spoiled"} 1.0',
+        'quartet_scripted_requests_total{agent="orchestrator",outcome="ok"} 0.0',
+        'quartet_scripted_requests_total{agent="other",outcome="spoiled"} 1.0',
+        'quartet_scripted_requests_total{agent="other",outcome="refused"} 1.0',
+        'quartet_scripted_spoiled_total{kind="refusal"} 2.0',
+        "process_resident_memory_bytes ",
+    ):
+        assert f"\n{line}" in told, line
 
 
 # Misbehaviour

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 SOURCE = {"type": "prometheus", "uid": "quartet-prometheus"}
-BOARDS = ("agent", "bus", "fleet", "models", "safety", "task")
+BOARDS = ("agent", "bus", "fleet", "models", "safety", "simulation", "task")
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +78,14 @@ def test_prometheus_reads_every_process_that_compose_starts(deploy: Path) -> Non
     asked.pop("localhost")
     assert asked.keys() <= services.keys()
     ours = {"orchestrator", "approach", "pick", "place", "gateway", "moveit", "nav2", "perception", "ros", "stop"}
+    ours |= {"simulation", "scripted-model"}
     assert asked.keys() == ours | {"redis-exporter"}
+    reader = set(services["prometheus"]["networks"])
     for name in ours:
         environment = services[name]["environment"]
-        assert int(environment["QUARTET_PORT"]) == asked[name], name
+        port = environment.get("QUARTET_SIMULATION_METRICS_PORT") or environment["QUARTET_PORT"]
+        assert int(port) == asked[name], name
+        assert reader & set(services[name]["networks"]), f"Prometheus cannot reach {name}"
 
 
 def test_the_tracing_overlay_reaches_every_process_that_makes_spans(deploy: Path) -> None:
@@ -89,7 +93,8 @@ def test_the_tracing_overlay_reaches_every_process_that_makes_spans(deploy: Path
     overlay = yaml.safe_load((deploy / "compose.tracing.yml").read_text())
     assert overlay["services"].keys() <= services.keys()
     jobs = yaml.safe_load((deploy / "prometheus/prometheus.yml").read_text())["scrape_configs"]
-    assert overlay["services"].keys() == {job["job_name"] for job in jobs} - {"redis", "prometheus"}
+    silent = {"redis", "prometheus", "simulation", "scripted-model"}
+    assert overlay["services"].keys() == {job["job_name"] for job in jobs} - silent
     for name, service in overlay["services"].items():
         assert service["environment"]["OTEL_EXPORTER_OTLP_ENDPOINT"].startswith("${OTEL_EXPORTER_OTLP_ENDPOINT:?"), name
         (argument,) = service["build"]["args"]

@@ -10,12 +10,15 @@ from prometheus_client import CollectorRegistry
 import quartet_agent_runtime.metrics
 import quartet_gateway.metrics
 import quartet_orchestrator.metrics  # noqa: F401 registers its metrics
+import quartet_scripted_model.metrics
+import quartet_simulation.metrics
 import quartet_stop.metrics
 import quartet_tool_server.metrics
 from quartet_process import REGISTRY
 from quartet_process.metrics import BUILD, LAG
 
-BOUNDED = {"agent", "attempt", "cause", "code", "error", "kind", "model", "outcome", "reason", "robot", "sender"} | {
+BOUNDED = {"agent", "attempt", "camera", "cause", "code", "error", "kind", "model", "outcome", "reason", "robot"} | {
+    "sender",
     "server",
     "state",
     "stream",
@@ -31,6 +34,7 @@ def families() -> dict[str, set[str]]:
     registries: list[CollectorRegistry] = [
         REGISTRY,
         quartet_gateway.metrics.Metrics().registry,
+        quartet_scripted_model.metrics.Metrics().registry,
         quartet_stop.metrics.Metrics().registry,
         quartet_tool_server.metrics.Families().registry,
     ]
@@ -76,6 +80,16 @@ def test_codes_that_a_server_makes_up_do_not_fill_the_metrics() -> None:
     }
     assert len(codes) < 100
     assert "other" in codes
+
+
+def test_actions_that_a_client_of_the_bridge_offers_do_not_fill_the_metrics() -> None:
+    for number in range(500):
+        quartet_simulation.metrics.goal_ended(f"made_up_msgs/action/Kind{number}", "succeeded")
+    kinds = {
+        sample.labels["kind"] for family in quartet_simulation.metrics.GOALS.collect() for sample in family.samples
+    }
+    assert len(kinds) < 100
+    assert "other" in kinds
 
 
 @pytest.mark.parametrize(("number", "label"), [(1, "1"), (4, "4"), (5, "5+"), (1000, "5+")])

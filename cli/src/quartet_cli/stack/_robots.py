@@ -32,7 +32,7 @@ def port_names(options: StackOptions) -> list[str]:
     """Names of the ports that the simulated homes and their robots need."""
     homes = range(options.homes)
     return [
-        *(scoring(home) for home in homes),
+        *(name(home) for home in homes for name in (scoring, metrics)),
         *(f"{kind}{_tail(home, place)}" for home in homes for place in range(options.robots) for kind in KINDS),
     ]
 
@@ -42,6 +42,11 @@ KINDS = ("simulation", "guard")
 
 def scoring(home: int) -> str:
     return f"scoring{_tail(home, 0)}"
+
+
+def metrics(home: int) -> str:
+    """The port of /metrics of a home's process."""
+    return f"metrics{_tail(home, 0)}"
 
 
 def simulation(home: int) -> str:

@@ -24,6 +24,7 @@ from quartet_cli.stack._ports import HOST, free_ports, redis_answers
 from quartet_cli.stack._process import ProcessSpec
 from quartet_cli.stack._robots import (
     RobotAt,
+    metrics,
     port_names,
     port_of,
     robots_at,
@@ -258,6 +259,7 @@ def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, ho
         *("--robots", str(len(robots))),
         *("--port", ",".join(str(at.ports[port_of("simulation", robot)]) for robot in robots)),
         *("--scoring-port", str(at.ports[scoring(home)])),
+        *("--metrics-port", str(at.ports[metrics(home)])),
         *("--guard-port", ",".join(str(at.ports[port_of("guard", robot)]) for robot in robots)),
         *("--guard-file", str(options.state_dir / ("guard.json" if home == 0 else f"guard-{home + 1}.json"))),
         *("--ready-file", str(ready)),

@@ -25,7 +25,7 @@ from quartet_cli.stack._environment import public_environment
 from quartet_cli.stack._lock import lock_folder
 from quartet_cli.stack._ports import hold_ports, require_free
 from quartet_cli.stack._process import TERM_GRACE_S, ManagedProcess
-from quartet_cli.stack._robots import scoring
+from quartet_cli.stack._robots import metrics, scoring
 from quartet_cli.stack._specs import Addresses, choose_addresses, models, site_folder, specs
 from quartet_cli.stack.errors import ProcessDied, StackError, StartTimeout
 from quartet_cli.stack.options import StackOptions
@@ -130,6 +130,10 @@ class Stack:
     def url_of(self, name: str) -> str:
         """The HTTP address of a process, without a path."""
         return self._at.url(name)
+
+    def metrics_url(self, name: str) -> str:
+        """Where a process serves its metrics; "simulation" is the process of the first home."""
+        return f"{self.url_of(metrics(0) if name == 'simulation' else name)}/metrics"
 
     def servers(self, robot: str | None = None) -> dict[str, str]:
         """MCP endpoint of each server of a robot; None: the first."""

@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from pydantic import ValidationError
 
-from quartet_process import set_up_logging
+from quartet_process import SecretProblem, metrics_secret, set_up_logging
 from quartet_scripted_model.app import create_app
 from quartet_scripted_model.settings import Settings
 
@@ -24,15 +24,15 @@ def main() -> int:
     """Exit status 2: the settings are wrong or the port is taken."""
     try:
         settings = Settings()
-        app = create_app(settings)
+        app = create_app(settings, metrics_token=metrics_secret(settings, settings.host))
     except ValidationError as error:
         lines = [f"QUARTET_{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()]
         print("the scripted model cannot start:\n  " + "\n  ".join(lines), file=sys.stderr)
         return 2
-    except ValueError as error:
+    except (SecretProblem, ValueError) as error:
         print(f"the scripted model cannot start: {error}", file=sys.stderr)
         return 2
-    set_up_logging("scripted-model", settings.log_format)
+    set_up_logging("scripted-model", settings.log_format, settings.log_level)
     # With the protocol named, asyncio turns Nagle off; else each answer waits 40 ms for a delayed ACK.
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

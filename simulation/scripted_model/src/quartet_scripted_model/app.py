@@ -11,10 +11,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from quartet_process import Exposition, Secret
 from quartet_scripted_model._conversation import Conversation, text_of
 from quartet_scripted_model._transport import spoiled_response
 from quartet_scripted_model._turn import Call, Turn
-from quartet_scripted_model.answer import answer
+from quartet_scripted_model.answer import agent_of, answer
+from quartet_scripted_model.metrics import Metrics
 from quartet_scripted_model.misbehaviour import TRANSPORT, Draws, Kind, cut_json, spoil
 from quartet_scripted_model.settings import Settings
 
@@ -30,20 +32,24 @@ class Choice(Protocol):
     def draw(self, body: dict[str, Any]) -> Kind | None: ...
 
 
-def create_app(settings: Settings, choice: Choice | None = None) -> Starlette:
+def create_app(settings: Settings, choice: Choice | None = None, metrics_token: Secret | None = None) -> Starlette:
     """The application; `choice` in place of draws by the settings' rates. Raises ValueError when the misbehaviour
     rates make no sense.
     """
     draws = choice or Draws(settings.misbehave, settings.misbehave_seed)
+    metrics = Metrics()
+    exposition = Exposition("scripted-model", metrics.registry, token=metrics_token)
 
     async def chat(request: Request) -> Response:
         body = await _body(request)
         if isinstance(body, str):
+            metrics.refused()
             return _error(400, body)
-        kind = draws.draw(body)
+        kind, tools = draws.draw(body), body.get("tools") or []
+        metrics.asked(agent_of(tools), kind)
         if kind is Kind.RATE_LIMIT:
             return _error(429, "rate limit reached, try again later", code="rate_limit_exceeded")
-        turn = answer(body["messages"], body.get("tools") or [])
+        turn = answer(body["messages"], tools)
         if kind is not None:
             turn = spoil(kind, turn, _last_call(body))
         if kind is Kind.SLOW:
@@ -53,7 +59,7 @@ def create_app(settings: Settings, choice: Choice | None = None) -> Starlette:
         said = completion(body, turn)
         if kind is not None:
             _spoil_completion(kind, said)
-        if kind in TRANSPORT:
+        if kind is not None and kind in TRANSPORT:
             return spoiled_response(kind, json.dumps(said).encode(), settings.misbehave_drip_s)
         return JSONResponse(said)
 
@@ -63,11 +69,16 @@ def create_app(settings: Settings, choice: Choice | None = None) -> Starlette:
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "model": MODEL, "misbehave": settings.misbehave})
 
+    async def scrape(request: Request) -> Response:
+        status, kind, body = exposition.answer(request.headers.get("authorization"))
+        return Response(body, status, media_type=kind)
+
     return Starlette(
         routes=[
             Route("/v1/chat/completions", chat, methods=["POST"]),
             Route("/v1/models", models),
             Route("/health", health),
+            Route("/metrics", scrape),
         ]
     )
 

@@ -4,15 +4,16 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
+from quartet_process import ProcessSettings
 from quartet_scripted_model.misbehaviour import Kind
 
 
-class Settings(BaseSettings):
+class Settings(ProcessSettings):
     """Environment of `python -m quartet_scripted_model`."""
 
-    model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)
 
     host: str = "127.0.0.1"
     port: int = Field(default=0, ge=0, le=65535)

@@ -11,15 +11,20 @@ import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import ValidationError
 
 from quartet_contracts import LatchFile
 from quartet_process import SecretProblem, set_up_logging
+from quartet_simulation import metrics
 from quartet_simulation.bridge.faults import FAULTS, Faults
 from quartet_simulation.settings import Settings
+
+if TYPE_CHECKING:
+    from quartet_simulation.ros.engine import Engine
+    from quartet_simulation.ros.robot import Robot
 
 BAD_USAGE = 2
 FAILED = 1
@@ -58,6 +63,8 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--namespaces", help="names of the robots, with commas: they share one rosbridge")
     parser.add_argument("--port", help="rosbridge port, 0 = a free one; of several robots with commas")
     parser.add_argument("--scoring-port", type=int, help="ground truth port, 0 = a free one")
+    parser.add_argument("--scoring-host", help="address of that, else 127.0.0.1: who reaches it may change the world")
+    parser.add_argument("--metrics-port", type=int, help="port of /metrics, 0 = a free one")
     parser.add_argument("--guard-port", help="HTTP port of the robot guard, 0 = a free one; of several with commas")
     parser.add_argument("--guard-file", help="keeps a stop across restarts")
     parser.add_argument("--heartbeat-timeout", type=float, help="of the robot guard, in seconds of wall time")
@@ -76,6 +83,7 @@ async def _serve(settings: Settings) -> int:
     from quartet_simulation.bridge.server import start_bridge
     from quartet_simulation.errors import SimulationError
     from quartet_simulation.guard_http import guard_server
+    from quartet_simulation.metrics_http import metrics_server
     from quartet_simulation.ros.engine import Engine
     from quartet_simulation.ros.robot import Robot
     from quartet_simulation.scoring import Scoring
@@ -108,10 +116,11 @@ async def _serve(settings: Settings) -> int:
     async with contextlib.AsyncExitStack() as stack:
         # Ports first: a taken one is told at once, not after the world has been built.
         bridge_sockets = [stack.enter_context(_bind("--port", settings.host, port)) for port in settings.port]
-        scoring_socket = stack.enter_context(_bind("--scoring-port", settings.host, settings.scoring_port))
+        scoring_socket = stack.enter_context(_bind("--scoring-port", settings.scoring_host, settings.scoring_port))
+        metrics_socket = stack.enter_context(_bind("--metrics-port", settings.host, settings.metrics_port))
         guard_sockets = [stack.enter_context(_bind("--guard-port", settings.host, p)) for p in settings.guard_port]
         try:
-            guard_token = settings.guard_secret()
+            guard_token, metrics_token = settings.guard_secret(), settings.metrics_secret()
         except SecretProblem as error:
             raise StartError(str(error)) from error
         for robot in robots:
@@ -127,16 +136,29 @@ async def _serve(settings: Settings) -> int:
         for robot, guard_socket in zip(robots, guard_sockets, strict=True):
             await stack.enter_async_context(guard_server(robot.guard, guard_token).serving(guard_socket))
         await stack.enter_async_context(Scoring(*robots).server().serving(scoring_socket))
+        figures = metrics_server(lambda: _measure(engine, robots), metrics_token)
+        await stack.enter_async_context(figures.serving(metrics_socket))
         _announce(
             settings,
-            [one.getsockname()[1] for one in bridge_sockets],
-            scoring_socket.getsockname()[1],
-            [one.getsockname()[1] for one in guard_sockets],
+            [_port_of(one) for one in bridge_sockets],
+            [_port_of(one) for one in guard_sockets],
+            scoring_port=_port_of(scoring_socket),
+            metrics_port=_port_of(metrics_socket),
         )
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({stopping, engine.failed}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         return FAILED if engine.failed.done() else 0
+
+
+def _measure(engine: Engine, robots: Sequence[Robot]) -> None:
+    metrics.WORLD_TIME.set(engine.time)
+    for robot in robots:
+        metrics.LATCHED.labels(robot.guard.name).set(float(robot.guard.latched))
+
+
+def _port_of(listener: socket.socket) -> int:
+    return int(listener.getsockname()[1])
 
 
 def _latch_file(path: Path | None, number: int) -> LatchFile | None:
@@ -167,7 +189,9 @@ def _bind(option: str, host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _announce(settings: Settings, ports: list[int], scoring_port: int, guard_ports: list[int]) -> None:
+def _announce(
+    settings: Settings, ports: list[int], guard_ports: list[int], *, scoring_port: int, metrics_port: int
+) -> None:
     robots = [
         {
             "url": f"ws://{settings.host}:{port}",
@@ -182,8 +206,10 @@ def _announce(settings: Settings, ports: list[int], scoring_port: int, guard_por
             "event": "ready",
             **robots[0],
             "robots": robots,
-            "scoring_url": f"http://{settings.host}:{scoring_port}",
+            "scoring_url": f"http://{settings.scoring_host}:{scoring_port}",
             "scoring_port": scoring_port,
+            "metrics_url": f"http://{settings.host}:{metrics_port}/metrics",
+            "metrics_port": metrics_port,
             "world": settings.world,
             "seed": settings.seed,
             "pid": os.getpid(),

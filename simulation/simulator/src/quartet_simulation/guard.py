@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from quartet_contracts import Latch, LatchFile
+from quartet_simulation import metrics
 from quartet_simulation.heartbeats import Heartbeats
 from quartet_simulation.ros.actions import GoalRejected
 from quartet_simulation.ros.graph import Graph, Published
@@ -41,7 +42,12 @@ class RobotGuard:
     `since` (world time) and `last_heartbeat_age_s` (wall time, empty before the first).
     """
 
-    def __init__(self, world: World, graph: Graph, heartbeat_timeout_s: float, file: LatchFile | None = None) -> None:
+    def __init__(
+        self, world: World, graph: Graph, heartbeat_timeout_s: float, file: LatchFile | None = None, *, name: str = "1"
+    ) -> None:
+        """`name` is the robot's in the metrics."""
+        self.name = name
+        metrics.begin_guard(name)
         self._world, self._graph, self._file = world, graph, file
         self.latched = False
         self.reason = RUNNING
@@ -81,6 +87,7 @@ class RobotGuard:
         """Stop the robot and latch. Returns the wall time [s] until the simulation had taken the command."""
         asked = time.monotonic()
         self.latched, self._lapsed = True, False
+        metrics.STOPS.labels(self.name).inc()
         await self._halt(reason, latch=True)
         self.stop_latency_s = time.monotonic() - asked
         log.warning("stopped (%s) in %.1f ms", reason, self.stop_latency_s * 1e3)
@@ -132,6 +139,7 @@ class RobotGuard:
             gone = self._heartbeats.lapsed(time.monotonic())
             if gone and not self.latched:
                 self._lapsed = True
+                metrics.LAPSES.labels(self.name).inc()
                 reason = f"heartbeat lapsed: {', '.join(gone)}"
                 log.warning("%s; every motion is ended", reason)
                 await self._halt(reason, latch=False)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from quartet_process import Secret, find_secret, require_credential
+from quartet_process import LEAST, Secret, find_secret, require_credential
 from quartet_simulation.bridge.faults import FAULTS
 from quartet_simulation.robot import MOST_ROBOTS
 
@@ -37,6 +37,17 @@ class Settings(BaseSettings):
     """rosbridge of each robot; of several the next ones count on from one port. 0 takes a free port."""
     scoring_port: Port = 0
     """Ground truth for benchmarks; 0 takes a free port."""
+    scoring_host: str = "127.0.0.1"
+    """Where that listens: whoever reaches it sees all and may change all, so it is this machine alone."""
+    metrics_port: Port = 0
+    """/metrics; 0 takes a free port."""
+    metrics_token: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("metrics_token", "QUARTET_METRICS_TOKEN")
+    )
+    """Bearer token that /metrics asks for."""
+    metrics_token_file: Path | None = Field(
+        None, validation_alias=AliasChoices("metrics_token_file", "QUARTET_METRICS_TOKEN_FILE")
+    )
     guard_port: Ports = (0,)
     """The HTTP port of each robot's guard, in the same way."""
     guard_token: SecretStr | None = Field(None, validation_alias=AliasChoices("guard_token", "QUARTET_GUARD_TOKEN"))
@@ -45,7 +56,7 @@ class Settings(BaseSettings):
         None, validation_alias=AliasChoices("guard_token_file", "QUARTET_GUARD_TOKEN_FILE")
     )
     secrets_dir: Path | None = Field(None, validation_alias=AliasChoices("secrets_dir", "QUARTET_SECRETS_DIR"))
-    """Folder with the file guard_token."""
+    """Folder with the files guard_token and metrics_token."""
     guard_file: Path | None = None
     """Where a stop is kept across restarts."""
     heartbeat_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
@@ -71,6 +82,12 @@ class Settings(BaseSettings):
         """What the guard's port asks for. Raises SecretProblem, also for a port open to others."""
         secret = find_secret(self, "guard_token")
         require_credential(self.host, secret, "guard_token", what="the guard's port")
+        return secret
+
+    def metrics_secret(self) -> Secret | None:
+        """What /metrics asks for. Raises SecretProblem, also for a port open to others."""
+        secret = find_secret(self, "metrics_token", least=LEAST)
+        require_credential(self.host, secret, "metrics_token", what="/metrics")
         return secret
 
     @field_validator("port", "guard_port", mode="before")

@@ -108,7 +108,7 @@ class Connection:
 
     def handle(self, text: str | bytes) -> None:
         """One incoming frame. Whatever is wrong with it gets no answer."""
-        if "zombie" in self._bridge.faults:
+        if self._bridge.faults.strikes("zombie"):
             return
         try:
             self._dispatch(orjson.loads(text))
@@ -139,7 +139,7 @@ class Connection:
         task.add_done_callback(self._tasks.discard)
 
     def _send(self, frame: Message) -> None:
-        if not self._closed and "zombie" not in self._bridge.faults:
+        if not self._closed and not self._bridge.faults.strikes("zombie"):
             self._outbox.put(to_json(frame))
 
     def _fragment(self, frame: Message) -> None:
@@ -210,7 +210,7 @@ class Connection:
 
     def _receiver(self, spelled: str, subscription: Subscription) -> Callable[[Published], None]:
         def receive(published: Published) -> None:
-            if "zombie" in self._bridge.faults:
+            if self._bridge.faults.strikes("zombie"):
                 return
             if spelled != published.topic:
                 # A client knows a topic by the name that it subscribed to.
@@ -275,7 +275,7 @@ class Connection:
         )
 
     async def _serve(self, service: Service, request: Message) -> Message:
-        if "slow_services" in self._bridge.faults:
+        if self._bridge.faults.strikes("slow_services"):
             await asyncio.sleep(2.0)
         return self._graph.response(service, await service.handler(request))
 
@@ -302,7 +302,7 @@ class Connection:
             if not isinstance(error, TypeSupportError | GoalFailed):
                 log.exception("a goal of %s failed", frame["action"])
             answer |= {"values": str(error), "status": int(GoalStatus.UNKNOWN), "result": False}
-        if "silent_action" not in self._bridge.faults:
+        if not self._bridge.faults.strikes("silent_action"):
             self._send(answer | identity)
 
     async def _goal_result(self, frame: Message, identity: Message) -> tuple[GoalStatus, Message]:
@@ -310,9 +310,9 @@ class Connection:
         type_name = full_name(frame["action_type"], "action")
         server = self._graph.actions.get(name)
         unavailable = server is None or name in bridge.poisoned or server.type_name != type_name
-        if server is not None and server.type_name != type_name and "wrong_type_poisons" in bridge.faults:
+        if server is not None and server.type_name != type_name and bridge.faults.strikes("wrong_type_poisons"):
             bridge.poisoned.add(name)
-        if "first_goal_unavailable" in bridge.faults and name not in bridge.seen_actions:
+        if name not in bridge.seen_actions and bridge.faults.strikes("first_goal_unavailable"):
             unavailable = True
         bridge.seen_actions.add(name)
         if server is None or unavailable:

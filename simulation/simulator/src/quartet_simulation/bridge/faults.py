@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from quartet_simulation import metrics
+
 FAULTS = {
     "zombie": "the websocket accepts, and nothing is ever answered",
     "first_goal_unavailable": "the first goal of each action after start fails with 'No action server available'",
@@ -30,8 +32,12 @@ class Faults:
             raise ValueError(f"unknown fault {', '.join(unknown)}; valid: {', '.join(sorted(FAULTS))}")
         self._kinds = wanted
 
-    def __contains__(self, kind: str) -> bool:
-        return kind in self._kinds
+    def strikes(self, kind: str) -> bool:
+        """Whether a fault is on; to be asked last, where it then does what it does: it is counted."""
+        if kind not in self._kinds:
+            return False
+        metrics.FAULTS.labels(kind).inc()
+        return True
 
     @property
     def active(self) -> list[str]:

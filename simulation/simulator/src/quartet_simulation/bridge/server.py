@@ -9,6 +9,7 @@ import socket
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
+from quartet_simulation import metrics
 from quartet_simulation.bridge.connection import Bridge, Connection
 from quartet_simulation.bridge.outbox import Outbox
 
@@ -21,8 +22,9 @@ async def start_bridge(bridge: Bridge, listener: socket.socket) -> Server:
         connection = Connection(bridge, outbox)
         sender = asyncio.create_task(outbox.run())
         try:
-            async for frame in client:
-                connection.handle(frame)
+            with metrics.CLIENTS.track_inprogress():
+                async for frame in client:
+                    connection.handle(frame)
         except ConnectionClosed:
             pass
         finally:

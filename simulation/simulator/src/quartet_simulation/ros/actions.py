@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from quartet_simulation import metrics
 from quartet_simulation.ros.types import Message, check, complete, default, full_name, parts
 
 
@@ -93,7 +94,11 @@ class ActionServer:
         self, request: Message, on_feedback: Callable[[Message], None] | None
     ) -> tuple[GoalHandle, asyncio.Future[tuple[GoalStatus, Message]]]:
         """Start a complete goal. The future gives end state and complete result. Raises GoalRejected."""
-        self._accept(request)
+        try:
+            self._accept(request)
+        except GoalRejected:
+            metrics.goal_ended(self.type_name, metrics.REJECTED)
+            raise
         handle = GoalHandle(request, self._now(), self._feedback(on_feedback))
         self.active[handle.goal_id] = handle
         handle.status = GoalStatus.EXECUTING
@@ -125,6 +130,7 @@ class ActionServer:
         finally:
             self.active.pop(handle.goal_id, None)
             self._ended.append(handle)
+            metrics.goal_ended(self.type_name, handle.status.name.lower())
             self._publish_status()
         return handle.status, complete(self.result_type, result)
 

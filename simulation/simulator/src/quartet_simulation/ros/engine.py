@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from quartet_simulation import metrics
 from quartet_simulation.ros.running import fail, resolve
 from quartet_simulation.simulation import Simulation
 
@@ -101,12 +102,18 @@ class Engine:
                 self._stand_still(sim)
                 due = time.monotonic()
                 continue
-            sim.step(CHUNK_S)
-            self.time = sim.time
+            self._step(sim)
             for world, robot in worlds:
                 world.moved(robot, lambda: not self._settling(sim))
             at_work = any(world.working or sim.time < world.tail_until for world in self.worlds)
             due = self._pace(due) if self.realtime or not at_work else time.monotonic()
+
+    def _step(self, sim: Simulation) -> None:
+        began, before = time.perf_counter(), sim.time
+        sim.step(CHUNK_S)
+        self.time = sim.time
+        metrics.STEP_SECONDS.inc(time.perf_counter() - began)
+        metrics.WORLD_SECONDS.inc(sim.time - before)
 
     def _take_commands(self, sim: Simulation) -> None:
         urgent, reads, starts = self._queues.values()

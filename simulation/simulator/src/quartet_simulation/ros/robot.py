@@ -52,6 +52,7 @@ class Robot:
         self._guard: RobotGuard | None = None
         self._moveit: MoveIt | None = None
         self._guard_options = heartbeat_timeout_s, latch_file
+        self._name = namespace.strip("/") or str(place + 1)
 
     @property
     def guard(self) -> RobotGuard:
@@ -67,7 +68,7 @@ class Robot:
         def post(function: Callable[[], None]) -> None:
             loop.call_soon_threadsafe(function)
 
-        self._guard = RobotGuard(world, graph, *self._guard_options)
+        self._guard = RobotGuard(world, graph, *self._guard_options, name=self._name)
         navigation = Navigation(world, graph, self._guard.accept)
         Docking(world, graph, navigation.accept)
         Gripper(world, graph, self._guard.accept)

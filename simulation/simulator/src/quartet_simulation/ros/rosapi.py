@@ -74,7 +74,7 @@ class RosApi:
     def _handler(self, name: str, answer: Callable[[Message], Message]) -> Any:
         async def handle(request: Message) -> Message:
             kills = _KILLERS.get(name)
-            if kills is not None and "rosapi_dies" in self._faults and kills(self._graph, request):
+            if kills is not None and kills(self._graph, request) and self._faults.strikes("rosapi_dies"):
                 for service in self._names:
                     self._graph.services.pop(service, None)
             return answer(request)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes.util
 import importlib
 import os
+import time as wall
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from quartet_simulation import metrics
 from quartet_simulation.errors import SimulationError, UnknownName
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.frames import SIZES
@@ -73,10 +75,13 @@ class Cameras:
             raise UnknownName("camera", camera, SIZES)
         width, height = SIZES[camera]
         name = camera if camera == "overhead" else prefix + camera
+        began = wall.perf_counter()
         rgb, depth = self._draw(name, data, width, height)
-        if camera == "overhead":
-            return rgb, depth
-        return self._noisy_colour(rgb, camera, seed, time, warmth), self._noisy_depth(depth, camera, seed, time)
+        if camera != "overhead":
+            rgb = self._noisy_colour(rgb, camera, seed, time, warmth)
+            depth = self._noisy_depth(depth, camera, seed, time)
+        metrics.RENDER_SECONDS.labels(camera).observe(wall.perf_counter() - began)
+        return rgb, depth
 
     def _draw(self, camera: str, data: mujoco.MjData, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
         self._context.make_current()
