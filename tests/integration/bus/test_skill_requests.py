@@ -188,3 +188,65 @@ async def test_answers_that_were_read_do_not_pile_up(bus, a_request, a_result, e
             return await bus._store.call("XLEN", replies.stream) == 0
 
         await eventually(none_left)
+
+
+async def test_a_request_is_read_and_admitted_in_one_way_there_and_back(bus, other, a_request, a_result, monkeypatch):
+    """Also beside one that is held, by a Redis that has forgotten its scripts: then it costs a second one."""
+
+    async def counted(*about):
+        separately.append(about[1])
+        return await ask(*about)
+
+    separately, queue = [], other.skills(Skill.PICK)
+    ask = queue._ask_admission
+    monkeypatch.setattr(queue, "_ask_admission", counted)
+    for number in range(3):
+        await bus.skills(Skill.PICK).submit(a_request(f"r{number}"))
+    held = [await queue.take(60) for _ in range(3)]
+    assert [delivery.request.request_id for delivery in held] == ["r0", "r1", "r2"]
+    assert separately == []
+    await bus._store.call("SCRIPT FLUSH")
+    for name in ("r3", "r4"):
+        await bus.skills(Skill.PICK).submit(a_request(name))
+        held.append(await queue.take(60))
+    assert separately == ["r3"]
+    for delivery in held:
+        await queue.mark_started(delivery)
+        assert await queue.finish(delivery, a_result(delivery.request))
+        assert (await bus.skills(Skill.PICK).progress(delivery.request.request_id)).taken
+    await bus.skills(Skill.PICK).submit(a_request("r0"))
+    assert await queue.take(0.3) is None
+    assert separately == ["r3"]
+
+
+async def test_what_is_admitted_is_remembered_beyond_its_deadline(bus, other, a_request, bus_options):
+    """A duplicate that comes late is known; one whose deadline lies far ahead is remembered as long."""
+    for name, left_s in (("soon", 60), ("over", -5), ("far", 4e9)):
+        await bus.skills(Skill.PICK).submit(a_request(name, deadline=time.time() + left_s))
+        await other.skills(Skill.PICK).take(1.0)
+        expiry_ms = await bus._store.call("PTTL", bus._keys.owner("skill:pick", name))
+        least_ms = (max(0, left_s) + bus_options.results_s) * 1000
+        assert least_ms - 30_000 < expiry_ms < least_ms + 2_000
+
+
+async def test_commands_outlive_connections_that_redis_closes(bus, other, a_request):
+    """On a link, in the pool, and in the middle of a blocking read."""
+    queue, name = other.skills(Skill.PICK), bus.robot_tasks("summit")
+    assert await bus.fences.next("summit") == 1
+    taking = asyncio.create_task(queue.take(60))
+    for number in range(3):
+        await bus._store.call("CLIENT", "KILL", "TYPE", "NORMAL", "SKIPME", "yes")
+        assert await bus.fences.next("summit") == number + 2
+        assert await name.waiting() == 0
+    await bus.skills(Skill.PICK).submit(a_request())
+    assert (await taking).request.request_id == "r1"
+
+
+async def test_a_call_that_is_given_up_leaves_no_answer_to_the_next(bus):
+    for number in range(30):
+        call = asyncio.create_task(bus.fences.next("summit"))
+        for _ in range(number % 5):
+            await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        assert await bus._store.script("return KEYS[1]", [f"own-{number}"]) == f"own-{number}".encode()

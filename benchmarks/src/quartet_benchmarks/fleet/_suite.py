@@ -81,7 +81,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         [
             f"bus: from a skill's request to its result at {RATE_PER_S} requests/s (open loop), agents that answer at "
             f"once, {FEW} or {MANY} robots' streams in one Redis in turn; durable: appendfsync always, of which a "
-            "request waits for four, one after the other; fsync: one write of 600 bytes and its fdatasync, beside it. "
+            "request waits for three, one after the other; fsync: one write of 600 bytes and its fdatasync, beside it. "
             "tasks: 'go to the kitchen' and the like for no named robot, with a real orchestrator and approach agents, "
             "grants, fences and journals, a Redis with appendfsync always, the scripted model, and motions that take "
             "no time. queue_age: from a skill's request to its start by an agent. lost: accepted, and in no terminal "

@@ -12,6 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from quartet_bus import _scripts
 from quartet_bus._keys import Keys
+from quartet_bus._link import Command
 from quartet_bus._store import Patience, Store
 from quartet_bus.dead_letters import DeadLetters
 from quartet_bus.errors import BusError, BusUnavailable, LeaseLost, QueueFull
@@ -150,8 +151,8 @@ class Queue(ABC, Generic[M]):
                 raise
         self._group_made = True
 
-    async def _next(self, call: Any, block_ms: int | None) -> Admitted[M] | None:
-        """One reclaim when due, else one read through `call`. None: nothing there, or nothing to be handled here."""
+    async def _next(self, block_ms: int | None) -> Admitted[M] | None:
+        """One reclaim when due, else one read. None: nothing there, or nothing to be handled here."""
         try:
             await self._make_group()
             if time.monotonic() >= self._reclaim_due:
@@ -163,10 +164,7 @@ class Queue(ABC, Generic[M]):
                 await self._clear_consumers()
             if not await self._may_read():
                 return None
-            block = () if block_ms is None else ("BLOCK", block_ms)
-            answer = await call(
-                "XREADGROUP", "GROUP", self._group, self._consumer, "COUNT", 1, *block, "STREAMS", self._stream, ">"
-            )
+            answer, admission = await self._read(block_ms)
         except ResponseError as error:
             if "NOGROUP" not in str(error) and "UNBLOCKED" not in str(error):
                 raise
@@ -175,9 +173,17 @@ class Queue(ABC, Generic[M]):
         if not answer:
             return None
         entry_id, fields = answer[0][1][0]
-        admitted = await self._admit(entry_id.decode(), fields, redelivered=False)
+        admitted = await self._admit(entry_id.decode(), fields, redelivered=False, admission=admission)
         self._disposed += admitted is None
         return admitted
+
+    async def _read(self, block_ms: int | None) -> tuple[Any, list[Any] | None]:
+        """What XREADGROUP answers, and what ADMIT_READ says of the entry where it was asked in one go."""
+        return await self._store.call(*self._read_command(block_ms)), None
+
+    def _read_command(self, block_ms: int | None) -> Command:
+        block = () if block_ms is None else ("BLOCK", block_ms)
+        return ("XREADGROUP", "GROUP", self._group, self._consumer, "COUNT", 1, *block, "STREAMS", self._stream, ">")
 
     async def _may_read(self) -> bool:
         """Whether a new entry may be taken now."""
@@ -197,14 +203,21 @@ class Queue(ABC, Generic[M]):
             if cursor == b"0-0":
                 return None
 
-    async def _admit(self, entry_id: str, fields: dict[bytes, bytes], *, redelivered: bool) -> Admitted[M] | None:
+    async def _admit(
+        self,
+        entry_id: str,
+        fields: dict[bytes, bytes],
+        *,
+        redelivered: bool,
+        admission: list[Any] | None = None,
+    ) -> Admitted[M] | None:
         """The entry for a consumer to handle. None: it was handled here.
 
         Whatever an entry does to who reads it, it is put aside then: it would come again after each lease and keep
         everything behind it waiting.
         """
         try:
-            return await self._judge(entry_id, fields, redelivered=redelivered)
+            return await self._judge(entry_id, fields, redelivered, admission)
         except (BusError, RedisError):
             raise
         except Exception as error:
@@ -216,7 +229,9 @@ class Queue(ABC, Generic[M]):
             )
             return None
 
-    async def _judge(self, entry_id: str, fields: dict[bytes, bytes], *, redelivered: bool) -> Admitted[M] | None:
+    async def _judge(
+        self, entry_id: str, fields: dict[bytes, bytes], redelivered: bool, admission: list[Any] | None
+    ) -> Admitted[M] | None:
         data = fields.get(FIELD)
         if data is None:
             names = ", ".join(sorted(k.decode(errors="replace") for k in fields))
@@ -228,15 +243,10 @@ class Queue(ABC, Generic[M]):
             await self._bury(entry_id, data, str(error), None, False)
             return None
         identity, deadline = self._identity(message)
-        keys = [
-            self._keys.owner(self.kind, identity),
-            self._keys.done(self.kind, identity),
-            self._keys.started(self.kind, identity),
-            self._keys.canceled(identity),
-        ]
-        owner, done, started, canceled = await self._store.script(
-            _scripts.ADMIT, keys, entry_id, self._expiry_ms(deadline)
-        )
+        if admission is not None and admission[:2] == [entry_id.encode(), identity.encode()]:
+            owner, done, started, canceled = admission[2:]
+        else:
+            owner, done, started, canceled = await self._ask_admission(entry_id, identity, deadline)
         if done is not None or owner.decode() != entry_id:
             await self._repeat(entry_id, message, done)
             return None
@@ -247,6 +257,15 @@ class Queue(ABC, Generic[M]):
                 await self._bury(entry_id, data, reason, message, bool(started))
                 return None
         return Admitted(message, Lease(entry_id, identity), redelivered, bool(started), bool(canceled))
+
+    async def _ask_admission(self, entry_id: str, identity: str, deadline: float) -> list[Any]:
+        keys = [
+            self._keys.owner(self.kind, identity),
+            self._keys.done(self.kind, identity),
+            self._keys.started(self.kind, identity),
+            self._keys.canceled(identity),
+        ]
+        return await self._store.script(_scripts.ADMIT, keys, entry_id, self._expiry_ms(deadline))
 
     def _expiry_ms(self, deadline: float) -> int:
         return round((max(0.0, deadline - time.time()) + self._options.results_s) * 1000)

@@ -10,6 +10,31 @@ return {owner, redis.call('GET', KEYS[2]), redis.call('EXISTS', KEYS[3]), redis.
 """
 """KEYS owner, done, started, canceled. ARGV entry id, expiry [ms]. An identity has one entry; others are duplicates."""
 
+ADMIT_READ = """
+local rows = redis.pcall('XPENDING', KEYS[1], ARGV[1], '-', '+', 1000, ARGV[2])
+if rows.err or not rows[1] then return false end
+local entry_id = rows[#rows][1]
+local found = redis.call('XRANGE', KEYS[1], entry_id, entry_id)
+if not found[1] or found[1][2][1] ~= 'm' then return false end
+local readable, message = pcall(cjson.decode, found[1][2][2])
+if not readable or type(message) ~= 'table' then return false end
+local identity, deadline = message.request_id, message.deadline
+if type(identity) ~= 'string' or #identity > 64 or type(deadline) ~= 'number' then return false end
+local time = redis.call('TIME')
+local left_ms = (deadline - time[1]) * 1000
+if left_ms > 1e12 then return false end
+local owner = redis.call('GET', ARGV[3] .. identity)
+if not owner then
+  owner = entry_id
+  redis.call('SET', ARGV[3] .. identity, owner, 'PX', string.format('%d', math.max(0, left_ms) + ARGV[7]))
+end
+return {entry_id, identity, owner, redis.call('GET', ARGV[4] .. identity), redis.call('EXISTS', ARGV[5] .. identity),
+        redis.call('EXISTS', ARGV[6] .. identity)}
+"""
+"""KEYS stream. ARGV group, consumer, keys without the identity: owner, done, started, canceled; expiry after the
+deadline [ms]. Entry id, identity and what ADMIT says of the request that this consumer read last: what is read as new
+has the highest id of all that were ever read. nil: not for this script to say."""
+
 RENEW = """
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)

@@ -1,7 +1,6 @@
 """The one place that speaks to Redis: connections, retries, and errors that say what to do."""
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -9,11 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from redis import exceptions
-from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff, NoBackoff
+from redis.backoff import ExponentialBackoff
 from redis.credentials import CredentialProvider
 
+from quartet_bus._link import Command, Link, digest, new_connection
 from quartet_bus.errors import BusError, BusUnavailable
 from quartet_bus.options import BusOptions
 from quartet_process import ProcessSettings, Secret
@@ -27,8 +27,10 @@ Kept here with asyncio.timeout, because redis-py's own socket_timeout writes ins
 Python 3.11 can swallow a cancellation (python/cpython#86296).
 """
 
-Command = tuple[Any, ...]
-Commands = list[Command]
+HEALTH_S = 15
+"""A connection that lay idle for so long is asked for a sign of life before it is used."""
+LINKS = 4
+"""Scripts that run at once over links; more go through the client."""
 
 
 def without_password(url: str) -> str:
@@ -94,7 +96,7 @@ class Store:
                 max_connections=options.connections,
                 timeout=10,
                 retry=Retry(ExponentialBackoff(cap=cap, base=base), attempts),
-                health_check_interval=15,
+                health_check_interval=HEALTH_S,
                 **self._connection,
             )
         except ValueError as error:
@@ -103,7 +105,9 @@ class Store:
                 "Set QUARTET_REDIS_URL to something like redis://127.0.0.1:6379/0"
             ) from error
         self._client: Any = Redis(connection_pool=pool)
-        self._readers: list[Any] = []
+        self._readers: list[Reader] = []
+        self._links = 0
+        self._free: list[Link] = []
 
     async def check(self) -> None:
         """Raises BusUnavailable at once when Redis is not there."""
@@ -128,46 +132,53 @@ class Store:
         return await self._guard(run)
 
     async def script(self, source: str, keys: list[str], *arguments: Any) -> Any:
-        digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
-
         async def run() -> Any:
             try:
-                return await self._client.execute_command("EVALSHA", digest, len(keys), *keys, *arguments)
+                return await self._swiftly("EVALSHA", digest(source), len(keys), *keys, *arguments)
             except exceptions.NoScriptError:
                 return await self._client.execute_command("EVAL", source, len(keys), *keys, *arguments)
 
         return await self._guard(run)
 
-    def reader(self) -> Callable[..., Awaitable[Any]]:
-        """A callable with a connection of its own, for commands that block; it does not retry."""
-        pool: Any = ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
-            self.url, max_connections=1, retry=Retry(NoBackoff(), 0), **self._connection
+    async def _swiftly(self, *command: Any) -> Any:
+        """`command` on a free link; through the client, which tries again, where none is free or one breaks."""
+        if not self._free and self._links == LINKS:
+            return await self._client.execute_command(*command)
+        link = self._free.pop() if self._free else self._new_link()
+        try:
+            await link.renew()
+            return await link.run(*command)
+        except (exceptions.ConnectionError, exceptions.TimeoutError, OSError):
+            return await self._client.execute_command(*command)
+        finally:
+            self._free.append(link)
+
+    def _new_link(self) -> Link:
+        self._links += 1
+        return Link(new_connection(self.url, health_check_interval=HEALTH_S, **self._connection), self._client)
+
+    def reader(self) -> "Reader":
+        """A connection for commands that block."""
+        reader = Reader(
+            Link(self.raw_connection(), self._client), self._guard, self._options.block_ms / 1000 + ANSWER_S
         )
-        client: Any = Redis(connection_pool=pool)
+        self._readers.append(reader)
+        return reader
 
-        async def run(*command: Any) -> Any:
-            limit_s = self._options.block_ms / 1000 + ANSWER_S
-            return await self._guard(lambda: client.execute_command(*command), limit_s)
-
-        self._readers.append((run, client, pool))
-        return run
-
-    async def close_reader(self, reader: Callable[..., Awaitable[Any]]) -> None:
-        for entry in [e for e in self._readers if e[0] is reader]:
-            self._readers.remove(entry)
-            await entry[1].aclose()
-            await entry[2].aclose()
+    async def close_reader(self, reader: "Reader") -> None:
+        if reader in self._readers:
+            self._readers.remove(reader)
+            await reader.close()
 
     def raw_connection(self) -> Any:
         """An unconnected redis-py connection (RESP2) for pub/sub."""
-        pool: Any = ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
-            self.url, retry=Retry(NoBackoff(), 0), **self._connection
-        )
-        return pool.make_connection()
+        return new_connection(self.url, **self._connection)
 
     async def close(self) -> None:
-        for reader, _, _ in list(self._readers):
+        for reader in list(self._readers):
             await self.close_reader(reader)
+        for link in self._free:
+            await link.close()
         await self._client.aclose()
         await self._client.connection_pool.aclose()
 
@@ -201,6 +212,27 @@ class Store:
             f"Redis at {without_password(self.url)} does not answer: {text}. "
             "Start it (redis-server) or set QUARTET_REDIS_URL to where it runs."
         )
+
+
+class Reader:
+    """Commands that block, over a connection of its own; made by Store.reader. It does not try again."""
+
+    def __init__(
+        self, link: Link, guard: Callable[[Callable[[], Awaitable[Any]], float], Awaitable[Any]], limit_s: float
+    ) -> None:
+        self._link = link
+        self._guard = guard
+        self._limit_s = limit_s
+
+    async def __call__(self, *command: Any) -> Any:
+        return await self._guard(lambda: self._link.run(*command), self._limit_s)
+
+    async def then(self, command: Command, source: str, keys: list[str], *arguments: Any) -> tuple[Any, Any]:
+        """See Link.run_then."""
+        return await self._guard(lambda: self._link.run_then(command, source, keys, *arguments), self._limit_s)
+
+    async def close(self) -> None:
+        await self._link.close()
 
 
 class Patience:

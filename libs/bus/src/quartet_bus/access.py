@@ -29,7 +29,9 @@ ROLES = (ORCHESTRATOR, *AGENTS, EXPORTER, ADMIN)
 _CONNECTION = "+ping +select +multi +exec +discard"
 _SCRIPTS = "+eval +evalsha +time"
 _SIGNALS = "+publish +subscribe +unsubscribe"
-_GROUP = "+xreadgroup +xautoclaim +xpending +xclaim +xack +xdel +xgroup|create +xgroup|delconsumer +xinfo|consumers"
+_GROUP = (
+    "+xreadgroup +xrange +xautoclaim +xpending +xclaim +xack +xdel +xgroup|create +xgroup|delconsumer +xinfo|consumers"
+)
 _PRESENCE = "+zadd +zcount +zremrangebyscore +expire"
 
 _ORCHESTRATOR = (

@@ -5,7 +5,8 @@ import time
 from dataclasses import dataclass
 
 from quartet_bus._keys import Keys
-from quartet_bus._store import Command, Store
+from quartet_bus._link import Command
+from quartet_bus._store import Store
 from quartet_bus.options import BusOptions
 from quartet_process import redact_bytes
 

@@ -101,7 +101,7 @@ class RobotTasks(Queue[Task]):
                 await bell.wait(min(2.0, self._options.lease_s / 3))
 
     async def _take_once(self) -> TaskDelivery | None:
-        admitted = await self._next(self._store.call, None)
+        admitted = await self._next(None)
         if admitted is None:
             return None
         self._hold(admitted.lease)

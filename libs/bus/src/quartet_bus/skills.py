@@ -9,7 +9,7 @@ from typing import Any
 from quartet_bus import _scripts
 from quartet_bus._keys import Keys
 from quartet_bus._queue import FIELD, Admitted, Delivery, Queue
-from quartet_bus._store import Patience, Store
+from quartet_bus._store import Patience, Reader, Store
 from quartet_bus.dead_letters import DeadLetters
 from quartet_bus.errors import BusUnavailable, LeaseLost
 from quartet_bus.options import BusOptions
@@ -56,7 +56,7 @@ class SkillQueue(Queue[SkillRequest]):
         # With the skill, so that an agent's user in Redis may settle requests of its own kind only.
         self.kind = f"skill:{skill}"
         self._signals = signals
-        self._reader: Any = None
+        self._reader: Reader | None = None
         self._taking = asyncio.Lock()
         self._patience = Patience(f"requests for {skill}")
 
@@ -76,8 +76,6 @@ class SkillQueue(Queue[SkillRequest]):
             return await self._take(timeout_s)
 
     async def _take(self, timeout_s: float | None) -> SkillDelivery | None:
-        if self._reader is None:
-            self._reader = self._store.reader()
         end = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             left = None if end is None else end - time.monotonic()
@@ -99,7 +97,7 @@ class SkillQueue(Queue[SkillRequest]):
         return min(limit, round(left_s * 1000)) or None if left_s > 0 else None
 
     async def _take_once(self, block_ms: int | None) -> SkillDelivery | None:
-        admitted: Admitted[SkillRequest] | None = await self._next(self._reader, block_ms)
+        admitted: Admitted[SkillRequest] | None = await self._next(block_ms)
         if admitted is None:
             return None
         request, lease = admitted.message, admitted.lease
@@ -115,6 +113,22 @@ class SkillQueue(Queue[SkillRequest]):
                 return None
         self._hold(lease)
         return SkillDelivery(request, admitted.redelivered, admitted.started, lease)
+
+    async def _read(self, block_ms: int | None) -> tuple[Any, list[Any] | None]:
+        """Both in one way there and back: a request waits for each of them."""
+        if self._reader is None:
+            self._reader = self._store.reader()
+        keys = (self._keys.owner, self._keys.done, self._keys.started)
+        return await self._reader.then(
+            self._read_command(block_ms),
+            _scripts.ADMIT_READ,
+            [self._stream],
+            self._group,
+            self._consumer,
+            *(key(self.kind, "") for key in keys),
+            self._keys.canceled(""),
+            round(self._options.results_s * 1000),
+        )
 
     async def mark_started(self, delivery: SkillDelivery) -> None:
         """Durable before the first effect. Raises LeaseLost when another replica has the request now."""
