@@ -4,6 +4,7 @@ import base64
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
@@ -53,6 +54,9 @@ def test_every_process_gets_its_secrets_and_what_is_lost_is_made_to_fit(cluster,
     assert cluster.refused == []
     assert secret(cluster, "pick")["gateway_key"] in secret(cluster, "gateway")["gateway_key_pick"]
     assert "grant_private_key" not in secret(cluster, "pick")
+    for process, name in (("exporter", "redis_password"), ("prometheus", "metrics_token")):
+        text = secret(cluster, process)[name]
+        assert text == text.strip(), "KEDA and the Prometheus operator send it with the line's end"
     before = dict(cluster.objects)
 
     again = publish()
@@ -64,8 +68,8 @@ def test_every_process_gets_its_secrets_and_what_is_lost_is_made_to_fit(cluster,
     assert third.returncode == 0, third.stderr
     assert third.stdout.count("made") == 1
     assert cluster.objects["secrets", "quartet-orchestrator"] == before["secrets", "quartet-orchestrator"]
-    private = load_pem_private_key(secret(cluster, "orchestrator")["grant_private_key"].encode(), None)
-    public = load_pem_public_key(secret(cluster, "nav2")["grant_public_key"].encode())
+    private: Any = load_pem_private_key(secret(cluster, "orchestrator")["grant_private_key"].encode(), None)
+    public: Any = load_pem_public_key(secret(cluster, "nav2")["grant_public_key"].encode())
     assert public.public_bytes_raw() == private.public_key().public_bytes_raw()
     assert secret(cluster, "nav2")["metrics_token"] == secret(cluster, "prometheus")["metrics_token"]
 

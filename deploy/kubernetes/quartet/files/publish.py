@@ -22,6 +22,10 @@ API = os.environ.get(
 )
 
 
+OTHERS = ("exporter", "prometheus")
+"""Secrets that software of others reads."""
+
+
 def call(method: str, path: str, body: dict | None = None) -> dict | None:
     """The answer, or None for what is not there (404) or is there already (409)."""
     request = urllib.request.Request(API + path, method=method)
@@ -37,6 +41,12 @@ def call(method: str, path: str, body: dict | None = None) -> dict | None:
             if error.code in (404, 409):
                 return None
             sys.exit(f"the cluster answered {error.code} to {method} {path}: {error.read().decode()[:500]}")
+
+
+def content(process: str, file: Path) -> bytes:
+    """Of a file. What KEDA and the Prometheus operator take is sent as it lies there: without the line's end."""
+    text = file.read_bytes()
+    return text.rstrip(b"\n") if process in OTHERS else text
 
 
 def main(folder: Path, release: str, namespace: str, processes: list[str]) -> None:
@@ -66,7 +76,7 @@ def main(folder: Path, release: str, namespace: str, processes: list[str]) -> No
             "kind": "Secret",
             "type": "Opaque",
             "metadata": {"name": f"{release}-{process}", "labels": labels},
-            "data": {file.name: base64.b64encode(file.read_bytes()).decode() for file in files},
+            "data": {file.name: base64.b64encode(content(process, file)).decode() for file in files},
         }
         made = call("POST", secrets, body)
         print(f"{release}-{process}: {'made' if made else 'there already'}, {len(files)} secrets")
