@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import redis
+import redis.exceptions
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from redis.backoff import NoBackoff

@@ -31,19 +31,19 @@ async def relay(url: str, token: str | None) -> None:
             return await upstream.list_tools()
 
     async def call_tool(context: Any, given: types.CallToolRequestParams) -> Any:
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            await context.session.report_progress(done, total, message)
+        async def pass_on(progress: float, total: float | None, message: str | None) -> None:
+            await context.session.report_progress(progress, total, message)
 
         modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         try:
             async with _connected(url, token, _asker(context)) as upstream:
                 if not modern:
-                    return await upstream.call_tool(given.name, given.arguments, progress_callback=progress)
+                    return await upstream.call_tool(given.name, given.arguments, progress_callback=pass_on)
                 # A client of today is asked by a result, and calls again with what its person said.
                 return await upstream.session.call_tool(
                     given.name,
                     given.arguments,
-                    progress_callback=progress,
+                    progress_callback=pass_on,
                     input_responses=given.input_responses,
                     request_state=given.request_state,
                     allow_input_required=True,

@@ -41,7 +41,13 @@ def board(uid: str, title: str, description: str) -> dashboard.Dashboard:
         .time("now-30m", "now")
         .timezone("browser")
         .tooltip(models.DashboardCursorSync.CROSSHAIR)
-        .link(dashboard.DashboardLink("Quartet").type("dashboards").tags(["quartet"]).as_dropdown(True).keep_time(True))
+        .link(
+            dashboard.DashboardLink("Quartet")
+            .type(models.DashboardLinkType.DASHBOARDS)
+            .tags(["quartet"])
+            .as_dropdown(True)
+            .keep_time(True)
+        )
     )
 
 

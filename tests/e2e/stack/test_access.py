@@ -18,6 +18,7 @@ import jwt
 import psutil
 import pytest
 import redis
+import redis.exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from typer.testing import CliRunner

@@ -65,7 +65,7 @@ class Memory:
     async def append(self, event: JournalEvent) -> None:
         self.events.append(event)
         for kind, tool, happens in self.hooks:
-            if event.event.kind == kind and event.event.tool == tool:
+            if event.event.kind == kind and getattr(event.event, "tool", None) == tool:
                 await asyncio.to_thread(happens)
 
     async def put(self, task_id: str, data: bytes, media_type: str) -> str:

@@ -10,6 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,9 @@ ENTRY = {"target_area": "studio", "object_name": "red coke can", "next_action": 
 class Desk:
     """The orchestrator's side: asks and reads journals."""
 
-    bus: object
-    replies: object
-    stage: object
+    bus: Any
+    replies: Any
+    stage: Any
 
     def request(self, skill, **arguments):
         deadline_s = arguments.pop("deadline_s", 60.0)

@@ -179,7 +179,7 @@ async def test_encodings_of_an_image(robot: Any) -> None:
     await robot.settled()
     await robot.send(op="subscribe", topic=topic, compression="cbor-raw")
     raw = cbor2.loads(await robot.receive(lambda item: isinstance(item, bytes)))["msg"]
-    message = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr(raw["bytes"], "sensor_msgs/msg/CompressedImage")
+    message: Any = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr(raw["bytes"], "sensor_msgs/msg/CompressedImage")
     assert message.data.tobytes() == jpeg
     await robot.send(op="unsubscribe", topic=topic)
     await robot.settled()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import redis
+import redis.exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 

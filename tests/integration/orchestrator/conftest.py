@@ -50,7 +50,7 @@ async def http_server(app: Any, lifespan: str = "off") -> AsyncIterator[str]:
     server = uvicorn.Server(
         uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan=lifespan, timeout_graceful_shutdown=1)
     )
-    server.capture_signals = contextlib.nullcontext
+    server.capture_signals = contextlib.nullcontext  # pyright: ignore[reportAttributeAccessIssue]
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.005)

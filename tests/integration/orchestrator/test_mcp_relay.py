@@ -49,7 +49,7 @@ async def test_an_assistant_that_starts_its_tools_has_a_task_done(client, model,
         assert result.structured_content["report"]["summary"] == "nothing there"
         refused = await mcp.call_tool("task_status", {"task_id": "t-none"})
         assert refused.is_error
-        assert "there is no task 't-none'" in refused.content[0].text
+        assert "there is no task 't-none'" in refused.content[0].model_dump()["text"]
     assert asking.decision.allowed
     assert len(asked) == 1
     assert any("approach" in line for line in told)

@@ -120,7 +120,7 @@ async def over_http() -> AsyncIterator[Callable[[ToolServer], Any]]:
 
     async def make(server: ToolServer) -> str:
         http = uvicorn.Server(uvicorn.Config(server.app(), port=0, log_config=None, timeout_graceful_shutdown=1))
-        http.capture_signals = contextlib.nullcontext
+        http.capture_signals = contextlib.nullcontext  # pyright: ignore[reportAttributeAccessIssue]
         serving = asyncio.create_task(http.serve())
         while not http.started:
             assert not serving.done(), serving.result()

@@ -1,6 +1,7 @@
 """A person's word on one call: asked for, signed, bound to that call, used once."""
 
 import time
+from typing import Any
 
 import jwt
 import pytest
@@ -41,8 +42,8 @@ def decision(keys, approval_id, arguments=TURN, **changes):
     return jwt.encode(claims | changes, keys.private, algorithm="EdDSA")
 
 
-async def ask(nav2, arguments=TURN):
-    """The approval id of a call that must be allowed first."""
+async def ask(nav2, arguments=TURN) -> tuple[str, Any]:
+    """The approval id of a call that must be allowed first, and the form."""
     session = nav2.client.session
     result = await session.call_tool("spin_robot", arguments, allow_input_required=True)
     assert isinstance(result, InputRequiredResult), result
@@ -154,7 +155,7 @@ async def test_a_late_decision_is_none(serve, keys, sent, monkeypatch):
     nav2 = await serve(quartet_nav2, ASK | {"approval_wait_s": 30}, keys=keys)
     approval_id, _ = await ask(nav2)
     responses, real = {approval_id: accepted(decision(keys, approval_id))}, time.time
-    monkeypatch.setattr(approvals.time, "time", lambda: real() + 31)
+    monkeypatch.setattr("quartet_tool_server.approvals.time.time", lambda: real() + 31)
     answer = await retry(nav2, responses)
     assert (answer["error_code"], "too late" in answer["message"]) == ("APPROVAL_DENIED", True)
     assert not sent.goals

@@ -8,6 +8,7 @@ import quartet_moveit
 import quartet_nav2
 import quartet_perception.server
 import quartet_ros
+from quartet_tool_server import ToolFailure
 
 CORNER = {"geofence": {"areas": [], "zones": [{"name": "corner", "outline": [[-1, -1], [1, -1], [1, 1], [-1, 1]]}]}}
 PIT = {"geofence": {"forbidden": [{"name": "pit", "outline": [[0.5, -0.5], [1, -0.5], [1, 0.5], [0.5, 0.5]]}]}}
@@ -143,7 +144,7 @@ async def test_a_generic_goal_that_cannot_be_judged_needs_the_policys_word(serve
     writes = {"actions": [{"name": "/dock_robot", "type": "nav2_msgs/action/DummyBehavior"}]}
     ros = await serve(quartet_ros, CORNER, writes=writes)
     limits = ros.server.limits
-    with pytest.raises(Exception, match=r"unchecked\.actions in policy\.yaml") as caught:
+    with pytest.raises(ToolFailure, match=r"unchecked\.actions in policy\.yaml") as caught:
         await limits.check_goal("send_action_goal", "/dummy", "nav2_msgs/action/DummyBehavior", {})
     assert caught.value.code == "POLICY_DENIED"
     listed = await serve(quartet_ros, CORNER | {"unchecked": {"actions": ["/dummy"]}})
@@ -164,7 +165,7 @@ async def test_a_published_message_is_judged(serve, topic, kind, message, code, 
     ros = await serve(quartet_ros, CORNER, writes=WRITES)
     from quartet_site import WritableTopic
 
-    with pytest.raises(Exception, match=words.replace("(", r"\(").replace(")", r"\)")) as caught:
+    with pytest.raises(ToolFailure, match=words.replace("(", r"\(").replace(")", r"\)")) as caught:
         await ros.server.limits.check_message(WritableTopic(name=topic, type=kind), message)
     assert caught.value.code == code
     listed = await serve(quartet_ros, CORNER | {"unchecked": {"topics": [topic]}})

@@ -1,6 +1,7 @@
 """What a journal tells whoever takes a task over."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_an_open_request_is_the_last_attempt():
 def test_a_result_that_the_model_has_not_got_is_ready():
     past = history(*BEGUN, CALLED, asked(), finished(held_object_height_m=0.1))
     assert not past.last.open
-    result = past.last.result("t")
+    result: Any = past.last.result("t")
     assert (result.success, result.held_object_height_m, result.tool_calls_used) == (True, 0.1, 3)
 
 

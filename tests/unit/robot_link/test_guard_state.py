@@ -1,5 +1,7 @@
 """What the guard says is believed only when it can be read."""
 
+from typing import Any
+
 import pytest
 
 from quartet_robot_link.guard import MAX_REASON, GuardState
@@ -30,7 +32,7 @@ def state(latched, reason=""):
 @pytest.fixture
 async def guard():
     link = Link()
-    state = GuardState(link, "/robot_guard/state", "/robot_guard/heartbeat")
+    state: Any = GuardState(link, "/robot_guard/state", "/robot_guard/heartbeat")
     state.link = link
     yield state
     state.close()

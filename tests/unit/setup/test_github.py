@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 
-import jsonschema
+import jsonschema.validators
 import pytest
 import yaml
 

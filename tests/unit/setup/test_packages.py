@@ -103,7 +103,7 @@ def locked_runtime_packages() -> set[str]:
 
 
 def licence_of(name: str) -> str:
-    metadata = importlib.metadata.metadata(name)
+    metadata: Any = importlib.metadata.metadata(name)
     short = (metadata.get("License") or "").strip().splitlines()[:1]
     classifiers = [line for line in metadata.get_all("Classifier") or [] if line.startswith("License ::")]
     return " | ".join(filter(None, [metadata.get("License-Expression"), *short, *classifiers]))

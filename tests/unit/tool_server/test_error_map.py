@@ -76,9 +76,10 @@ def test_a_fault_of_the_server_is_unknown_and_logged(caplog):
 def test_results_are_rounded_and_carry_images_after_the_text():
     result = as_tool_result({"ok": True, "x": 1 / 3, "deep": [{"y": 2 / 3}], "n": 3}, [(b"abc", "image/jpeg")])
     assert result.structured_content == {"ok": True, "x": 0.33333, "deep": [{"y": 0.66667}], "n": 3}
-    assert [block.type for block in result.content] == ["text", "image"]
-    assert result.content[0].text == '{"ok":true,"x":0.33333,"deep":[{"y":0.66667}],"n":3}'
-    assert result.content[1].data == "YWJj"
+    text, image = (block.model_dump() for block in result.content)
+    assert (text["type"], image["type"]) == ("text", "image")
+    assert text["text"] == '{"ok":true,"x":0.33333,"deep":[{"y":0.66667}],"n":3}'
+    assert image["data"] == "YWJj"
 
 
 def test_everything_offered_exists():

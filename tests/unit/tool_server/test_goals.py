@@ -20,7 +20,7 @@ def test_of_a_trajectory_the_end_is_always_read(count):
     only = goals.arm_targets("ExecuteTrajectory", trajectory(count), ARM, "tool", on_the_way=False)
     assert only == [Joints((count - 1.0, 0.0))]
     some = goals.arm_targets("ExecuteTrajectory", trajectory(count), ARM, "tool", on_the_way=True)
-    read = sorted(target.positions[0] for target in some)
+    read = sorted(target.positions[0] for target in some if isinstance(target, Joints))
     assert len(read) == len(set(read)) == min(count, goals.MOST_POINTS)
     assert (read[0], read[-1]) == (0.0, count - 1.0) or count == 1
 

@@ -59,7 +59,9 @@ def run(parameters: BenchParameters) -> BenchResult:
     else:
         chaos, stopped = _result(_jobs(parameters), parameters), stops.run(parameters)
     stale = [result.metrics["stale_calls_accepted"] for result in (chaos, stopped)]
-    both = Rate(sum(one.successes for one in stale), sum(one.n for one in stale))
+    counted = [one for one in stale if isinstance(one, Rate)]
+    assert len(counted) == len(stale)
+    both = Rate(sum(one.successes for one in counted), sum(one.n for one in counted))
     return BenchResult(
         "chaos",
         {**stopped.parameters, **chaos.parameters},

@@ -44,7 +44,7 @@ def _in_words(error: ValidationError, sentence: str) -> str:
     if "string_too_short" in kinds:
         return 'the sentence is empty; say what the robot should do, such as: quartet run "bring me the red coke can"'
     if "string_too_long" in kinds:
-        limit = next(f["ctx"]["max_length"] for f in error.errors() if f["type"] == "string_too_long")
+        limit = next(f["ctx"]["max_length"] for f in error.errors() if "ctx" in f and f["type"] == "string_too_long")
         return f"the sentence has {len(sentence)} characters, at most {limit} are allowed; say it shorter"
     return describe(error)
 

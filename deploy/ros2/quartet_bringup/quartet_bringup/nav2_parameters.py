@@ -54,8 +54,10 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     merged = copy.deepcopy(base)
     for key, value in over.items():
         below = merged.get(key)
-        both = isinstance(below, dict) and isinstance(value, dict)
-        merged[key] = merge(below, value) if both else copy.deepcopy(value)
+        if isinstance(below, dict) and isinstance(value, dict):
+            merged[key] = merge(below, value)
+        else:
+            merged[key] = copy.deepcopy(value)
     return merged
 
 

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode
@@ -109,7 +110,8 @@ def register(server: ToolServer) -> None:
         # Out of the claim: who stops the robot must not wait for the fingers' reading to settle.
         measured = judge(robot, await read(robot))
         values = outcome.values
-        fields = measured.model_dump() | {"stalled": values.get("stalled"), "reached_goal": values.get("reached_goal")}
+        fields: dict[str, Any] = measured.model_dump()
+        fields |= {"stalled": values.get("stalled"), "reached_goal": values.get("reached_goal")}
         if outcome.status is GoalStatus.CANCELED:
             fields |= {"ok": False, "error_code": CommonCode.CANCELED, "message": "the gripper was stopped on the way"}
         elif outcome.status is GoalStatus.ABORTED and not values.get("stalled"):

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from quartet_contracts.tools.nav2 import ApproachTargetResult
 from quartet_nav2.motion import (
@@ -79,7 +80,7 @@ def register(server: ToolServer) -> None:
         TIMEOUT, TRANSFORM_UNAVAILABLE or BRIDGE_UNAVAILABLE (look before trying again), STOPPED (report it).
         """
         distance, bearing = math.hypot(target_x_base, target_y_base), math.atan2(target_y_base, target_x_base)
-        before = {"distance_before_m": distance, "bearing_before_rad": bearing}
+        before: dict[str, Any] = {"distance_before_m": distance, "bearing_before_rad": bearing}
         tolerance = file.approach.tolerance_m
         if distance <= standoff_m + tolerance:
             return ApproachTargetResult(
@@ -121,10 +122,11 @@ def register(server: ToolServer) -> None:
                 )
                 ahead, sight = sight, await _see(robot, target)
                 driven, took = ahead.distance - sight.distance, took + outcome.duration_s
-            fields = {} if outcome is None else verdict(outcome)
+            fields: dict[str, Any] = {} if outcome is None else verdict(outcome)
+            fields |= {"duration_s": round(took, 2)}
             return ApproachTargetResult(
                 **before,
-                **(fields | {"duration_s": round(took, 2)}),
+                **fields,
                 distance_after_m=sight.distance,
                 bearing_after_rad=sight.bearing,
                 turned_rad=turned,

@@ -61,7 +61,7 @@ def parse_colours(colours: Iterable[str]) -> list[str]:
 def membership_table(colours: tuple[str, ...]) -> NDArray[np.uint8]:
     """Table over quantised RGB: how much a pixel belongs to any of `colours`, 0 to FULL."""
     axis = (np.arange(_LEVELS, dtype=np.float32) + 0.5) / _LEVELS
-    rgb = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    rgb = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.float32)
     best = np.zeros(len(rgb), dtype=np.float32)
     for colour in parse_colours(colours):
         np.maximum(best, _sample(rgb, colour) if colour.startswith("#") else _word(rgb, colour), out=best)
@@ -124,7 +124,7 @@ def _word(rgb: Floats, colour: str) -> Floats:
     if hue is None:
         return part
     away = np.abs((h - np.float32(hue) + 180) % 360 - 180)
-    return part * np.clip(1 - (away - width) / 8, 0, 1)
+    return np.asarray(part * np.clip(1 - (away - width) / 8, 0, 1), dtype=np.float32)
 
 
 def _sample(rgb: Floats, colour: str) -> Floats:

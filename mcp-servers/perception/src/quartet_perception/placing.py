@@ -191,7 +191,7 @@ class _Grid:
         rows, cols = np.clip(np.ceil((high - low) / _CELL_M).astype(int), 1, 400)
         return cls(float(low[0]), float(low[1]), (int(rows), int(cols)))
 
-    def centres(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def centres(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         x = self.x0 + (np.arange(self.shape[0]) + 0.5) * _CELL_M
         y = self.y0 + (np.arange(self.shape[1]) + 0.5) * _CELL_M
         grid = np.meshgrid(x, y, indexing="ij")

@@ -137,7 +137,7 @@ class Placed:
         return _hit_quadric(start, rays, (sx + sy) / 4, sz / 2)
 
 
-def signed_distances(solid: Solid, points: Array, poses: Array, z: float) -> Array:
+def signed_distances(solid: Solid, points: NDArray[np.floating], poses: Array, z: float) -> Array:
     """SxN distances of N points to `solid` at S poses (x, y, yaw), its underside at `z`."""
     if solid.parts:
         c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])

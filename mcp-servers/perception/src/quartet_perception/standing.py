@@ -73,7 +73,7 @@ def _ball(points: NDArray[np.float64], support: float) -> Placed | None:
     plausible = _LEAST_M < 2 * radius < _BALL_LARGEST_M and abs(z - radius - support) < _BALL_BOTTOM_M
     if not plausible or residual > _BALL_M:
         return None
-    return Solid("sphere", (2 * radius,) * 3).place(float(x), float(y), float(z) - radius)
+    return Solid("sphere", (2 * radius, 2 * radius, 2 * radius)).place(float(x), float(y), float(z) - radius)
 
 
 def _rectangle(xy: NDArray[np.float64], yaw: float) -> tuple[float, float, float, float, float]:

@@ -71,7 +71,7 @@ class View:
         u = (np.arange(width, dtype=np.float32) - np.float32(k.cx)) / np.float32(k.fx)
         v = (np.arange(height, dtype=np.float32) - np.float32(k.cy)) / np.float32(k.fy)
         r = self.base_from_camera[:3, :3].astype(np.float32)
-        return u[None, :, None] * r[:, 0] + v[:, None, None] * r[:, 1] + r[:, 2]
+        return np.asarray(u[None, :, None] * r[:, 0] + v[:, None, None] * r[:, 1] + r[:, 2], dtype=np.float32)
 
     @property
     def origin(self) -> Floats:

@@ -21,9 +21,9 @@ def load() -> ModuleType:
         # LiteLLM's own types make pydantic warn at import.
         warnings.simplefilter("ignore")
         import litellm
-        from litellm import Router  # noqa: F401  # LiteLLM makes its attributes on first use
+        from litellm import Router  # noqa: F401  # pyright: ignore[reportPrivateImportUsage]  # made on first use
 
-    litellm.telemetry = False
+    litellm.telemetry = False  # pyright: ignore[reportAttributeAccessIssue]  # such attributes too
     litellm.suppress_debug_info = True
     litellm.drop_params = True
     litellm.turn_off_message_logging = True

@@ -1,5 +1,6 @@
 """The HTTP surface."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
@@ -77,7 +78,7 @@ def create_app(gateway: Gateway, access: Access, metrics_token: Secret | None = 
         return Response(body, status, media_type=kind)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> Any:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         await gateway.close()
 

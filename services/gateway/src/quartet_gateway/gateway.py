@@ -170,7 +170,8 @@ class Gateway:
         The Router does not retry an answer of status 200 that cannot be read; that is done here.
         """
         again = self._file.retries.attempts - 1
-        for attempt in range(again + 1):
+        attempt = 0
+        while True:
             try:
                 response = await self._router.acompletion(
                     model=deployment.group, messages=request.messages, **request.passed_on()
@@ -183,9 +184,10 @@ class Gateway:
                 if response.choices:
                     return response
                 failure = ModelFailed(f"{deployment.model.name} answered without a choice")
-            if attempt < again:
-                await asyncio.sleep(self._litellm.utils.calculate_retry_after(again - attempt, again))
-        raise failure
+            if attempt >= again:
+                raise failure
+            await asyncio.sleep(self._litellm.utils.calculate_retry_after(again - attempt, again))
+            attempt += 1
 
     def _completion(self, agent: str, deployment: _Deployment, response: Any, task: str) -> dict[str, Any]:
         body: dict[str, Any] = response.model_dump(exclude_none=True)

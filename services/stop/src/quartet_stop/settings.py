@@ -1,7 +1,7 @@
 """Settings of the stop service's process."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, overload
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import SettingsConfigDict, SettingsError
@@ -47,6 +47,10 @@ class Settings(ProcessSettings):
     """Ed25519 key (PEM) that signs the stops; the servers have its public part. This or the file is needed."""
     stop_private_key_file: Path | None = None
 
+    @overload
+    def held(self, name: str, remedy: str) -> Secret: ...
+    @overload
+    def held(self, name: str) -> Secret | None: ...
     def held(self, name: str, remedy: str = "") -> Secret | None:
         """The secret `name`; with a `remedy` it is needed. Raises SetupProblem."""
         least = 1 if name.endswith("_key") else LEAST

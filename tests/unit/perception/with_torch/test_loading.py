@@ -279,4 +279,4 @@ def test_a_full_gpu_is_too_little_memory_and_other_faults_are_not(weights):
     ):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
     with pytest.raises(RuntimeError, match="mat1 and mat2"), no_memory_is_typed("loading 'x'", place):
-        torch.zeros(2, 3) @ torch.zeros(2, 3)
+        _ = torch.zeros(2, 3) @ torch.zeros(2, 3)

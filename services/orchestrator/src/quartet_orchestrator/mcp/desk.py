@@ -103,7 +103,7 @@ class McpDesk:
 
     async def look(self, given: Look, caller: Caller) -> tuple[SeenView, list[Image]]:
         robot = self._named(given.robot)
-        cameras = list(CAMERAS) if given.camera == "both" else [given.camera]
+        cameras: list[str] = [*CAMERAS] if given.camera == "both" else [given.camera]
         looks = await asyncio.gather(*(self._lookout.picture(robot, camera) for camera in cameras))
         images: list[Image] = []
         for (seen, image), camera in zip(looks, cameras, strict=True):

@@ -137,7 +137,7 @@ class _Understanding:
         delivery.to_waste = clause.verb is Verb.TRASH or (
             target is None
             and clause.verb is Verb.PUT
-            and {"away", "out"} & clause.particles
+            and not clause.particles.isdisjoint({"away", "out"})
             and clause.word[:2] in {"th", "to", "ch", "du"}
         )
         delivery.put_down = target is None and clause.verb is Verb.PUT and "down" in clause.particles

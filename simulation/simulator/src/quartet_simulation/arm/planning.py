@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from ompl import base as ob
@@ -61,6 +62,11 @@ def motion_is_free(path: np.ndarray, free: Callable[[np.ndarray], bool]) -> bool
     return True
 
 
+def _joints(state: Any) -> np.ndarray:
+    """Of a state of OMPL, whose types know nothing of its values."""
+    return np.array([state[i] for i in range(6)])
+
+
 def plan(
     start: np.ndarray, goal: np.ndarray, free: Callable[[np.ndarray], bool], planner_id: str, timeout: float
 ) -> np.ndarray | None:
@@ -79,11 +85,12 @@ def plan(
         bounds.setHigh(i, min(dim.JOINT_UPPER[i], max(start[i], goal[i]) + ROOM))
     space.setBounds(bounds)
     setup = og.SimpleSetup(space)
-    setup.setStateValidityChecker(lambda state: bool(free(np.array([state[i] for i in range(6)]))))
+    setup.setStateValidityChecker(lambda state: bool(free(_joints(state))))
     information = setup.getSpaceInformation()
     information.setStateValidityCheckingResolution(STEP / space.getMaximumExtent() * 2)
     setup.setPlanner(getattr(og, planner_name(planner_id))(information))
-    first, last = space.allocState(), space.allocState()
+    first: Any = space.allocState()
+    last: Any = space.allocState()
     for i in range(6):
         first[i], last[i] = float(start[i]), float(goal[i])
     setup.setStartAndGoalStates(first, last, 1e-4)
@@ -91,7 +98,7 @@ def plan(
         setup.solve(SLICE)
         if setup.haveExactSolutionPath():
             path = setup.getSolutionPath()
-            points = np.array([[s[i] for i in range(6)] for s in path.getStates()])
+            points = np.array([_joints(s) for s in path.getStates()])
             # The planner's own checks are coarser than what a path is held to.
             if motion_is_free(points, free):
                 return shorten(points, free)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -123,12 +124,12 @@ class Scene:
     # --- planning ---------------------------------------------------------------------------------
     def plan_joints(
         self,
-        q_goal: np.ndarray | list[float],
+        q_goal: np.ndarray | Sequence[float],
         planner_id: str = "",
         timeout: float = 5.0,
         *,
         scale: float = 1.0,
-        start: np.ndarray | list[float] | None = None,
+        start: np.ndarray | Sequence[float] | None = None,
     ) -> Plan:
         """Plan to joints. `scale` in (0, 1] scales the speed limits. Raises UnknownName for the planner."""
         began = time.monotonic()
@@ -147,7 +148,7 @@ class Scene:
         timeout: float = 5.0,
         *,
         scale: float = 1.0,
-        start: np.ndarray | list[float] | None = None,
+        start: np.ndarray | Sequence[float] | None = None,
     ) -> Plan:
         """Plan arm_tool0 to `pose`: the nearest reachable solution without a collision."""
         began = time.monotonic()
@@ -222,7 +223,7 @@ class Scene:
         *,
         scale: float = 1.0,
         avoid_collisions: bool = True,
-        start: np.ndarray | list[float] | None = None,
+        start: np.ndarray | Sequence[float] | None = None,
     ) -> tuple[Trajectory, float]:
         """Straight lines of arm_tool0 through `waypoints`; (trajectory, fraction of the length that works)."""
         origin = self.positions if start is None else np.asarray(start, dtype=float)
