@@ -99,6 +99,17 @@ async def test_a_path_between_two_poses_has_the_length_of_its_way(nav2, sim):
     assert (there["poses"][0]["x"], there["poses"][0]["y"]) == pytest.approx((0.3, -1.0))
 
 
+async def test_a_wait_lets_the_robots_time_go_by_and_nothing_else(nav2, sim):
+    before, began = place(sim), sim.truth()["time"]
+    result = await nav2.call("wait", seconds=3.0)
+    assert result["ok"], result
+    assert result["waited_s"] == pytest.approx(3.0, abs=0.2)
+    assert sim.truth()["time"] - began >= 2.9
+    assert place(sim) == pytest.approx(before, abs=1e-3)
+    for wrong in (0.0, -1.0, 61.0):
+        assert f"{wrong:g}" in await nav2.refused("wait", "INVALID_PARAMETERS", seconds=wrong)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "name"),
     [
@@ -190,6 +201,7 @@ async def test_after_a_shutdown_nothing_moves_until_the_next_startup(nav2, sim):
         ("follow_waypoints", {"waypoints": [{"x": 0, "y": 0}]}),
         ("dock_robot", {"dock_id": "home_dock"}),
         ("get_path_from_robot", {"goal_x": 0.3, "goal_y": 0}),
+        ("wait", {"seconds": 1.0}),
     ):
         assert "not active" in await nav2.refused(tool, "NAV2_NOT_ACTIVE", **arguments)
     assert place(sim) == pytest.approx(before, abs=0.001)
@@ -221,5 +233,5 @@ async def test_lifecycle_of_a_robot_without_a_manager(open_server, sim, robot_fi
 async def test_annotations_tell_what_moves(nav2):
     tools = {tool.name: tool.annotations for tool in await nav2.client.list_tools()}
     reading = {name for name, hints in tools.items() if hints.read_only_hint}
-    assert reading == {"get_robot_pose", "get_path", "get_path_from_robot"}
+    assert reading == {"get_robot_pose", "get_path", "get_path_from_robot", "wait"}
     assert {name for name, hints in tools.items() if not hints.destructive_hint} == {*reading, "cancel_navigation"}

@@ -24,6 +24,7 @@ VALID: dict[str, dict[str, Any]] = {
     "follow_waypoints": {"waypoints": [{"x": 0.0, "y": 0.0}]},
     "get_path": {"start_x": 0.3, "start_y": -1.0, "goal_x": 0.3, "goal_y": 0.4},
     "get_path_from_robot": {"goal_x": 0.3, "goal_y": 0.4},
+    "wait": {"seconds": 0.2},
     "nav2_lifecycle": {"operation": "startup"},
     "plan_to_joint_state": {"joint_positions": [0.0, -0.2429, -2.8291, -0.7983, 1.5622, 0.0]},
     "compute_fk": {"joint_positions": [0.0, -0.2429, -2.8291, -0.7983, 1.5622, 0.0]},

@@ -4,7 +4,7 @@ from quartet_cli.doctor._exam import Exam, alike
 from quartet_robot_link import LinkError
 
 ACTIONS = ("navigate_to_pose", "spin", "drive_on_heading", "backup")
-OPTIONAL = ("follow_waypoints", "compute_path_to_pose", "dock_robot", "undock_robot")
+OPTIONAL = ("follow_waypoints", "compute_path_to_pose", "wait", "dock_robot", "undock_robot")
 """Only single tools need these."""
 SERVICES = ("clear_global_costmap", "clear_local_costmap")
 LIFECYCLE = "/get_state"

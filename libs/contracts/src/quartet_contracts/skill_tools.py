@@ -40,7 +40,14 @@ MODEL_TOOLS: dict[Skill, tuple[str, ...]] = {
 """What the model of each agent is shown."""
 
 VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
-    Skill.APPROACH: ("nav2__spin_robot", "nav2__approach_target", "nav2__drive_on_heading", "nav2__backup_robot"),
+    Skill.APPROACH: (
+        "nav2__spin_robot",
+        "nav2__approach_target",
+        "nav2__drive_on_heading",
+        "nav2__backup_robot",
+        "nav2__get_path_from_robot",
+        "nav2__wait",
+    ),
     Skill.PICK: ("perception__look", "perception__detect_objects", "nav2__backup_robot"),
     Skill.PLACE: (),
 }

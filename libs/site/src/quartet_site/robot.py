@@ -42,6 +42,7 @@ class Actions(Section):
     spin: RosName = "/spin"
     drive_on_heading: RosName = "/drive_on_heading"
     backup: RosName = "/backup"
+    wait: RosName = "/wait"
     dock_robot: RosName = "/dock_robot"
     undock_robot: RosName = "/undock_robot"
     move_group: RosName = "/move_action"
@@ -55,6 +56,7 @@ class Actions(Section):
         "spin": "nav2_msgs/action/Spin",
         "drive_on_heading": "nav2_msgs/action/DriveOnHeading",
         "backup": "nav2_msgs/action/BackUp",
+        "wait": "nav2_msgs/action/Wait",
         "dock_robot": "nav2_msgs/action/DockRobot",
         "undock_robot": "nav2_msgs/action/UndockRobot",
         "move_group": "moveit_msgs/action/MoveGroup",

@@ -1,6 +1,6 @@
 """MCP server for the base: navigation tools over Nav2."""
 
-from quartet_nav2 import approach, behaviours, control, docking, navigate, path, waypoints, whereabouts
+from quartet_nav2 import approach, behaviours, control, docking, navigate, path, waiting, waypoints, whereabouts
 from quartet_nav2.control import actions
 from quartet_tool_server import ToolServer
 
@@ -13,7 +13,7 @@ INSTRUCTIONS = (
 
 def register(server: ToolServer) -> None:
     """Add the tools."""
-    for topic in (navigate, waypoints, path, behaviours, approach, docking, control, whereabouts):
+    for topic in (navigate, waypoints, path, waiting, behaviours, approach, docking, control, whereabouts):
         topic.register(server)
 
 

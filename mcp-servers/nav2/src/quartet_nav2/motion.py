@@ -1,5 +1,6 @@
 """Runs one Nav2 action and says how it ended."""
 
+import asyncio
 import math
 from typing import Any
 
@@ -72,6 +73,20 @@ async def drive(
             f"{error}. Nav2 refuses goals while it is not active: wait until it is, then try again.",
             code=NavCode.NAV2_NOT_ACTIVE,
         ) from error
+
+
+async def unclaimed(robot: Robot, action: str, kind: str, goal: Message, *, limit_s: float) -> MotionOutcome:
+    """One goal of an action of Nav2 that moves nothing, and so needs no claim. Raises ToolFailure NAV2_NOT_ACTIVE, and
+    what Motion.outcome raises."""
+    running = robot.start_motion(action, f"nav2_msgs/action/{kind}", goal, limit_s=limit_s)
+    try:
+        return await running.outcome()
+    except asyncio.CancelledError:
+        running.cancel("the caller gave the call up")
+        raise
+    except (ActionUnavailable, GoalRejected) as error:
+        text = f"{error}. Nav2 is not running or not active: wait until it is, then try again."
+        raise ToolFailure(text, code=NavCode.NAV2_NOT_ACTIVE) from error
 
 
 def verdict(outcome: MotionOutcome) -> dict[str, Any]:

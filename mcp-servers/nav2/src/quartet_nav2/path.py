@@ -1,14 +1,13 @@
 """get_path, get_path_from_robot."""
 
-import asyncio
 import math
 from itertools import pairwise
 
 from quartet_contracts.tools import Pose2D
-from quartet_contracts.tools.nav2 import NavCode, PathResult
-from quartet_nav2.motion import pose_stamped, verdict
-from quartet_robot_link import ActionUnavailable, GoalRejected, Message, MotionOutcome, Robot, seconds
-from quartet_tool_server import Finite, ToolFailure, ToolServer
+from quartet_contracts.tools.nav2 import PathResult
+from quartet_nav2.motion import pose_stamped, unclaimed, verdict
+from quartet_robot_link import Message, seconds
+from quartet_tool_server import Finite, ToolServer
 
 LIMIT_S = 15.0
 MOST_POSES = 40
@@ -50,7 +49,8 @@ def register(server: ToolServer) -> None:
 
     async def plan(x: float, y: float, yaw: float, planner_id: str, start: Message) -> PathResult:
         goal = {"goal": pose_stamped(robot, x, y, yaw), "planner_id": planner_id, **start}
-        outcome = await compute(robot, goal)
+        action = robot.file.actions.compute_path_to_pose
+        outcome = await unclaimed(robot, action, "ComputePathToPose", goal, limit_s=LIMIT_S)
         fields = verdict(outcome)
         del fields["duration_s"]
         poses = [pose_2d(message) for message in (outcome.values.get("path") or {}).get("poses") or []]
@@ -65,20 +65,6 @@ def register(server: ToolServer) -> None:
             num_poses=len(poses),
             planning_time_s=None if spent is None else seconds(spent),
         )
-
-
-async def compute(robot: Robot, goal: Message) -> MotionOutcome:
-    """One goal of ComputePathToPose. It needs no claim, since it moves nothing. Raises ToolFailure NAV2_NOT_ACTIVE."""
-    action = robot.file.actions.compute_path_to_pose
-    planning = robot.start_motion(action, "nav2_msgs/action/ComputePathToPose", goal, limit_s=LIMIT_S)
-    try:
-        return await planning.outcome()
-    except asyncio.CancelledError:
-        planning.cancel("the caller gave the call up")
-        raise
-    except (ActionUnavailable, GoalRejected) as error:
-        text = f"{error}. Nav2 is not running or not active: wait until it is, then try again."
-        raise ToolFailure(text, code=NavCode.NAV2_NOT_ACTIVE) from error
 
 
 def pose_2d(stamped: Message) -> Pose2D:

@@ -37,7 +37,16 @@ def tool_words(tool: str, arguments: Arguments) -> str:
         return f"calls {tool}"
 
 
-QUIET = frozenset({"get_robot_pose", "clear_costmaps", "get_grasp_state", "clear_planning_scene", "get_current_pose"})
+QUIET = frozenset(
+    {
+        "get_robot_pose",
+        "get_path_from_robot",
+        "clear_costmaps",
+        "get_grasp_state",
+        "clear_planning_scene",
+        "get_current_pose",
+    }
+)
 """Tools that are told only when they fail, or with --verbose."""
 
 
@@ -91,6 +100,8 @@ _WORDS: dict[str, Callable[[Arguments], str]] = {
     "approach_target": lambda a: "drives in to the target",
     "drive_on_heading": lambda a: f"drives {float(a['distance']):.2f} m ahead",
     "backup_robot": lambda a: f"backs up {float(a['distance']):.2f} m",
+    "wait": lambda a: f"waits {float(a['seconds']):.0f} s",
+    "get_path_from_robot": lambda a: f"looks for a way to {_point([a['goal_x'], a['goal_y']])}",
     "get_robot_pose": lambda a: "reads where it stands",
     "clear_costmaps": lambda a: "forgets old obstacles",
     "cancel_navigation": lambda a: "halts the base",

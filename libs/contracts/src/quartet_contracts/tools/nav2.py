@@ -74,6 +74,13 @@ class PathResult(ToolResult):
     nav2_error: str = ""
 
 
+class WaitResult(ToolResult):
+    """wait. Nothing moves."""
+
+    waited_s: float | None = None
+    """ROS time that has gone by, by Nav2's own account."""
+
+
 class DockResult(MotionResult):
     """dock_robot, undock_robot."""
 
