@@ -7,9 +7,11 @@ import logging
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from quartet_process import RedactingFilter, redact, redact_all, remember, remember_environment, shown
-from quartet_process.redact import SECRET_NAME
+from quartet_process.redact import HIDDEN, LEAST, SECRET_NAME, _Known
 
 ENV = {
     "OPENAI_API_KEY": "opaque-value-1",
@@ -104,6 +106,49 @@ def test_a_known_value_inside_json(ascii_only):
     text = json.dumps({"said": 'it is pass"wörd\\1!'}, ensure_ascii=ascii_only)
     assert json.loads(redact(text)) == {"said": "it is ***!"}
     assert redact('it is pass"wörd\\1!') == "it is ***!"
+
+
+AWKWARD = st.sampled_from('"\\\\/<>&\n\x01\u00e4\u65e5\U0001f916nu0')
+
+
+@given(
+    secret=st.text(st.one_of(AWKWARD, st.characters()), min_size=8, max_size=20),
+    around=st.tuples(st.text(AWKWARD, max_size=4), st.text(AWKWARD, max_size=4)),
+    levels=st.lists(st.booleans(), max_size=4),
+)
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_a_known_value_in_json_in_json_at_any_depth(secret, around, levels):
+    """However each writer escapes; the JSON texts stay whole, and what stands behind the value stays as it is."""
+    core = secret.strip('"\\ \t\r\n')
+    assume(len(core) >= LEAST and "*" not in core and core not in "then0 kept0")
+    known = _Known()
+    known.add([secret])
+    text = around[0] + secret + around[1]
+    for ascii_only in levels:
+        text = json.dumps({"said": text, "then": "kept"}, ensure_ascii=ascii_only)
+    hidden = known.hide(text)
+    for _ in levels:
+        assert core not in hidden
+        outer = json.loads(hidden)
+        assert outer["then"] == "kept"
+        hidden = outer["said"]
+    assert core not in hidden
+    assert HIDDEN in hidden
+
+
+def test_a_value_as_other_writers_of_json_escape_it():
+    known = _Known()
+    known.add(["a/b<c>d&e'f+g"])
+    for said in (r"a\/b<c>d&e'f+g", r"a/b\u003cc\u003ed\u0026e\u0027f+g", r"a\\/b\\u003Cc\\u003Ed\\u0026e'f+g"):
+        assert known.hide(f'["{said}"]') == '["***"]'
+
+
+def test_backslashes_without_end_cost_no_time():
+    """A text of them is as quickly looked through as any: no pattern tries each of them as a beginning."""
+    known = _Known()
+    known.add(["nothing/to-be-seen"])
+    text = "\\" * 60_000 + "to-be-seen"
+    assert known.hide(text) == text
 
 
 def test_log_records_and_tracebacks():

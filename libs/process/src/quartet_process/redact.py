@@ -35,27 +35,64 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
 """What gives a shape away, its pattern, and what stands in its place."""
 
 
+_QUOTED = frozenset("bfnrtu/")
+"""What stands behind the backslash of an escape in JSON text, quotation mark and backslash apart."""
+_ALWAYS_AS_IS = re.compile(r"[A-Za-z0-9 !#$%()*+,\-.:;=?@\[\]^_`{|}~]+")
+"""Characters that no writer of JSON text escapes."""
+
+
 class _Known:
     """The values that this process was given."""
 
     def __init__(self) -> None:
         self._values: tuple[str, ...] = ()
+        self._patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
 
     def add(self, values: Iterable[str]) -> None:
-        new = {form for value in values if len(value) >= LEAST for form in _forms(value)}.union(self._values)
+        # What the ends of a JSON text's string look like is left outside, so that the string keeps its ends.
+        cores = {value.strip('"\\ \t\r\n') for value in values}
         # The longest first, so that none is found inside another.
-        self._values = tuple(sorted(new, key=len, reverse=True))
+        longest = sorted({*self._values, *(core for core in cores if len(core) >= LEAST)}, key=len, reverse=True)
+        if len(longest) > len(self._values):
+            self._values = tuple(longest)
+            self._patterns = tuple((_longest_as_is(value), _pattern(value)) for value in longest)
 
     def hide(self, text: str) -> str:
-        for value in self._values:
-            if value in text:
-                text = text.replace(value, HIDDEN)
+        for part, pattern in self._patterns:
+            if part in text:
+                text = pattern.sub(HIDDEN, text)
         return text
 
 
-def _forms(value: str) -> set[str]:
-    """`value` as it is, and as JSON text says it with and without \\u escapes."""
-    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+def _longest_as_is(value: str) -> str:
+    """A part of `value` that is in every text that holds it."""
+    return max(_ALWAYS_AS_IS.findall(value), key=len, default="")
+
+
+def _pattern(value: str) -> re.Pattern[str]:
+    """Finds `value`, which has no quotation mark or backslash at its ends, also as JSON text in JSON text says it.
+
+    Each JSON text around another doubles the backslashes and puts one before each quotation mark, so that between the
+    characters that stay there may be any number of them; a character may be escaped by its number in any of them.
+    """
+    said: list[str] = []
+    for part in re.findall(r"\\+|[^\\]", value):
+        if part[0] == "\\":
+            said.append(r"\\+")
+        elif part == '"':
+            said.append(r"\\*" + part)
+        elif part == "/":
+            said.append(r"\\*/")
+        elif _ALWAYS_AS_IS.fullmatch(part):
+            said.append(re.escape(part))
+        else:
+            numbers = json.dumps(part)[1:-1] if ord(part) > 0xFFFF else f"\\u{ord(part):04x}"
+            names = {json.dumps(part)[1:-1], numbers} - {part}
+            ways = [rf"(?i:{re.escape(name)})".replace(r"\\", r"\\+") for name in sorted(names)]
+            said.append(f"(?:{'|'.join([re.escape(part), *ways])})")
+    # The backslash of an escape goes with the character that it belongs to.
+    before = r"(?<!\\)\\*" if value[0] in _QUOTED else ""
+    return re.compile(before + "".join(said))
 
 
 _known = _Known()
