@@ -37,12 +37,13 @@ RUN uv export --frozen --quiet --no-dev --no-header --no-annotate --no-emit-work
 FROM tools AS dependencies
 # Modules of what is installed that this process never imports.
 ARG UNUSED_MODULES=
+ARG UNUSED_MODULES_TOO=
 COPY --from=lock /requirements.txt /requirements.txt
 RUN --mount=type=secret,id=ca --mount=type=cache,target=/root/.cache/uv \
     uv venv --quiet /opt/quartet \
     && fetch uv pip install --quiet --python /opt/quartet --no-deps --require-hashes \
         --requirements /requirements.txt \
-    && trim /opt/quartet ${UNUSED_MODULES}
+    && trim /opt/quartet ${UNUSED_MODULES} ${UNUSED_MODULES_TOO}
 
 FROM tools AS own
 COPY --from=lock /own.txt /own.txt

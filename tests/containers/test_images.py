@@ -1,6 +1,7 @@
 """What is in each image, and how large it is."""
 
 import json
+import sys
 
 import pytest
 
@@ -9,8 +10,7 @@ from .deployment import AGENTS, BASE, IMAGE_PREFIX, PROCESSES, SERVERS, TAG, ins
 MB = 1e6
 LIMITS_MB = {
     **dict.fromkeys(AGENTS, 110),
-    # scipy, which perception needs for its pictures, is 70 MB of it.
-    **dict.fromkeys(SERVERS, 110) | {"perception": 190},
+    **dict.fromkeys(SERVERS, 110),
     "orchestrator": 110,
     "stop": 110,
     "gateway": 330,
@@ -66,11 +66,12 @@ print(json.dumps({"found": found, "files": len(files), "bare": bare, "uid": os.g
 
 IMPORT_ALL_AND_SERVE = """
 import asyncio, importlib, io, pkgutil, sys
-from fastmcp import Client, FastMCP
+from fastmcp import FastMCP
+from mcp import Client
 import numpy, uvicorn
 from PIL import Image
 
-OPTIONAL = ("open_vocabulary.models", ".otlp", ".upstream", "__main__")
+OPTIONAL = ("open_vocabulary.models", ".otlp", "__main__")
 missing = []
 for package in (sys.argv[1], "quartet_tool_server", "quartet_robot_link", "quartet_site", "quartet_contracts"):
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
@@ -98,7 +99,9 @@ async def main():
     while not running.started:
         await asyncio.sleep(0.05)
     async with Client("http://127.0.0.1:8123/mcp") as client:
-        print([tool.name for tool in await client.list_tools()], (await client.call_tool("add", {"a": 1, "b": 2})).data)
+        tools = (await client.list_tools()).tools
+        answer = await client.call_tool("add", {"a": 1, "b": 2})
+        print([tool.name for tool in tools], answer.structured_content["result"])
     running.should_exit = True
     await task
 
@@ -108,9 +111,49 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_nothing_that_a_server_needs_was_left_out(server: str) -> None:
-    """fastmcp, numpy and Pillow lack what no server loads."""
+    """fastmcp, numpy, scipy and Pillow lack what no server loads."""
     told = in_image(server, "python", "-c", IMPORT_ALL_AND_SERVE, f"quartet_{server}")
     assert told.splitlines() == ["[]", "['add'] 3"]
+
+
+NDIMAGE = """
+import hashlib, json, pathlib, re, sys
+import numpy as np
+from scipy import ndimage
+
+rng = np.random.default_rng(0)
+mask, heights = rng.random((60, 80)) < 0.6, rng.random((60, 80))
+labels, count = ndimage.label(mask)
+index = np.arange(1, count + 1)
+square = np.ones((3, 3))
+USES = {
+    "label": lambda: (labels, ndimage.label(mask, structure=square)[0]),
+    "find_objects": lambda: [[[one.start, one.stop] for one in box] for box in ndimage.find_objects(labels)],
+    "binary_erosion": lambda: (ndimage.binary_erosion(mask), ndimage.binary_erosion(mask, iterations=2)),
+    "binary_dilation": lambda: (ndimage.binary_dilation(mask), ndimage.binary_dilation(mask, iterations=2)),
+    "binary_closing": lambda: ndimage.binary_closing(mask, structure=np.ones((5, 5))),
+    "grey_dilation": lambda: ndimage.grey_dilation(labels, size=5),
+    "distance_transform_edt": lambda: ndimage.distance_transform_edt(mask),
+    "minimum_filter": lambda: ndimage.minimum_filter(heights, size=11),
+    "maximum_filter": lambda: ndimage.maximum_filter(heights, size=11),
+    "minimum": lambda: ndimage.minimum(heights, labels, index=index),
+    "sum_labels": lambda: ndimage.sum_labels(heights, labels, index=index),
+}
+import quartet_perception
+sources = pathlib.Path(quartet_perception.__file__).parent.rglob("*.py")
+used = {name for file in sources for name in re.findall(r"ndimage\\.(\\w+)\\(", file.read_text())}
+def digest(value):
+    arrays = value if isinstance(value, tuple) else (np.asarray(value),)
+    return [hashlib.sha256(np.ascontiguousarray(one).tobytes()).hexdigest() for one in arrays]
+print(json.dumps({name: digest(USES[name]()) for name in sorted(used)}))
+"""
+
+
+def test_what_perception_uses_of_scipy_does_in_its_image_what_it_does_outside() -> None:
+    """The image has scipy.ndimage alone, without the modules and the BLAS that its other parts need."""
+    inside = json.loads(in_image("perception", "python", "-c", NDIMAGE))
+    assert len(inside) > 5
+    assert inside == json.loads(run(sys.executable, "-c", NDIMAGE))
 
 
 @pytest.mark.parametrize("service", [*PROCESSES, "cli"])
