@@ -27,13 +27,32 @@ async def test_nav_plan_failed_when_the_arm_cannot_be_tucked(studio):
     assert "nav2__navigate_to_pose" not in studio.memory.tools()
 
 
-async def test_nav_drive_failed_when_the_way_is_blocked(studio):
-    """Things stand where the robot has to go, so that no pose there is free."""
+def block_entry(studio):
+    """Things stand where the robot has to go."""
     pose = studio.site.areas[0].entry
     for name, dx, dy in (("green tea box", 0.30, 0.0), ("purple toy block", 0.0, 0.0), ("red cup", -0.1, 0.25)):
         studio.post("/place", object=name, x=pose.x + dx, y=pose.y + dy, z=0.0)
+    return pose
+
+
+async def test_nav_drive_failed_when_no_pose_of_the_area_is_free(studio, monkeypatch):
+    pose = block_entry(studio)
+    around = [(pose.x + dx, pose.y + dy) for dx, dy in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))]
+    small = studio.site.areas[0].model_copy(update={"outline": around})
+    monkeypatch.setattr(studio, "site", studio.site.model_copy(update={"areas": [small]}))
     result = await studio.approach("studio", "red coke can", "pick")
     assert result.error_code == "NAV_DRIVE_FAILED", studio.memory.story()
+    assert f"({pose.x:.2f}, {pose.y:.2f}): PLANNER_GOAL_OCCUPIED" in result.reason
+    assert "nav2__wait" not in studio.memory.tools(), "it is alone: nobody will go away"
+
+
+async def test_another_pose_of_the_area_where_the_entry_is_not_free(studio):
+    pose = block_entry(studio)
+    result = await studio.approach("studio", "red coke can", "pick")
+    assert result.error_code == "NONE", studio.memory.story()
+    assert f"({pose.x:.2f}, {pose.y:.2f}): PLANNER_GOAL_OCCUPIED" in result.reason
+    assert "came to (" in result.reason
+    assert abs(studio.distance("red coke can") - studio.robot.approach.standoff_m.pick) < 0.15
 
 
 async def test_nav_area_wrong_for_a_place_of_another_area(studio):

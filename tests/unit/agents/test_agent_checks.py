@@ -1,12 +1,14 @@
 """Geometry and decisions of the agents' own code, without a robot."""
 
 import math
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
-from quartet_approach.target import place_named
+from quartet_approach.target import Target, place_named
+from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
 from quartet_contracts import PlaceArguments
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
@@ -49,6 +51,26 @@ def test_an_ambiguous_place_is_the_one_of_the_wanted_area():
             own = next(place for place in HOME.surfaces if place.area == area.name)
             assert place_named(HOME, own.name, area) == own
     assert place_named(HOME, "moon", HOME.areas[0]) is None
+
+
+def test_poses_of_an_area_begin_with_what_the_site_gives_and_lie_in_it():
+    area = HOME.areas[0].model_copy(update={"other_entries": [HOME.areas[0].entry.model_copy(update={"x": 1.0})]})
+    table = next(place for place in HOME.surfaces if place.area == area.name)
+    poses = poses_of(Target(table.name, area, "surface", 0.66, table))
+    given = [(table.approach.x, table.approach.y), (area.entry.x, area.entry.y), (1.0, area.entry.y)]
+    assert [(pose.x, pose.y) for pose in poses[:3]] == given
+    assert len(poses) > 8
+    assert all(distance_to(list(area.outline), (pose.x, pose.y)) == 0 for pose in poses)
+    assert poses == poses_of(Target(table.name, area, "surface", 0.66, table))
+
+
+@pytest.mark.parametrize("robots", [2, 3, 5, 16, 64])
+def test_of_any_two_robots_one_moves_aside_while_the_other_stays(robots):
+    fleet = tuple(f"robot{number}" for number in range(robots))
+    turns = {robot: [moves_aside(fleet, robot, number) for number in range(ROUNDS)] for robot in fleet}
+    for one, other in combinations(fleet, 2):
+        assert turns[one] != turns[other]
+    assert all(any(turns[robot]) for robot in fleet) or robots > 2, "one that has no room is not the only one to move"
 
 
 def test_modes_of_places():

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from quartet_simulation.codes import NavCode
 from quartet_simulation.errors import UnknownName
 from quartet_simulation.reachability import (
     CONTAINER_STANDOFF,
@@ -97,6 +98,21 @@ def test_site_file_says_what_the_world_is(world):
     for kind in ("areas", "surfaces", "containers", "objects"):
         for found, expected in zip(site[kind], wanted[kind], strict=True):
             assert _same(found, expected), (found, expected)
+
+
+@pytest.mark.parametrize("world", sorted(WORLDS))
+def test_a_robot_can_stand_aside_where_nobody_has_to_go(world, request):
+    sim = request.getfixturevalue(world)
+    sim.reset(world, 0)
+    site = load_site(SITES / world / "site.yaml")
+    places = [place.approach for place in (*site.surfaces, *site.containers)]
+    goals = [pose for pose in (*(area.entry for area in site.areas), *places) if pose is not None]
+    assert site.parking
+    for spot in site.parking:
+        for area in site.areas:
+            code, text, _ = sim.compute_path((spot.x, spot.y, spot.yaw), (area.entry.x, area.entry.y, area.entry.yaw))
+            assert code == NavCode.NONE, (spot, area.name, text)
+        assert min(math.dist((spot.x, spot.y), (goal.x, goal.y)) for goal in goals) > 1.1, spot
 
 
 def _same(found, expected) -> bool:

@@ -97,7 +97,8 @@ class SkillRun:
                 SkillStarted(request_id=request.request_id, skill=request.skill, replica=outside.replica)
             )
             known = outside.robots[request.robot]
-            self._verification = check = Verification(request, known.robot, known.site, toolbox, self._recorder)
+            fleet = tuple(sorted(outside.robots))
+            self._verification = check = Verification(request, known.robot, known.site, toolbox, self._recorder, fleet)
             if request.follows_uncertain and outside.definition.prepare is not None:
                 await outside.definition.prepare(check)
             self._loop = Loop(

@@ -43,6 +43,8 @@ class Verification:
     site: SiteFile
     toolbox: Toolbox
     recorder: Recorder
+    fleet: tuple[str, ...] = ()
+    """All robots of the deployment, sorted."""
     calls: int = 0
     running: bool = False
     """A call runs now, so its effect is not known."""

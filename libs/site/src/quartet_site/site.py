@@ -25,6 +25,8 @@ class Area(Section):
     aliases: list[Name] = []
     entry: Pose2D
     """Where the robot stands after driving to the area, looking into it."""
+    other_entries: list[Pose2D] = []
+    """The same, while the entry pose is not free; poses around it are tried as well."""
     outline: Annotated[list[tuple[Finite, Finite]], Field(min_length=3)]
     """Corners of the area on the floor, in order, map frame [m]."""
     landmarks: list[Name] = []
@@ -96,6 +98,8 @@ class SiteFile(Section):
     surfaces: list[Surface] = []
     containers: list[Container] = []
     objects: list[CatalogueObject] = []
+    parking: list[Pose2D] = []
+    """Where a robot that lets another one pass stands in nobody's way; the areas' entry poses when there is none."""
     ros_writes: RosWrites = RosWrites()
     """What the ros server may write; nothing unless it is listed."""
 

@@ -5,6 +5,7 @@ import math
 from quartet_agent_runtime import Verification
 from quartet_approach.geometry import wrap
 from quartet_approach.target import Sight, Target, look
+from quartet_approach.traffic import drive_if_open
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult
 
@@ -49,8 +50,7 @@ async def visit(check: Verification, target: Target) -> Sight | None:
         if len(seen) > MAX_VIEWPOINTS or any(_alike(pose, other) for other in seen):
             continue
         seen.append(pose)
-        drive = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
-        if not drive.ok:
+        if await drive_if_open(check, pose):
             continue
         if sight := await look(check, target):
             return sight

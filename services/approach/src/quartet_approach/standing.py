@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from quartet_agent_runtime import Verification
 from quartet_approach.geometry import facing
 from quartet_approach.target import Sight, Target, look, remembered
+from quartet_approach.traffic import drive_if_open
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import ApproachTargetResult, MotionResult
 
@@ -94,8 +95,7 @@ async def _from_another_side(check: Verification, target: Target, sight: Sight) 
     """Navigate to a free pose near the target, trying its sides in turn, until the target is seen from there."""
     here = await check.pose()
     for pose in _candidates(check, target, sight, here):
-        drive = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
-        if not drive.ok:
+        if await drive_if_open(check, pose):
             continue
         again = await _look_again(check, target, sight)
         if again is not None:

@@ -7,20 +7,23 @@ from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
 from quartet_approach.target import AREA_MARGIN_M, Target
+from quartet_approach.traffic import Arrival, Patience, obstructed, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
+from quartet_site import Area
 
 TUCKED_RAD = 0.15
 """The arm counts as tucked when each joint is this near to its transit position."""
 
 
 async def verify(check: Verification, report: ApproachReport) -> ApproachReport:
-    """Settle a claimed success, or a target that was not in view; other reports stand as they are.
+    """Settle a claimed success, a target that was not in view, or a way that was not free; other reports stand.
 
     A claimed success whose target cannot be seen becomes NAV_VERIFY_OVERRIDE; a target that was not in view and is
-    found by the search is a success.
+    found by the search is a success, and so is an area that is reached at another pose, or once its way is free.
     """
-    if not report.success and report.error_code is not ApproachCode.NAV_TARGET_NOT_VISIBLE:
+    settled = {ApproachCode.NONE, ApproachCode.NAV_TARGET_NOT_VISIBLE, ApproachCode.NAV_DRIVE_FAILED}
+    if report.error_code not in settled:
         return report
     arguments = check.request.arguments
     assert isinstance(arguments, ApproachArguments)
@@ -30,26 +33,42 @@ async def verify(check: Verification, report: ApproachReport) -> ApproachReport:
         return _failed(
             ApproachCode.NAV_AREA_WRONG, f"'{arguments.target_area}' is no area of this site; areas: {known}"
         )
-    pose = await check.pose()
-    away = distance_to(list(area.outline), (pose.x, pose.y))
-    if away > AREA_MARGIN_M:
-        return _failed(
-            ApproachCode.NAV_AREA_WRONG, f"the robot stands {away:.2f} m outside of {area.name}", area=CheckResult.FAIL
-        )
+    there = report.error_code is not ApproachCode.NAV_DRIVE_FAILED
+    if there and (fault := await _outside(check, area)):
+        return _failed(ApproachCode.NAV_AREA_WRONG, fault, area=CheckResult.FAIL)
     target = Target.of(check, arguments, area)
     if target.place is not None and target.place.area != area.name:
         return _failed(
             ApproachCode.NAV_AREA_WRONG, f"{target.place.name} stands in {target.place.area}, not in {area.name}"
         )
     if fault := await _tuck(check):
-        return _failed(ApproachCode.NAV_PLAN_FAILED, fault, area=CheckResult.PASS)
+        return _failed(ApproachCode.NAV_PLAN_FAILED, fault, area=CheckResult.PASS if there else CheckResult.SKIP)
+    patience = Patience(check)
+    came = Arrival(None, "") if there else await reach(check, target, patience)
+    if not there and came.pose is None:
+        return _failed(ApproachCode.NAV_DRIVE_FAILED, f"{came.note}; before: {report.reason}")
     if target.kind == "floor":
-        return _reached(f"in {area.name}; the floor needs no drive-in", CheckResult.SKIP)
-    return await _before(check, report, target)
+        return _told(_reached(f"in {area.name}; the floor needs no drive-in", CheckResult.SKIP), came)
+    return await _before(check, report, target, patience, came)
 
 
-async def _before(check: Verification, report: ApproachReport, target: Target) -> ApproachReport:
+async def _before(
+    check: Verification, report: ApproachReport, target: Target, patience: Patience, came: Arrival
+) -> ApproachReport:
+    """To the standoff; while somebody stands where the robot would have to, let them leave and try again."""
     missed = ApproachCode.NAV_VERIFY_OVERRIDE if report.success else ApproachCode.NAV_TARGET_NOT_VISIBLE
+    while True:
+        ended = await _attempt(check, target, missed)
+        if ended.success or not (because := await obstructed(check, target)):
+            return _told(ended, came)
+        if not await patience.let_pass():
+            return ended.model_copy(update={"reason": f"{ended.reason}; {because}"})
+        came = await reach(check, target, patience)
+        if came.pose is None:
+            return _failed(ApproachCode.NAV_DRIVE_FAILED, f"{came.note}; before: {ended.reason}")
+
+
+async def _attempt(check: Verification, target: Target, missed: ApproachCode) -> ApproachReport:
     sight = await find(check, target)
     if sight is None:
         return _failed(
@@ -71,6 +90,13 @@ async def _before(check: Verification, report: ApproachReport, target: Target) -
             CheckResult.PASS,
         )
     return _reached(f"'{target.name}': {standing.note}", CheckResult.PASS)
+
+
+async def _outside(check: Verification, area: Area) -> str:
+    """How far the robot stands outside of the area, '' when it is in it."""
+    pose = await check.pose()
+    away = distance_to(list(area.outline), (pose.x, pose.y))
+    return f"the robot stands {away:.2f} m outside of {area.name}" if away > AREA_MARGIN_M else ""
 
 
 async def _tuck(check: Verification) -> str | None:
@@ -106,6 +132,11 @@ def _reached(note: str, target: CheckResult) -> ApproachReport:
     return ApproachReport(
         success=True, error_code=ApproachCode.NONE, reason=note, checks=_checks(CheckResult.PASS, target, note)
     )
+
+
+def _told(report: ApproachReport, came: Arrival) -> ApproachReport:
+    """With where the robot came to, when that was not the pose that was wanted."""
+    return report.model_copy(update={"reason": f"{report.reason}; {came.note}"}) if came.note else report
 
 
 def _checks(area: CheckResult, target: CheckResult, note: str) -> list[Check]:

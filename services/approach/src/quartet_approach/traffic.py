@@ -1,0 +1,165 @@
+"""When somebody else is in the way: another pose of the area, time to leave, moving aside.
+
+Of others the robot knows what Nav2's costmap shows: a plan request tells whether a pose can be reached now, and a pose
+that the site file gives and that is occupied tells that something stands there which is no furniture.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+
+from quartet_agent_runtime import Verification
+from quartet_approach.target import Target
+from quartet_contracts.tools import Pose2D
+from quartet_contracts.tools.nav2 import MotionResult, NavCode, PathResult, WaitResult
+from quartet_site import Pose2D as SitePose
+from quartet_site import inside
+
+ROUNDS = 6
+"""How often one approach lets others pass before it gives up."""
+WAIT_S = 8.0
+"""Of the robot's time, in each round."""
+LEAST_LEFT_S = 30.0
+"""With less wall time than this before the request's deadline nobody is waited for."""
+RINGS_M = (1.1, 1.9)
+"""How far from an area's entry pose another one is tried: a robot's width, then nearly two."""
+DIRECTIONS = 8
+AT_SPOT_M = 0.5
+SWAP = 3
+"""Every third time round the other half of the robots moves aside: those of the first may have no room for it."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a plan request says of a pose: whether the robot may try to drive there, how far it is [m], why not."""
+
+    open: bool
+    length: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Where `reach` has brought the robot, None when nowhere; `note` says what was not free."""
+
+    pose: Pose2D | None
+    note: str
+
+
+class Patience:
+    """How long one approach waits for others. A robot without others in its deployment waits for nobody."""
+
+    def __init__(self, check: Verification) -> None:
+        self._check = check
+        self._left = ROUNDS if len(check.fleet) > 1 else 0
+        self._round = 0
+
+    async def let_pass(self) -> bool:
+        """One round: move aside if it is this robot's turn, then wait. False when there was no round left."""
+        check = self._check
+        if self._left == 0 or check.request.deadline - time.time() < LEAST_LEFT_S:
+            return False
+        self._left -= 1
+        if moves_aside(check.fleet, check.request.robot, self._round):
+            await _move_aside(check)
+        self._round += 1
+        await check.call(WaitResult, "nav2__wait", seconds=WAIT_S)
+        return True
+
+
+def moves_aside(fleet: tuple[str, ...], robot: str, number: int) -> bool:
+    """Whether `robot` moves aside in round `number` (from 0), while others stay or go on.
+
+    By the binary digits of its place in the fleet, so that of any two robots one gives way in some round.
+    """
+    digits = max(1, (len(fleet) - 1).bit_length())
+    turn = bool(fleet.index(robot) >> (number % digits) & 1)
+    return turn != (number // digits % SWAP == SWAP - 1)
+
+
+def poses_of(target: Target) -> list[Pose2D]:
+    """Where the robot may come to in the target's area, best first: before the place, at the entry, around it."""
+    area = target.area
+    given = [target.place.approach] if target.place is not None and target.place.approach is not None else []
+    given += [area.entry, *area.other_entries]
+    entry = area.entry
+    around = [
+        Pose2D(x=entry.x + radius * math.cos(angle), y=entry.y + radius * math.sin(angle), yaw=entry.yaw)
+        for radius in RINGS_M
+        for angle in (entry.yaw + math.tau * step / DIRECTIONS for step in range(DIRECTIONS))
+    ]
+    return [*map(_pose, given), *(pose for pose in around if inside(area.outline, pose.x, pose.y))]
+
+
+async def way_to(check: Verification, pose: Pose2D) -> Way:
+    """Ask Nav2 for a path; where it cannot be asked, the drive itself has to tell."""
+    asked = {"goal_x": pose.x, "goal_y": pose.y, "goal_yaw": pose.yaw}
+    outcome = await check.outcome("nav2__get_path_from_robot", **asked)
+    if outcome.ok:
+        path = PathResult.model_validate(outcome.content)
+        return Way(True, path.length_m or 0.0, "")
+    if outcome.error_code != NavCode.NAVIGATION_FAILED:
+        return Way(True, math.inf, "")
+    return Way(False, math.inf, str(outcome.content.get("nav2_error") or outcome.error_code))
+
+
+async def drive(check: Verification, pose: Pose2D) -> str:
+    """Drive to a pose; '' when there, else why not."""
+    moved = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
+    return "" if moved.ok else moved.nav2_error or moved.error_code
+
+
+async def drive_if_open(check: Verification, pose: Pose2D) -> str:
+    """As `drive`, without setting out for a pose that Nav2 knows no way to."""
+    way = await way_to(check, pose)
+    return await drive(check, pose) if way.open else way.why
+
+
+async def reach(check: Verification, target: Target, patience: Patience) -> Arrival:
+    """Bring the robot to the first pose of the area that is free; while none is, let others pass."""
+    poses = poses_of(target)
+    wanted, note = poses[0], ""
+    while True:
+        for pose in poses:
+            way = await way_to(check, pose)
+            why = await drive(check, pose) if way.open else way.why
+            if not why:
+                return Arrival(pose, f"came to {_at(pose)}: {note}" if note else "")
+            if pose == wanted:
+                note = f"{_at(wanted)}: {why}"
+            if way.open:
+                # Somebody was met on the way, and would be on the way to the next pose as well.
+                break
+        if not await patience.let_pass():
+            return Arrival(None, f"no pose of {target.area.name} could be reached; {note}")
+
+
+async def obstructed(check: Verification, target: Target) -> str:
+    """Which pose that the site gives in the target's area is occupied now, '' when none is: there somebody stands."""
+    area = target.area
+    places = [*check.site.surfaces, *check.site.containers]
+    given = [place.approach for place in places if place.area == area.name and place.approach is not None]
+    for pose in [_pose(one) for one in (*given, area.entry)]:
+        if not (way := await way_to(check, pose)).open:
+            return f"something that is no furniture stands at or before {_at(pose)} ({way.why})"
+    return ""
+
+
+async def _move_aside(check: Verification) -> None:
+    """To the nearest pose where the robot stands in nobody's way, if there is one to be reached."""
+    here = await check.pose()
+    spots = [_pose(pose) for pose in check.site.parking or [area.entry for area in check.site.areas]]
+    if any(math.dist((here.x, here.y), (spot.x, spot.y)) < AT_SPOT_M for spot in spots):
+        return
+    ways = [(await way_to(check, spot), spot) for spot in spots]
+    nearest = min(((way.length, number) for number, (way, _) in enumerate(ways) if way.open), default=None)
+    if nearest is not None:
+        await drive(check, ways[nearest[1]][1])
+
+
+def _pose(pose: SitePose) -> Pose2D:
+    return Pose2D(x=pose.x, y=pose.y, yaw=pose.yaw)
+
+
+def _at(pose: Pose2D) -> str:
+    return f"({pose.x:.2f}, {pose.y:.2f})"
