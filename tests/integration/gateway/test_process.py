@@ -66,6 +66,7 @@ async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=60)
     assert SECRET not in output
+    assert "the-providers-newest-key" not in output
     assert "Traceback" not in output
     assert "pick: hosted_vllm/scripted" in output
     spending = json.loads((tmp_path / "state" / "spending.json").read_text())
@@ -156,10 +157,13 @@ async def test_keys_of_agents_and_providers_come_from_files_and_rotate(start, pr
     (folder / "gateway_key_pick").write_text("the-newest-key-of-pick\nthe-older-key-of-pick\n")
     (folder / "gateway_key_place").write_text("the-key-of-place\n")
     (folder / "openai_api_key").write_text(SECRET)
+    (tmp_path / "key_of_own").write_text("a-key-of-own-server")
     process, url = start(
         QUARTET_GATEWAY_KEY="",
         QUARTET_SECRETS_DIR=str(folder),
         QUARTET_MODEL="openai/gpt-4.1",
+        QUARTET_MODEL_PLACE="hosted_vllm/own",
+        HOSTED_VLLM_API_KEY_FILE=str(tmp_path / "key_of_own"),
         QUARTET_MODEL_API_BASE=provider.url,
     )
     async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
@@ -176,6 +180,19 @@ async def test_keys_of_agents_and_providers_come_from_files_and_rotate(start, pr
         (tmp_path / "draft").replace(folder / "gateway_key_pick")
         assert await status("the-newest-key-of-pick") == 200
         assert await status("the-older-key-of-pick") == 401
+        assert provider.headers[-1]["authorization"] == f"Bearer {SECRET}"
+        provider.plan = [401]
+        assert await status("the-newest-key-of-pick") == 424
+        (tmp_path / "draft").write_text(f"the-providers-newest-key\n{SECRET}\n")
+        (tmp_path / "draft").replace(folder / "openai_api_key")
+        assert await status("the-newest-key-of-pick") == 200
+        assert provider.headers[-1]["authorization"] == "Bearer the-providers-newest-key"
+        for key in ("a-key-of-own-server", "another-key-of-own-server"):
+            (tmp_path / "draft").write_text(key)
+            (tmp_path / "draft").replace(tmp_path / "key_of_own")
+            assert await status("the-key-of-place", "place") == 200
+            assert provider.headers[-1]["authorization"] == f"Bearer {key}"
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=60)
     assert SECRET not in output
+    assert "the-providers-newest-key" not in output

@@ -20,6 +20,7 @@ from quartet_gateway.gateway import Gateway
 from quartet_gateway.ledger import Ledger
 from quartet_gateway.load import find_file, load_file
 from quartet_gateway.models import choose_models
+from quartet_gateway.provider_keys import ProviderKeys
 from quartet_gateway.settings import Settings
 from quartet_process import SecretProblem, metrics_secret, require_credential, set_up_logging
 from quartet_process.tracing import set_up_tracing
@@ -44,14 +45,18 @@ def main() -> int:
     except OSError as error:
         return _refuse(f"QUARTET_PORT={settings.port} on {settings.host} cannot be used: {error.strerror}")
     try:
-        # LiteLLM looks for them in the environment.
-        os.environ.update(settings.provider_keys(os.environ))
+        provider_keys = ProviderKeys(os.environ, settings.secrets_dir)
+        provider_keys.put_into(os.environ)
         keys, token = settings.caller_keys(), metrics_secret(settings, settings.host)
         first = keys[0][0] if keys else None
         require_credential(settings.host, first, "gateway_key", what="the gateway", anonymous=settings.allow_anonymous)
         file = load_file(find_file(settings.gateway_file))
         gateway = Gateway(
-            file, choose_models(file, settings), ledger=Ledger(settings.state_dir), environment=dict(os.environ)
+            file,
+            choose_models(file, settings),
+            ledger=Ledger(settings.state_dir),
+            environment=dict(os.environ),
+            renewed=lambda: choose_models(file, settings) if provider_keys.put_into(os.environ) else None,
         )
     except (ConfigurationProblem, SecretProblem) as error:
         sock.close()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,9 @@ class Gateway:
         *,
         ledger: Ledger | None = None,
         environment: Mapping[str, str] | None = None,
+        renewed: Callable[[], Mapping[str, list[Model]] | None] = lambda: None,
     ) -> None:
+        """`renewed` is asked before each request: the same models with other keys, None while the keys are the same."""
         self._litellm = _litellm.load()
         self._file = file
         self._chains = {
@@ -59,6 +61,7 @@ class Gateway:
         }
         self.ledger = ledger or Ledger()
         self.metrics = Metrics()
+        self._renewed = renewed
         remember_environment(environment or {})
         self._router = self._make_router(file.retries)
 
@@ -83,6 +86,7 @@ class Gateway:
         began = time.monotonic()
         outcome = "error"
         try:
+            self._renew()
             self.ledger.check(agent, self.limits(agent))
             deployment, response = await self._ask(agent, request)
             outcome = "ok"
@@ -108,6 +112,18 @@ class Gateway:
         """Closes the connections to the providers."""
         self._router.discard()
         await self._litellm.close_litellm_async_clients()
+
+    def _renew(self) -> None:
+        """Use the providers' newest keys; what is under way ends with the old ones."""
+        chosen = self._renewed()
+        if chosen is None:
+            return
+        for agent, models in chosen.items():
+            for deployment, model in zip(self._chains[agent], models, strict=True):
+                deployment.model, deployment.rests_until = model, 0.0
+        self._router.discard()
+        self._router = self._make_router(self._file.retries)
+        logger.info("the models are asked with other keys of their providers from now on")
 
     async def _ask(self, agent: str, request: ChatRequest) -> tuple[_Deployment, Any]:
         """The first answer along the agent's chain; models that failed just now are tried last."""

@@ -1,7 +1,5 @@
 """Settings of the gateway's process."""
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -10,8 +8,6 @@ from pydantic_settings import SettingsConfigDict
 
 from quartet_gateway.config import AGENTS
 from quartet_process import LEAST, ProcessSettings, Secret
-
-PROVIDER_FILE = re.compile(r"^(?!QUARTET_)[A-Z0-9_]+_API_KEY_FILE$")
 
 
 class Settings(ProcessSettings):
@@ -71,18 +67,3 @@ class Settings(ProcessSettings):
         keys = [(self.secret("gateway_key", least=LEAST), frozenset(AGENTS))]
         keys += [(self.secret(f"gateway_key_{agent}", least=LEAST), frozenset({agent})) for agent in AGENTS]
         return [(secret, agents) for secret, agents in keys if secret is not None]
-
-    def provider_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Providers' keys that lie in files: <NAME>_API_KEY_FILE, or <name>_api_key in the folder of secrets.
-
-        Raises SecretProblem.
-        """
-        named = {name: file for name, file in environment.items() if PROVIDER_FILE.match(name)}
-        files = {name.removesuffix("_FILE"): Path(file) for name, file in named.items()}
-        if self.secrets_dir is not None:
-            files = {file.name.upper(): file for file in self.secrets_dir.glob("*_api_key")} | files
-        return {
-            name: Secret(f"{name}_FILE ({file})", file).first
-            for name, file in files.items()
-            if not environment.get(name)
-        }
