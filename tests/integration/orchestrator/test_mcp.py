@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quartet_contracts import State
+from quartet_orchestrator.mcp import following
 from quartet_orchestrator.stop_button import StopButton, in_words
 
 SENTENCE = {"sentence": "put the red coke can on the sofa table"}
@@ -85,7 +86,8 @@ async def test_a_task_is_run_to_its_end(mcp, model, do):
 
 
 @in_both
-async def test_who_waits_hears_the_story(mcp, model, do):
+async def test_who_waits_hears_the_steps(mcp, model, do, monkeypatch):
+    monkeypatch.setattr(following, "STILL_S", 1e9)
     model.say(do.approach(), do.report(False, summary="nothing was there"))
     told = []
 
@@ -95,7 +97,26 @@ async def test_who_waits_hears_the_story(mcp, model, do):
     result = await mcp.call_tool("run_task", {**SENTENCE, "wait_s": LONG_S}, progress_callback=hear)
     assert result.structured_content["ended"]
     assert [number for number, _ in told] == list(range(1, len(told) + 1))
-    assert any("approach" in line and "red coke can" in line for _, line in told), told
+    lines = [line for _, line in told]
+    assert any(line.startswith("orchestrator: → approach: go to the red coke can") for line in lines), lines
+    assert any(line.startswith("approach: ✓") for line in lines), lines
+    assert not any("thinks" in line or "waits for the agent" in line for line in lines), "steps, and no more"
+
+
+async def test_who_waits_for_a_long_step_hears_that_it_goes_on(mcp, model, do, agents, monkeypatch):
+    monkeypatch.setattr(following, "STILL_S", 0.05)
+    go, heard = agents.hold("approach"), asyncio.Event()
+    model.say(do.approach(), do.report(False))
+
+    async def hear(_progress, _total, message):
+        if message == "approach: waits for the agent":
+            heard.set()
+
+    running = asyncio.create_task(mcp.call_tool("run_task", {**SENTENCE, "wait_s": LONG_S}, progress_callback=hear))
+    async with asyncio.timeout(LONG_S):
+        await heard.wait()
+    go.set()
+    assert (await running).structured_content["ended"]
 
 
 async def test_waiting_ends_when_its_time_is_over(mcp, model, do, agents):

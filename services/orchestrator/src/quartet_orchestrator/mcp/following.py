@@ -7,11 +7,25 @@ from collections.abc import Awaitable, Callable
 from quartet_bus import Bus
 from quartet_bus.journal import START
 from quartet_contracts import TERMINAL
+from quartet_contracts.journal import (
+    Answered,
+    Asked,
+    Note,
+    SkillFinished,
+    SkillRequested,
+    SkillSettled,
+    StateChanged,
+    TakenOver,
+)
 from quartet_contracts.story import Narrator, Told
 from quartet_orchestrator.listening import listen
 
 LOOK_EVERY_S = 0.5
 """How often a silent task is looked at: whether it asks something, or has ended without a word."""
+STEPS = (SkillRequested, SkillFinished, SkillSettled, TakenOver, Asked, Answered, Note, StateChanged)
+"""What is told of a task. Its story has a line for each call of a tool, which nobody who only waits can use."""
+STILL_S = 15.0
+"""After so long without a step it is told what is being done now: many clients give up a call that says nothing."""
 
 
 async def follow(
@@ -19,12 +33,13 @@ async def follow(
 ) -> None:
     """Returns when the task has ended or asks a person something, after `wait_s`, or when `stop` is set.
 
-    `tell` gets what the journal says from now on, a line at a time.
+    `tell` gets the task's steps from now on, a line at a time, and in a long one what is being done.
     """
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + wait_s
     narrator = Narrator()
     old = await _last(bus, task_id, narrator)
+    doing, told_at = "", loop.time()
 
     def left() -> float:
         return ends_at - loop.time()
@@ -33,10 +48,16 @@ async def follow(
     async with contextlib.aclosing(listening) as heard:
         async for event in heard:
             if event is not None:
-                for line in _lines(narrator.tell(event)):
+                told = narrator.tell(event)
+                doing = f"{told.now.actor}: {told.now.text}" if told.now is not None else doing
+                for line in _lines(told) if isinstance(event.event, STEPS) else ():
+                    told_at = loop.time()
                     await tell(line)
             elif await _rests(bus, task_id):
                 return
+            if doing and loop.time() - told_at >= STILL_S:
+                told_at = loop.time()
+                await tell(doing)
             if left() <= 0:
                 return
 
@@ -58,7 +79,4 @@ async def _rests(bus: Bus, task_id: str) -> bool:
 
 def _lines(told: Told) -> list[str]:
     """In plain text, who it is about first."""
-    lines = [f"{line.actor}: {''.join(span.text for span in line.spans)}" for line in told.lines]
-    if told.now is not None:
-        lines.append(f"{told.now.actor}: {told.now.text}")
-    return lines
+    return [f"{line.actor}: {''.join(span.text for span in line.spans)}" for line in told.lines]
