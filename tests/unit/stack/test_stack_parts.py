@@ -285,6 +285,21 @@ def test_several_robots_have_files_paths_and_guards_of_their_own(tmp_path: Path)
     assert servers["summit3"]["nav2"] == f"{at.url('nav2')}/summit3/mcp"
 
 
+def test_each_robot_has_an_agent_of_each_kind_so_that_one_that_waits_holds_up_no_other(tmp_path: Path) -> None:
+    def of(**more: Any) -> dict[str, Any]:
+        options = StackOptions(tmp_path, world="studio", robots=3, use_dotenv=False, **more)
+        built = specs(options, choose_addresses(options), SecretsFolder(tmp_path / "secrets"))
+        return {spec.name: spec for spec in built if spec.name.startswith("approach")}
+
+    built = of(env_of={"approach-2": {"QUARTET_X": "1"}})
+    assert list(built) == ["approach", "approach-2", "approach-3"]
+    assert len({spec.ready_file for spec in built.values()}) == 3
+    assert all(spec.env["QUARTET_READY_FILE"] == str(spec.ready_file) for spec in built.values())
+    assert built["approach-2"].env["QUARTET_PORT"] == "0"
+    assert [spec.env.get("QUARTET_X") for spec in built.values()] == [None, "1", None]
+    assert list(of(replicas=1)) == ["approach"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quartet_bus.access import ADMIN
@@ -141,7 +141,22 @@ def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[
                 ready_file=_ready_file(options, name),
             )
         )
+    built += [_replica(options, spec, number) for spec in built if spec.name in AGENTS for number in _further(options)]
     return [spec for spec in built if spec.name not in options.without]
+
+
+def _further(options: StackOptions) -> range:
+    """Numbers of the replicas of each agent beside the first. An agent works for one robot at a time, and a robot that
+    waits for another one must not keep it from being served."""
+    return range(2, (options.replicas or options.robots * options.homes) + 1)
+
+
+def _replica(options: StackOptions, first: ProcessSpec, number: int) -> ProcessSpec:
+    """One more process of an agent, with a port of its own choice."""
+    name = f"{first.name}-{number}"
+    ready = _ready_file(options, name)
+    env = {**first.env, "QUARTET_PORT": "0", "QUARTET_READY_FILE": str(ready)}
+    return replace(first, name=name, env={**env, **options.env_of.get(name, {})}, ready_file=ready)
 
 
 def _common(options: StackOptions, name: str) -> dict[str, str]:

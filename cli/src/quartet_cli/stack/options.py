@@ -22,6 +22,8 @@ class StackOptions:
     """In each home."""
     homes: int = 1
     """Simulated homes side by side, each a process of its own."""
+    replicas: int = 0
+    """Processes of each agent; 0: one for each robot."""
     realtime: bool = False
     faults: tuple[str, ...] = ()
     """Given to the simulation as --faults."""
