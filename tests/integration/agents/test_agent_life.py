@@ -251,7 +251,7 @@ async def test_the_process_starts_serves_and_ends(desk, studio, redis_url, tmp_p
         ({"QUARTET_SERVERS": "{nav2"}, "QUARTET_SERVERS is JSON"),
         ({"QUARTET_GATEWAY_URL": "nowhere"}, "QUARTET_GATEWAY_URL"),
         ({"QUARTET_ROBOT_FILE": "/no/robot.yaml"}, "/no/robot.yaml cannot be read"),
-        ({"QUARTET_REDIS_URL": "redis://127.0.0.1:1/0"}, "127.0.0.1:1"),
+        ({"QUARTET_REDIS_URL": "http://127.0.0.1:1"}, "Redis URL 'http://127.0.0.1:1' cannot be used"),
     ],
 )
 async def test_bad_settings_are_named_and_nothing_starts(studio_stage, redis_url, changes, said):

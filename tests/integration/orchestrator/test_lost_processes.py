@@ -99,7 +99,7 @@ FAULTS = [
     ({"QUARTET_ROBOT_FILE": "/nowhere/robot.yaml"}, "/nowhere/robot.yaml cannot be read"),
     ({"QUARTET_GRANT_PRIVATE_KEY": ""}, "openssl genpkey -algorithm ed25519"),
     ({"QUARTET_GRANT_PRIVATE_KEY": "nonsense"}, "QUARTET_GRANT_PRIVATE_KEY is not an unencrypted PEM private key"),
-    ({"QUARTET_REDIS_URL": "redis://127.0.0.1:9/0"}, "Redis at redis://127.0.0.1:9/0 does not answer"),
+    ({"QUARTET_REDIS_URL": "http://127.0.0.1:9"}, "Redis URL 'http://127.0.0.1:9' cannot be used"),
 ]
 
 

@@ -4,6 +4,7 @@ from quartet_agent_runtime.definition import AgentDefinition
 from quartet_agent_runtime.errors import AgentError, ModelUnavailable, PromptProblem, SettingsProblem, ToolsUnavailable
 from quartet_agent_runtime.facts import area_facts, arm_facts, place_facts
 from quartet_agent_runtime.gateway import GatewayClient, Model, ModelAnswer, ToolCall
+from quartet_agent_runtime.health import HealthServer
 from quartet_agent_runtime.local_tools import LocalTool, LocalTools
 from quartet_agent_runtime.loop import Cause, Ending, Loop
 from quartet_agent_runtime.outside import from_outside
@@ -12,7 +13,7 @@ from quartet_agent_runtime.process import run_process
 from quartet_agent_runtime.prompt import json_block, load_prompt, render_prompt, request_message
 from quartet_agent_runtime.recorder import Recorder
 from quartet_agent_runtime.report import ReportTool, skill_report, task_report
-from quartet_agent_runtime.serve import serve_agent
+from quartet_agent_runtime.serve import opened_port, serve_agent, stop_on_signals, unless_stopped
 from quartet_agent_runtime.settings import AgentSettings, load_settings
 from quartet_agent_runtime.standstill import Sight, describe_sight, look_around, observe, stand_still
 from quartet_agent_runtime.toolbox import Toolbox
@@ -27,6 +28,7 @@ __all__ = [
     "Cause",
     "Ending",
     "GatewayClient",
+    "HealthServer",
     "Image",
     "LocalTool",
     "LocalTools",
@@ -58,6 +60,7 @@ __all__ = [
     "load_settings",
     "look_around",
     "observe",
+    "opened_port",
     "place_facts",
     "read_past",
     "render_prompt",
@@ -66,5 +69,7 @@ __all__ = [
     "serve_agent",
     "skill_report",
     "stand_still",
+    "stop_on_signals",
     "task_report",
+    "unless_stopped",
 ]

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 from http import HTTPStatus
 from pathlib import Path
 
@@ -19,17 +20,28 @@ class HealthServer:
         self._name = name
         self._exposition = exposition or Exposition(name, REGISTRY)
         self._server: asyncio.Server | None = None
+        self._url = ""
         self.problem: str | None = None
         """Why the process cannot work now; /health answers 503 with it."""
 
-    async def start(self, host: str, port: int, ready_file: Path | None = None) -> str:
-        """Listen, write `ready_file` and return the URL. Raises OSError when the port is taken."""
+    async def start(self, host: str, port: int) -> None:
+        """Listen. Raises OSError when the port is taken."""
         self._server = await asyncio.start_server(self._serve, host, port)
-        address = self._server.sockets[0].getsockname()
-        url = f"http://{host}:{address[1]}"
-        if ready_file is not None:
-            _write_whole(ready_file, json.dumps({"url": url}))
-        return url
+        self._url = f"http://{host}:{self._server.sockets[0].getsockname()[1]}"
+
+    async def share(self, listener: socket.socket) -> None:
+        """Listen at a bound socket of somebody else's until `close`; it stays open then."""
+        self._server = await asyncio.start_server(self._serve, sock=listener.dup())
+
+    def waits(self, problem: str) -> None:
+        """The process cannot work yet."""
+        self.problem = problem
+
+    def ready(self, file: Path | None) -> None:
+        """The process works from now on; `file` gets its URL."""
+        self.problem = None
+        if file is not None:
+            _write_whole(file, json.dumps({"url": self._url}))
 
     async def close(self) -> None:
         if self._server is not None:
@@ -62,6 +74,8 @@ class HealthServer:
         if path == "/metrics":
             code, kind, body = self._exposition.answer(authorization)
             return _response(f"{code} {HTTPStatus(code).phrase}", kind, body)
+        if self.problem is not None:
+            return _response("503 Service Unavailable", "text/plain", f"{self.problem}\n".encode())
         return _response("404 Not Found", "text/plain", b"there is /health and /metrics\n")
 
 

@@ -8,8 +8,8 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any, TypeVar
 
 from opentelemetry.trace import SpanKind
 
@@ -26,6 +26,8 @@ from quartet_process import REGISTRY, Exposition, metrics_secret, tracing, work
 
 log = logging.getLogger(__name__)
 
+Result = TypeVar("Result")
+
 TAKE_TIMEOUT_S = 5.0
 RETRY_S = 0.5
 SETTLE_S = 4.0
@@ -41,20 +43,22 @@ async def serve_agent(
     settings: AgentSettings,
     stop: asyncio.Event | None = None,
     approvals: ApprovalDesk | None = None,
+    health: HealthServer | None = None,
 ) -> None:
     """Serve requests of `definition.skill` until SIGTERM, SIGINT or `stop`. Raises FileProblem for a bad file.
 
     One request at a time. A request that somebody had started is never run again: the robot is brought to rest,
     looked at, and the answer is UNKNOWN in state UNCERTAIN. On the signal no more is taken; the running request may
     end within the grace time, after that it is cut off in the same way. Calls that a person must allow are asked
-    about at `approvals`; without it they are refused.
+    about at `approvals`; without it they are refused. `health` is a port that is open already, see `opened_port`.
     """
-    stop = stop or _stop_on_signals()
+    stop = stop or stop_on_signals()
     robots = settings.known_robots()
-    token = metrics_secret(settings, settings.host)
     metrics.begin(definition.skill.value)
-    health = HealthServer(definition.skill.value, Exposition(definition.skill.value, REGISTRY, token=token))
-    await health.start(settings.host, settings.port, settings.ready_file)
+    own = contextlib.AsyncExitStack()
+    if health is None:
+        health = await own.enter_async_context(opened_port(definition.skill.value, settings))
+    health.ready(settings.ready_file)
     model = GatewayClient(
         settings.gateway_url,
         definition.skill.value,
@@ -77,8 +81,34 @@ async def serve_agent(
         await _Agent(outside, source, stop, health).work()
     finally:
         await end_of(preload)
-        await health.close()
+        await own.aclose()
         await model.close()
+
+
+@contextlib.asynccontextmanager
+async def opened_port(name: str, settings: AgentSettings) -> AsyncGenerator[HealthServer]:
+    """/health and /metrics of a process that may have to wait before it can work. Raises SecretProblem, OSError."""
+    token = metrics_secret(settings, settings.host)
+    health = HealthServer(name, Exposition(name, REGISTRY, token=token))
+    health.waits("starting")
+    await health.start(settings.host, settings.port)
+    try:
+        yield health
+    finally:
+        await health.close()
+
+
+async def unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, Result]) -> Result | None:
+    """What `work` gives, or None when `stop` came first and ended it."""
+    task = asyncio.create_task(work)
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        for one in (task, stopped):
+            one.cancel()
+        await asyncio.gather(task, stopped, return_exceptions=True)
 
 
 class _Agent:
@@ -91,7 +121,7 @@ class _Agent:
     async def work(self) -> None:
         while not self._stop.is_set():
             try:
-                delivery = await self._unless_stopped(self._source.take(TAKE_TIMEOUT_S))
+                delivery = await unless_stopped(self._stop, self._source.take(TAKE_TIMEOUT_S))
             except Exception as error:
                 self._health.problem = f"{type(error).__name__}: {error}"
                 log.error("no requests can be taken: %s", error)
@@ -198,18 +228,6 @@ class _Agent:
                     return
                 await asyncio.sleep(RETRY_S)
 
-    async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> Any:
-        task = asyncio.create_task(work)
-        stopped = asyncio.create_task(self._stop.wait())
-        try:
-            await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            return task.result() if task.done() else None
-        finally:
-            for one in (task, stopped):
-                one.cancel()
-            with contextlib.suppress(Exception):
-                await asyncio.gather(task, stopped, return_exceptions=True)
-
 
 def _outcome(work: "asyncio.Task[SkillResult]", delivery: Delivery) -> SkillResult:
     error = work.exception()
@@ -220,7 +238,8 @@ def _outcome(work: "asyncio.Task[SkillResult]", delivery: Delivery) -> SkillResu
     return unknown_result(delivery.request, text, State.UNCERTAIN)
 
 
-def _stop_on_signals() -> asyncio.Event:
+def stop_on_signals() -> asyncio.Event:
+    """Set when the process is told to end."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

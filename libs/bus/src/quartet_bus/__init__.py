@@ -13,6 +13,7 @@ from quartet_bus.dead_letters import DeadLetter, DeadLetters
 from quartet_bus.depths import Depth, Depths
 from quartet_bus.errors import (
     BusError,
+    BusRefused,
     BusUnavailable,
     JournalFull,
     KeyReused,
@@ -39,6 +40,7 @@ __all__ = [
     "Bus",
     "BusError",
     "BusOptions",
+    "BusRefused",
     "BusUnavailable",
     "Credentials",
     "DeadLetter",

@@ -14,7 +14,7 @@ from redis.backoff import ExponentialBackoff
 from redis.credentials import CredentialProvider
 
 from quartet_bus._link import Command, Link, digest, new_connection
-from quartet_bus.errors import BusError, BusUnavailable
+from quartet_bus.errors import BusError, BusRefused, BusUnavailable
 from quartet_bus.options import BusOptions
 from quartet_process import ProcessSettings, Secret
 
@@ -189,7 +189,7 @@ class Store:
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
             raise self.unavailable(error) from error
         except exceptions.NoPermissionError as error:
-            raise BusUnavailable(
+            raise BusRefused(
                 f"Redis at {without_password(self.url)} does not let this user do that: {error}. Its rights are in "
                 "users.acl, which `quartet secrets init` writes; load it again (ACL LOAD) after an update"
             ) from error
@@ -203,7 +203,7 @@ class Store:
         """What a person is told when Redis is not there."""
         text = str(error).rstrip(".") or type(error).__name__
         if isinstance(error, exceptions.AuthenticationError) or "NOAUTH" in text:
-            return BusUnavailable(
+            return BusRefused(
                 f"Redis at {without_password(self.url)} does not know this user or its password: {text}. Set "
                 "QUARTET_REDIS_USERNAME and QUARTET_REDIS_PASSWORD (or the file redis_password in QUARTET_SECRETS_DIR) "
                 "to a user of its users.acl."

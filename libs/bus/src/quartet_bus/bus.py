@@ -1,14 +1,19 @@
 """The bus: everything that goes through Redis, in one object per process."""
 
+import asyncio
+import logging
 import os
 import secrets
 import socket
+import time
+from collections.abc import Callable
 
 from quartet_bus._keys import Keys
 from quartet_bus._store import Credentials, Store
 from quartet_bus.approvals import Approvals
 from quartet_bus.dead_letters import DeadLetters
 from quartet_bus.depths import Depths
+from quartet_bus.errors import BusRefused, BusUnavailable
 from quartet_bus.fences import Fences
 from quartet_bus.images import Images
 from quartet_bus.journal import Journal
@@ -22,6 +27,11 @@ from quartet_bus.statuses import Statuses
 from quartet_bus.tasks import Tasks
 from quartet_bus.transcripts import Transcripts
 from quartet_contracts import Skill
+
+log = logging.getLogger(__name__)
+
+SHORTEST_WAIT_S, LONGEST_WAIT_S = 0.2, 5.0
+"""Between two questions to a Redis that has not answered yet; each wait is twice the one before."""
 
 
 class Bus:
@@ -65,6 +75,36 @@ class Bus:
             await bus.close()
             raise
         return bus
+
+    @classmethod
+    async def wait_for(
+        cls,
+        url: str,
+        options: BusOptions | None = None,
+        *,
+        credentials: Credentials | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> "Bus":
+        """As `connect`, of a process that starts before Redis does: asks until there is an answer.
+
+        `tell` is told each time what is wrong. Raises BusRefused, at once, when Redis does not let this process in.
+        """
+        began, pause_s, asked = time.monotonic(), SHORTEST_WAIT_S, 1
+        while True:
+            try:
+                bus = await cls.connect(url, options, credentials=credentials)
+            except BusRefused:
+                raise
+            except BusUnavailable as error:
+                tell(str(error))
+                waited = time.monotonic() - began
+                log.warning("%s Asked %d times in %.0f s, again in %.1f s", error, asked, waited, pause_s)
+                await asyncio.sleep(pause_s)
+                pause_s, asked = min(LONGEST_WAIT_S, 2 * pause_s), asked + 1
+            else:
+                if asked > 1:
+                    log.warning("Redis answers after %.0f s", time.monotonic() - began)
+                return bus
 
     async def check(self) -> None:
         """Raises BusUnavailable when Redis does not answer now."""

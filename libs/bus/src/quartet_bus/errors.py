@@ -2,6 +2,7 @@
 
 BusError
 ├── BusUnavailable   Redis cannot be reached; the text names the URL and the remedy
+│   ├── BusRefused   Redis is there, and does not let this process in: waiting changes nothing
 │   └── StoreFull    Redis has next to no memory left; new work is refused, running work goes on
 ├── QueueFull        too much is waiting already; nothing was put on the stream
 ├── JournalFull      a task has more events than are kept; its sub-agents may write no more of them
@@ -18,6 +19,10 @@ class BusError(Exception):
 
 class BusUnavailable(BusError):
     """Redis did not answer, also not after retries."""
+
+
+class BusRefused(BusUnavailable):
+    """Redis does not know the user or its password, or gives it no rights."""
 
 
 class StoreFull(BusUnavailable):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
-from quartet_agent_runtime import GatewayClient
+from quartet_agent_runtime import GatewayClient, HealthServer, unless_stopped
 from quartet_bus import Bus, Credentials
 from quartet_orchestrator.api import Access, Sessions, create_app
 from quartet_orchestrator.api.tasks import TaskDesk
@@ -26,7 +26,7 @@ from quartet_orchestrator.mcp import McpDesk, McpEndpoint
 from quartet_orchestrator.runner import Runner
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.stop_button import StopButton
-from quartet_process import LEAST, require_credential
+from quartet_process import LEAST, REGISTRY, Exposition, metrics_secret, require_credential
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +39,11 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
     briefs = make_briefs(settings.known_robots())
     key, credentials = settings.secret("gateway_key"), Credentials.of(settings, "orchestrator")
     async with contextlib.AsyncExitStack() as stack:
-        bus = await stack.enter_async_context(await Bus.connect(settings.redis_url, credentials=credentials))
         listener = stack.enter_context(contextlib.closing(_listen(settings)))
+        bus = await _open_bus(settings, credentials, listener, stop)
+        if bus is None:
+            return
+        await stack.enter_async_context(bus)
         replies = await stack.enter_async_context(bus.replies())
         fleet = Fleet(bus, settings)
         stack.push_async_callback(fleet.close)
@@ -75,6 +78,21 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
             )
         )
         await _run(server, runner, mcp, listener, settings, stop)
+
+
+async def _open_bus(
+    settings: OrchestratorSettings, credentials: Credentials | None, listener: socket.socket, stop: asyncio.Event
+) -> Bus | None:
+    """Once Redis answers; until then /health says what is waited for. None when `stop` came first."""
+    token = metrics_secret(settings, settings.host)
+    health = HealthServer("orchestrator", Exposition("orchestrator", REGISTRY, token=token))
+    health.waits("starting")
+    await health.share(listener)
+    try:
+        opening = Bus.wait_for(settings.redis_url, credentials=credentials, tell=health.waits)
+        return await unless_stopped(stop, opening)
+    finally:
+        await health.close()
 
 
 def _access(settings: OrchestratorSettings) -> Access:

@@ -1,0 +1,138 @@
+"""Processes that start before Redis does wait for it and say so; what they may not do ends them at once."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from quartet_bus import Bus, BusRefused
+from quartet_bus.access import AGENTS, ORCHESTRATOR, acl_file, digest
+from quartet_cli.stack._ports import free_ports
+
+STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
+
+
+class Started:
+    """A process with a port of its own; its log is in a file."""
+
+    def __init__(self, module: str, folder: Path, redis_url: str, **more: str) -> None:
+        (port,) = free_ports(1)
+        self.url, self.log_file, self.ready = f"http://127.0.0.1:{port}", folder / f"{module}.log", folder / module
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("QUARTET_")}
+        key = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+        environment = {
+            "QUARTET_PORT": str(port),
+            "QUARTET_READY_FILE": str(self.ready),
+            "QUARTET_REDIS_URL": redis_url,
+            "QUARTET_ROBOT_FILE": str(STUDIO / "robot.yaml"),
+            "QUARTET_SITE_FILE": str(STUDIO / "site.yaml"),
+            "QUARTET_SERVERS": '{"summit": {"nav2": "http://127.0.0.1:9/mcp", "moveit": "http://127.0.0.1:9/mcp"}}',
+            "QUARTET_ALLOW_ANONYMOUS": "true",
+            "QUARTET_GRANT_PRIVATE_KEY": key,
+            "QUARTET_LOG_FORMAT": "text",
+        }
+        with self.log_file.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", module], env={**clean, **environment, **more}, stdout=log, stderr=log
+            )
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text()
+
+    def health(self) -> tuple[int, dict[str, Any]]:
+        """Status 0: nobody listens yet."""
+        assert self.process.poll() is None, self.log
+        try:
+            answer = httpx.get(f"{self.url}/health", timeout=30, trust_env=False)
+        except httpx.TransportError:
+            return 0, {}
+        return answer.status_code, answer.json()
+
+    def end(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
+    running: list[Started] = []
+
+    def run(module: str, redis_url: str, **more: str) -> Started:
+        running.append(Started(module, tmp_path, redis_url, **more))
+        return running[-1]
+
+    yield run
+    for one in running:
+        one.process.kill()
+        one.process.wait()
+
+
+@pytest.fixture
+def guarded(make_redis: Any, tmp_path: Path) -> Any:
+    """A Redis with users, none of whom has the password that is tried."""
+    users = tmp_path / "users.acl"
+    users.write_text(acl_file({role: [digest("another-password")] for role in (ORCHESTRATOR, *AGENTS)}))
+    return make_redis(users=users)
+
+
+@pytest.mark.parametrize("module", ["quartet_pick", "quartet_orchestrator"])
+async def test_who_starts_before_redis_waits_and_works_when_it_comes(
+    module: str, own_redis: Any, start: Any, eventually: Any
+) -> None:
+    own_redis.kill()
+    early = start(module, own_redis.url)
+
+    def asked_often() -> bool:
+        return early.log.count("again in") >= 3
+
+    await eventually(asked_often, 60)
+    status, told = await asyncio.to_thread(early.health)
+    assert status == 503
+    assert "does not answer" in told["problem"]
+    assert own_redis.url in told["problem"]
+    assert not early.ready.exists(), "it is not ready"
+    pauses = [float(pause) for pause in re.findall(r"again in ([0-9.]+) s", early.log)]
+    assert pauses == sorted(pauses)
+    assert pauses[2] > pauses[0], "each wait is longer"
+
+    own_redis.start()
+    await eventually(lambda: early.health()[0] == 200, 60)
+    assert json.loads(early.ready.read_text()) == {"url": early.url}
+    assert "Redis answers after" in early.log
+    assert early.end() == 0, early.log
+
+
+async def test_who_is_told_to_end_while_it_waits_ends(own_redis: Any, start: Any, eventually: Any) -> None:
+    own_redis.kill()
+    waiting = start("quartet_pick", own_redis.url)
+    await eventually(lambda: "again in" in waiting.log, 60)
+    assert waiting.end() == 0, waiting.log
+
+
+@pytest.mark.parametrize("module", ["quartet_pick", "quartet_orchestrator"])
+def test_a_wrong_password_ends_it_at_once_with_what_to_set(module: str, guarded: Any, start: Any) -> None:
+    refused = start(module, guarded.url, QUARTET_REDIS_PASSWORD="a-password-of-nobody")
+    assert refused.process.wait(60) == 2
+    assert "does not know this user or its password" in refused.log
+    assert "QUARTET_REDIS_PASSWORD" in refused.log
+    assert "again in" not in refused.log
+    assert "a-password-of-nobody" not in refused.log
+    assert "Traceback" not in refused.log
+
+
+async def test_without_a_name_nobody_waits(guarded: Any) -> None:
+    with pytest.raises(BusRefused):
+        await Bus.wait_for(guarded.url)
