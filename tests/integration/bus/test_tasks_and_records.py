@@ -247,7 +247,7 @@ async def test_a_store_without_memory_says_so(own_redis, a_task):
         await bus.tasks.submit(a_task())
         await bus._store.call("CONFIG", "SET", "maxmemory", "1mb")
         with pytest.raises(BusUnavailable, match=r"takes no writes: .*maxmemory"):
-            await bus.tasks.cancel("t1")
+            await bus.tasks.pause("t1", "a test")
         with pytest.raises(StoreFull, match=r"Redis uses .* of its 1\.0 MB; the rest is kept for tasks that run"):
             await bus.tasks.submit(a_task("t2"))
         await bus._store.call("CONFIG", "SET", "maxmemory", "0")

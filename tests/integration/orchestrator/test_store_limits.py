@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from quartet_bus import Bus, BusOptions
+from quartet_bus import Bus, BusOptions, BusUnavailable
 from quartet_contracts import Skill, State
+from quartet_contracts.rescue import unknown_result
 
 
 @pytest.fixture
@@ -85,6 +86,33 @@ async def test_a_redis_that_is_full_refuses_new_work_and_lets_running_work_wait(
         listed = (await client.http.get("/tasks")).json()["tasks"]
     assert status.state is State.SUCCEEDED, status.report
     assert len(listed) == 1
+
+
+async def test_a_task_is_canceled_also_while_redis_is_full(start, own_redis, agent, model, do):
+    """The wish reaches the agent, its result the orchestrator, and the end status and journal."""
+    queue = agent.skills(Skill.APPROACH)
+    model.say(do.approach(), do.report(True))
+    async with start(redis_url=own_redis.url) as client:
+        task_id = await client.submit("go to the kitchen")
+        delivery = await queue.take()
+        await queue.mark_started(delivery)
+        request, told = delivery.request, asyncio.create_task(queue.canceled(delivery.request.request_id))
+        await agent._store.call("CONFIG", "SET", "maxmemory", "1mb")
+        with pytest.raises(BusUnavailable, match="takes no writes"):
+            await agent.tasks.pause(task_id, "a test")
+        answer = await client.http.post(f"/tasks/{task_id}/cancel", json={"reason": "no longer wanted"})
+        assert answer.status_code == 202
+        async with asyncio.timeout(30):
+            await told
+        await queue.finish(delivery, unknown_result(request, "the robot was brought to rest", State.CANCELED))
+        status = await client.until_state(task_id, State.CANCELED, State.FAILED, State.SUCCEEDED)
+        events = await client.events(task_id)
+        memory = await agent._store.call("INFO", "memory")
+        assert memory["used_memory"] > memory["maxmemory"] > 0
+        await agent._store.call("CONFIG", "SET", "maxmemory", "0")
+    assert status.state is State.CANCELED, status.report
+    assert "no longer wanted" in status.report.summary
+    assert [e.event.state for e in events if e.event.kind == "state"][-2:] == [State.CANCELING, State.CANCELED]
 
 
 async def test_a_redis_that_hangs_for_a_while_is_waited_for(start, own_redis, agent, model, do):

@@ -58,9 +58,11 @@ SCRIPTS = {
     _digest(_scripts.ADD): Kind.REQUEST,
     _digest(_scripts.FINISH): Kind.RESULT,
     _digest(_scripts.APPEND): Kind.JOURNAL,
+    _digest(_scripts.APPEND_WHEN_FULL): Kind.JOURNAL,
+    _digest(_scripts.CANCEL): Kind.CANCEL,
     _digest(_scripts.PUT_STATUS): Kind.STATUS,
 }
-KEYS = {b"canceled": Kind.CANCEL, b"approval": Kind.QUESTION, b"decision": Kind.DECISION}
+KEYS = {b"approval": Kind.QUESTION, b"decision": Kind.DECISION}
 
 
 def message_in(command: Command) -> Sent | None:
@@ -87,6 +89,8 @@ def message_in(command: Command) -> Sent | None:
             return Sent(kind, now, arguments[1], _entry(keys[0], arguments[1]))
         case Kind.RESULT if len(keys) > 2 and keys[2]:
             return Sent(kind, now, arguments[2], _entry(keys[2], arguments[2]))
+        case Kind.CANCEL:
+            return Sent(kind, now, arguments[0], command)
         case Kind.JOURNAL | Kind.STATUS:
             return Sent(kind, now, arguments[3 if kind is Kind.JOURNAL else 1], command)
         case _:

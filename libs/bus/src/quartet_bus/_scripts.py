@@ -1,5 +1,9 @@
 """What must happen in Redis in one step. A Lua script is atomic, as MULTI is, and can decide on what it finds."""
 
+WHEN_FULL = "#!lua flags=allow-oom\n"
+"""Before the few small writes that bring work to its end: a Redis beyond its maxmemory takes them all the same.
+https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags"""
+
 ADMIT = """
 local owner = redis.call('GET', KEYS[1])
 if not owner then
@@ -57,7 +61,9 @@ return 1
 """
 """KEYS stream, started, done. ARGV group, consumer, entry id, expiry [ms]. 0: somebody else has it."""
 
-OWN = """
+OWN = (
+    WHEN_FULL
+    + """
 local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)
 if not held.err and held[1] and held[1][2] ~= ARGV[2] then return 0 end
 if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
@@ -66,6 +72,7 @@ local epoch = redis.call('INCR', KEYS[4])
 redis.call('PEXPIRE', KEYS[4], ARGV[5])
 return epoch
 """
+)
 """KEYS stream, started, done, epoch. ARGV group, consumer, entry id, expiry [ms], expiry of the epoch [ms].
 The owner's new epoch; 0: somebody else has the entry."""
 
@@ -85,7 +92,9 @@ return 1
 """
 """KEYS stream. ARGV group, consumer, entry id. Deliveries are counted from here again."""
 
-FINISH = """
+FINISH = (
+    WHEN_FULL
+    + """
 local first = redis.call('SET', KEYS[2], ARGV[3], 'NX', 'PX', ARGV[4])
 if first and KEYS[3] then
   redis.call('XADD', KEYS[3], 'MAXLEN', '~', 10000, '*', 'm', ARGV[3])
@@ -96,6 +105,7 @@ redis.call('XDEL', KEYS[1], ARGV[2])
 if first then return 1 end
 return 0
 """
+)
 """KEYS stream, done and, where somebody waits, the reply stream. ARGV group, entry id, result, expiry [ms]. The first
 result stands."""
 
@@ -129,6 +139,17 @@ return position
 """KEYS journal, epoch, positions by nonce. ARGV epoch or '', cap or '', expiry [ms], message, nonce, channel. The
 position, also of an append that comes a second time; nil: the epoch is over; '': the journal is full."""
 
+APPEND_WHEN_FULL = WHEN_FULL + APPEND
+
+CANCEL = (
+    WHEN_FULL
+    + """
+redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+redis.call('PUBLISH', ARGV[3], '')
+"""
+)
+"""KEYS canceled. ARGV reason, expiry [ms], channel. The first reason stands."""
+
 NEXT_FENCE = """
 local epoch = redis.call('GET', KEYS[2])
 if ARGV[1] ~= '' and epoch and epoch ~= ARGV[1] then return 0 end
@@ -160,7 +181,9 @@ return rows[1][2]
 """
 """KEYS stream. ARGV group. Fields and values of the oldest entry that was taken and not finished, or nil."""
 
-PUT_STATUS = """
+PUT_STATUS = (
+    WHEN_FULL
+    + """
 local epoch = redis.call('GET', KEYS[2])
 if ARGV[6] ~= '' and epoch and epoch ~= ARGV[6] then return -1 end
 local state = redis.call('HGET', KEYS[1], 'state')
@@ -176,6 +199,7 @@ redis.call('PEXPIRE', KEYS[3], ARGV[3])
 if ARGV[1] ~= 'QUEUED' then redis.call('ZREM', KEYS[4], ARGV[7]) end
 return 1
 """
+)
 """KEYS status, epoch, submission, waiting tasks. ARGV state, message, expiry [ms], ' states it may follow ', expected
 state or '', epoch or '', task id. 1 written, 0 the task is in another state, -1 the epoch is over."""
 

@@ -12,10 +12,21 @@ from quartet_bus.options import BusOptions
 from quartet_bus.signals import Signals
 from quartet_bus.tenure import Tenure, epoch_of
 from quartet_contracts import TERMINAL, JournalEvent, decode, encode
-from quartet_contracts.journal import StateChanged, ToolProgress
+from quartet_contracts.journal import (
+    Note,
+    Ordered,
+    Reported,
+    SkillFinished,
+    SkillSettled,
+    StateChanged,
+    TakenOver,
+    ToolProgress,
+)
 from quartet_process import redact_bytes
 
 START = "0-0"
+ENDING = (StateChanged, TakenOver, SkillFinished, SkillSettled, Reported, Ordered, Note)
+"""What a task's owner writes on the way to its end: few and short, so that a store that is full takes them too."""
 
 
 class Journal:
@@ -33,8 +44,9 @@ class Journal:
         loop and budget limit that, and the journal must be able to tell the end.
         """
         task_id = event.task_id
+        ending = event.request_id is None and isinstance(event.event, ENDING)
         position = await self._store.script(
-            _scripts.APPEND,
+            _scripts.APPEND_WHEN_FULL if ending else _scripts.APPEND,
             [self._keys.journal(task_id), self._keys.epoch(task_id), self._keys.journal_nonces(task_id)],
             epoch_of(tenure),
             self._cap(event),

@@ -178,12 +178,12 @@ class SkillQueue(Queue[SkillRequest]):
         return bool(await self._store.script(_scripts.WITHDRAW, keys, entry_id, redact_bytes(encode(result)), expiry))
 
     async def cancel(self, request_id: str) -> None:
-        """Ask for an end. Idempotent; whoever runs it answers CANCELED when the robot stands."""
-        expiry = round(self._options.results_s * 1000)
-        await self._store.transaction(
-            ("SET", self._keys.canceled(request_id), "1", "PX", expiry),
-            self._signals.command(f"cancel:{request_id}"),
-        )
+        """Ask for an end. Idempotent; whoever runs it answers CANCELED when the robot stands.
+
+        A store that is full takes it too.
+        """
+        expiry, channel = round(self._options.results_s * 1000), self._keys.signal(f"cancel:{request_id}")
+        await self._store.script(_scripts.CANCEL, [self._keys.canceled(request_id)], "1", expiry, channel)
 
     async def canceled(self, request_id: str) -> None:
         """Returns when the request is canceled; waits for ever otherwise."""

@@ -153,11 +153,9 @@ class Tasks:
                 await bell.wait()
 
     async def cancel(self, task_id: str, reason: str = "canceled") -> None:
-        """Ask for an end. Idempotent: the first reason stands."""
-        await self._store.transaction(
-            ("SET", self._keys.canceled(task_id), reason, "NX", "PX", round(self._options.records_s * 1000)),
-            self._signals.command(f"cancel:{task_id}"),
-        )
+        """Ask for an end. Idempotent: the first reason stands. A store that is full takes it too."""
+        expiry, channel = round(self._options.records_s * 1000), self._keys.signal(f"cancel:{task_id}")
+        await self._store.script(_scripts.CANCEL, [self._keys.canceled(task_id)], reason, expiry, channel)
 
     async def cancellation(self, task_id: str) -> str | None:
         """Why the task is to end, or None."""
