@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 import quartet_orchestrator
@@ -30,6 +31,12 @@ def task(state: str = "SUCCEEDED", task_id: str = "t-1", robot: str = "anna") ->
     return {"task": said, "state": state, "updated_at": 2.0, "report": None, "question": None}
 
 
+def seen(name: str, x: float, y: float, age_s: float = 0.0) -> dict[str, Any]:
+    """A robot as GET /robots/NAME/poses has it."""
+    pose = {"x": x, "y": y, "yaw": 1.0}
+    return {"name": name, "pose": pose, "area": f"where {name} is", "age_s": age_s, "why": ""}
+
+
 class Deployment:
     """Answers the page of two robots."""
 
@@ -39,6 +46,8 @@ class Deployment:
         self.answers: dict[str, Callable[[Route], None]] = {}
         """By method and path, before what is answered otherwise."""
         self.tasks: list[dict[str, Any]] = []
+        self.robots: list[dict[str, Any]] = [{"name": name, "state": "idle"} for name in self.states]
+        self.poses: list[dict[str, Any]] = [seen(name, 1.0 + 2 * at, 1.0) for at, name in enumerate(self.states)]
         self.events: list[list[dict[str, Any]]] = []
         """What the next connections to the journal of t-1 are sent."""
 
@@ -67,9 +76,9 @@ class Deployment:
             "/page": {"stop_url": STOP},
             "/session": {"signed_in": True, "needed": True},
             "/tasks": {"tasks": self.tasks},
-            "/robots": {"robots": [{"name": name, "state": "idle"} for name in self.states]},
+            "/robots": {"robots": self.robots},
             f"/robots/{robot}/site": SITE,
-            f"/robots/{robot}/pose": {"x": 1.0, "y": 1.0, "yaw": 0.0, "area": f"where {robot} is"},
+            f"/robots/{robot}/poses": {"robots": self.poses},
             **{f"/tasks/{one['task']['task_id']}": one for one in self.tasks},
         }
         if path in known:
@@ -215,11 +224,45 @@ def test_a_question_whose_time_is_over_is_closed_and_a_fault_in_drawing_is_repor
     page.faults.clear()  # type: ignore[attr-defined]
 
 
+def test_a_question_comes_back_when_another_orchestrator_takes_the_task_up(page: Page, deployment: Deployment) -> None:
+    """The replica that goes on pauses for the same question again, which is in the journal once."""
+    told: dict[str, Any] = {"lines": [], "now": None}
+    asked = {"question_id": "q-1", "text": "Which can?", "expires_at": 9e9}
+    deployment.tasks = [task("PAUSED")]
+    deployment.events = [
+        [event(1, told, kind="question", **asked), event(2, told, kind="state", state="PAUSED", reason="waits")],
+        [],
+    ]
+    page.goto(f"{PAGE}/#/task/t-1")
+    question = page.get_by_role("region", name="Question to you")
+    expect(question).to_contain_text("Which can?")
+    deployment.tasks[0]["state"] = "RUNNING"
+    deployment.events = [
+        [event(3, told, kind="taken_over"), event(4, told, kind="state", state="RUNNING", reason="goes on")],
+        [],
+    ]
+    expect(question).to_be_hidden()
+    deployment.tasks[0]["state"] = "PAUSED"
+    deployment.events = [[event(5, told, kind="state", state="PAUSED", reason="waits for an answer")], []]
+    expect(question).to_contain_text("Which can?")
+    answers: list[Any] = []
+
+    def take(route: Route) -> None:
+        answers.append(route.request.post_data_json)
+        route.fulfill(status=204)
+
+    deployment.answers["POST /tasks/t-1/answer"] = take
+    question.get_by_role("textbox").fill("the red one")
+    question.get_by_role("textbox").press("Enter")
+    until(page, lambda: answers)
+    assert answers == [{"text": "the red one", "question_id": "q-1"}]
+
+
 def test_what_is_seen_of_one_robot_is_not_shown_as_another(page: Page, deployment: Deployment) -> None:
     held: list[Route] = []
     page.goto(PAGE)
     expect(page.locator("#pose-words")).to_contain_text("where anna is")
-    deployment.answers["GET /robots/anna/pose"] = held.append
+    deployment.answers["GET /robots/anna/poses"] = held.append
     until(page, lambda: held)
     page.evaluate(
         """() => {
@@ -231,11 +274,60 @@ def test_what_is_seen_of_one_robot_is_not_shown_as_another(page: Page, deploymen
     page.locator("#watched").select_option("ben")
     page.wait_for_function("window.seen.length > 0")
     for route in held:
-        route.fulfill(json={"x": 3.0, "y": 3.0, "yaw": 0.0, "area": "where anna is"})
+        route.fulfill(json={"robots": [seen("anna", 3.0, 3.0), seen("ben", 1.0, 3.0)]})
     expect(page.locator("#pose-words")).to_contain_text("where ben is")
-    seen = page.evaluate("window.seen")
-    assert seen[0] == "", "nothing until something is known of it"
-    assert not [words for words in seen if "anna" in words]
+    words = page.evaluate("window.seen")
+    assert words[0] == "", "nothing until something is known of it"
+    assert not [text for text in words if "anna" in text]
+
+
+def test_all_robots_of_the_site_are_on_the_map_and_one_that_is_gone_holds_up_none(
+    page: Page, deployment: Deployment, shots: Path
+) -> None:
+    deployment.tasks = [task("RUNNING")]
+    deployment.robots = [
+        {"name": "anna", "state": "busy", "task": "t-1"},
+        {"name": "ben", "state": "busy", "task": "t-2"},
+        {"name": "carl", "state": "absent", "task": None},
+        {"name": "dora", "state": "idle", "task": None},
+    ]
+    lost = {"name": "carl", "pose": None, "area": None, "age_s": None, "why": "SERVER_UNAVAILABLE: nav2 is down"}
+    deployment.poses = [seen("anna", 1.0, 1.0), seen("ben", 3.0, 1.0), lost, seen("dora", 2.0, 3.0, age_s=60.0)]
+    page.goto(PAGE)
+    rows = page.locator("#fleet li")
+    told = [
+        "anna where anna is · works on this task",
+        "ben where ben is · works on another task",
+        "carl not seen: SERVER_UNAVAILABLE: nav2 is down · absent",
+        "dora last seen: where dora is · idle",
+    ]
+    for number, text in enumerate(told):
+        name, _, words = text.partition(" ")
+        expect(rows.nth(number).locator(".name")).to_have_text(name)
+        expect(rows.nth(number).locator(".what")).to_have_text(words)
+    names = page.locator("#map .robot-name")
+    expect(names).to_have_text(["ben", "dora", "anna"])
+    others = page.locator("#map .robot.other")
+    expect(others).to_have_count(2)
+    ben = others.first.get_attribute("transform")
+    assert ben is not None
+    assert ben.startswith("translate(3 -1) rotate(-57.2")
+    expect(page.locator("#map .robot.other.old")).to_have_count(1)
+    for theme in ("light", "dark"):
+        page.evaluate("theme => (document.documentElement.dataset.theme = theme)", theme)
+        page.screenshot(path=shots / f"fleet-{theme}.png")
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == [], theme
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("button", name="Robot", exact=True).click()
+    expect(rows.first).to_be_visible()
+    page.screenshot(path=shots / "fleet-phone.png")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the phone"
+    # Without any answer nobody is shown where he was.
+    deployment.answers["GET /robots/anna/poses"] = lambda route: problem(route, 503, "the store is away")
+    expect(page.locator("#pose-words")).to_have_text("the store is away")
+    expect(page.locator("#fleet")).to_be_hidden()
+    expect(others).to_have_count(0)
 
 
 def test_the_skip_link_stays_with_the_task(page: Page, deployment: Deployment) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import re
 
 import httpx2
 import pytest
@@ -12,6 +13,7 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import ImageContent
 
 from quartet_contracts.story import Narrator
+from quartet_site import RobotFiles
 
 TOKEN = "the-token-of-somebody-with-a-page"
 SAME = {"Sec-Fetch-Site": "same-origin"}
@@ -198,6 +200,61 @@ async def test_all_who_watch_share_one_look_at_the_robot(watching, robot, eventu
     picture = await watching.http.get("/robots/summit/cameras/front")
     assert (picture.content, picture.headers["content-type"]) == (b"jpeg of front", "image/jpeg")
     assert picture.headers["cache-control"] == "no-store"
+
+
+async def test_where_the_robots_of_one_site_are_and_one_that_is_slow_or_gone_holds_up_none(
+    start, settings, agents, serve_app, robot, tmp_path, monkeypatch, eventually
+):
+    monkeypatch.setattr("quartet_orchestrator.lookout.POSES_WAIT_S", 600.0)
+    monkeypatch.setattr("quartet_orchestrator.lookout.POSE_FRESH_S", 0.0)
+    agents.start()
+    slow, elsewhere = Robot(), Robot()
+    other_site = tmp_path / "site.yaml"
+    other_site.write_bytes(settings.site_file.read_bytes())
+    robots = {}
+    for name in ("anna", "ben", "carl"):
+        file = tmp_path / f"{name}.yaml"
+        file.write_text(re.sub(r"(?m)^name:.*$", f"name: {name}", settings.robot_file.read_text(), count=1))
+        site = other_site if name == "carl" else settings.site_file
+        robots[name] = RobotFiles(robot_file=file, site_file=site)
+    async with contextlib.AsyncExitStack() as stack:
+        urls = {
+            name: await stack.enter_async_context(serve_app(one.nav2.http_app(path="/mcp"), lifespan="on"))
+            for name, one in (("anna", robot), ("ben", slow), ("carl", elsewhere))
+        }
+        servers = {name: {**settings.servers["summit"], "nav2": f"{url}/mcp"} for name, url in urls.items()}
+        client = await stack.enter_async_context(start(servers=servers, robots=robots))
+
+        async def poses(of="anna"):
+            answer = await client.http.get(f"/robots/{of}/poses")
+            assert answer.status_code == 200
+            return {row["name"]: row for row in answer.json()["robots"]}
+
+        place = {"pose": {"x": 1.5, "y": -2.0, "yaw": 0.5}, "area": "kitchen", "why": ""}
+        found = await poses()
+        assert {name: row | {"age_s": 0} for name, row in found.items()} == {
+            name: {"name": name, "age_s": 0, **place} for name in ("anna", "ben")
+        }
+        assert list(await poses("carl")) == ["carl"], "what another site's robot says is not drawn on this map"
+        # From now on nobody waits for the one that is slow: it is where it was last seen.
+        monkeypatch.setattr("quartet_orchestrator.lookout.POSES_WAIT_S", 0.0)
+        slow.go.clear()
+        asked = slow.calls
+        assert (await poses())["ben"]["pose"] == place["pose"]
+        robot.broken = True
+
+        async def lost():
+            found = await poses()
+            assert found["ben"]["pose"] == place["pose"]
+            return (found["anna"]["pose"], found["anna"]["why"]) == (None, "TRANSFORM_UNAVAILABLE: no frame 'map'")
+
+        await eventually(lost)
+        assert slow.calls - asked <= 1, "who is asked already is not asked once more"
+        slow.go.set()
+        answer = await client.http.get("/robots/dora/poses")
+        assert (answer.status_code, answer.json()["detail"]) == (
+            404, "there is no robot 'dora'; valid: anna, ben, carl"
+        )  # fmt: skip
 
 
 async def test_a_picture_that_is_a_page_is_not_served(watching, robot, agents, monkeypatch):

@@ -25,6 +25,7 @@ from quartet_cli.stack._environment import (
 from quartet_cli.stack._ports import free_ports, hold_ports, redis_answers, require_free
 from quartet_cli.stack._process import ManagedProcess, ProcessSpec
 from quartet_cli.stack._specs import MODULES, choose_addresses, models, specs
+from quartet_site import RobotFiles, load_robots
 
 
 def python(name: str, code: str, **fields: object) -> ProcessSpec:
@@ -283,6 +284,15 @@ def test_several_robots_have_files_paths_and_guards_of_their_own(tmp_path: Path)
     assert len({robot.bridge for robot in at.robots} | {robot.guard for robot in at.robots}) == 8
     servers = json.loads(at.servers())
     assert servers["summit3"]["nav2"] == f"{at.url('nav2')}/summit3/mcp"
+    for _ in range(2):
+        # Also in a folder that has them already.
+        built = {spec.name: spec.env for spec in specs(options, at, SecretsFolder(tmp_path / "secrets"))}
+    files = {name: RobotFiles(**one) for name, one in json.loads(built["orchestrator"]["QUARTET_ROBOTS"]).items()}
+    known = load_robots(files, files, None, None)
+    same = {name for name, one in known.items() if one.site is known["summit1"].site}
+    assert same == {"summit1", "summit2"}, "robots of one home share a site, those of another do not"
+    assert known["summit3"].site is known["summit4"].site
+    assert files["summit3"].site_file.with_name("policy.yaml").is_file(), "the policy is the one beside the site file"
 
 
 def test_each_robot_has_an_agent_of_each_kind_so_that_one_that_waits_holds_up_no_other(tmp_path: Path) -> None:

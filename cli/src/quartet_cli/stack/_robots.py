@@ -89,10 +89,23 @@ def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tup
     return tuple(found)
 
 
+def site_of(robot: RobotAt, folder: Path) -> Path:
+    """The site file of a robot. Homes look alike and are not one place, so that each has its files by its own path."""
+    return (_home(robot) if robot.home else folder) / "site.yaml"
+
+
+def _home(robot: RobotAt) -> Path:
+    return robot.robot_file.parent / f"home{robot.home + 1}"
+
+
 def write_robot_files(robots: tuple[RobotAt, ...], folder: Path) -> None:
-    """A robot.yaml for each of several robots: that of `folder` under another name."""
+    """A robot.yaml for each of several robots, that of `folder` under another name, and what `site_of` says."""
     text = (folder / "robot.yaml").read_text(encoding="utf-8")
     for robot in robots:
+        if robot.home:
+            _home(robot).parent.mkdir(parents=True, exist_ok=True)
+            _home(robot).unlink(missing_ok=True)
+            _home(robot).symlink_to(folder.resolve())
         if robot.robot_file.parent != folder:
             robot.robot_file.parent.mkdir(parents=True, exist_ok=True)
             robot.robot_file.write_text(re.sub(r"(?m)^name:.*$", f"name: {robot.name}", text, count=1), "utf-8")

@@ -30,6 +30,7 @@ from quartet_cli.stack._robots import (
     robots_at,
     scoring,
     simulation,
+    site_of,
     write_robot_files,
 )
 from quartet_cli.stack.options import AGENTS, StackOptions
@@ -207,15 +208,15 @@ def _special(options: StackOptions, at: Addresses, name: str) -> dict[str, str]:
 
 def _files(at: Addresses, folder: Path, *, bridges: bool = False) -> dict[str, str]:
     """What the files say of the robots; only servers are told how to reach them."""
-    site = str(folder / "site.yaml")
     if len(at.robots) == 1:
         (robot,) = at.robots
+        site = str(site_of(robot, folder))
         bridge = {"QUARTET_BRIDGE_URL": robot.bridge} if bridges else {}
         return {"QUARTET_ROBOT_FILE": str(robot.robot_file), "QUARTET_SITE_FILE": site, **bridge}
     robots = {
         robot.name: {
             "robot_file": str(robot.robot_file),
-            "site_file": site,
+            "site_file": str(site_of(robot, folder)),
             **({"bridge_url": robot.bridge} if bridges else {}),
         }
         for robot in at.robots

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from quartet_agent_runtime import Image, ToolOutcome
@@ -18,6 +18,8 @@ GRANT_S = 600.0
 POSE_FRESH_S = 0.3
 PICTURE_FRESH_S = 1.0
 """However many people watch, a robot is asked at most once in this time."""
+POSES_WAIT_S = 0.7
+"""So long several robots are waited for: one that is slow to answer, or whose server is gone, holds up no other."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,17 @@ class Lookout:
     async def pose(self, robot: str) -> Seen:
         """The result of get_robot_pose: pose (x, y [m], yaw [rad], map frame) and area."""
         return await self._once((robot, "pose"), POSE_FRESH_S, lambda: self._reader(robot, POSE).call(POSE, {}))
+
+    async def poses(self, robots: Iterable[str]) -> dict[str, Seen | None]:
+        """The same of several robots: what each says now or said last; None of one that has not answered yet."""
+        asking = {robot: asyncio.create_task(self.pose(robot)) for robot in robots}
+        try:
+            await asyncio.wait(asking.values(), timeout=POSES_WAIT_S)
+            return {robot: self._newest.get((robot, "pose")) for robot in asking}
+        finally:
+            for task in asking.values():
+                task.cancel()
+            await asyncio.gather(*asking.values(), return_exceptions=True)
 
     async def picture(self, robot: str, camera: str) -> tuple[Seen, Image | None]:
         """What `camera` (one of CAMERAS) sees, None where the outcome is a failure."""

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from quartet_agent_runtime import ToolOutcome
 from quartet_orchestrator.api.images import image_response
 from quartet_orchestrator.api.problems import Problem
-from quartet_orchestrator.lookout import CAMERAS, Lookout
+from quartet_orchestrator.lookout import CAMERAS, Lookout, Seen
 from quartet_site import Container, SiteFile, Surface
 
 
@@ -32,11 +32,17 @@ def view_routes(lookout: Lookout, sites: Mapping[str, SiteFile]) -> APIRouter:
     async def pose(robot: str) -> Response:
         """Where the robot is now: x, y [m], yaw [rad] in the map frame, and the area."""
         seen = await lookout.pose(known(robot))
-        found = seen.outcome.content.get("pose")
-        if not seen.outcome.ok or not isinstance(found, dict):
+        found = _pose(seen)
+        if found is None:
             raise _unseen("Pose not known", seen.outcome)
-        fields = {key: found[key] for key in ("x", "y", "yaw")}
-        return JSONResponse({**fields, "area": seen.outcome.content.get("area"), "at": seen.at})
+        return JSONResponse({**found, "area": seen.outcome.content.get("area"), "at": seen.at})
+
+    @router.get("/{robot}/poses")
+    async def poses(robot: str) -> Response:
+        """Where the robots of this one's site are: name, pose (null: not known, `why` says why), area, age_s."""
+        here = sites[known(robot)]
+        found = await lookout.poses(name for name, site in sorted(sites.items()) if site is here)
+        return JSONResponse({"robots": [_told(name, seen) for name, seen in found.items()]})
 
     @router.get("/{robot}/cameras/{camera}")
     async def picture(robot: str, camera: str) -> Response:
@@ -54,8 +60,29 @@ def view_routes(lookout: Lookout, sites: Mapping[str, SiteFile]) -> APIRouter:
     return router
 
 
+def _pose(seen: Seen) -> dict[str, float] | None:
+    found = seen.outcome.content.get("pose")
+    if not seen.outcome.ok or not isinstance(found, dict):
+        return None
+    return {key: found[key] for key in ("x", "y", "yaw")}
+
+
+def _told(name: str, seen: Seen | None) -> dict[str, object]:
+    """One of several robots."""
+    pose = None if seen is None else _pose(seen)
+    if seen is None or pose is None:
+        why = "it has not answered yet" if seen is None else _why(seen.outcome)
+        return {"name": name, "pose": None, "area": None, "age_s": None, "why": why}
+    age_s = round(max(0.0, time.time() - seen.at), 2)
+    return {"name": name, "pose": pose, "area": seen.outcome.content.get("area"), "age_s": age_s, "why": ""}
+
+
 def _unseen(title: str, outcome: ToolOutcome) -> Problem:
-    return Problem(503, title, f"{outcome.error_code}: {outcome.message or 'the server gave no reason'}")
+    return Problem(503, title, _why(outcome))
+
+
+def _why(outcome: ToolOutcome) -> str:
+    return f"{outcome.error_code}: {outcome.message or 'the server gave no reason'}"
 
 
 def _outline(site: SiteFile) -> dict[str, object]:

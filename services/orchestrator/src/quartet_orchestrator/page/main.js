@@ -3,6 +3,7 @@
 import { Problem, get, whenSignedOut } from "/page/api.js";
 import { drawCameras, refreshCameras } from "/page/cameras.js";
 import { byId, h, repeat, replace, say } from "/page/dom.js";
+import { hideFleet, showFleet, tellStates } from "/page/fleet.js";
 import { forgetLinks, tellLink } from "/page/link.js";
 import { drawSite, forgetTrail, mapFault, putRobot } from "/page/map.js";
 import { hasLink, session, showSignIn, signInByLink, signOut } from "/page/signin.js";
@@ -177,6 +178,7 @@ function watchAnother() {
   if (!view?.replaying) {
     drawCameras();
     putRobot(null);
+    hideFleet();
   }
   posing?.poke();
   picturing?.poke();
@@ -187,6 +189,7 @@ const isWanted = (robot) => !view?.replaying && watchedRobot() === robot;
 
 /** What each of several robots is doing, beside its name. */
 function tellRobots(rows) {
+  tellStates(rows);
   for (const option of byId("watched").options) {
     const row = rows.find(({ name }) => name === option.value);
     say(option, row?.state ? `${row.name} · ${row.state}` : option.value);
@@ -216,12 +219,26 @@ async function refreshPose() {
   if (byId("desk").hidden || !robot || view?.replaying) return;
   try {
     await showSite(robot);
-    const pose = await get(`/robots/${encodeURIComponent(robot)}/pose`);
-    if (isWanted(robot)) putRobot(pose);
+    if (robots.length > 1) await refreshPoses(robot);
+    else {
+      const pose = await get(`/robots/${encodeURIComponent(robot)}/pose`);
+      if (isWanted(robot)) putRobot(pose);
+    }
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    if (isWanted(robot)) putRobot(null, error.message);
+    if (!isWanted(robot)) return;
+    putRobot(null, error.message);
+    hideFleet();
   }
+}
+
+/** Where all robots of the watched one's site are. */
+async function refreshPoses(robot) {
+  const rows = (await get(`/robots/${encodeURIComponent(robot)}/poses`)).robots;
+  if (!isWanted(robot)) return;
+  const own = rows.find(({ name }) => name === robot);
+  putRobot(own?.pose ? { ...own.pose, area: own.area } : null, own?.why ?? "", robot);
+  showFleet(rows, robot, view?.id);
 }
 
 async function refreshPictures() {

@@ -19,14 +19,16 @@ export function drawSite(site) {
   unit = size / 100;
   const box = [left - MARGIN_M, -high - MARGIN_M, right - left + 2 * MARGIN_M, high - low + 2 * MARGIN_M];
   layer = {
+    others: s("g", {}),
     trail: s("polyline", { class: "trail", "stroke-width": 0.7 * unit }),
     goal: s("g", { class: "goal", visibility: "hidden" }, s("circle", { r: 1.8 * unit, "stroke-width": 0.6 * unit }), s("circle", { r: 0.5 * unit, class: "dot" })),
     robot: s(
       "g",
       { class: "robot", visibility: "hidden" },
       s("circle", { r: 3 * unit, class: "halo" }),
-      s("path", { d: `M${2.6 * unit} 0 L${-1.7 * unit} ${1.7 * unit} L${-0.8 * unit} 0 L${-1.7 * unit} ${-1.7 * unit} Z` }),
+      arrow(),
     ),
+    name: nameOf(""),
   };
   const svg = s(
     "svg",
@@ -36,7 +38,9 @@ export function drawSite(site) {
     labels(site, box),
     layer.trail,
     layer.goal,
+    layer.others,
     layer.robot,
+    layer.name,
   );
   replace(byId("map"), svg);
 }
@@ -92,14 +96,24 @@ function labels(site, [left, top, width, height]) {
   });
 }
 
-/** Puts the robot somewhere; null: nobody knows. */
-export function putRobot(pose, words = "") {
+const arrow = () => s("path", { d: `M${2.6 * unit} 0 L${-1.7 * unit} ${1.7 * unit} L${-0.8 * unit} 0 L${-1.7 * unit} ${-1.7 * unit} Z` });
+const nameOf = (name) => s("text", { class: "robot-name", "font-size": 3 * unit, "stroke-width": 0.8 * unit }, name);
+const placed = ({ x, y, yaw }) => `translate(${x} ${-y}) rotate(${(-yaw * 180) / Math.PI})`;
+
+function putName(label, pose) {
+  label.setAttribute("x", pose.x);
+  label.setAttribute("y", -pose.y - 3.4 * unit);
+}
+
+/** Puts the robot somewhere; null: nobody knows. Its name stands beside it where there are several. */
+export function putRobot(pose, words = "", name = "") {
   if (!layer) return;
   layer.robot.setAttribute("visibility", pose ? "visible" : "hidden");
+  say(layer.name, pose ? name : "");
   say(byId("pose-words"), pose ? (words || whereWords(pose)) : words);
   if (!pose) return;
-  const degrees = (-pose.yaw * 180) / Math.PI;
-  layer.robot.setAttribute("transform", `translate(${pose.x} ${-pose.y}) rotate(${degrees})`);
+  layer.robot.setAttribute("transform", placed(pose));
+  putName(layer.name, pose);
   const before = trail.at(-1);
   if (!before || Math.hypot(before.x - pose.x, before.y - pose.y) > STEP_M) {
     trail = [...trail, pose].slice(-LONGEST_TRAIL);
@@ -110,6 +124,20 @@ export function putRobot(pose, words = "") {
 function whereWords({ x, y, area }) {
   const at = `x ${x.toFixed(2)}, y ${y.toFixed(2)} m`;
   return area ? `${area} · ${at}` : at;
+}
+
+/** The other robots of the site: name, pose, and whether that is only where it was last seen. */
+export function putOthers(robots) {
+  if (!layer) return;
+  replace(
+    layer.others,
+    robots.flatMap(({ name, pose, old }) => {
+      const label = nameOf(name);
+      putName(label, pose);
+      const marker = { class: old ? "robot other old" : "robot other", "stroke-width": 0.6 * unit, transform: placed(pose) };
+      return [s("g", marker, arrow()), label];
+    }),
+  );
 }
 
 /** Where it is going; null: nowhere. */

@@ -3,6 +3,7 @@
 import { Problem, get, image, post, task as address } from "/page/api.js";
 import { CAMERAS, showPictures } from "/page/cameras.js";
 import { byId, confirmed, h, replace, say } from "/page/dom.js";
+import { hideFleet } from "/page/fleet.js";
 import { tellLink } from "/page/link.js";
 import { forgetTrail, putGoal, putRobot } from "/page/map.js";
 import { Player } from "/page/player.js";
@@ -302,6 +303,8 @@ export class TaskView {
       this.changed();
       return;
     }
+    // The record of a task knows of no other robot.
+    hideFleet();
     const past = this.events.filter((event) => event.at <= at);
     const pose = past.map(({ event }) => poseOf(event)).findLast(Boolean);
     forgetTrail();
