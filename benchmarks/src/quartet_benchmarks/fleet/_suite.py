@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from quartet_benchmarks._result import BenchParameters, BenchResult, Rate, percentile
+from quartet_benchmarks.fleet.crossing import Crossed, cross
 from quartet_benchmarks.fleet.latency import RATE_PER_S, answering, measure
 from quartet_benchmarks.fleet.redis_process import RedisProcess
 from quartet_benchmarks.fleet.throng import Ended, Throng, run_tasks
+from quartet_cli.settings import state_folder
+from quartet_cli.stack import Stack, StackOptions
+from quartet_site import load_site
 
 FEW, MANY = 10, 1000
 """Robots whose streams lie in one Redis."""
@@ -36,10 +40,12 @@ class Sizes:
     crash_replicas: int
     crash_every_s: float
     limit_s: float
+    crossings: int
+    """Episodes of two robots in one home."""
 
 
-LONG = Sizes(1000, 50, 10, 2, 500, 50, 4, 10.0, 1800.0)
-SHORT = Sizes(250, 12, 4, 1, 24, 4, 1, 0.8, 25.0)
+LONG = Sizes(1000, 50, 10, 2, 500, 50, 4, 10.0, 1800.0, 12)
+SHORT = Sizes(250, 12, 4, 1, 24, 4, 1, 0.8, 25.0, 0)
 
 
 def run(parameters: BenchParameters) -> BenchResult:
@@ -60,6 +66,8 @@ def run(parameters: BenchParameters) -> BenchResult:
         ),
         "redis_crashes": crashed.restarts,
     }
+    crossed = _crossings(sizes.crossings, parameters.seed, say)
+    metrics |= _of_crossings(crossed)
     rows += [_row("tasks at once", sizes.robots, sizes.replicas, calm)]
     rows += [_row("Redis killed now and then", sizes.crash_robots, sizes.crash_replicas, crashed)]
     return BenchResult(
@@ -74,10 +82,11 @@ def run(parameters: BenchParameters) -> BenchResult:
             "crash_tasks": crash_tasks,
             "crash_robots": sizes.crash_robots,
             "crash_every_s": sizes.crash_every_s,
+            "crossings": sizes.crossings,
         },
         metrics,
         rows,
-        [{"lost": name} for name in (*calm.lost, *crashed.lost)],
+        [*({"lost": name} for name in (*calm.lost, *crashed.lost)), *(one.row() for one in crossed)],
         [
             f"bus: from a skill's request to its result at {RATE_PER_S} requests/s (open loop), agents that answer at "
             f"once, {FEW} or {MANY} robots' streams in one Redis in turn; durable: appendfsync always, of which a "
@@ -85,7 +94,9 @@ def run(parameters: BenchParameters) -> BenchResult:
             "tasks: 'go to the kitchen' and the like for no named robot, with a real orchestrator and approach agents, "
             "grants, fences and journals, a Redis with appendfsync always, the scripted model, and motions that take "
             "no time. queue_age: from a skill's request to its start by an agent. lost: accepted, and in no terminal "
-            "state when the time was over."
+            "state when the time was over.",
+            "crossing: two robots in the simulated home, each fetches where the other puts down, both jobs at once; a "
+            "job counts when it SUCCEEDED and the thing lies there by ground truth. Not in the short form.",
         ],
     )
 
@@ -120,6 +131,34 @@ def _bus(
         row = {f"p{share}_ms": percentile(times, share / 100) for share in (50, 95, 99)}
         rows.append({"case": name, "robots": robots, "n": len(times), **row})
         say(f"{name}, {robots} robots: p50 {row['p50_ms']:.2f} ms, p99 {row['p99_ms']:.2f} ms")
+
+
+def _crossings(count: int, seed: int, say: Callable[[str], None]) -> list[Crossed]:
+    if not count:
+        return []
+    options = StackOptions(state_dir=state_folder() / "bench-fleet", fresh=True, world="home", robots=2)
+    crossed: list[Crossed] = []
+    with Stack(options) as stack:
+        site = load_site(stack.site_dir / "site.yaml")
+        for number in range(count):
+            one = cross(stack, site, seed * 10_000 + number)
+            crossed.append(one)
+            codes = f" [{', '.join(one.codes)}]" if one.codes else ""
+            say(f"crossing {number + 1}: {sum(one.succeeded)} of 2 jobs, {one.wall_s:.0f} s{codes}")
+    return crossed
+
+
+def _of_crossings(crossed: list[Crossed]) -> dict[str, float | Rate]:
+    if not crossed:
+        return {}
+    jobs = 2 * len(crossed)
+    return {
+        "crossing_success_rate": Rate(sum(sum(one.succeeded) for one in crossed), jobs),
+        "crossing_false_successes": Rate(sum(one.false_successes for one in crossed), jobs),
+        "crossings_with_contact": Rate(sum(bool(one.touched) for one in crossed), len(crossed)),
+        "crossing_wall_s_p50": percentile([one.wall_s for one in crossed], 0.50),
+        "crossing_sim_s_p50": percentile([one.sim_s for one in crossed], 0.50),
+    }
 
 
 def _throngs(sizes: Sizes, crash_tasks: int, say: Callable[[str], None]) -> tuple[Ended, Ended]:
