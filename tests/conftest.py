@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from quartet_bus import Bus, BusOptions
+from quartet_process.logs import CHATTY
 
 MODEL_KEYS = ("_API_KEY", "_AUTH_TOKEN", "QUARTET_MODEL")
 PATIENCE_S = 60.0
@@ -33,6 +35,22 @@ hypothesis_settings.register_profile(
     "suite", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("suite")
+
+
+ONE_WORKER = ("tests/e2e/studio/",)
+"""Folders whose modules share what takes long to start."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Modules by module to the workers, and whole those folders."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFolder(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((folder for folder in ONE_WORKER if nodeid.startswith(folder)), super()._split_scope(nodeid))
+
+    return ByFolder(config, log)
 
 
 class OutsideWorld(AssertionError):
@@ -86,6 +104,18 @@ def interrupts_are_heard() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A process that is set up in here would set the logging of every later test too."""
+    loggers = [logging.getLogger(name) for name in (None, *CHATTY)]
+    before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
+    yield
+    for logger, handlers, level, propagate in before:
+        logger.handlers[:], logger.propagate = handlers, propagate
+        if logger.level != level:
+            logger.setLevel(level)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 from opentelemetry.trace import NonRecordingSpan, SpanContext, use_span
@@ -19,15 +18,6 @@ def line(message: str = "it is done") -> dict[str, str]:
     text = JsonLines("pick").format(record(message))
     assert "\n" not in text
     return json.loads(text)
-
-
-@pytest.fixture
-def root() -> Iterator[logging.Logger]:
-    logger = logging.getLogger()
-    handlers, level = logger.handlers[:], logger.level
-    yield logger
-    logger.handlers[:] = handlers
-    logger.setLevel(level)
 
 
 def test_a_line_tells_when_who_what_and_nothing_of_work_that_there_is_not() -> None:
@@ -79,9 +69,7 @@ def test_a_line_names_the_span_it_was_written_in() -> None:
 
 
 @pytest.mark.parametrize("style", ["json", "text"])
-def test_set_up_logs_to_stderr_with_filters_and_quiet_libraries(
-    style: str, root: logging.Logger, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_set_up_logs_to_stderr_with_filters_and_quiet_libraries(style: str, capsys: pytest.CaptureFixture[str]) -> None:
     def filtered(record: logging.LogRecord) -> bool:
         record.msg = str(record.msg).replace("secret", "***")
         return True

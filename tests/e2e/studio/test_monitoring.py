@@ -1,111 +1,30 @@
 """What is seen of one job: its trace, its log lines, and data in every panel of every dashboard."""
 
-import gzip
 import json
 import math
 import os
 import re
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import yaml
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from quartet_cli.stack import Stack
 from quartet_cli.stack._ports import free_ports, hold_ports
 from quartet_contracts import State
+
+from .collector import Collector, Seen
 
 pytestmark = pytest.mark.timeout(900)
 """The first test waits for a whole deployment, a job and what is seen of it."""
 ROOT = Path(__file__).resolve().parents[3]
 SECRET_LIKE = re.compile(r"eyJ[A-Za-z0-9_-]{20,}|PRIVATE KEY|Bearer ")
 VARIABLES = {"$robot": "summit", "$agent": "pick", "$__rate_interval": "20s"}
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A span as the collector gets it."""
-
-    service: str
-    name: str
-    trace: str
-    span: str
-    parent: str
-    kind: int
-    attributes: dict[str, Any]
-
-
-class Collector:
-    """Takes OTLP over HTTP."""
-
-    def __init__(self) -> None:
-        self.spans: list[Seen] = []
-        collector = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if self.headers.get("Content-Encoding") == "gzip":
-                    body = gzip.decompress(body)
-                collector.spans += spans_of(ExportTraceServiceRequest.FromString(body))
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def of_trace(self, trace: str) -> list[Seen]:
-        return [one for one in list(self.spans) if one.trace == trace]
-
-
-def spans_of(request: ExportTraceServiceRequest) -> Iterator[Seen]:
-    for resource in request.resource_spans:
-        service = values_of(resource.resource.attributes)["service.name"]
-        for scope in resource.scope_spans:
-            for one in scope.spans:
-                ids = (one.trace_id.hex(), one.span_id.hex(), one.parent_span_id.hex())
-                yield Seen(service, one.name, *ids, one.kind, values_of(one.attributes))
-
-
-def values_of(attributes: Any) -> dict[str, Any]:
-    return {item.key: getattr(item.value, item.value.WhichOneof("value")) for item in attributes}
-
-
-@pytest.fixture(scope="module")
-def collector() -> Iterator[Collector]:
-    opened = Collector()
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def stack(make_stack: Callable[..., Stack], collector: Collector) -> Stack:
-    env = {
-        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
-        "OTEL_BSP_SCHEDULE_DELAY": "200",
-        "QUARTET_LOG_FORMAT": "json",
-    }
-    return make_stack(world="studio", seed=1, env=env)
 
 
 class Prometheus:
@@ -217,11 +136,12 @@ def job(
     stack: Stack,
     began: float,
     prometheus: Prometheus | None,
+    reset: Callable[..., Any],
     sentence_about: Callable[..., Any],
     run: Callable[..., Any],
 ) -> Any:
     """A finished task, seen from before its begin."""
-    sentence = sentence_about(httpx.get(f"{stack.scoring_url}/truth", timeout=30).json())[0]
+    sentence = sentence_about(reset(stack, 1))[0]
     done = run(stack, sentence)
     assert done.status.state is State.SUCCEEDED, done.story()
     return done

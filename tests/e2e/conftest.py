@@ -1,8 +1,9 @@
-"""One whole deployment a module: every process real, on free ports, in a folder of its own."""
+"""Whole deployments: every process real, on free ports, in a folder of its own."""
 
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,8 @@ from quartet_contracts.journal import StateChanged
 MakeStack = Callable[..., Stack]
 
 
-@pytest.fixture(scope="module")
-def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
-    """Starts stacks that end with the module; on a failure their logs are in pytest's temporary folder."""
+@contextmanager
+def _stacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
     started: list[Stack] = []
 
     def start(**options: Any) -> Stack:
@@ -29,9 +29,28 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
         stack.start()
         return stack
 
-    yield start
-    for stack in started:
-        stack.stop()
+    try:
+        yield start
+    finally:
+        for stack in started:
+            # In order takes seconds, and nothing is looked at after that.
+            for name in stack.pids():
+                stack.kill(name)
+            stack.stop()
+
+
+@pytest.fixture(scope="session")
+def stacks(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], AbstractContextManager[MakeStack]]:
+    """`with stacks() as start`: starts stacks that end with the block; on a failure their logs are in pytest's
+    temporary folder."""
+    return lambda: _stacks(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
+    """Starts stacks that end with the module."""
+    with _stacks(tmp_path_factory) as start:
+        yield start
 
 
 class Run:
@@ -89,7 +108,7 @@ def truth() -> Callable[[Stack], dict[str, Any]]:
     return lambda stack: httpx.get(f"{stack.scoring_url}/truth", timeout=30).raise_for_status().json()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def reset() -> Callable[..., dict[str, Any]]:
     """A new episode in a stack's world; its truth."""
 

@@ -15,18 +15,10 @@ Truth = dict[str, Any]
 Run = Any
 
 
-@pytest.fixture(scope="module")
-def stack(make_stack: Callable[..., Stack]) -> Stack:
-    hasty = {"QUARTET_AGENT_ABSENT_S": "5", "QUARTET_FENCE_TIMEOUT_S": "2"}
-    return make_stack(world="studio", seed=0, env_of={"orchestrator": hasty})
-
-
-@pytest.fixture(autouse=True)
-def everything_runs(stack: Stack) -> None:
-    """Each test begins with a whole deployment, whatever the one before did to it."""
-    dead = [name for name, running in stack.running().items() if not running]
-    for name in dead:
-        stack.restart(name)
+@pytest.fixture(scope="module", autouse=True)
+def hasty(stack: Stack) -> None:
+    """The orchestrator soon gives up on who does not answer."""
+    stack.restart("orchestrator", QUARTET_AGENT_ABSENT_S="5", QUARTET_FENCE_TIMEOUT_S="2")
 
 
 def test_a_task_in_the_studio(

@@ -5,18 +5,13 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
-import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from quartet_cli.stack import Stack
+from quartet_cli.stop_service import StopService
 
 LONG_S = 240.0
-
-
-@pytest.fixture(scope="module")
-def stack(make_stack: Callable[..., Stack]) -> Stack:
-    return make_stack(world="studio", seed=1)
 
 
 @contextlib.asynccontextmanager
@@ -37,10 +32,11 @@ async def call(mcp: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 async def test_an_assistant_has_a_job_done_looks_cancels_and_stops(
     stack: Stack,
+    reset: Callable[..., dict[str, Any]],
     truth: Callable[[Stack], dict[str, Any]],
     sentence_about: Callable[..., tuple[str, str, str]],
 ) -> None:
-    sentence, name, target = sentence_about(truth(stack))
+    sentence, name, target = sentence_about(reset(stack, 1))
     told: list[str] = []
 
     async def hear(_progress: float, _total: float | None, message: str | None) -> None:
@@ -73,3 +69,5 @@ async def test_an_assistant_has_a_job_done_looks_cancels_and_stops(
             f"{stack.url_of('stop')}/state", headers={"Authorization": f"Bearer {stack.stop_token}"}
         ).json()
         assert state["robots"][robot["name"]]["reason"] == "the test is over"
+        with StopService(stack.url_of("stop"), stack.stop_token) as service:
+            service.reset(robot["name"])

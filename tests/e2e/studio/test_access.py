@@ -34,11 +34,6 @@ JOB_S = 250.0
 
 
 @pytest.fixture(scope="module")
-def stack(make_stack: Callable[..., Stack]) -> Stack:
-    return make_stack(world="studio", seed=1, env={"QUARTET_LOG_LEVEL": "DEBUG"})
-
-
-@pytest.fixture(scope="module")
 def old() -> dict[Path, str]:
     """The files of its folder before anything was rotated."""
     return {}
