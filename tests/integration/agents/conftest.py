@@ -38,6 +38,7 @@ from quartet_contracts import (
 from quartet_site import Known, load_robot, load_site
 
 ROOT = Path(__file__).parents[3]
+TWINS = str(ROOT / "tests" / "integration" / "simulation_with_twins.py")
 SERVERS = {"nav2": "quartet_nav2", "moveit": "quartet_moveit", "perception": "quartet_perception"}
 START_S = 120.0
 
@@ -111,7 +112,7 @@ class Stage:
         self.robot = load_robot(self.files / "robot.yaml")
         self.site = load_site(self.files / "site.yaml")
         options = ["--world", world, "--seed", str(seed), "--port", "0", "--scoring-port", "0"]
-        ready = self._start("simulation", "quartet_simulation", options, {})
+        ready = self._start("simulation", TWINS, options, {})
         model = self._start("model", "quartet_scripted_model", [], {})
         self.simulation = self._ready(ready)
         environment = {
@@ -130,7 +131,7 @@ class Stage:
         """Further environment of one of the servers."""
         return {}
 
-    def _start(self, name: str, module: str, options: list[str], environment: dict[str, str]) -> Path:
+    def _start(self, name: str, program: str, options: list[str], environment: dict[str, str]) -> Path:
         ready = self.folder / f"{name}.json"
         state = self.folder / f"{name}-state"
         state.mkdir()
@@ -138,9 +139,10 @@ class Stage:
             options = [*options, "--ready-file", str(ready)]
         env = {**os.environ, **environment, "QUARTET_READY_FILE": str(ready), "QUARTET_STATE_DIR": str(state)}
         env.setdefault("MUJOCO_GL", "egl")
+        module = [program] if program.endswith(".py") else ["-m", program]
         with (self.folder / f"{name}.log").open("wb") as log:
             self.processes.append(
-                subprocess.Popen([sys.executable, "-m", module, *options], env=env, stdout=log, stderr=log)
+                subprocess.Popen([sys.executable, *module, *options], env=env, stdout=log, stderr=log)
             )
         return ready
 
@@ -165,10 +167,10 @@ class Stage:
         with urllib.request.urlopen(self.simulation["scoring_url"] + "/truth", timeout=60) as answer:
             return json.load(answer)
 
-    def reset(self, scenario: str | None = None, seed: int = 0) -> None:
-        """A new episode and an empty journal."""
+    def reset(self, scenario: str | None = None, seed: int = 0, world: str | None = None) -> None:
+        """A new episode and an empty journal; `world` in place of the stage's own (twins has its rooms and files)."""
         self.memory = Memory()
-        self.post("/reset", seed=seed, scenario=scenario)
+        self.post("/reset", world=world or self.world, seed=seed, scenario=scenario)
 
     def when(self, tool: str, happens: Callable[[], object], *, after: bool = False) -> None:
         """Somebody does something in the world each time just before (or after) `tool` runs."""
@@ -227,6 +229,7 @@ class Stage:
             jti=request_id,
             fence=self._fence,
             tools=tools or granted_tools(skill),
+            task="t1",
         )
         return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
 

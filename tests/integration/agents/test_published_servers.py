@@ -5,6 +5,8 @@ import urllib.request
 
 import pytest
 
+from quartet_contracts import new_object_id
+
 
 def connected(url: str) -> dict[str, bool]:
     """Upstreams of a server, and whether it has a session with them."""
@@ -26,12 +28,16 @@ async def test_a_can_is_fetched_and_put_down(published_stage):
     approached = await stage.approach("studio", "red coke can", "pick")
     assert approached.error_code == "NONE", stage.memory.story()
     assert stage.distance("red coke can") < stage.robot.approach.standoff_m.pick + 0.3
-    picked = await stage.pick("red coke can")
+    by_id = {"object_id": approached.object_id}
+    refused = await stage.call("perception__get_topdown_grasp_pose", **by_id)
+    assert refused.error_code == "UNKNOWN_OBJECT_ID", "their server knows no ids, ours would have told them"
+    picked = await stage.pick("red coke can", **by_id)
     assert picked.error_code == "NONE", stage.memory.story()
     assert stage.truth()["held"] == "red coke can"
     approached = await stage.approach("studio", "wooden table", "surface_place")
     assert approached.error_code == "NONE", stage.memory.story()
-    placed = await stage.place("wooden table", "red coke can")
+    lost = new_object_id()
+    placed = await stage.place("wooden table", "red coke can", target_id=lost, object_id=lost)
     assert placed.error_code == "NONE", stage.memory.story()
     assert stage.truth()["objects"]["red coke can"]["on"] == "wooden table"
     for server, upstreams in stage.UPSTREAMS.items():

@@ -173,7 +173,7 @@ class Agents:
         while True:
             delivery = await queue.take()
             assert delivery is not None
-            self.calls.append((str(skill), delivery.request.arguments.model_dump(mode="json")))
+            self.calls.append((str(skill), delivery.request.arguments.model_dump(mode="json", exclude_none=True)))
             self.requests.append(delivery.request)
             if not delivery.started:
                 await queue.mark_started(delivery)

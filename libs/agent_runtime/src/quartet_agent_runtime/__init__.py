@@ -8,6 +8,7 @@ from quartet_agent_runtime.health import HealthServer
 from quartet_agent_runtime.local_tools import LocalTool, LocalTools
 from quartet_agent_runtime.loop import Cause, Ending, Loop
 from quartet_agent_runtime.outside import from_outside
+from quartet_agent_runtime.overheard import Overheard, site_names
 from quartet_agent_runtime.past import PastTurn, read_past
 from quartet_agent_runtime.process import run_process
 from quartet_agent_runtime.prompt import json_block, load_prompt, render_prompt, request_message
@@ -36,6 +37,7 @@ __all__ = [
     "Model",
     "ModelAnswer",
     "ModelUnavailable",
+    "Overheard",
     "PastTurn",
     "Progress",
     "PromptProblem",
@@ -67,6 +69,7 @@ __all__ = [
     "request_message",
     "run_process",
     "serve_agent",
+    "site_names",
     "skill_report",
     "stand_still",
     "stop_on_signals",

@@ -13,12 +13,13 @@ from quartet_agent_runtime.definition import AgentDefinition
 from quartet_agent_runtime.errors import ToolsUnavailable
 from quartet_agent_runtime.gateway import GatewayClient
 from quartet_agent_runtime.loop import Ending, Loop
+from quartet_agent_runtime.overheard import Overheard, site_names
 from quartet_agent_runtime.ports import ApprovalDesk, ImageStore, Journal, TranscriptStore
 from quartet_agent_runtime.prompt import render_prompt, request_message
 from quartet_agent_runtime.recorder import Recorder
 from quartet_agent_runtime.report import skill_report
 from quartet_agent_runtime.settings import AgentSettings
-from quartet_agent_runtime.standstill import observe, stand_still
+from quartet_agent_runtime.standstill import MAX_OBSERVED, observe, stand_still
 from quartet_agent_runtime.toolbox import Toolbox
 from quartet_agent_runtime.verification import CannotVerify, Verification
 from quartet_contracts import MODEL_TOOLS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
@@ -66,6 +67,9 @@ class SkillRun:
         self._loop: Loop | None = None
         self._verification: Verification | None = None
         self._began = time.monotonic()
+        known = outside.robots.get(request.robot)
+        named = [value for value in request.arguments.model_dump().values() if isinstance(value, str)]
+        self._overheard = Overheard([*named, *(site_names(known.site) if known else ())])
 
     async def run(self) -> SkillResult:
         """Loop, report, check in code. Abnormal ends bring the robot to rest and answer UNKNOWN."""
@@ -113,7 +117,7 @@ class SkillRun:
             facts = outside.definition.facts(known.robot, known.site)
             ending = await self._loop.run(
                 render_prompt(outside.definition.prompt, facts),
-                request_message(request.arguments.model_dump(mode="json")),
+                request_message(request.arguments.model_dump(mode="json", exclude_none=True)),
             )
             if ending.report is None:
                 return await self._abnormal(ending)
@@ -145,6 +149,7 @@ class SkillRun:
             MODEL_TOOLS[self._request.skill],
             self._outside.settings.tool_timeout_s,
             None if desk is None else Approver(self._request, desk),
+            self._overheard,
         )
 
     @property
@@ -162,7 +167,7 @@ class SkillRun:
 
     def _result(self, report: Any) -> SkillResult:
         fields: dict[str, Any] = report.model_dump()
-        fields["reason"] = cut(fields["reason"], MAX_REASON - 100)
+        fields["object_id"] = self._verification.object_id if self._verification else None
         return self._build(state=State.SUCCEEDED if report.success else State.FAILED, **fields)
 
     def _unknown(self, reason: str, state: State, observed: str = "") -> SkillResult:
@@ -170,12 +175,18 @@ class SkillRun:
             state=state,
             success=False,
             error_code="UNKNOWN",
-            reason=cut(reason or "no reason was given", MAX_REASON - 100),
-            observed=cut(observed, 3900),
+            reason=reason or "no reason was given",
+            observed=observed,
         )
 
     def _build(self, **fields: Any) -> SkillResult:
         request, usage = self._request, self._usage
+        # The result goes to another agent: what a label says does not.
+        strike = self._overheard.strike
+        fields["reason"] = cut(strike(fields["reason"]), MAX_REASON - 100)
+        fields["observed"] = cut(strike(fields.get("observed", "")), MAX_OBSERVED - 100)
+        if "checks" in fields:
+            fields["checks"] = [{**one, "note": strike(one["note"])[:500]} for one in fields["checks"]]
         return RESULTS[request.skill].model_validate(
             {
                 "request_id": request.request_id,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from quartet_agent_runtime._server import CallTimeout, Server, ServerLost, ServerRefused, ServerUnavailable
 from quartet_agent_runtime.errors import ToolsUnavailable
 from quartet_agent_runtime.outside import from_outside
+from quartet_agent_runtime.overheard import Overheard
 from quartet_agent_runtime.tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
 from quartet_contracts import MOTION_SERVERS
 from quartet_process import tracing
@@ -32,7 +33,7 @@ class Toolbox:
     Shows the tools in `shown` and no others. One session per server, opened at the first use, and again when it was
     lost. The tools of a server are listed once: the mcp client checks results against the listed schemas, and lists
     again at every call of a tool that it does not know. A call that a server puts off until a person allows it is
-    taken to the `approver` and made once more.
+    taken to the `approver` and made once more. What results call things is `overheard`.
     """
 
     def __init__(
@@ -42,11 +43,13 @@ class Toolbox:
         shown: Iterable[str],
         timeout_s: float,
         approver: "Approver | None" = None,
+        overheard: Overheard | None = None,
     ) -> None:
         self._servers = {name: Server(name, url, grant) for name, url in servers.items()}
         self._shown = tuple(shown)
         self._timeout_s = timeout_s
         self._approver = approver
+        self._overheard = overheard
         self._gone: set[str] = set()
         """Servers that were waited for in vain: they are tried, and not waited for again."""
 
@@ -132,7 +135,10 @@ class Toolbox:
             return failure("TOOL_ERROR", f"{name}: {error}")
         if result.result_type == "input_required":
             return failure("INPUT_REQUIRED", f"{name}: a person must allow this call, and none can be asked from here")
-        return _outcome(name, result)
+        outcome = _outcome(name, result)
+        if self._overheard is not None:
+            self._overheard.hear_names(outcome.content)
+        return outcome
 
 
 def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:

@@ -15,7 +15,7 @@ from quartet_agent_runtime.tools import ToolOutcome
 from quartet_contracts import SkillRequest
 from quartet_contracts.tools import Pose2D, ToolResult
 from quartet_contracts.tools.nav2 import RobotPoseResult
-from quartet_contracts.tools.perception import Detection, DetectResult
+from quartet_contracts.tools.perception import Detection, DetectResult, PerceptionCode
 from quartet_site import RobotFile, SiteFile
 
 R = TypeVar("R", bound=ToolResult)
@@ -48,6 +48,10 @@ class Verification:
     calls: int = 0
     running: bool = False
     """A call runs now, so its effect is not known."""
+    object_id: str | None = None
+    """Of the thing that the request is about, as the agent's code has seen it last; it goes into the result."""
+    _forgotten: set[str] = field(default_factory=set[str])
+    """Ids that the perception server does not know any more."""
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     async def call(self, result: type[R], tool: str, **arguments: Any) -> R:
@@ -86,15 +90,24 @@ class Verification:
         await self.recorder.returned(call, outcome, duration)
         return outcome
 
-    async def detect(self, name: str, camera: str = "both") -> list[Detection]:
-        """Everything that is called `name` in view of `camera` (front, arm or both), best first."""
+    async def detect(self, name: str, camera: str = "both", object_id: str | None = None) -> list[Detection]:
+        """Everything that is called `name` in view of `camera` (front, arm or both), best first; with `object_id` that
+        very thing alone, as long as the perception server knows the id."""
+        if object_id is not None and object_id not in self._forgotten:
+            one = await self.call(DetectResult, "perception__detect_objects", object_ids=[object_id], camera=camera)
+            if one.error_code != PerceptionCode.UNKNOWN_OBJECT_ID:
+                return one.detections if one.ok else []
+            self._forgotten.add(object_id)
         found = await self.call(DetectResult, "perception__detect_objects", names=[name], camera=camera)
         return found.detections if found.ok else []
 
-    async def first_seen(self, name: str, cameras: tuple[str, ...] = ("front", "arm")) -> list[Detection]:
-        """What the first of `cameras` shows that shows anything called `name`; pictures cost time."""
+    async def first_seen(
+        self, name: str, cameras: tuple[str, ...] = ("front", "arm"), object_id: str | None = None
+    ) -> list[Detection]:
+        """What the first of `cameras` shows that shows anything called `name`, or the thing with `object_id`; pictures
+        cost time."""
         for camera in cameras:
-            if seen := await self.detect(name, camera):
+            if seen := await self.detect(name, camera, object_id):
                 return seen
         return []
 

@@ -29,6 +29,8 @@ class Target:
     kind: Literal["object", "surface", "container", "floor"]
     standoff: float
     place: Surface | Container | None
+    object_id: str | None = None
+    """This very thing, where the request says so."""
 
     @classmethod
     def of(cls, check: Verification, arguments: ApproachArguments, area: Area) -> "Target":
@@ -38,9 +40,9 @@ class Target:
         if arguments.next_action is NextAction.FLOOR_PLACE or name in FLOOR_NAMES or name in {area.name, *area.aliases}:
             return cls(name, area, "floor", standoff, None)
         if place is None:
-            return cls(arguments.object_name, area, "object", standoff, None)
+            return cls(arguments.object_name, area, "object", standoff, None, arguments.object_id)
         kind = "surface" if isinstance(place, Surface) else "container"
-        return cls(arguments.object_name, area, kind, standoff, place)
+        return cls(arguments.object_name, area, kind, standoff, place, arguments.object_id)
 
     def holds(self, point: Point) -> bool:
         """Whether a point of the map lies in the wanted area."""
@@ -58,7 +60,7 @@ class Sight:
     centre: Point
     aim: Point
     aim_base: Point
-    label: str
+    object_id: str | None = None
 
     @property
     def distance(self) -> float:
@@ -76,13 +78,23 @@ def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | 
 
 
 async def look(check: Verification, target: Target, expected: Point | None = None) -> Sight | None:
-    """The target as front or else arm camera show it now, if it is in its area; the one nearest to `expected`."""
+    """The target as front or else arm camera show it now, if it is in its area; the one nearest to `expected`.
+
+    Its id is what the result names the target by.
+    """
+    sight = await _look(check, target, expected)
+    if sight is not None:
+        check.object_id = sight.object_id
+    return sight
+
+
+async def _look(check: Verification, target: Target, expected: Point | None) -> Sight | None:
     pose = await check.pose()
     fallback: Sight | None = None
     for camera in ("front", "arm"):
         sights = [
             sight
-            for detection in await check.detect(target.name, camera)
+            for detection in await check.detect(target.name, camera, target.object_id)
             if (sight := _sight(target, pose, detection)) is not None and target.holds(sight.centre)
         ]
         if expected is None and sights:
@@ -96,7 +108,7 @@ async def look(check: Verification, target: Target, expected: Point | None = Non
 
 def remembered(sight: Sight, pose: Pose2D) -> Sight:
     """The same target from where the robot stands now, without having been seen again."""
-    return Sight(sight.centre, sight.aim, to_base(pose, sight.aim), sight.label)
+    return Sight(sight.centre, sight.aim, to_base(pose, sight.aim), sight.object_id)
 
 
 def _sight(target: Target, pose: Pose2D, detection: Detection) -> Sight | None:
@@ -107,4 +119,4 @@ def _sight(target: Target, pose: Pose2D, detection: Detection) -> Sight | None:
         return None
     near = detection.near_point_base
     aim = near[:2] if target.kind == "surface" and near is not None else middle
-    return Sight(to_map(pose, middle), to_map(pose, aim), aim, detection.label)
+    return Sight(to_map(pose, middle), to_map(pose, aim), aim, detection.object_id)

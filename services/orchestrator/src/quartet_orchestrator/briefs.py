@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from quartet_agent_runtime import load_prompt, render_prompt
+from quartet_agent_runtime import load_prompt, render_prompt, site_names
 from quartet_orchestrator.facts import orchestrator_facts
 from quartet_orchestrator.names import Names
 from quartet_orchestrator.rules import MAX_CYCLES
@@ -15,6 +15,8 @@ class Brief:
     names: Names
     areas: int
     """How many areas the site has."""
+    site_names: tuple[str, ...]
+    """Everything that the site calls by a name."""
     system_prompt: str
 
 
@@ -25,6 +27,9 @@ def make_briefs(robots: Mapping[str, Known]) -> dict[str, Brief]:
     for name, known in robots.items():
         facts = {**orchestrator_facts(known.robot, known.site), "robot": name}
         briefs[name] = Brief(
-            Names(known.site), len(known.site.areas), render_prompt(prompt, facts, max_cycles=MAX_CYCLES)
+            Names(known.site),
+            len(known.site.areas),
+            tuple(site_names(known.site)),
+            render_prompt(prompt, facts, max_cycles=MAX_CYCLES),
         )
     return briefs

@@ -16,6 +16,7 @@ from quartet_contracts.journal import (
     ToolReturned,
 )
 from quartet_orchestrator.ledger import Ledger
+from quartet_orchestrator.wording import Wording
 
 LOOP = (ModelTurn, ToolCalled, ToolReturned)
 LOOK = "look"
@@ -104,6 +105,8 @@ class History:
     question: Asked | None = None
     """What the model asks a person, while its call has no result."""
     answer: Answered | None = None
+    answers: list[str] = field(default_factory=list[str])
+    """Everything that a person has answered."""
     looks: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
     """Looks of the model: after how many attempts, and whether they showed anything."""
 
@@ -134,6 +137,15 @@ class History:
         if any(ok for after, ok in self.looks if after == 0):
             ledger.note_look(ok=True)
 
+    def tell(self, wording: Wording, task_id: str) -> None:
+        """Tell `wording` what was said: by the model, which was let through, by a person, and by sub-agents."""
+        for answer in self.answers:
+            wording.trust(answer)
+        for attempt in self.attempts:
+            wording.refusal(attempt.arguments)
+            if attempt.finished is not None:
+                wording.hear(attempt.result(task_id))
+
 
 def read_history(events: Iterable[JournalEvent]) -> History:
     """The history of one task from its whole journal."""
@@ -159,6 +171,7 @@ def read_history(events: Iterable[JournalEvent]) -> History:
                 history.question, history.answer = what, None
             case Answered():
                 history.answer = what
+                history.answers.append(what.text)
             case ToolReturned():
                 history.question = history.answer = None
                 if history.attempts:

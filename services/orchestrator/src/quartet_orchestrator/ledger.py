@@ -14,6 +14,7 @@ from quartet_contracts import (
     SkillArguments,
     SkillResult,
     State,
+    without_ids,
 )
 from quartet_contracts.journal import SkillSettled
 from quartet_contracts.tools.moveit import GraspState
@@ -144,6 +145,7 @@ class Ledger:
         self.look_needed = False
 
     def _count_repeats(self, arguments: SkillArguments, code: str) -> None:
+        arguments = without_ids(arguments)
         if code == "NONE":
             self._forget_failures(type(arguments))
         else:

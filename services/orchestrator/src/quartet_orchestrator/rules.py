@@ -12,6 +12,7 @@ from quartet_contracts import (
     PlaceArguments,
     PlaceCode,
     SkillArguments,
+    without_ids,
 )
 from quartet_orchestrator.ledger import Hold, Ledger, ObjectRecord
 from quartet_orchestrator.names import FLOOR
@@ -102,6 +103,7 @@ class Rules:
         return isinstance(arguments, PlaceArguments) and self._ledger.hold in {Hold.OBJECT, Hold.SOMETHING}
 
     def _same_call(self, arguments: SkillArguments) -> str | None:
+        arguments = without_ids(arguments)
         code = self._ledger.last_codes.get(arguments, "NONE")
         if code in ONCE_ONLY:
             return f"the same call ended with {code}: {ONCE_ONLY[code]}"

@@ -17,6 +17,7 @@ from quartet_contracts import (
     SkillResult,
     State,
     granted_tools,
+    without_ids,
 )
 from quartet_contracts.journal import SkillRequested
 from quartet_contracts.rescue import unknown_result
@@ -77,7 +78,7 @@ class SkillCaller:
         """Count from where the journal ends; its last attempt is brought to its outcome by `rejoin`."""
         for attempt in history.attempts:
             self._count += 1
-            self._attempts[attempt.arguments] = attempt.requested.attempt
+            self._attempts[without_ids(attempt.arguments)] = attempt.requested.attempt
             if attempt.finished is not None and attempt.begun:
                 self._settler.note(attempt.skill, attempt.finished.state)
         self._taken_up = history.last
@@ -178,7 +179,8 @@ class SkillCaller:
         except JournalFull as error:
             raise TaskAborted(str(error)) from error
         self._count += 1
-        attempt = self._attempts[arguments] = self._attempts.get(arguments, 0) + 1
+        asked = without_ids(arguments)
+        attempt = self._attempts[asked] = self._attempts.get(asked, 0) + 1
         request_id = f"{task.task_id}-{self._count:02d}-{skill}"
         fence = await self._fencer.raise_fence(task.robot, request_id, self._record.tenure)
         now = time.time()
@@ -200,7 +202,7 @@ class SkillCaller:
                 skill=skill,
                 attempt=attempt,
                 fence=fence,
-                arguments=arguments.model_dump(mode="json"),
+                arguments=arguments.model_dump(mode="json", exclude_none=True),
                 deadline=deadline,
             )
         )

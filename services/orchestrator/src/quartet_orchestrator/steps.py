@@ -43,9 +43,10 @@ def not_begun(request: SkillRequest, reason: str, state: State) -> SkillFinished
 
 
 def details(result: SkillResult) -> dict[str, Any]:
-    """What only this skill reports."""
+    """What only this skill reports, and which thing it is about."""
+    named = {} if result.object_id is None else {"object_id": result.object_id}
     if isinstance(result, ApproachResult):
-        return {"checks": [check.model_dump(mode="json") for check in result.checks]}
+        return {"checks": [check.model_dump(mode="json") for check in result.checks], **named}
     if isinstance(result, PickResult):
-        return {"held_object_height_m": result.held_object_height_m}
-    return {}
+        return {"held_object_height_m": result.held_object_height_m, **named}
+    return named

@@ -21,6 +21,7 @@ from quartet_orchestrator.report_check import broken_off, settle_report
 from quartet_orchestrator.rules import Rules
 from quartet_orchestrator.skill_calls import SkillCaller
 from quartet_orchestrator.tools import TaskTools
+from quartet_orchestrator.wording import Wording
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,10 @@ class TaskRun:
         self._gate = Gate(self._record, context.bus)
         self._past = History()
         rules = Rules(self._ledger, self._brief.areas)
-        self._tools = TaskTools(self._record, self._ledger, rules, self._caller, self._eyes, self._person, self._gate)
+        self._wording = Wording([self._task.sentence, *self._brief.site_names])
+        self._tools = TaskTools(
+            self._record, self._ledger, rules, self._caller, self._eyes, self._person, self._gate, self._wording
+        )
         self._loop: Loop | None = None
 
     async def run(self, shutdown: asyncio.Event) -> None:
@@ -155,6 +159,7 @@ class TaskRun:
         assert tenure is not None
         await self._record.write(TakenOver(replica=self._context.bus.replica, epoch=tenure.epoch))
         past.fill(self._ledger, task_id)
+        past.tell(self._wording, task_id)
         self._record.usage = past.usage
         self._caller.take_up(past)
         self._person.take_up(past.question, past.answer)

@@ -15,6 +15,7 @@ from quartet_orchestrator.questions import Person
 from quartet_orchestrator.rules import Rules
 from quartet_orchestrator.skill_calls import SkillCaller
 from quartet_orchestrator.steps import details
+from quartet_orchestrator.wording import Wording
 
 DESCRIPTIONS = {
     Skill.APPROACH: "Tuck the arm, drive to an area and stand before a thing there. Needed before each pick and place.",
@@ -47,6 +48,7 @@ class TaskTools:
         eyes: Eyes,
         person: Person,
         gate: Gate,
+        wording: Wording,
     ) -> None:
         self._record = record
         self._ledger = ledger
@@ -55,6 +57,7 @@ class TaskTools:
         self._eyes = eyes
         self._person = person
         self._gate = gate
+        self._wording = wording
 
     def build(self) -> LocalTools:
         skills = [
@@ -87,11 +90,12 @@ class TaskTools:
         """Refuse by the rules, or run one attempt and write down what came of it."""
         if not self._caller.is_ready(arguments):
             await self._gate.step()
-            if reason := self._rules.refusal(arguments):
+            if reason := self._wording.refusal(arguments) or self._rules.refusal(arguments):
                 await self._record.write(Note(text=f"refused {skill}: {reason}"))
                 return failure("REFUSED", reason, success=False)
         step = await self._caller.call(skill, arguments)
         self._ledger.note(arguments, step.result, step.settled)
+        self._wording.hear(step.result)
         return ToolOutcome(answer_of(step.result))
 
     async def _look(self, raw: dict[str, Any], progress: Progress) -> ToolOutcome:
@@ -104,6 +108,7 @@ class TaskTools:
         answer = await self._person.ask(str(raw["question"]))
         if answer is None:
             return failure("NO_ANSWER", "nobody answered in time: decide without the answer, or report")
+        self._wording.trust(answer)
         return ToolOutcome({"ok": True, "answer": answer})
 
 

@@ -11,7 +11,7 @@ from quartet_agent_runtime import Verification
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.nav2 import MotionResult
-from quartet_contracts.tools.perception import DetectResult
+from quartet_contracts.tools.perception import Detection, DetectResult
 from quartet_site import CatalogueObject, normalise
 
 POLL_S = 0.2
@@ -55,7 +55,7 @@ async def verify(check: Verification, report: PickReport) -> PickReport:
             PickCode.PICK_ATTACH_TIMEOUT,
             f"the gripper is {grasp.state} at a width of {_number(grasp.width_m)} m and {_number(grasp.effort_n)} N",
         )
-    if other := await _other_thing(check, arguments.object_name, wanted, grasp):
+    if other := await _other_thing(check, arguments, wanted, grasp):
         return _failed(report, PickCode.PICK_WRONG_OBJECT, other)
     return report.model_copy(update={"held_object_height_m": _height(report.held_object_height_m, wanted)})
 
@@ -67,12 +67,17 @@ async def _named_report(check: Verification, report: PickReport, name: str) -> P
     if not _holds(check, grasp):
         return report
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
-    held = {one.label: _named(check, one.label) for one in everything.detections if one.in_gripper}
-    likely = [thing for thing in held.values() if thing is not None and _fits_hand(thing, grasp.width_m)]
-    if len(likely) != 1 or likely[0] == _named(check, name):
+    held = {one.label: one for one in everything.detections if one.in_gripper}
+    things = [(thing, one) for label, one in held.items() if (thing := _named(check, label)) is not None]
+    likely = [(thing, one) for thing, one in things if _fits_hand(thing, grasp.width_m)]
+    if len(likely) != 1:
         return report
-    reason = f"The gripper already holds '{likely[0].name}', as the wrist camera shows; '{name}' was not picked."
-    return report.model_copy(update={"reason": reason, "held_object_height_m": likely[0].appearance.size_m[2]})
+    thing, seen = likely[0]
+    check.object_id = seen.object_id
+    if thing == _named(check, name):
+        return report
+    reason = f"The gripper already holds '{thing.name}', as the wrist camera shows; '{name}' was not picked."
+    return report.model_copy(update={"reason": reason, "held_object_height_m": thing.appearance.size_m[2]})
 
 
 async def _back_off_and_tuck(check: Verification) -> bool:
@@ -126,29 +131,48 @@ def _holds(check: Verification, grasp: GripperResult) -> bool:
 
 
 async def _other_thing(
-    check: Verification, name: str, wanted: CatalogueObject | None, grasp: GripperResult
+    check: Verification, arguments: PickArguments, wanted: CatalogueObject | None, grasp: GripperResult
 ) -> str | None:
-    """What tells that the held thing is not the wanted one, or None.
+    """What tells that the held thing is not the wanted one, or None. The id of the held thing goes into the result.
 
     The gripper driver's word counts where it gives one. Otherwise the width between the fingers must be one that the
     wanted thing has, and the wrist camera must not show something else there. Where it shows nothing that it knows,
-    the wanted thing must not be seen standing somewhere else.
+    the wanted thing must not be seen standing somewhere else. What a camera or a driver calls a thing is told only
+    where the site knows it by that name.
     """
+    name, object_id = arguments.object_name, arguments.object_id
     if grasp.attached_object:
-        same = wanted is not None and _named(check, grasp.attached_object) == wanted
-        return None if same else f"the gripper says that it holds '{grasp.attached_object}', not '{name}'"
+        attached = _named(check, grasp.attached_object)
+        if wanted is None or attached != wanted:
+            return f"the gripper says that it holds {_called(attached)}, not '{name}'"
+        check.object_id = object_id
+        return None
     if wanted is not None and not _fits_hand(wanted, grasp.width_m):
         return f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'"
-    if any(one.in_gripper for one in await check.detect(name, "arm")):
+    if mine := _in_hand(await check.detect(name, "arm", object_id)):
+        check.object_id = mine[0].object_id or object_id
         return None
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
-    in_hand = [one.label for one in everything.detections if one.in_gripper]
-    if others := [label for label in in_hand if _fits_hand(_named(check, label), grasp.width_m)]:
-        return f"between the fingers is '{others[0]}', not '{name}'"
-    seen = [one for one in await check.detect(name, "front") if not one.in_gripper]
+    held = [one for one in _in_hand(everything.detections) if _fits_hand(_named(check, one.label), grasp.width_m)]
+    # Under a new id where perception was not asked for the grasp by the old one.
+    alike = [one for one in held if normalise(one.label) == normalise(name if wanted is None else wanted.name)]
+    others = [one for one in held if one not in alike]
+    if others and not alike:
+        check.object_id = others[0].object_id
+        return f"between the fingers is {_called(_named(check, others[0].label))}, not '{name}'"
+    seen = [one for one in await check.detect(name, "front", object_id) if not one.in_gripper]
     if seen:
         return f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers"
+    check.object_id = alike[0].object_id if alike else object_id
     return None
+
+
+def _in_hand(seen: list[Detection]) -> list[Detection]:
+    return [one for one in seen if one.in_gripper]
+
+
+def _called(thing: CatalogueObject | None) -> str:
+    return "something that the site has no name for" if thing is None else f"'{thing.name}'"
 
 
 def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:

@@ -65,7 +65,7 @@ async def region_of(check: Verification, arguments: PlaceArguments) -> Region | 
     mode = mode_of(check.site, arguments.target_location)
     if mode == "floor":
         return Region((-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-0.1, FLOOR_M))
-    for seen in await check.first_seen(arguments.target_location):
+    for seen in await check.first_seen(arguments.target_location, object_id=arguments.target_id):
         if seen.position_base is not None and seen.size_m is not None:
             return _around(mode, seen.position_base, seen.size_m, opening_m(check.site, arguments))
     return None

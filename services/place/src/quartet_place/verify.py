@@ -4,7 +4,7 @@ from quartet_agent_runtime import Verification
 from quartet_contracts import PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
-from quartet_contracts.tools.perception import Detection, PlacingPoseResult
+from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
 from quartet_place.target import Region, around_drop, distances, is_floor, mode_of, opening_m, region_of
 
 SETTLED = frozenset({PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED})
@@ -26,12 +26,17 @@ async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
     if grasp.state is not GraspState.EMPTY:
         return _failed(f"the gripper is {grasp.state}: '{arguments.object_name}' was not let go")
     region = await region_of(check, arguments)
-    seen = await check.first_seen(arguments.object_name)
-    if _any_in(region, seen):
-        return _reached(arguments)
+    seen = await check.first_seen(arguments.object_name, object_id=arguments.object_id)
+    if inside := _in(region, seen):
+        return _reached(check, inside)
     above, region = await _look_from_above(check, arguments, region)
-    if _any_in(region, above):
-        return _reached(arguments)
+    if inside := _in(region, above):
+        return _reached(check, inside)
+    if arguments.object_id is not None and not seen and not above:
+        # Nobody saw it in the hand, so that perception could not follow it there: then its name says what it is.
+        seen = await check.first_seen(arguments.object_name)
+        if inside := _in(region, seen):
+            return _reached(check, inside)
     if done_before:
         return report
     where = distances([*seen, *above])
@@ -44,13 +49,9 @@ async def _look_from_above(
     check: Verification, arguments: PlaceArguments, region: Region | None
 ) -> tuple[list[Detection], Region | None]:
     """What the wrist camera shows of the object from above the target; the arm returns to its transit state."""
-    pose = await check.call(
-        PlacingPoseResult,
-        "perception__get_topdown_placing_pose",
-        object_name=arguments.target_location,
-        object_height_m=arguments.object_height_m,
-        **({} if is_floor(arguments.target_location) else {"camera": "front"}),
-    )
+    pose = await _placing_pose(check, arguments, arguments.target_id)
+    if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
+        pose = await _placing_pose(check, arguments, None)
     if not pose.ok or pose.pre_place_pose is None or pose.reachable is False:
         return [], region
     mode = mode_of(check.site, arguments.target_location)
@@ -59,11 +60,23 @@ async def _look_from_above(
     x, y, z = pose.pre_place_pose.position
     for height in (z, z + HIGHER_M):
         if await _move(check, "pose", pose.pre_place_pose.model_copy(update={"position": (x, y, height)})):
-            seen += await check.detect(arguments.object_name, "arm")
-        if _any_in(region, seen):
+            seen += await check.detect(arguments.object_name, "arm", arguments.object_id)
+        if _in(region, seen):
             break
     await _move(check, "named_state", None)
     return seen, region
+
+
+async def _placing_pose(check: Verification, arguments: PlaceArguments, target_id: str | None) -> PlacingPoseResult:
+    named = {"object_name": arguments.target_location} if target_id is None else {"object_id": target_id}
+    camera = {} if is_floor(arguments.target_location) else {"camera": "front"}
+    return await check.call(
+        PlacingPoseResult,
+        "perception__get_topdown_placing_pose",
+        object_height_m=arguments.object_height_m,
+        **named,
+        **camera,
+    )
 
 
 async def _move(check: Verification, target_type: str, pose: Pose3D | None) -> bool:
@@ -76,11 +89,15 @@ async def _move(check: Verification, target_type: str, pose: Pose3D | None) -> b
     return moved.ok
 
 
-def _any_in(region: Region | None, seen: list[Detection]) -> bool:
-    return region is not None and any(region.holds(one) for one in seen)
+def _in(region: Region | None, seen: list[Detection]) -> Detection | None:
+    """The first of `seen` that lies in the region."""
+    return None if region is None else next((one for one in seen if region.holds(one)), None)
 
 
-def _reached(arguments: PlaceArguments) -> PlaceReport:
+def _reached(check: Verification, lying: Detection) -> PlaceReport:
+    arguments = check.request.arguments
+    assert isinstance(arguments, PlaceArguments)
+    check.object_id = lying.object_id
     return PlaceReport(
         success=True,
         error_code=PlaceCode.NONE,

@@ -6,6 +6,7 @@ repeated exactly.
 
 import hashlib
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from enum import StrEnum
@@ -56,6 +57,7 @@ TRANSPORT = frozenset({Kind.HANG, Kind.DRIP, Kind.CUT_BODY, Kind.RESET, Kind.HTM
 """Kinds in which a sound answer does not arrive as it is."""
 
 REQUESTS_KEPT = 1000
+_OBJECT_ID = re.compile(r"obj_[0-9a-f]{12}")
 FOREIGN = Call("ros__call_service", {"service_name": "/robot_guard/reset", "service_type": "std_srvs/srv/Trigger"})
 """A tool that no agent has."""
 HALLUCINATION = "glowing purple teapot"
@@ -85,7 +87,8 @@ class Draws:
         if not any(self._rates.values()):
             return None
         text = json.dumps([self._seed, body.get("messages"), body.get("tools")], sort_keys=True, default=str)
-        content = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        # Ids of things are random: the same run has others each time.
+        content = hashlib.blake2b(_OBJECT_ID.sub("obj", text).encode(), digest_size=16).digest()
         before = self._seen.pop(content, 0)
         self._seen[content] = before + 1
         if len(self._seen) > REQUESTS_KEPT:

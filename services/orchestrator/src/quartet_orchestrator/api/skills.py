@@ -29,7 +29,7 @@ def skill_routes(desk: TaskDesk) -> APIRouter:
     async def accept(
         skill: Skill, arguments: SkillArguments, robot: str | None, timeout_s: float, key: str | None
     ) -> Response:
-        sentence = step_sentence(skill, arguments.model_dump(mode="json"))[:MAX_SENTENCE]
+        sentence = step_sentence(skill, arguments.model_dump(mode="json", exclude_none=True))[:MAX_SENTENCE]
         submission = TaskSubmission(sentence=sentence, robot=robot, timeout_s=timeout_s)
         return accepted(await desk.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
 

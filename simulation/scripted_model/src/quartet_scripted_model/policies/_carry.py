@@ -52,6 +52,7 @@ class Carrier:
         self.last_failure: Result | None = None
         self.held: str | None = None
         """The thing that this task's picks put into the gripper."""
+        self.held_id: str | None = None
 
     def carry(self, job: Job) -> Generator[Turn, Result, Outcome]:
         """Carries out `job`, recoveries included."""
@@ -98,7 +99,8 @@ class Carrier:
         freed = 0
         attempt = 0
         while attempt < PICKS_PER_CYCLE:
-            result = yield from self._call("pick", object_name=job.item)
+            result = yield from self._call("pick", object_name=job.item, object_id=job.object_id)
+            self.held_id = result.get("object_id")
             if result.get("refused") or result.code in _NO_SENSE:
                 break
             height = result.get("held_object_height_m")
@@ -140,7 +142,7 @@ class Carrier:
             tries = 2 if len(areas) == 1 else 1
             result = yield from self.approach(area, job.item, "pick", job.names, job.source_place, tries=tries)
             if result.ok:
-                job.areas = [area]
+                job.areas, job.object_id = [area], result.get("object_id")
                 return
             if _stopped(result) or (result.code == "NAV_PLAN_FAILED" and len(areas) > 1):
                 break
@@ -150,10 +152,12 @@ class Carrier:
         result = yield from self.approach(job.areas[0], job.item, "pick", job.names, job.source_place)
         if not result.ok:
             raise _Failed("approach", result)
+        job.object_id = result.get("object_id")
 
     def _is_in_hand(self, job: Job) -> Generator[Turn, Result, bool]:
         """Where the sentence says that the gripper holds the object: a pick tells whether it does."""
         result = yield from self._call("pick", object_name=job.item)
+        self.held_id = result.get("object_id")
         # What the camera cannot tell (black between black fingers, say): the person's word counts, and what is put
         # down is looked at anyway.
         held = _says_it_holds(result, job) or UNTOLD in result.message
@@ -170,6 +174,7 @@ class Carrier:
         held = self.held or named or "held object"
         moved = False
         put = {"target_location": "floor", "object_name": held, "object_height_m": round(self.height, 4)}
+        put["object_id"] = self.held_id
         result = yield from self._call("place", **put)
         if result.code in {"PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED", "PLACE_SEG_MISSED"}:
             # Before furniture the arm may have no room; in the middle of a room that the job leads through the thing
@@ -197,6 +202,8 @@ class Carrier:
                 target_location=job.target,
                 object_name=job.item,
                 object_height_m=round(self.height, 4),
+                target_id=job.target_id,
+                object_id=self.held_id,
             )
             if result.code in tried or result.get("refused"):
                 return result
@@ -215,6 +222,7 @@ class Carrier:
         result = yield from self.approach(job.target_area, str(job.target), job.next_action)
         if not result.ok:
             raise _Failed("approach", result)
+        job.target_id = result.get("object_id")
 
     # Calls
 

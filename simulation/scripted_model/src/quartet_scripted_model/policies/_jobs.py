@@ -39,6 +39,10 @@ class Job:
     """It is what the gripper holds already."""
     said_held: bool = False
     """The sentence says so of it, by name; a pick will tell whether it is true."""
+    object_id: str | None = None
+    """Of the very thing, once an approach has found it."""
+    target_id: str | None = None
+    """Of the very surface or container, once an approach has found it."""
     problem: str = ""
 
     @property

@@ -40,6 +40,18 @@ def ask(talk: Conversation, tool: str, *, tries: int = 2, say: str = "", **argum
     return result
 
 
+def ask_for(talk: Conversation, tool: str, object_id: Any, named: dict[str, Any], **arguments: Any) -> Asking:
+    """`ask` about the very thing with `object_id`; where there is none, or it is forgotten, about what is `named`."""
+    key = "object_ids" if "names" in named else "object_id"
+    if object_id and key in talk.tools.get(tool, {}).get("properties", {}):
+        one = {key: [object_id] if key == "object_ids" else object_id}
+        result = yield from ask(talk, tool, **one, **arguments)
+        if result.code != FORGOTTEN:
+            return result
+    return (yield from ask(talk, tool, **named, **arguments))
+
+
+FORGOTTEN = "UNKNOWN_OBJECT_ID"
 _TRANSIENT = frozenset({"TIMEOUT", "ROS_ERROR", "TRANSFORM_UNAVAILABLE", "UNKNOWN"})
 """Codes of a look or a question at the robot that may be answered the next time. Motions are never in `ask`."""
 

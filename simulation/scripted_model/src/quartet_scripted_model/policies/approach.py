@@ -8,7 +8,7 @@ from quartet_scripted_model._conversation import Conversation
 from quartet_scripted_model._turn import Call, Policy, Result, Turn
 from quartet_scripted_model.language.names import is_floor, named
 from quartet_scripted_model.policies._arm import MOVE, move, named_state
-from quartet_scripted_model.policies._skill import Doing, GiveUp, ask, final, run, why
+from quartet_scripted_model.policies._skill import Doing, GiveUp, ask, ask_for, final, run, why
 
 REPORT = "report_approach_result"
 DRIVE = "nav2__navigate_to_pose"
@@ -96,7 +96,7 @@ def _check_area(talk: Conversation, area: Entry) -> Generator[Turn, Result, dict
 
 def _seen(talk: Conversation, target: str) -> Generator[Turn, Result, tuple[bool, str]]:
     """Whether a camera shows the target outside of the gripper, and otherwise what was said about it."""
-    result = yield from ask(talk, DETECT, names=[target], camera="both")
+    result = yield from ask_for(talk, DETECT, talk.request.get("object_id"), {"names": [target]}, camera="both")
     found = [d for d in result.get("detections") or [] if isinstance(d, dict) and not d.get("in_gripper")]
     return result.ok and bool(found), result.message if not result.ok else ""
 

@@ -17,7 +17,7 @@ from quartet_scripted_model.policies._arm import (
     to_pose,
     transit,
 )
-from quartet_scripted_model.policies._skill import Doing, GiveUp, ask, final, run, why
+from quartet_scripted_model.policies._skill import Doing, GiveUp, ask, ask_for, final, run, why
 
 REPORT = "report_pick_result"
 SEGMENT = "perception__segment_objects"
@@ -89,14 +89,15 @@ def _holding_already(talk: Conversation, wanted: str, state: Result) -> Doing:
 def _grasp_pose(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
     """A grasp pose that can be reached, from the wrist camera or else from the front one."""
     missed: list[str] = []
+    object_id, named = talk.request.get("object_id"), {"object_name": wanted}
     for camera in CAMERAS:
-        seen = yield from ask(talk, SEGMENT, prompt=wanted, camera=camera)
+        seen = yield from ask_for(talk, SEGMENT, object_id, {"prompt": wanted}, camera=camera)
         if not seen.ok or seen.get("status") == "NO_OBJECTS_FOUND":
             missed.append(f"{camera} camera: {why(seen)}")
             continue
-        pose = yield from ask(talk, POSE, object_name=wanted)
+        pose = yield from ask_for(talk, POSE, object_id, named)
         if not pose.ok:
-            pose = yield from ask(talk, POSE, object_name=wanted, camera=camera)
+            pose = yield from ask_for(talk, POSE, object_id, named, camera=camera)
         if not pose.ok or not pose.get("grasp_pose") or not pose.get("pre_grasp_pose"):
             missed.append(f"{camera} camera: {why(pose)}")
             continue

@@ -17,7 +17,7 @@ from quartet_scripted_model.policies._arm import (
     to_pose,
     transit,
 )
-from quartet_scripted_model.policies._skill import GiveUp, ask, run, why
+from quartet_scripted_model.policies._skill import FORGOTTEN, GiveUp, ask_for, run, why
 
 REPORT = "report_place_result"
 SEGMENT = "perception__segment_objects"
@@ -88,9 +88,11 @@ def _known_target(talk: Conversation, target: str) -> str:
 def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Result]:
     """A placing pose that can be reached."""
     missed: list[str] = []
+    target_id = talk.request.get("target_id")
     known: dict[str, Any] = {"held_object": str(talk.request.get("object_name", ""))}
+    known["held_object_id"] = talk.request.get("object_id")
     for camera in () if target == "floor" else CAMERAS:
-        seen = yield from ask(talk, SEGMENT, prompt=target, camera=camera)
+        seen = yield from ask_for(talk, SEGMENT, target_id, {"prompt": target}, camera=camera)
         if seen.ok and seen.get("status") != "NO_OBJECTS_FOUND":
             known["camera"] = camera
             break
@@ -98,7 +100,11 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
     if len(missed) == len(CAMERAS):
         raise GiveUp("PLACE_SEG_MISSED", f"'{target}' was not found. {'; '.join(missed)}")
     height = talk.request.get("object_height_m")
-    pose = yield from ask(talk, POSE, object_name=target, object_height_m=height, **known)
+    pose = yield from ask_for(talk, POSE, target_id, {"object_name": target}, object_height_m=height, **known)
+    if pose.code == FORGOTTEN:
+        # What is held is not known any more by its id.
+        del known["held_object_id"]
+        pose = yield from ask_for(talk, POSE, None, {"object_name": target}, object_height_m=height, **known)
     if pose.code in POSE_CODES or not pose.get("place_pose") or not pose.get("pre_place_pose"):
         code = POSE_CODES.get(pose.code, "PLACE_SEG_MISSED")
         raise GiveUp(code, f"There is no drop pose at '{target}' ({why(pose)}); the object is still held.")
@@ -108,7 +114,8 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
 
 
 def _sees(talk: Conversation, thing: str, camera: str, say: str = "") -> Generator[Turn, Result, bool]:
-    result = yield from ask(talk, DETECT, names=[thing], camera=camera, say=say)
+    held = talk.request.get("object_id")
+    result = yield from ask_for(talk, DETECT, held, {"names": [thing]}, camera=camera, say=say)
     found = [d for d in result.get("detections") or [] if isinstance(d, dict) and not d.get("in_gripper")]
     return result.ok and bool(found)
 
