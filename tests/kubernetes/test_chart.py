@@ -237,6 +237,7 @@ def test_scaling_reads_the_streams_that_the_bus_has(fleet):
         ({"redis": {"url": "redis://:word@redis:6379"}}, "/redis/url"),
         ({"agents": {"pick": {"replicas": 0}}}, "/agents/pick/replicas"),
         ({"modle": {}}, "additional properties 'modle' not allowed"),
+        ({"settings": {"orchestartor": {}}}, "value must be one of 'orchestrator', 'approach'"),
     ],
 )
 def test_wrong_values_are_told_what_is_right(install, values, words):

@@ -10,6 +10,7 @@ from .conftest import ROOT
 
 CONTROLLER = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}
 PROMETHEUS = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+PROCESSES = ("approach", "pick", "place", "nav2", "moveit", "perception", "ros", "gateway", "stop", "simulation")
 PAGE = "https://quartet.example.org"
 VALUES = {
     "ingress": {
@@ -19,6 +20,11 @@ VALUES = {
         "annotations": {"cert-manager.io/cluster-issuer": "letsencrypt"},
     },
     "stop": {"url": "https://stop.example.org", "origins": [PAGE]},
+    "settings": {
+        **{process: {"QUARTET_LOG_LEVEL": "DEBUG"} for process in PROCESSES},
+        "scripted-model": {"QUARTET_MISBEHAVE": {"refusal": 0.5}, "QUARTET_MISBEHAVE_HUGE_BYTES": 16777216},
+        "orchestrator": {"QUARTET_SESSION_S": 0.5, "QUARTET_QUESTION_TIMEOUT_S": "60"},
+    },
     "access": [CONTROLLER],
     "monitoring": {"access": [PROMETHEUS], "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
 }
@@ -119,6 +125,27 @@ def test_the_stand_in_refuses_what_the_operators_definition_refuses(published, c
     assert faults(monitor) is None
     change(monitor["spec"])
     assert words in faults(monitor)
+
+
+def test_settings_of_ones_own_come_last_whatever_their_kind(published):
+    seen = set()
+    for name, pod in published.pods:
+        (container,) = pod["spec"]["containers"]
+        component = pod["metadata"]["labels"]["app.kubernetes.io/component"]
+        given = [(one["name"], one["value"]) for one in container.get("env", [])]
+        if component in PROCESSES:
+            assert given[-1] == ("QUARTET_LOG_LEVEL", "DEBUG"), name
+        elif component == "scripted-model":
+            assert given[-2:] == [
+                ("QUARTET_MISBEHAVE", '{"refusal":0.5}'),
+                ("QUARTET_MISBEHAVE_HUGE_BYTES", "16777216"),
+            ]
+        elif component == "orchestrator":
+            assert given[-2:] == [("QUARTET_QUESTION_TIMEOUT_S", "60"), ("QUARTET_SESSION_S", "0.5")]
+        else:
+            continue
+        seen.add(component)
+    assert seen == {*PROCESSES, "scripted-model", "orchestrator"}
 
 
 def test_the_notes_say_where_the_page_is_and_that_the_stop_needs_its_own_way(published):

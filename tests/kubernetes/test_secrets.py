@@ -71,7 +71,7 @@ def test_every_process_gets_its_secrets_and_what_is_lost_is_made_to_fit(cluster,
     private: Any = load_pem_private_key(secret(cluster, "orchestrator")["grant_private_key"].encode(), None)
     public: Any = load_pem_public_key(secret(cluster, "nav2")["grant_public_key"].encode())
     assert public.public_bytes_raw() == private.public_key().public_bytes_raw()
-    assert secret(cluster, "nav2")["metrics_token"] == secret(cluster, "prometheus")["metrics_token"]
+    assert secret(cluster, "nav2")["metrics_token"].strip() == secret(cluster, "prometheus")["metrics_token"]
 
 
 def test_a_cluster_that_refuses_is_told(cluster, publish, monkeypatch):

@@ -68,6 +68,19 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end }}
 
+{{/* Settings of a component that values name, last: they take the place of the chart's own. */}}
+{{- define "quartet.settings" -}}
+{{- range $name, $value := index .root.Values.settings .component }}
+{{- $text := toString $value }}
+{{- if or (kindIs "map" $value) (kindIs "slice" $value) }}
+{{- $text = toJson $value }}
+{{- else if and (kindIs "float64" $value) (eq $value (floor $value)) }}
+{{- $text = printf "%.0f" $value }}
+{{- end }}
+- {name: {{ $name }}, value: {{ $text | quote }}}
+{{- end }}
+{{- end }}
+
 {{- define "quartet.service" -}}
 apiVersion: v1
 kind: Service

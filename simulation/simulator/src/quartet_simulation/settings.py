@@ -22,7 +22,7 @@ Ports = Annotated[tuple[Port, ...], NoDecode, Field(min_length=1)]
 class Settings(BaseSettings):
     """What the process is told at its start; the defaults are those of a local run."""
 
-    model_config = SettingsConfigDict(env_prefix="QUARTET_SIMULATION_", extra="forbid")
+    model_config = SettingsConfigDict(env_prefix="QUARTET_SIMULATION_", extra="forbid", env_ignore_empty=True)
 
     world: str = "home"
     seed: Annotated[int, Field(ge=0)] = 0

@@ -1,0 +1,183 @@
+"""Every setting of every process can be set where it is deployed, or there is a reason why not."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import AliasChoices
+from pydantic_settings import BaseSettings
+
+from quartet_agent_runtime import AgentSettings
+from quartet_cli.settings import CliSettings
+from quartet_gateway.settings import Settings as GatewaySettings
+from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_perception.settings import PerceptionSettings
+from quartet_scripted_model.settings import Settings as ScriptedModelSettings
+from quartet_simulation.settings import Settings as SimulationSettings
+from quartet_stop.settings import Settings as StopSettings
+from quartet_tool_server.settings import ServerSettings
+
+ROOT = Path(__file__).resolve().parents[3]
+CHART = ROOT / "deploy/kubernetes/quartet/templates"
+CLASSES: dict[str, list[type[BaseSettings]]] = {
+    "orchestrator": [OrchestratorSettings],
+    **{agent: [AgentSettings] for agent in ("approach", "pick", "place")},
+    **{server: [ServerSettings] for server in ("nav2", "moveit", "ros")},
+    "perception": [ServerSettings, PerceptionSettings],
+    "gateway": [GatewaySettings],
+    "scripted-model": [ScriptedModelSettings],
+    "stop": [StopSettings],
+    "simulation": [SimulationSettings],
+    "cli": [CliSettings],
+}
+
+IMAGE = "the image sets it"
+SECRET = "secrets come from files in QUARTET_SECRETS_DIR, each process's own"
+GRACE = "fits stop_grace_period, which compose takes from nowhere else"
+ONE_ROBOT = "there is one robot, whose files are mounted"
+OPEN = "nothing is served without a credential in a container"
+WEIGHTS = "of open_vocabulary, which another image has (docs/perception.md)"
+NOT_PASSED: dict[str, str] = {
+    "QUARTET_HOST": IMAGE,
+    "QUARTET_STATE_DIR": IMAGE,
+    "QUARTET_LOG_FORMAT": IMAGE,
+    "QUARTET_READY_FILE": "what compose waits for is /health",
+    "QUARTET_SIMULATION_READY_FILE": "what compose waits for is the guard",
+    "QUARTET_ALLOW_ANONYMOUS": OPEN,
+    "QUARTET_GRACE_S": GRACE,
+    "QUARTET_SHUTDOWN_S": GRACE,
+    "QUARTET_ROBOTS": ONE_ROBOT,
+    "QUARTET_POLICY_FILE": "policy.yaml lies beside site.yaml",
+    "QUARTET_UPSTREAMS_FILE": "an overlay mounts the file and names it (docs/bring-your-own.md)",
+    "QUARTET_UPSTREAM_URLS": "as QUARTET_UPSTREAMS_FILE",
+    "QUARTET_REDIS_USERNAME": "each process has the user that is called after it",
+    "QUARTET_OVERHEAD_URL": "the ground truth of the simulation is reached from nowhere else",
+    "QUARTET_SIMULATION_ROBOTS": ONE_ROBOT,
+    "QUARTET_SIMULATION_NAMESPACES": ONE_ROBOT,
+    "QUARTET_SIMULATION_SCORING_PORT": "the ground truth is for tests and benchmarks on one machine",
+    "QUARTET_SIMULATION_SCORING_HOST": "the ground truth is for tests and benchmarks on one machine",
+    "QUARTET_SIMULATION_HEARTBEAT_TIMEOUT": "follows from QUARTET_REALTIME",
+    "QUARTET_SIMULATION_CHECK_MESSAGES": "for tests of the simulation itself",
+    "QUARTET_SIMULATION_MAX_MESSAGE_SIZE": "as rosbridge has it",
+    **dict.fromkeys(
+        (
+            "QUARTET_SEGMENTER_MODEL",
+            "QUARTET_SEGMENTER_MASK_MODEL",
+            "QUARTET_SEGMENTER_DEVICE",
+            "QUARTET_SEGMENTER_DTYPE",
+            "QUARTET_SEGMENTER_THRESHOLD",
+            "QUARTET_SEGMENTER_DOWNLOAD",
+            "QUARTET_SEGMENTER_ACCEPT_LICENCE",
+        ),
+        WEIGHTS,
+    ),
+}
+NOT_OF = {("cli", "QUARTET_LOG_LEVEL"): "the command writes no log"}
+"""Of one service alone."""
+
+
+def services(path: str = "docker-compose.yml") -> dict[str, Any]:
+    return yaml.safe_load(re.sub(r"!(reset|override)\b", "", (ROOT / path).read_text()))["services"]
+
+
+def variables(kind: type[BaseSettings]) -> set[str]:
+    """The environment variables of a class of settings."""
+    prefix = kind.model_config.get("env_prefix", "")
+    found: set[str] = set()
+    for name, field in kind.model_fields.items():
+        alias = field.validation_alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else [alias or f"{prefix}{name}".upper()]
+        found |= {str(one) for one in choices if str(one).startswith("QUARTET_")}
+    return found
+
+
+def of_secrets(names: set[str]) -> set[str]:
+    """What a secret can be given by in place of its file in QUARTET_SECRETS_DIR."""
+    bare = {name.removesuffix("_FILE") for name in names if name.endswith("_FILE")} & names
+    return {name for one in bare for name in (one, f"{one}_FILE")}
+
+
+def named_in_example() -> set[str]:
+    text = (ROOT / ".env.example").read_text()
+    named = set(re.findall(r"^#?([A-Z][A-Z0-9_]+)=", text, re.MULTILINE))
+    (others,) = re.findall(r"QUARTET_MODEL_ORCHESTRATOR((?:, _[A-Z]+)+)", text)
+    return named | {f"QUARTET_MODEL{agent}" for agent in others.split(", ") if agent}
+
+
+@pytest.mark.parametrize("service", CLASSES)
+def test_every_setting_is_passed_on_or_there_is_a_reason(service: str) -> None:
+    given = set(services()[service]["environment"])
+    if "env_file" in services()[service]:
+        given |= named_in_example()
+    wanted = {name for kind in CLASSES[service] for name in variables(kind)}
+    reasons = {**NOT_PASSED, **dict.fromkeys(of_secrets(wanted), SECRET)}
+    reasons |= {name: why for (of, name), why in NOT_OF.items() if of == service}
+    missing = wanted - given - reasons.keys()
+    assert missing == set(), f"pass it on to {service} in docker-compose.yml, or say above why not"
+
+
+def defaults_in(text: str) -> str:
+    """What compose makes of `text` where nothing is set: ${NAME:-default}, which may hold another one."""
+    while re.search(r"\$\{", text):
+        text = re.sub(r"\$\{[A-Z0-9_]+(?::?-([^${}]*))?\}", lambda found: found[1] or "", text)
+    return text
+
+
+@pytest.mark.parametrize("service", CLASSES)
+def test_every_process_takes_what_compose_gives_it_where_nothing_is_set(
+    service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("QUARTET_")]:
+        monkeypatch.delenv(name)
+    for name, value in services()[service]["environment"].items():
+        monkeypatch.setenv(name, defaults_in(str(value)))
+    made = [kind() for kind in CLASSES[service]]
+    if service == "orchestrator":
+        assert isinstance(made[0], OrchestratorSettings)
+        assert (made[0].session_s, made[0].page_stop_url) == (43_200, ":8010")
+    if service == "simulation":
+        assert isinstance(made[0], SimulationSettings)
+        assert (made[0].scenario, made[0].faults, made[0].metrics_port) == (None, frozenset(), 9093)
+
+
+def test_no_reason_is_for_what_is_passed_on_or_is_no_setting() -> None:
+    everything = {name for kinds in CLASSES.values() for kind in kinds for name in variables(kind)}
+    assert NOT_PASSED.keys() <= everything
+    passed = {name for service in CLASSES for name in services()[service]["environment"]}
+    # The gateway, which may be reached from elsewhere, is told its address once more.
+    assert NOT_PASSED.keys() & passed <= {"QUARTET_HOST"}
+    assert {name for _, name in NOT_OF} <= everything
+
+
+def test_the_example_names_everything_that_compose_takes_and_nothing_else() -> None:
+    files = [ROOT / "docker-compose.yml", *sorted((ROOT / "deploy").glob("compose.*.yml"))]
+    files.append(ROOT / "deploy/ros2/compose.yaml")
+    taken = {
+        name
+        for file in files
+        for line in file.read_text().splitlines()
+        if not line.lstrip().startswith("#")
+        for name in re.findall(r"\$\{([A-Z][A-Z0-9_]+)", line)
+    }
+    named = named_in_example()
+    assert taken - named == set(), "say what it does in .env.example"
+    read = taken | variables(GatewaySettings) | {"COMPOSE_FILE"}
+    assert {name for name in named - read if not name.endswith("_API_KEY")} == set(), "nobody takes it"
+
+
+@pytest.mark.parametrize("service", sorted(CLASSES.keys() - {"cli"}))
+def test_the_chart_lets_every_setting_of_a_process_be_set(service: str) -> None:
+    where = {
+        **dict.fromkeys(("approach", "pick", "place"), ("agents.yaml", "$agent")),
+        **dict.fromkeys(("nav2", "moveit", "perception", "ros"), ("servers.yaml", "$server")),
+        "simulation": ("simulations.yaml", '"simulation"'),
+        "scripted-model": ("gateway.yaml", '"scripted-model"'),
+    }
+    file, component = where.get(service, (f"{service}.yaml", f'"{service}"'))
+    text = (CHART / file).read_text()
+    assert re.search(rf'include "quartet.settings" \(dict "root" [$.] "component" {re.escape(component)}\)', text)
+    known = yaml.safe_load((CHART.parent / "values.schema.json").read_text())["properties"]["settings"]
+    assert service in known["propertyNames"]["enum"]
