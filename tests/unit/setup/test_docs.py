@@ -22,6 +22,8 @@ SOURCES = (
     *("deploy", "scripts", "tests", "examples"),
 )
 QUARTET: Any = typer.main.get_command(app)
+CAMERA_DRIVER = {"align_depth.enable", "enable_sync"}
+"""Arguments of realsense2_camera, which the documents name too."""
 USAGE: Any = typer.BadParameter.__mro__[1]
 """Every kind of wrong usage."""
 COMMANDS = set(QUARTET.commands)
@@ -148,6 +150,17 @@ def test_files_that_are_named_exist(document: Path) -> None:
     # In a pattern * stands for names.
     missing = {path for path in named if not list(ROOT.glob(path.rstrip("./")))}
     assert missing == set()
+
+
+@every_page
+def test_launch_files_and_their_arguments_exist(document: Path) -> None:
+    package = ROOT / "deploy/ros2/quartet_bringup"
+    code = code_of(document)
+    launched = set(re.findall(r"ros2 launch quartet_bringup (\S+)", code))
+    assert launched <= {file.name for file in (package / "launch").iterdir()}
+    declared = "".join(file.read_text() for file in package.rglob("*.py"))
+    given = set(re.findall(r"([\w.]+):=", code)) - CAMERA_DRIVER
+    assert {name for name in given if f'"{name}"' not in declared} == set()
 
 
 @functools.cache
