@@ -66,8 +66,7 @@ print(json.dumps({"found": found, "files": len(files), "bare": bare, "uid": os.g
 
 IMPORT_ALL_AND_SERVE = """
 import asyncio, importlib, io, pkgutil, sys
-from fastmcp import FastMCP
-from mcp import Client
+from fastmcp.server.auth import AccessToken, TokenVerifier
 import numpy, uvicorn
 from PIL import Image
 
@@ -86,7 +85,14 @@ for kind, pixels in (("JPEG", numpy.zeros((4, 4, 3), numpy.uint8)), ("PNG", nump
     Image.fromarray(pixels).save(file := io.BytesIO(), kind)
     Image.open(io.BytesIO(file.getvalue())).load()
 
-server = FastMCP("probe")
+from quartet_tool_server.stateless import StatelessMCP
+from quartet_tool_server.upstream.connection import Connection, over_http
+
+class Everybody(TokenVerifier):
+    async def verify_token(self, token):
+        return AccessToken(token=token, client_id="somebody", scopes=[])
+
+server = StatelessMCP("probe", auth=Everybody())
 
 @server.tool
 def add(a: int, b: int) -> int:
@@ -98,10 +104,11 @@ async def main():
     task = asyncio.create_task(running.serve())
     while not running.started:
         await asyncio.sleep(0.05)
-    async with Client("http://127.0.0.1:8123/mcp") as client:
-        tools = (await client.list_tools()).tools
-        answer = await client.call_tool("add", {"a": 1, "b": 2})
-        print([tool.name for tool in tools], answer.structured_content["result"])
+    link = await Connection.open(over_http("http://127.0.0.1:8123/mcp", {"Authorization": "Bearer mine"}))
+    tools = (await link.ask(lambda client: client.list_tools())).tools
+    answer = await link.ask(lambda client: client.call_tool("add", {"a": 1, "b": 2}))
+    print([tool.name for tool in tools], answer.structured_content["result"])
+    await link.close()
     running.should_exit = True
     await task
 
@@ -111,7 +118,7 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_nothing_that_a_server_needs_was_left_out(server: str) -> None:
-    """fastmcp, numpy, scipy and Pillow lack what no server loads."""
+    """fastmcp, numpy, scipy and Pillow lack what no server loads: not for a caller with a token, nor for upstreams."""
     told = in_image(server, "python", "-c", IMPORT_ALL_AND_SERVE, f"quartet_{server}")
     assert told.splitlines() == ["[]", "['add'] 3"]
 

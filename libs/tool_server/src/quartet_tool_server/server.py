@@ -35,6 +35,7 @@ from quartet_tool_server.middleware import Gate, current_grant
 from quartet_tool_server.motions import Motions
 from quartet_tool_server.policy import Admission
 from quartet_tool_server.results import as_tool_result
+from quartet_tool_server.stateless import StatelessMCP
 
 if TYPE_CHECKING:
     from quartet_tool_server.upstream import Proxy
@@ -123,7 +124,7 @@ class ToolServer:
             screen=self._screen,
             arguments=self._arguments.get,
         )
-        self.mcp: FastMCP[Any] = FastMCP(
+        self.mcp: FastMCP[Any] = StatelessMCP(
             name=f"quartet {name}", instructions=instructions or None, auth=verifier, middleware=[gate]
         )
         if proxy is not None:
