@@ -225,25 +225,20 @@ def test_a_question_whose_time_is_over_is_closed_and_a_fault_in_drawing_is_repor
 
 
 def test_a_question_comes_back_when_another_orchestrator_takes_the_task_up(page: Page, deployment: Deployment) -> None:
-    """The replica that goes on pauses for the same question again, which is in the journal once."""
+    """One that died before it had paused: the next pauses for the same question, which is in the journal once."""
     told: dict[str, Any] = {"lines": [], "now": None}
     asked = {"question_id": "q-1", "text": "Which can?", "expires_at": 9e9}
-    deployment.tasks = [task("PAUSED")]
-    deployment.events = [
-        [event(1, told, kind="question", **asked), event(2, told, kind="state", state="PAUSED", reason="waits")],
-        [],
-    ]
+    deployment.tasks = [task("RUNNING")]
+    deployment.events = [[event(1, told, kind="question", **asked)], []]
     page.goto(f"{PAGE}/#/task/t-1")
     question = page.get_by_role("region", name="Question to you")
     expect(question).to_contain_text("Which can?")
-    deployment.tasks[0]["state"] = "RUNNING"
-    deployment.events = [
-        [event(3, told, kind="taken_over"), event(4, told, kind="state", state="RUNNING", reason="goes on")],
-        [],
-    ]
+    moves = ["RETRIABLE", "INITIALIZING", "RUNNING"]
+    later = [event(3 + at, told, kind="state", state=state, reason="") for at, state in enumerate(moves)]
+    deployment.events = [[event(2, told, kind="taken_over"), *later], []]
     expect(question).to_be_hidden()
     deployment.tasks[0]["state"] = "PAUSED"
-    deployment.events = [[event(5, told, kind="state", state="PAUSED", reason="waits for an answer")], []]
+    deployment.events = [[event(6, told, kind="state", state="PAUSED", reason="waits for an answer")], []]
     expect(question).to_contain_text("Which can?")
     answers: list[Any] = []
 

@@ -235,6 +235,14 @@ async def test_where_the_robots_of_one_site_are_and_one_that_is_slow_or_gone_hol
         assert {name: row | {"age_s": 0} for name, row in found.items()} == {
             name: {"name": name, "age_s": 0, **place} for name in ("anna", "ben")
         }
+        for rest_s, asked_anew in ((600.0, True), (0.0, False)):
+            monkeypatch.setattr("quartet_orchestrator.lookout.REST_S", rest_s)
+            monkeypatch.setattr("quartet_orchestrator.lookout.REST_FRESH_S", 600.0)
+            before = robot.calls, slow.calls
+            await poses()
+            assert robot.calls == before[0] + 1, "the one that is watched is asked each time"
+            assert slow.calls == before[1] + asked_anew, "another one seldom, once it rests"
+        monkeypatch.setattr("quartet_orchestrator.lookout.REST_S", 600.0)
         assert list(await poses("carl")) == ["carl"], "what another site's robot says is not drawn on this map"
         # From now on nobody waits for the one that is slow: it is where it was last seen.
         monkeypatch.setattr("quartet_orchestrator.lookout.POSES_WAIT_S", 0.0)

@@ -97,6 +97,10 @@ async def until(bus, wanted, task_id="t1"):
     raise AssertionError("the task has ended without it")
 
 
+def is_paused(event):
+    return event.kind == "state" and event.state is State.PAUSED
+
+
 async def kill(process, bus):
     """SIGKILL; its leases are made to run out at once, so that the test need not wait for them."""
     process.kill()
@@ -257,21 +261,40 @@ async def test_a_zombie_writes_and_moves_nothing(start, replica, agents, model, 
     assert motion["nav2"].fence == fences[-1]
 
 
-async def test_a_question_is_asked_on_by_the_next_replica(start, replica, agents, model, do, bus):
+@pytest.mark.parametrize("killed_at", ["question", "state"])
+async def test_a_question_is_asked_on_by_the_next_replica(
+    start, replica, agents, model, do, bus, eventually, killed_at
+):
+    """Killed while it waits, or as soon as the question is in the journal, whether it had paused by then or not."""
     agents.start()
     model.say(by_turn(("ask_person", {"question": "Which can?"}), do.approach(), do.report(True)))
     dying = await replica()
     await submit(bus, "go to the kitchen")
-    await until(bus, lambda e: e.kind == "state" and e.state is State.PAUSED)
+    await until(bus, (lambda e: e.kind == "question") if killed_at == "question" else is_paused)
     await kill(dying, bus)
     async with start() as client:
         await until(bus, lambda e: e.kind == "taken_over")
+
+        async def asks():
+            return (await client.status("t1")).state is State.PAUSED and await bus.questions.current("t1")
+
+        await eventually(asks)
+
+        async def told():
+            return [e.event for e in await bus.journal.read_all("t1") if e.event.kind == "state"][-1]
+
+        # By which whoever follows the journal knows that the question is open still, or again.
+        await eventually(lambda: _is(told, is_paused))
         answer = await client.http.post("/tasks/t1/answer", json={"text": "the red one"})
         assert answer.status_code == 200, answer.text
         status, events = await end_of(bus)
     assert status.state is State.SUCCEEDED, status.report
     assert [e.event.kind for e in events].count("question") == 1
     assert model.results()[0]["answer"] == "the red one"
+
+
+async def _is(read, wanted):
+    return wanted(await read())
 
 
 async def test_a_task_that_is_one_skill_is_taken_up_too(start, replica, agents, bus):

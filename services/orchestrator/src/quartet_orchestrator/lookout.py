@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from quartet_agent_runtime import Image, ToolOutcome
 from quartet_bus import Bus
@@ -18,6 +19,8 @@ GRANT_S = 600.0
 POSE_FRESH_S = 0.3
 PICTURE_FRESH_S = 1.0
 """However many people watch, a robot is asked at most once in this time."""
+REST_S, REST_FRESH_S = 5.0, 5.0
+"""One robot among several that has said the same for so long is asked this seldom: most of a large fleet stands."""
 POSES_WAIT_S = 0.7
 """So long several robots are waited for: one that is slow to answer, or whose server is gone, holds up no other."""
 
@@ -40,14 +43,25 @@ class Lookout:
         self._readers: dict[tuple[str, str], Reader] = {}
         self._newest: dict[tuple[str, str], Seen] = {}
         self._asking: dict[tuple[str, str], asyncio.Task[Seen]] = {}
+        self._rests: dict[str, tuple[Any, float]] = {}
+        """What each robot said of its pose, roughly, and since when."""
 
     async def pose(self, robot: str) -> Seen:
         """The result of get_robot_pose: pose (x, y [m], yaw [rad], map frame) and area."""
-        return await self._once((robot, "pose"), POSE_FRESH_S, lambda: self._reader(robot, POSE).call(POSE, {}))
+        return await self._pose(robot, POSE_FRESH_S)
 
-    async def poses(self, robots: Iterable[str]) -> dict[str, Seen | None]:
-        """The same of several robots: what each says now or said last; None of one that has not answered yet."""
-        asking = {robot: asyncio.create_task(self.pose(robot)) for robot in robots}
+    async def _pose(self, robot: str, fresh_s: float) -> Seen:
+        return await self._once((robot, "pose"), fresh_s, lambda: self._reader(robot, POSE).call(POSE, {}))
+
+    async def poses(self, watched: str, robots: Iterable[str]) -> dict[str, Seen | None]:
+        """The same of several robots: what each says now or said last; None of one that has not answered yet.
+
+        `watched` is asked as often as alone, the others seldom while they rest.
+        """
+        asking = {
+            robot: asyncio.create_task(self._pose(robot, POSE_FRESH_S if robot == watched else self._fresh_s(robot)))
+            for robot in robots
+        }
         try:
             await asyncio.wait(asking.values(), timeout=POSES_WAIT_S)
             return {robot: self._newest.get((robot, "pose")) for robot in asking}
@@ -55,6 +69,14 @@ class Lookout:
             for task in asking.values():
                 task.cancel()
             await asyncio.gather(*asking.values(), return_exceptions=True)
+
+    def _fresh_s(self, robot: str) -> float:
+        newest, now = self._newest.get((robot, "pose")), time.time()
+        found = newest.outcome.content.get("pose") if newest is not None else None
+        said = tuple(round(found[key], 1) for key in ("x", "y", "yaw")) if isinstance(found, dict) else None
+        if robot not in self._rests or self._rests[robot][0] != said:
+            self._rests[robot] = said, now
+        return REST_FRESH_S if now - self._rests[robot][1] >= REST_S else POSE_FRESH_S
 
     async def picture(self, robot: str, camera: str) -> tuple[Seen, Image | None]:
         """What `camera` (one of CAMERAS) sees, None where the outcome is a failure."""

@@ -41,7 +41,7 @@ def view_routes(lookout: Lookout, sites: Mapping[str, SiteFile]) -> APIRouter:
     async def poses(robot: str) -> Response:
         """Where the robots of this one's site are: name, pose (null: not known, `why` says why), area, age_s."""
         here = sites[known(robot)]
-        found = await lookout.poses(name for name, site in sorted(sites.items()) if site is here)
+        found = await lookout.poses(robot, (name for name, site in sorted(sites.items()) if site is here))
         return JSONResponse({"robots": [_told(name, seen) for name, seen in found.items()]})
 
     @router.get("/{robot}/cameras/{camera}")

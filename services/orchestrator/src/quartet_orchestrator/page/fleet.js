@@ -3,7 +3,8 @@
 import { byId, h, replace, say } from "/page/dom.js";
 import { putOthers } from "/page/map.js";
 
-const OLD_S = 5;
+// A robot that rests is asked every five seconds.
+const OLD_S = 12;
 let states = new Map();
 
 /** What each robot is doing (the rows of GET /robots). */
