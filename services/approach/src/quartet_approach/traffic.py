@@ -141,7 +141,9 @@ async def obstructed(check: Verification, target: Target) -> str:
     given = [place.approach for place in places if place.area == area.name and place.approach is not None]
     for pose in [_pose(one) for one in (*given, area.entry)]:
         if not (way := await way_to(check, pose)).open:
-            return f"something that is no furniture stands at or before {_at(pose)} ({way.why})"
+            others = [name for name in check.fleet if name != check.request.robot]
+            perhaps = f"; other robots of the deployment: {', '.join(others)}" if others else ""
+            return f"something that is no furniture stands at or before {_at(pose)} ({way.why}){perhaps}"
     return ""
 
 
