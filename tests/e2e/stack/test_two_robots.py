@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
+from quartet_benchmarks.fleet.crossing import cross
 from quartet_cli.stack import Stack
 from quartet_cli.stop_service import StopService
 from quartet_contracts import ANY_ROBOT, TERMINAL, State, TaskStatus, TaskSubmission
-from quartet_contracts.journal import StateChanged
+from quartet_site import load_site
 
 pytestmark = pytest.mark.timeout(900)
 PATIENCE_S = 400.0
 TO_BIN, TO_COUNTER = "go to the bin", "go to the counter"
 """Where the robot that does not drive does not stand."""
-JOBS = {"summit1": "put the red coke can on the wooden table", "summit2": TO_BIN}
+SEED = 0
 
 
 @pytest.fixture(scope="module")
@@ -37,21 +38,8 @@ def until(stack: Stack, condition: Callable[[Any], bool], look: Callable[[Any], 
         return found
 
 
-def ended(stack: Stack, task_id: str, each: Callable[[], None] = lambda: None) -> TaskStatus:
-    def look(api: Any) -> TaskStatus:
-        each()
-        return api.task(task_id)
-
-    return until(stack, lambda status: status.state in TERMINAL, look)
-
-
-def worked(stack: Stack, task_id: str) -> tuple[float, float]:
-    """When an ended task was begun and when it ended, in seconds, as its journal has it."""
-    with stack.api() as api:
-        changes = [
-            (event.event.state, event.at) for event in api.events(task_id) if isinstance(event.event, StateChanged)
-        ]
-    return next(at for state, at in changes if state is State.RUNNING), changes[-1][1]
+def ended(stack: Stack, task_id: str) -> TaskStatus:
+    return until(stack, lambda status: status.state in TERMINAL, lambda api: api.task(task_id))
 
 
 def states(stack: Stack, **wanted: str) -> None:
@@ -84,20 +72,10 @@ def test_a_stop_of_one_leaves_the_other_at_work_and_a_stop_of_all_stops_both(sta
         service.reset(None)
 
 
-def test_two_jobs_at_once(stack: Stack, truth: Callable[[Stack], dict[str, Any]]) -> None:
-    touched: list[str] = []
-
-    def look() -> None:
-        robots = truth(stack)["robots"]
-        touched.extend(name for robot in robots for name in robot["in_collision"] if "body" in name)
-
-    names = [submit(stack, sentence, robot) for robot, sentence in JOBS.items()]
-    done = [ended(stack, name, look) for name in names]
-    assert [status.state for status in done] == [State.SUCCEEDED] * 2, [status.report for status in done]
-    assert [status.task.robot for status in done] == stack.robots
-    spans = [worked(stack, name) for name in names]
-    assert max(begin for begin, _ in spans) < min(end for _, end in spans), f"one waited for the other: {spans}"
-    world = truth(stack)
-    assert world["objects"]["red coke can"]["on"] == "wooden table"
-    assert [robot["grasps"] for robot in world["robots"]] == [{"red coke can": 1}, {}]
-    assert touched == [], "the robots ran into each other"
+def test_two_jobs_at_once_that_cross_each_other(stack: Stack) -> None:
+    """Each robot fetches where the other one puts down, in a room in which they cannot but be in each other's way."""
+    crossed = cross(stack, load_site(stack.site_dir / "site.yaml"), SEED)
+    assert crossed.succeeded == [True, True], crossed.row()
+    assert [end.task.robot for end in crossed.ends] == stack.robots
+    assert crossed.overlapped, "one waited for the other to end"
+    assert crossed.touched == set(), "the robots ran into each other"

@@ -10,8 +10,8 @@ from quartet_benchmarks.home._goals import Goal, Truth
 from quartet_benchmarks.home._world import World
 from quartet_cli.api import Api
 from quartet_cli.stack import Stack
-from quartet_contracts import TERMINAL, State, TaskStatus, TaskSubmission
-from quartet_contracts.journal import SkillFinished
+from quartet_contracts import TERMINAL, JournalEvent, State, TaskStatus, TaskSubmission
+from quartet_contracts.journal import SkillFinished, StateChanged
 from quartet_site import SiteFile
 
 TASK_TIMEOUT_S = 600.0
@@ -115,7 +115,7 @@ def cross(stack: Stack, site: SiteFile, seed: int) -> Crossed:
             ends = [api.task(task) for task in tasks]
             journals = [list(api.events(task)) for task in tasks]
         after = world.truth()
-        spans = [(journal[0].at, journal[-1].at) for journal in journals]
+        spans = [(_begun(journal), journal[-1].at) for journal in journals]
         return Crossed(
             seed=seed,
             errands=errands,
@@ -147,6 +147,12 @@ def _set_up(world: World, site: SiteFile, seed: int) -> tuple[list[Errand], Trut
 def _submit(api: Api, errand: Errand, robot: str) -> str:
     submission = TaskSubmission(sentence=errand.sentence, robot=robot, timeout_s=TASK_TIMEOUT_S)
     return api.submit(submission).task.task_id
+
+
+def _begun(journal: list[JournalEvent]) -> float:
+    """When the task began to run; a task that never did began at its end."""
+    runs = (one.at for one in journal if isinstance(one.event, StateChanged) and one.event.state is State.RUNNING)
+    return next(runs, journal[-1].at)
 
 
 def _in_contact(robots: list[str], truth: Truth) -> set[str]:
