@@ -275,6 +275,25 @@ async def test_what_is_held_is_measured_and_never_named(moveit, sim):
     assert sim.truth()["held"] is None
 
 
+async def test_fingers_that_only_touch_a_thing_are_not_empty(moveit, sim):
+    """Opened by a hair it still hangs between them; whether it does is not for the fingers to say."""
+    sim.post("/grasp", object="red coke can")
+    held = await moveit.call("get_grasp_state")
+    assert held["state"] == "HOLDING"
+    gripper = moveit.server.robot.file.gripper
+    position = gripper.closed_position * (1 - (held["width_m"] - 0.002) / gripper.stroke_m)
+    touching = await moveit.call("open_gripper", position=position)
+    assert sim.truth()["held"] == "red coke can"
+    assert gripper.touching_effort_n < touching["effort_n"] < gripper.holding_min_effort_n
+    assert touching["state"] == "UNKNOWN"
+    assert "close_gripper to hold it" in touching["message"]
+    assert (await moveit.call("close_gripper"))["state"] == "HOLDING"
+    wider = gripper.closed_position * (1 - (held["width_m"] + 0.02) / gripper.stroke_m)
+    let_go = await moveit.call("open_gripper", position=wider)
+    assert let_go["state"] == "EMPTY", "half open, and nothing between the fingers"
+    assert sim.truth()["held"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

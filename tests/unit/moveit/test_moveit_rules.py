@@ -18,14 +18,20 @@ ROBOT = SimpleNamespace(file=load_robot(Path(__file__).parents[3] / "deploy" / "
     ("width", "effort", "status", "state"),
     [
         (0.066, 50.0, None, "HOLDING"),
-        (0.066, 1.0, None, "EMPTY"),  # stands there, presses on nothing
+        (0.066, 0.4, None, "EMPTY"),  # stands there, presses on nothing
+        (0.066, 0.5, None, "UNKNOWN"),  # touches something, which may hang there or lie beside
+        (0.066, 4.9, None, "UNKNOWN"),
+        (0.066, 4.9, "open", "UNKNOWN"),
+        (0.066, 5.0, None, "HOLDING"),
+        (0.140, 4.0, None, "EMPTY"),  # open against its own stop
         (0.004, 50.0, None, "EMPTY"),  # closed on nothing: the fingers press on each other
         (0.140, 0.0, None, "EMPTY"),
         (0.066, 50.0, "holding", "HOLDING"),
         (0.066, 50.0, "attached:red coke can", "HOLDING"),
-        (0.066, 50.0, "open", "EMPTY"),
+        (0.066, 50.0, "open", "UNKNOWN"),
         (0.004, 50.0, "holding", "EMPTY"),
-        (0.066, 50.0, "detached", "EMPTY"),
+        (0.066, 50.0, "detached", "EMPTY"),  # the driver's word for it
+        (0.066, 1.0, "detached", "EMPTY"),
         (0.066, 50.0, "empty", "EMPTY"),
     ],
 )

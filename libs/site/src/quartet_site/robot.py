@@ -197,7 +197,16 @@ class Gripper(Section):
     """Fingers that press at least this hard on something wider than holding_min_width_m hold it."""
     holding_min_width_m: Positive = 0.008
     """Below this width the fingers have closed on nothing."""
+    touching_min_effort_n: Positive | None = None
+    """Fingers that are half open and press at least this hard touch something; None: a tenth of holding_min_effort_n.
+
+    In the simulated home things hang between fingers that press 0.8 N and more."""
     settle_timeout_s: Positive = 8.0
+
+    @property
+    def touching_effort_n(self) -> float:
+        """touching_min_effort_n, or what stands for it."""
+        return self.touching_min_effort_n or self.holding_min_effort_n / 10
 
 
 class Manipulation(Section):

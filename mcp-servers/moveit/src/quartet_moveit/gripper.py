@@ -18,6 +18,8 @@ WIDER_M = 0.002
 """Fingers that are told to go apart by less than this keep their grip."""
 MAX_EFFORT_N = 235.0
 """Upper end of the 2F-140's and 2F-85's force range (Robotiq, 2F-85 and 2F-140 instruction manual)."""
+NOTHING = frozenset({"detached", "empty"})
+"""A driver's words for fingers with nothing between them, however they press."""
 JOINT_WAIT_S = 2.0
 """Wall time in which the gripper's joint must come."""
 CLOCK_STANDS_S = 0.5
@@ -78,16 +80,17 @@ def register(server: ToolServer) -> None:
     async def close_gripper(position: Finite = file.closed_position, effort: Finite = file.effort) -> GripperResult:
         """Close the gripper on what is between its fingers.
 
-        state says what came of it, from width and force: HOLDING, or EMPTY when the fingers met nothing (ok is true
-        then: the gripper did what it was told; open it and try the grasp again). position (open 0.0) and effort (N)
-        may be left out. Failures: GRIPPER_FAILED, INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE
-        (outcome unknown: get_grasp_state first), STOPPED (report it).
+        state says what came of it, from width and force: HOLDING, EMPTY when the fingers met nothing, or UNKNOWN when
+        they only touch something (ok is true then: the gripper did what it was told; open it and try the grasp
+        again). position (open 0.0) and effort (N) may be left out. Failures: GRIPPER_FAILED, INVALID_PARAMETERS,
+        CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first), STOPPED (report it).
         """
         return await command("close_gripper", position, effort)
 
     @server.tool(read_only=True)
     async def get_grasp_state() -> GripperResult:
-        """Whether something is in the gripper: HOLDING, EMPTY, MOVING or UNKNOWN, with width_m and effort_n.
+        """Whether something is in the gripper: HOLDING, EMPTY, MOVING or UNKNOWN (the fingers touch something and
+        press too little to hold it for sure), with width_m and effort_n.
 
         Measured from width and force after the fingers have come to rest; it does not say which object it is (the
         wrist camera does). Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
@@ -171,19 +174,31 @@ def _no_joint(robot: Robot, seen: set[str]) -> ToolFailure:
 
 
 def judge(robot: Robot, reading: Reading) -> GripperResult:
-    """HOLDING takes both: fingers apart, and force on them (or the driver's word for that)."""
+    """HOLDING takes both: fingers apart, and force on them (or the driver's word for that).
+
+    Half open fingers are EMPTY when nothing presses on them (or the driver says so). In between they touch something,
+    which may hang there or lie beside: light things stay between fingers that press a fifth of what is called holding.
+    """
     file = robot.file.gripper
     status = reading.status or ""
     attached = status.removeprefix("attached:").strip() if status.startswith("attached:") else None
     pressed = bool(attached) or status == "holding" if status else reading.effort_n >= file.holding_min_effort_n
+    half_open = file.holding_min_width_m < reading.width_m < OPEN_SHARE * file.stroke_m
     if reading.moving:
         state = GraspState.MOVING
+    elif reading.width_m > file.holding_min_width_m and pressed:
+        state = GraspState.HOLDING
+    elif half_open and reading.effort_n >= file.touching_effort_n and status not in NOTHING:
+        state = GraspState.UNKNOWN
     else:
-        state = GraspState.HOLDING if reading.width_m > file.holding_min_width_m and pressed else GraspState.EMPTY
+        state = GraspState.EMPTY
+    wide = f"something {reading.width_m * 1000:.0f} mm wide"
     messages = {
-        GraspState.HOLDING: f"something {reading.width_m * 1000:.0f} mm wide is held",
+        GraspState.HOLDING: f"{wide} is held",
         GraspState.EMPTY: "nothing is held",
         GraspState.MOVING: f"the fingers still move after {file.settle_timeout_s:g} s",
+        GraspState.UNKNOWN: f"the fingers touch {wide} with {reading.effort_n:.1f} N, less than the "
+        f"{file.holding_min_effort_n:g} N that hold it for sure; close_gripper to hold it, open_gripper to let go",
     }
     return GripperResult(
         state=state,

@@ -63,6 +63,7 @@ class GraspState(StrEnum):
     """Closed on nothing, or open with nothing between the fingers."""
     MOVING = "MOVING"
     UNKNOWN = "UNKNOWN"
+    """The fingers touch something and press too little to hold it for sure."""
 
 
 class GripperResult(ToolResult):
