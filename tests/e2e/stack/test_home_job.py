@@ -62,6 +62,7 @@ def _check_folder(folder: Path) -> None:
     assert journal[-1]["event"].get("state") == "SUCCEEDED"
     skills = [line["event"]["skill"] for line in journal if line["event"]["kind"] == "skill_result"]
     assert skills == ["approach", "pick", "approach", "place"]
+    _check_ids(journal)
     transcripts = sorted(path.stem for path in (folder / "transcripts").glob("*.json"))
     assert len(transcripts) == 5, transcripts
     metrics = json.loads((folder / "metrics.json").read_text())
@@ -77,6 +78,22 @@ def _check_folder(folder: Path) -> None:
         # A row each for the start and the four skills; three pictures wide.
         assert sheet.height > 5 * 240
         assert sheet.width > 3 * 320
+
+
+def _check_ids(journal: list[dict[str, Any]]) -> None:
+    """From agent to agent, and from agent to perception, things go by their id once they have one."""
+    happened = [line["event"] for line in journal]
+    found = [event["details"].get("object_id") for event in happened if event["kind"] == "skill_result"]
+    can, held, table, placed = found
+    assert can == held == placed
+    assert None not in {can, table}
+    asked = {event["skill"]: event["arguments"] for event in happened if event["kind"] == "skill_requested"}
+    assert asked["pick"]["object_id"] == can
+    assert (asked["place"]["target_id"], asked["place"]["object_id"]) == (table, can)
+    poses = ("perception__get_topdown_grasp_pose", "perception__get_topdown_placing_pose")
+    named = [e["arguments"] for e in happened if e["kind"] == "tool_call" and e["tool"] in poses]
+    assert named
+    assert all("object_id" in one and "object_name" not in one for one in named), named
 
 
 def test_a_stack_that_is_stopped_leaves_no_process(stack: Stack) -> None:

@@ -25,6 +25,9 @@ from quartet_contracts.story.words import _WORDS, skill_words, tool_words
         ),
         ("perception__look", {"camera": "both"}, "looks around with both cameras"),
         ("perception__segment_objects", {"prompt": "can"}, "searches for 'can' with the arm camera"),
+        ("perception__segment_objects", {"object_id": "obj_1"}, "searches for obj_1 with the arm camera"),
+        ("perception__get_topdown_grasp_pose", {"object_id": "obj_1"}, "works out how to grasp obj_1"),
+        ("perception__detect_objects", {"object_ids": ["obj_1"]}, "looks for obj_1 with the front camera"),
         (
             "perception__detect_objects",
             {"camera": "both", "names": ["can", "cup"]},

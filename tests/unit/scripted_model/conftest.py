@@ -106,6 +106,7 @@ class Conversation:
         return [(c.name, c.arguments) for c in self.calls if c.name in names]
 
 
+PLACING = ("held_object", "object_id", "held_object_id")
 SKILLS = ("approach", "pick", "place")
 
 
@@ -119,8 +120,8 @@ def orchestrator() -> Callable[..., Conversation]:
             f"<sentence>{sentence}</sentence>",
             [
                 tool("approach", "target_area", "object_name", "next_action"),
-                tool("pick", "object_name"),
-                tool("place", "target_location", "object_name", "object_height_m"),
+                tool("pick", "object_name", "object_id"),
+                tool("place", "target_location", "object_name", "object_height_m", "target_id", "object_id"),
                 tool("look", "camera"),
                 tool("ask_person", "question"),
                 tool("report_task_result", "success", "summary", "objects"),
@@ -140,7 +141,7 @@ def agent() -> Callable[[str, dict[str, Any], dict[str, Any]], Conversation]:
             tool("nav2__get_robot_pose"),
             tool("nav2__clear_costmaps", "costmap_type"),
             tool("perception__look", "camera"),
-            tool("perception__detect_objects", "names", "camera"),
+            tool("perception__detect_objects", "names", "camera", "object_ids"),
             tool("report_approach_result", "success", "error_code", "reason", "checks"),
         ],
         "pick": [
@@ -150,15 +151,15 @@ def agent() -> Callable[[str, dict[str, Any], dict[str, Any]], Conversation]:
             tool("moveit__open_gripper"),
             tool("moveit__close_gripper"),
             tool("moveit__get_grasp_state"),
-            tool("perception__segment_objects", "prompt", "camera"),
-            tool("perception__get_topdown_grasp_pose", "object_name", "camera"),
+            tool("perception__segment_objects", "prompt", "camera", "object_id"),
+            tool("perception__get_topdown_grasp_pose", "object_name", "camera", "object_id"),
             tool("report_pick_result", "success", "error_code", "reason", "held_object_height_m"),
         ],
         "place": [
-            tool("perception__segment_objects", "prompt", "camera"),
-            tool("perception__get_topdown_placing_pose", "object_name", "object_height_m"),
+            tool("perception__segment_objects", "prompt", "camera", "object_id"),
+            tool("perception__get_topdown_placing_pose", "object_name", "object_height_m", *PLACING),
             tool("perception__look", "camera"),
-            tool("perception__detect_objects", "names", "camera"),
+            tool("perception__detect_objects", "names", "camera", "object_ids"),
             tool("moveit__plan_and_execute", "group", "target_type", "target"),
             tool("moveit__plan_cartesian_path", "position", "orientation", "frame_id"),
             tool("moveit__clear_planning_scene"),

@@ -122,13 +122,16 @@ class Ledger:
             self._note_settled(settled, subject)
 
     def note_grasp(self, grasp: str, in_hand: str) -> None:
-        """Write down what gripper and wrist camera say; a place whose end is not known stays in doubt."""
+        """Write down what gripper and wrist camera say; a place whose end is not known stays in doubt.
+
+        What a camera calls a thing counts only where the site knows it by that name: it is a name in later answers.
+        """
         if grasp == GraspState.EMPTY:
             self.hold, self.held = Hold.EMPTY, ""
         elif grasp == GraspState.HOLDING:
             self.doubtful = False
-            if in_hand:
-                self.hold, self.held, self.pick_failed = Hold.OBJECT, self.names.thing(in_hand), ""
+            if known := self.names.known(in_hand):
+                self.hold, self.held, self.pick_failed = Hold.OBJECT, known, ""
             elif self.hold is not Hold.OBJECT:
                 self.hold, self.held = Hold.SOMETHING, ""
 

@@ -20,6 +20,10 @@ class Names:
         text = normalise(words)
         return self._objects.get(text, text)
 
+    def known(self, words: str) -> str | None:
+        """The catalogue's name for an object, None for words that it does not have."""
+        return self._objects.get(normalise(words))
+
     def thing_in(self, words: str) -> str:
         """The same for a longer text, such as 'the red coke can from the kitchen'."""
         return self._objects.get(normalise(words)) or _inside(words, self._objects) or normalise(words)

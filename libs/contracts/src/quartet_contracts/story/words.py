@@ -69,8 +69,16 @@ def _camera(arguments: Arguments, default: str) -> str:
 
 
 def _sought(arguments: Arguments) -> str:
+    if ids := arguments.get("object_ids"):
+        return "for " + ", ".join(str(one) for one in ids)
     names = arguments.get("names")
     return "for " + ", ".join(f"'{name}'" for name in names) if names else "what is there"
+
+
+def _which(arguments: Arguments, key: str) -> str:
+    """What a tool is asked about: by its id, or by a name."""
+    object_id = arguments.get("object_id")
+    return f"'{arguments[key]}'" if object_id is None else str(object_id)
 
 
 def _degrees(value: Any) -> str:
@@ -113,10 +121,10 @@ _WORDS: dict[str, Callable[[Arguments], str]] = {
     "open_gripper": lambda a: "opens the gripper",
     "close_gripper": lambda a: "closes the gripper",
     "get_grasp_state": lambda a: "feels whether it holds something",
-    "segment_objects": lambda a: f"searches for '{a['prompt']}' with {_camera(a, 'arm')}",
+    "segment_objects": lambda a: f"searches for {_which(a, 'prompt')} with {_camera(a, 'arm')}",
     "detect_objects": lambda a: f"looks {_sought(a)} with {_camera(a, 'front')}",
-    "get_topdown_grasp_pose": lambda a: f"works out how to grasp '{a['object_name']}'",
-    "get_topdown_placing_pose": lambda a: f"works out where to put it down at '{a['object_name']}'",
+    "get_topdown_grasp_pose": lambda a: f"works out how to grasp {_which(a, 'object_name')}",
+    "get_topdown_placing_pose": lambda a: f"works out where to put it down at {_which(a, 'object_name')}",
     "look": lambda a: f"looks around with {_camera(a, 'front')}",
     "ask_person": lambda a: "asks a person",
 }
