@@ -19,7 +19,7 @@ ROUNDS = 6
 """How often one approach lets others pass before it gives up."""
 WAIT_S = 8.0
 """Of the robot's time, in each round."""
-LEAST_LEFT_S = 30.0
+LEAST_LEFT_S = 60.0
 """With less wall time than this before the request's deadline nobody is waited for."""
 RINGS_M = (1.1, 1.9)
 """How far from an area's entry pose another one is tried: a robot's width, then nearly two."""

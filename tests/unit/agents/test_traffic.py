@@ -1,0 +1,131 @@
+"""How long an approach waits for others and where it goes meanwhile, over a played Nav2."""
+
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quartet_agent_runtime import ToolOutcome, Verification
+from quartet_approach.target import Target
+from quartet_approach.traffic import ROUNDS, Patience, obstructed, poses_of, reach
+from quartet_contracts import Skill, SkillRequest
+from quartet_site import load_robot, load_site
+
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
+SITE, ROBOT = load_site(HOME / "site.yaml"), load_robot(HOME / "robot.yaml")
+KITCHEN = SITE.area("kitchen")
+FLEET = ("anna", "ben")
+assert KITCHEN is not None
+COUNTER = next(place for place in SITE.surfaces if place.area == "kitchen")
+TARGET = Target(COUNTER.name, KITCHEN, "surface", 0.66, COUNTER)
+
+
+@dataclass
+class Played(Verification):
+    """Nav2 as one robot finds it: `shut` says which poses of the kitchen cannot be reached after so many waits."""
+
+    shut: Any = lambda x, y, waits: False
+    blocked_drives: int = 0
+    here: tuple[float, float] = (6.7, 2.9)
+    drives: list[tuple[float, float]] = field(default_factory=list)
+    waits: int = 0
+
+    async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
+        if tool == "nav2__get_path_from_robot":
+            x, y = given["goal_x"], given["goal_y"]
+            if self.shut(x, y, self.waits):
+                return failed("PLANNER_GOAL_OCCUPIED")
+            return ToolOutcome({"ok": True, "length_m": math.dist(self.here, (x, y))})
+        if tool == "nav2__navigate_to_pose":
+            self.drives.append((given["x"], given["y"]))
+            if self.blocked_drives:
+                self.blocked_drives -= 1
+                return failed("CONTROLLER_FAILED_TO_MAKE_PROGRESS")
+            self.here = given["x"], given["y"]
+            return ToolOutcome({"ok": True})
+        if tool == "nav2__wait":
+            self.waits += 1
+            return ToolOutcome({"ok": True, "waited_s": given["seconds"]})
+        assert tool == "nav2__get_robot_pose"
+        return ToolOutcome({"ok": True, "pose": {"x": self.here[0], "y": self.here[1], "yaw": 0.0}})
+
+
+def failed(name: str) -> ToolOutcome:
+    return ToolOutcome({"ok": False, "error_code": "NAVIGATION_FAILED", "message": name, "nav2_error": name})
+
+
+def check(robot: str = "anna", fleet: tuple[str, ...] = FLEET, left_s: float = 600.0, **more: Any) -> Played:
+    now = time.time()
+    request = SkillRequest.model_validate(
+        {
+            "request_id": "r1", "task_id": "t1", "robot": robot, "skill": Skill.APPROACH, "created_at": now,
+            "deadline": now + left_s, "grant": "g", "reply_to": "q",
+            "arguments": {"target_area": "kitchen", "object_name": COUNTER.name, "next_action": "surface_place"},
+        }
+    )  # fmt: skip
+    none: Any = None
+    return Played(request, ROBOT, SITE, none, none, fleet, **more)
+
+
+def in_kitchen(x: float, y: float, _: int) -> bool:
+    return 8.4 < x < 12 and 0 < y < 4.2 and (x, y) not in parking()
+
+
+def parking() -> set[tuple[float, float]]:
+    return {(spot.x, spot.y) for spot in SITE.parking}
+
+
+async def test_the_first_pose_that_has_a_way_is_taken_and_told():
+    wanted, entry = poses_of(TARGET)[:2]
+    nav2 = check(shut=lambda x, y, _: (x, y) in {(wanted.x, wanted.y), (entry.x, entry.y)})
+    came = await reach(nav2, TARGET, Patience(nav2))
+    assert came.pose not in (None, wanted, entry)
+    assert nav2.drives == [(came.pose.x, came.pose.y)]
+    assert f"({wanted.x:.2f}, {wanted.y:.2f}): PLANNER_GOAL_OCCUPIED" in came.note
+    free = check()
+    assert await reach(free, TARGET, Patience(free)) == type(came)(wanted, "")
+
+
+@pytest.mark.parametrize(("robot", "moves"), [("anna", False), ("ben", True)])
+async def test_while_none_has_a_way_one_of_two_moves_aside_and_both_wait(robot, moves):
+    nav2 = check(robot, shut=lambda x, y, waits: waits < 2 and in_kitchen(x, y, waits))
+    came = await reach(nav2, TARGET, Patience(nav2))
+    assert came.pose == poses_of(TARGET)[0]
+    assert nav2.waits == 2
+    aside = nav2.drives[:-1]
+    assert len(aside) == moves, "once; from there it need not go again"
+    assert set(aside) <= parking()
+
+
+async def test_it_gives_up_after_so_many_rounds_and_says_where():
+    wanted = poses_of(TARGET)[0]
+    nav2 = check(shut=in_kitchen)
+    came = await reach(nav2, TARGET, Patience(nav2))
+    assert (came.pose, nav2.waits) == (None, ROUNDS)
+    assert f"no pose of kitchen could be reached; ({wanted.x:.2f}, {wanted.y:.2f}): PLANNER_GOAL_OCCUPIED" in came.note
+
+
+@pytest.mark.parametrize("reason", [{"fleet": ("anna",)}, {"left_s": 20.0}])
+async def test_nobody_is_waited_for_alone_or_when_the_time_is_nearly_over(reason):
+    nav2 = check(shut=in_kitchen, **reason)
+    assert (await reach(nav2, TARGET, Patience(nav2))).pose is None
+    assert nav2.waits == 0
+
+
+async def test_a_drive_that_meets_somebody_is_not_followed_by_one_to_the_next_pose_at_once():
+    nav2 = check(blocked_drives=1)
+    came = await reach(nav2, TARGET, Patience(nav2))
+    assert (came.pose, nav2.waits) == (poses_of(TARGET)[0], 1)
+    assert nav2.drives == [(came.pose.x, came.pose.y)] * 2
+
+
+async def test_a_pose_of_the_site_that_is_occupied_tells_that_somebody_is_there():
+    counter = poses_of(TARGET)[0]
+    nav2 = check(shut=lambda x, y, _: (x, y) == (counter.x, counter.y))
+    told = await obstructed(nav2, TARGET)
+    assert f"at or before ({counter.x:.2f}, {counter.y:.2f}) (PLANNER_GOAL_OCCUPIED)" in told
+    assert told.endswith("other robots of the deployment: ben")
+    assert await obstructed(check(), TARGET) == ""
