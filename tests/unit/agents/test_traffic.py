@@ -100,6 +100,13 @@ async def test_while_none_has_a_way_one_of_two_moves_aside_and_both_wait(robot, 
     assert set(aside) <= parking()
 
 
+async def test_who_waits_for_the_place_itself_does_not_stand_in_the_way_out():
+    nav2 = check("anna", here=(9.85, 2.1))
+    assert await Patience(nav2).let_pass(first=True)
+    assert set(nav2.drives) <= parking()
+    assert (len(nav2.drives), nav2.waits) == (1, 1)
+
+
 async def test_it_gives_up_after_so_many_rounds_and_says_where():
     wanted = poses_of(TARGET)[0]
     nav2 = check(shut=in_kitchen)

@@ -54,13 +54,16 @@ class Patience:
         self._left = ROUNDS if len(check.fleet) > 1 else 0
         self._round = 0
 
-    async def let_pass(self) -> bool:
-        """One round: move aside if it is this robot's turn, then wait. False when there was no round left."""
+    async def let_pass(self, *, first: bool = False) -> bool:
+        """One round: move aside if it is this robot's turn, then wait. False when there was no round left.
+
+        `first`: somebody is where this robot has to go, and goes first: it must not be kept from leaving.
+        """
         check = self._check
         if self._left == 0 or check.request.deadline - time.time() < LEAST_LEFT_S:
             return False
         self._left -= 1
-        if moves_aside(check.fleet, check.request.robot, self._round):
+        if first or moves_aside(check.fleet, check.request.robot, self._round):
             await _move_aside(check)
         self._round += 1
         await check.call(WaitResult, "nav2__wait", seconds=WAIT_S)

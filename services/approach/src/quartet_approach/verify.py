@@ -61,7 +61,7 @@ async def _before(
         ended = await _attempt(check, target, missed)
         if ended.success or not (because := await obstructed(check, target)):
             return _told(ended, came)
-        if not await patience.let_pass():
+        if not await patience.let_pass(first=True):
             return ended.model_copy(update={"reason": f"{ended.reason}; {because}"})
         came = await reach(check, target, patience)
         if came.pose is None:
