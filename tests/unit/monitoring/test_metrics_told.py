@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
+from prometheus_client.metrics import MetricWrapperBase
 
 import quartet_agent_runtime.metrics
 import quartet_gateway.metrics
@@ -38,7 +39,9 @@ def families() -> dict[str, set[str]]:
         quartet_stop.metrics.Metrics().registry,
         quartet_tool_server.metrics.Families().registry,
     ]
-    collectors = [one for registry in registries for one in registry._collector_to_names]
+    found = [one for registry in registries for one in registry._collector_to_names]
+    collectors = [one for one in found if isinstance(one, MetricWrapperBase)]
+    assert len(collectors) == len(found)
     return {one._name: set(one._labelnames) for one in collectors} | {BUILD: set(), LAG: set()}
 
 
