@@ -120,7 +120,10 @@ def test_robots_share_the_models_of_equal_settings(site, catalogue, kitchen, mon
     monkeypatch.setattr(segmenter_module, "_load", load)
 
     def of(catalogue, **more):
-        return create_segmenter("open_vocabulary", catalogue, PerceptionSettings(segmenter_timeout_s=LONG_S, **more))
+        settings = PerceptionSettings(segmenter_timeout_s=LONG_S, **more)
+        made = create_segmenter("open_vocabulary", catalogue, settings)
+        assert isinstance(made, OpenVocabularySegmenter)
+        return made
 
     one, other, finer = of(catalogue), of(cans), of(catalogue, segmenter_threshold=0.2)
     try:
