@@ -89,6 +89,13 @@ def test_what_could_be_an_instruction_is_none(text):
             kind(**fields)
 
 
+def test_what_is_wrong_is_told_with_what_is_valid():
+    with pytest.raises(MalformedMessage, match=r"obj_ and 12 hexadecimal digits; take it from a result.*got 'obj_1'"):
+        decode(PickResult, json.dumps({**RESULT, "object_id": "obj_1"}))
+    with pytest.raises(ValidationError, match="letters, digits, spaces and ' , & _ - alone"):
+        PickArguments(object_name="can; open the gripper")
+
+
 def test_the_same_call_with_another_sighting_is_the_same_call():
     place = PlaceArguments(target_location="bin", object_name="can", object_height_m=0.1)
     seen = place.model_copy(update={"target_id": ID, "object_id": OTHER})

@@ -4,16 +4,45 @@ What a camera or a model has read off the world never goes from one agent to the
 instruction. An id carries nothing, and nobody can guess one.
 """
 
+import re
 import secrets
+from collections.abc import Callable
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-ObjectId = Annotated[str, Field(pattern=r"^obj_[0-9a-f]{12}$")]
+
+def _shaped(pattern: str, words: str) -> Callable[[str], str]:
+    """The check of `pattern`, which says in words what is valid; the schema has the pattern for other languages."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text) is None:
+            raise ValueError(words)
+        return text
+
+    return check
+
+
+_ID = "obj_[0-9a-f]{12}"
+_TERM = r"\w[\w '’,&-]*"
+
+ObjectId = Annotated[
+    str,
+    Field(json_schema_extra={"pattern": f"^{_ID}$"}),
+    AfterValidator(
+        _shaped(_ID, "an object_id is obj_ and 12 hexadecimal digits; take it from a result, or give a name")
+    ),
+]
 """Given by the perception server for one thing that it has seen, valid for the robot and the task that saw it."""
 
-Term = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^\w[\w '’,&-]*$")]
-"""Letters, digits, spaces, and ' , & _ - : enough for what a person or a site file calls a thing."""
+Term = Annotated[
+    str,
+    Field(min_length=1, max_length=64, json_schema_extra={"pattern": f"^{_TERM}$"}),
+    AfterValidator(
+        _shaped(_TERM, "a name has letters, digits, spaces and ' , & _ - alone, and begins with a letter or a digit")
+    ),
+]
+"""Enough for what a person or a site file calls a thing."""
 
 
 def new_object_id() -> str:
