@@ -247,15 +247,22 @@ def test_nothing_listens_to_other_machines(stack: Stack) -> None:
     assert {address for addresses in listening.values() for address in addresses} == {"127.0.0.1"}, listening
 
 
-@pytest.mark.parametrize("name", ["orchestrator", "gateway", "stop", *SERVERS, *AGENTS])
-def test_metrics_are_for_who_has_their_token_and_health_is_for_all(stack: Stack, name: str) -> None:
-    url = stack.url_of(name)
+PROCESSES = ("orchestrator", "gateway", "stop", "scripted_model", *SERVERS, *AGENTS)
+
+
+@pytest.mark.parametrize("name", [*PROCESSES, "simulation"])
+def test_metrics_are_for_who_has_their_token(stack: Stack, name: str) -> None:
+    url = stack.metrics_url(name)
     with httpx.Client(timeout=60, trust_env=False) as http:
-        assert http.get(f"{url}/metrics").status_code == 401
-        assert http.get(f"{url}/metrics", headers={"Authorization": f"Bearer {stack.api_token}"}).status_code == 401
+        assert http.get(url).status_code == 401
+        assert http.get(url, headers={"Authorization": f"Bearer {stack.api_token}"}).status_code == 401
         mine = {"Authorization": f"Bearer {stack.metrics_token}"}
-        assert "quartet_build_info" in http.get(f"{url}/metrics", headers=mine).text
-        health = http.get(f"{url}/health")
+        assert "quartet_build_info" in http.get(url, headers=mine).text
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_health_is_for_all(stack: Stack, name: str) -> None:
+    health = httpx.get(f"{stack.url_of(name)}/health", timeout=60, trust_env=False)
     assert health.status_code == 200
     assert not any(secret in health.text for secret in secrets_of(stack))
 

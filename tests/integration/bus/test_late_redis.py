@@ -88,49 +88,45 @@ def guarded(make_redis: Any, tmp_path: Path) -> Any:
     return make_redis(users=users)
 
 
-@pytest.mark.parametrize("module", ["quartet_pick", "quartet_orchestrator"])
+MODULES = ("quartet_pick", "quartet_orchestrator")
+
+
 async def test_who_starts_before_redis_waits_and_works_when_it_comes(
-    module: str, own_redis: Any, start: Any, eventually: Any
+    own_redis: Any, start: Any, eventually: Any
 ) -> None:
     own_redis.kill()
-    early = start(module, own_redis.url)
-
-    def asked_often() -> bool:
-        return early.log.count("again in") >= 3
-
-    await eventually(asked_often, 60)
-    status, told = await asyncio.to_thread(early.health)
-    assert status == 503
-    assert "does not answer" in told["problem"]
-    assert own_redis.url in told["problem"]
-    assert not early.ready.exists(), "it is not ready"
-    pauses = [float(pause) for pause in re.findall(r"again in ([0-9.]+) s", early.log)]
-    assert pauses == sorted(pauses)
-    assert pauses[2] > pauses[0], "each wait is longer"
+    early = [start(module, own_redis.url) for module in MODULES]
+    impatient = start("quartet_place", own_redis.url)
+    await eventually(lambda: all(one.log.count("again in") >= 3 for one in early), 120)
+    for one in early:
+        status, told = await asyncio.to_thread(one.health)
+        assert status == 503
+        assert "does not answer" in told["problem"]
+        assert own_redis.url in told["problem"]
+        assert not one.ready.exists(), "it is not ready"
+        pauses = [float(pause) for pause in re.findall(r"again in ([0-9.]+) s", one.log)]
+        assert pauses == sorted(pauses)
+        assert pauses[2] > pauses[0], "each wait is longer"
+    await eventually(lambda: "again in" in impatient.log, 60)
+    assert impatient.end() == 0, impatient.log
 
     own_redis.start()
-    await eventually(lambda: early.health()[0] == 200, 60)
-    assert json.loads(early.ready.read_text()) == {"url": early.url}
-    assert "Redis answers after" in early.log
-    assert early.end() == 0, early.log
+    for one in early:
+        await eventually(lambda one=one: one.health()[0] == 200 and one.ready.exists(), 60)
+        assert json.loads(one.ready.read_text()) == {"url": one.url}
+        assert "Redis answers after" in one.log
+        assert one.end() == 0, one.log
 
 
-async def test_who_is_told_to_end_while_it_waits_ends(own_redis: Any, start: Any, eventually: Any) -> None:
-    own_redis.kill()
-    waiting = start("quartet_pick", own_redis.url)
-    await eventually(lambda: "again in" in waiting.log, 60)
-    assert waiting.end() == 0, waiting.log
-
-
-@pytest.mark.parametrize("module", ["quartet_pick", "quartet_orchestrator"])
-def test_a_wrong_password_ends_it_at_once_with_what_to_set(module: str, guarded: Any, start: Any) -> None:
-    refused = start(module, guarded.url, QUARTET_REDIS_PASSWORD="a-password-of-nobody")
-    assert refused.process.wait(60) == 2
-    assert "does not know this user or its password" in refused.log
-    assert "QUARTET_REDIS_PASSWORD" in refused.log
-    assert "again in" not in refused.log
-    assert "a-password-of-nobody" not in refused.log
-    assert "Traceback" not in refused.log
+def test_a_wrong_password_ends_it_at_once_with_what_to_set(guarded: Any, start: Any) -> None:
+    tried = [start(module, guarded.url, QUARTET_REDIS_PASSWORD="a-password-of-nobody") for module in MODULES]
+    for refused in tried:
+        assert refused.process.wait(60) == 2
+        assert "does not know this user or its password" in refused.log
+        assert "QUARTET_REDIS_PASSWORD" in refused.log
+        assert "again in" not in refused.log
+        assert "a-password-of-nobody" not in refused.log
+        assert "Traceback" not in refused.log
 
 
 async def test_without_a_name_nobody_waits(guarded: Any) -> None:
