@@ -45,6 +45,12 @@ def test_a_person_s_words_are_no_quotation_even_if_a_label_has_them(overheard):
     assert overheard.quoted("the striped water bottle") == ""
 
 
+def test_where_something_is_may_be_told(overheard):
+    shown = "the arm camera shows: red coke can 0.52 m away; wooden coffee table 1.20 m away"
+    overheard.hear_names({"description": shown})
+    assert overheard.strike(f"Seen: {shown}.") == f"Seen: {shown}."
+
+
 def test_words_that_nobody_of_us_has_said(overheard):
     assert overheard.unsaid("the red soda can") == ["soda"]
     assert overheard.unsaid("Red COKE can") == []

@@ -66,7 +66,7 @@ class Overheard:
 
     def unsaid(self, text: str) -> list[str]:
         """The words of `text` that neither a person nor the site has said."""
-        return [word for word in _words(text) if word not in self._own]
+        return [word for word in _words(text) if not self._is_own(word)]
 
     def quoted(self, text: str) -> str:
         """The first words of `text` that only the outside has said in a row, '' when there are none."""
@@ -80,6 +80,9 @@ class Overheard:
             text = f"{text[:start]}{STRUCK}{text[end:]}"
         return text
 
+    def _is_own(self, word: str) -> bool:
+        return word in self._own or word.isnumeric()
+
     def _quotations(self, text: str) -> list[tuple[int, int]]:
         """Where `text` quotes; runs that overlap are one."""
         found = list(_WORD.finditer(text))
@@ -87,7 +90,7 @@ class Overheard:
         spans: list[tuple[int, int]] = []
         for i in range(len(words) - RUN + 1):
             run = tuple(words[i : i + RUN])
-            if run not in self._runs or all(word in self._own for word in run):
+            if run not in self._runs or all(self._is_own(word) for word in run):
                 continue
             start, end = found[i].start(), found[i + RUN - 1].end()
             if spans and start <= spans[-1][1]:
