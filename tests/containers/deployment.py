@@ -33,13 +33,15 @@ class CommandFailed(AssertionError):
     """A docker command ended with an error."""
 
 
-def run(*argv: str, env: dict[str, str] | None = None, timeout_s: float = 900.0, check: bool = True) -> str:
+def run(
+    *argv: str, env: dict[str, str] | None = None, timeout_s: float = 900.0, check: bool = True, cwd: Path = ROOT
+) -> str:
     """Standard output of a command. Raises CommandFailed with what it wrote."""
     done = subprocess.run(
-        argv, cwd=ROOT, env=env or dict(os.environ), capture_output=True, text=True, timeout=timeout_s, check=False
+        argv, cwd=cwd, env=env or dict(os.environ), capture_output=True, text=True, timeout=timeout_s, check=False
     )
     if check and done.returncode != 0:
-        tail = "\n".join((done.stdout + done.stderr).splitlines()[-40:])
+        tail = "\n".join([*done.stdout.splitlines()[-20:], *done.stderr.splitlines()[-40:]])
         raise CommandFailed(f"{' '.join(argv)} ended with {done.returncode}:\n{tail}")
     return done.stdout
 

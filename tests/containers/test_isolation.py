@@ -23,6 +23,8 @@ PORTS = {
     "prometheus": (9090,),
     "grafana": (3000,),
 }
+AGENT_PORT = 9100
+"""/health and /metrics of an agent."""
 REACHES = {
     **{agent: {"redis", "gateway", "orchestrator", "stop", "prometheus", *SERVERS} for agent in AGENTS},
     "orchestrator": {"redis", "gateway", "orchestrator", "stop", "prometheus", "grafana", *SERVERS},
@@ -73,6 +75,29 @@ def test_it_reaches_whom_it_needs_and_nobody_else(
 ) -> None:
     found = set(json.loads(deployment.execute(service, "python", "-IS", "-c", PROBE, json.dumps(targets))))
     assert found == REACHES[service]
+
+
+LISTENING = """
+import json
+found = set()
+for table in ("tcp", "tcp6"):
+    for row in open(f"/proc/net/{table}").read().splitlines()[1:]:
+        local, state = row.split()[1], row.split()[3]
+        address, port = local.split(":")
+        # The bytes of an address are in the machine's order: 127.x.y.z ends in 7F, also where it is mapped into IPv6.
+        mapped = address[:-8] in ("", 16 * "0" + "FFFF0000")
+        loopback = address == 24 * "0" + "01000000" or (mapped and address.endswith("7F"))
+        if state == "0A" and not loopback:
+            found.add(int(port, 16))
+print(json.dumps(sorted(found)))
+"""
+
+
+@pytest.mark.parametrize("service", PROCESSES)
+def test_it_listens_beyond_itself_at_its_ports_alone(deployment: Deployment, service: str) -> None:
+    """So the simulation's ground truth does not."""
+    wanted = PORTS.get(service, (AGENT_PORT,))
+    assert json.loads(deployment.execute(service, "python", "-IS", "-c", LISTENING)) == sorted(wanted)
 
 
 def test_what_must_not_be_is_in_the_table() -> None:

@@ -11,6 +11,7 @@ import pytest
 from quartet_contracts import TERMINAL, PickCode
 
 from .deployment import AGENTS, MAIN_JOB, PROCESSES, START_S, Deployment, inspect, run
+from .documented import block, do
 
 Event = dict[str, Any]
 KILLED, TERMINATED = 128 + 9, 128 + 15
@@ -92,7 +93,7 @@ def test_stop_holds_until_the_reset(deployment: Deployment) -> None:
 @pytest.fixture
 def three_picks(deployment: Deployment) -> Iterator[dict[str, str]]:
     """Container id by host name, which is how replicas are called in the journal."""
-    deployment.up("--scale", "pick=3", "--no-recreate")
+    do(deployment, block("docs/deployment.md", "--scale pick=3"))
     yield {facts["Config"]["Hostname"]: facts["Id"] for facts in inspect(*deployment.containers("pick"))}
     deployment.up("--scale", "pick=1", "--no-recreate")
 
