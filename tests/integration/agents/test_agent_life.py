@@ -32,7 +32,7 @@ class Desk:
     def request(self, skill, **arguments):
         deadline_s = arguments.pop("deadline_s", 60.0)
         made = self.stage.request(skill, deadline_s=deadline_s, **arguments)
-        return made.model_copy(update={"reply_to": self.replies.stream, "task_id": f"t-{made.request_id}"})
+        return made.model_copy(update={"reply_to": self.replies.stream(made.skill), "task_id": f"t-{made.request_id}"})
 
     async def ask(self, request):
         return await self.replies.ask(self.bus.skills(request.skill), request)

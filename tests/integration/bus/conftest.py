@@ -30,7 +30,7 @@ def make_request(request_id: str = "r1", **fields: Any) -> SkillRequest:
             "deadline": now + 60,
             "arguments": PickArguments(object_name="red coke can"),
             "grant": "token",
-            "reply_to": "quartet:replies:tester",
+            "reply_to": "quartet:replies:pick:tester",
             **fields,
         }
     )

@@ -87,7 +87,7 @@ async def test_all_that_a_job_needs(bus_of, a_request, a_result, a_task, eventua
     async with orchestrator.replies() as replies:
         for number, skill in enumerate(Skill):
             agent = await bus_of(str(skill))
-            fields = {"reply_to": replies.stream}
+            fields = {"reply_to": replies.stream(skill)}
             if skill is not Skill.PICK:
                 await _only_cancel(orchestrator, agent, skill, a_request)
                 continue
@@ -125,9 +125,10 @@ async def _only_cancel(orchestrator, agent, skill, a_request):
         Skill.APPROACH: {"target_area": "kitchen", "object_name": "can", "next_action": "pick"},
         Skill.PLACE: {"target_location": "table", "object_name": "can", "object_height_m": 0.1},
     }[skill]
-    first = a_request(f"{skill}-1", skill=skill, arguments=arguments)
+    fields = {"skill": skill, "arguments": arguments, "reply_to": f"quartet:replies:{skill}:tester"}
+    first = a_request(f"{skill}-1", **fields)
     assert await queue.withdraw(await queue.submit(first), first, "a test")
-    second = a_request(f"{skill}-2", skill=skill, arguments=arguments)
+    second = a_request(f"{skill}-2", **fields)
     await queue.submit(second)
     await queue.cancel(second.request_id)
     assert await source.take(0) is None
@@ -203,7 +204,9 @@ FORBIDDEN = {
         ("XRANGE", "quartet:journal:t1", "-", "+"),
         ("DEL", "quartet:journal:t1"),
         ("XTRIM", "quartet:journal:t1", "MAXLEN", 0),
-        ("XREAD", "STREAMS", "quartet:replies:o1", "0"),
+        ("XREAD", "STREAMS", "quartet:replies:approach:o1", "0"),
+        ("XADD", "quartet:replies:pick:o1", "*", "m", "x"),
+        ("EVAL", "return redis.call('XADD', KEYS[1], '*', 'm', 'x')", 1, "quartet:replies:pick:o1"),
         ("GET", "quartet:image:t1:abc"),
         ("HGETALL", "quartet:transcripts:t1"),
         ("INCR", "quartet:fence:summit"),

@@ -168,7 +168,7 @@ async def test_a_store_that_lost_its_data_stops_nobody(own_redis, a_request, a_r
         await Bus.connect(own_redis.url, bus_options) as agent,
         asking.replies() as replies,
     ):
-        request = a_request(reply_to=replies.stream)
+        request = a_request(reply_to=replies.stream(Skill.PICK))
         asked = asyncio.create_task(replies.ask(asking.skills(Skill.PICK), request))
         target = agent.skills(Skill.PICK)
         delivery = await target.take(60)

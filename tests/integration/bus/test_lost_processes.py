@@ -33,7 +33,7 @@ async def test_everything_goes_on_after_a_restart_of_redis(
         asking.replies() as replies,
     ):
         source, target = asking.skills(Skill.PICK), agent.skills(Skill.PICK)
-        request = a_request(reply_to=replies.stream)
+        request = a_request(reply_to=replies.stream(Skill.PICK))
         asked = asyncio.create_task(replies.ask(source, request))
         delivery = await target.take(60)
         await target.mark_started(delivery)

@@ -109,7 +109,7 @@ async def test_a_request_that_nobody_took_is_withdrawn_by_who_rejoins_it(bus, a_
             await replies.rejoin(queue, a_request())
         assert (caught.value.taken, caught.value.started) == (False, False)
         # Its asker wakes up again and submits it after all.
-        await queue.submit(a_request(reply_to=replies.stream))
+        await queue.submit(a_request(reply_to=replies.stream(Skill.PICK)))
         assert await queue.take(0) is None
 
 

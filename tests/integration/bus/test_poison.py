@@ -44,14 +44,15 @@ async def test_a_malformed_entry_goes_to_the_dead_letters(bus, fields, reason, a
 
 async def test_whoever_asked_for_nonsense_is_told(bus, a_request):
     async with bus.replies() as replies:
-        broken = json.loads(encode(a_request(reply_to=replies.stream)))
+        broken = json.loads(encode(a_request(reply_to=replies.stream(Skill.PICK))))
         broken["arguments"] = {"object_name": ""}
         queue = bus.skills(Skill.PICK)
         future = asyncio.get_running_loop().create_future()
-        replies._waiting["r1"] = future
+        replies._waiting[Skill.PICK, "r1"] = future
         await put(bus, m=json.dumps(broken))
         assert await queue.take(0.3) is None
-        result = await future
+        async with asyncio.timeout(60):
+            result = await future
     assert (result.error_code, result.state) == ("UNKNOWN", State.FAILED)
     assert "the request could not be read" in result.reason
     (letter,) = await bus.dead_letters.list()
@@ -59,7 +60,7 @@ async def test_whoever_asked_for_nonsense_is_told(bus, a_request):
     assert "object_name" in result.reason
 
 
-@pytest.mark.parametrize("reply_to", ["quartet:index", "other", "quartet:replies:"])
+@pytest.mark.parametrize("reply_to", ["quartet:index", "other", "quartet:replies:pick:", "quartet:replies:place:x"])
 async def test_an_answer_is_never_written_to_a_foreign_key(bus, a_request, reply_to):
     queue = bus.skills(Skill.PICK)
     await queue.submit(a_request(reply_to=reply_to))
@@ -105,7 +106,7 @@ async def test_an_entry_that_kills_every_consumer_is_put_aside(redis_url, a_requ
     options = BusOptions(lease_s=0.2, block_ms=50, delivery_cap=2)
     async with await Bus.connect(redis_url, options) as asking, asking.replies() as replies:
         asked = asyncio.create_task(
-            replies.ask(asking.skills(Skill.PICK), a_request(reply_to=replies.stream), absent_after_s=20)
+            replies.ask(asking.skills(Skill.PICK), a_request(reply_to=replies.stream(Skill.PICK)), absent_after_s=20)
         )
         taken = 0
         while not asked.done():

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from quartet_bus import Bus, BusOptions, NoAnswer
-from quartet_contracts import Skill, State
+from quartet_contracts import PlaceResult, Skill, State, encode
 
 
 async def entries(bus, skill=Skill.PICK):
@@ -15,11 +15,11 @@ async def entries(bus, skill=Skill.PICK):
 
 async def test_request_and_answer(bus, other, a_request, a_result, eventually):
     async def nothing_left():
-        return await bus._store.call("XLEN", replies.stream) == 0
+        return await bus._store.call("XLEN", replies.stream(Skill.PICK)) == 0
 
     queue = other.skills(Skill.PICK)
     async with bus.replies() as replies:
-        request = a_request(reply_to=replies.stream)
+        request = a_request(reply_to=replies.stream(Skill.PICK))
         asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
         delivery = await queue.take(60)
         assert (delivery.request, delivery.redelivered, delivery.started) == (request, False, False)
@@ -38,7 +38,7 @@ async def test_a_request_that_was_there_before_the_first_agent_is_not_lost(bus, 
 
 async def test_answers_find_their_askers_in_any_order(bus, other, a_request, a_result):
     async with bus.replies() as replies:
-        requests = [a_request(f"r{i}", reply_to=replies.stream) for i in range(20)]
+        requests = [a_request(f"r{i}", reply_to=replies.stream(Skill.PICK)) for i in range(20)]
         asked = [asyncio.create_task(replies.ask(bus.skills(Skill.PICK), r)) for r in requests]
         queue = other.skills(Skill.PICK)
         taken = [await queue.take(60) for _ in requests]
@@ -61,7 +61,7 @@ async def test_a_duplicate_in_flight_is_not_run_and_a_late_one_is_answered_from_
 ):
     queue = bus.skills(Skill.PICK)
     async with other.replies() as replies:
-        request = a_request(reply_to=replies.stream)
+        request = a_request(reply_to=replies.stream(Skill.PICK))
         await queue.submit(request)
         delivery = await queue.take(60)
         await queue.submit(request)
@@ -89,7 +89,7 @@ async def test_a_request_canceled_or_expired_before_its_start_is_answered_withou
     queue = other.skills(Skill.PICK)
     async with bus.replies() as replies:
         for name, fields in (("r1", {}), ("r2", {"deadline": time.time() - 2})):
-            await bus.skills(Skill.PICK).submit(a_request(name, reply_to=replies.stream, **fields))
+            await bus.skills(Skill.PICK).submit(a_request(name, reply_to=replies.stream(Skill.PICK), **fields))
         await queue.cancel("r1")
         while await entries(bus):
             assert await queue.take(0) is None
@@ -101,7 +101,7 @@ async def test_a_request_canceled_or_expired_before_its_start_is_answered_withou
 
 async def test_without_an_agent_the_asker_is_told_and_the_request_is_never_run(bus, other, a_request):
     async with bus.replies() as replies:
-        request = a_request(reply_to=replies.stream)
+        request = a_request(reply_to=replies.stream(Skill.PICK))
         with pytest.raises(NoAnswer, match="no pick agent is running; start one") as caught:
             await replies.ask(bus.skills(Skill.PICK), request, absent_after_s=0.3)
         assert (caught.value.taken, caught.value.started) == (False, False)
@@ -113,7 +113,7 @@ async def test_busy_agents_are_waited_for_until_the_deadline(bus, other, a_reque
     await bus.skills(Skill.PICK).submit(a_request("busy"))
     assert await queue.take(60)
     async with bus.replies() as replies:
-        request = a_request(reply_to=replies.stream, deadline=time.time() + 1)
+        request = a_request(reply_to=replies.stream(Skill.PICK), deadline=time.time() + 1)
         with pytest.raises(NoAnswer, match="no pick agent had time for it"):
             await replies.ask(bus.skills(Skill.PICK), request, absent_after_s=0.4)
 
@@ -121,7 +121,7 @@ async def test_busy_agents_are_waited_for_until_the_deadline(bus, other, a_reque
 async def test_an_agent_that_never_answers_leaves_an_unknown_outcome(bus, other, a_request):
     queue = other.skills(Skill.PICK)
     async with bus.replies() as replies:
-        request = a_request(reply_to=replies.stream, deadline=time.time() + 2)
+        request = a_request(reply_to=replies.stream(Skill.PICK), deadline=time.time() + 2)
         asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request, grace_s=0.3))
         await queue.mark_started(await queue.take(60))
         with pytest.raises(NoAnswer, match="gave no answer") as caught:
@@ -132,7 +132,7 @@ async def test_an_agent_that_never_answers_leaves_an_unknown_outcome(bus, other,
 async def test_an_answer_missed_on_the_stream_is_found_in_the_record(bus, other, a_request, a_result):
     queue = other.skills(Skill.PICK)
     async with bus.replies() as replies:
-        request = a_request(reply_to="quartet:replies:somebody-else")
+        request = a_request(reply_to="quartet:replies:pick:somebody-else")
         asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
         delivery = await queue.take(60)
         await queue.finish(delivery, a_result(request))
@@ -180,14 +180,29 @@ async def test_answers_that_were_read_do_not_pile_up(bus, a_request, a_result, e
         answering = asyncio.create_task(answer(60))
         queue = bus.skills(Skill.PICK)
         for number in range(60):
-            await replies.ask(queue, a_request(f"r{number}", reply_to=replies.stream))
-            assert await bus._store.call("XLEN", replies.stream) <= 51
+            await replies.ask(queue, a_request(f"r{number}", reply_to=replies.stream(Skill.PICK)))
+            assert await bus._store.call("XLEN", replies.stream(Skill.PICK)) <= 51
         await answering
 
         async def none_left():
-            return await bus._store.call("XLEN", replies.stream) == 0
+            return await bus._store.call("XLEN", replies.stream(Skill.PICK)) == 0
 
         await eventually(none_left)
+
+
+async def test_only_answers_of_the_asked_skill_count(bus, other, a_request, a_result, caplog):
+    """What another agent says in its name, on its own stream, is dropped; so is an answer of its own to the request."""
+    async with bus.replies() as replies:
+        request = a_request(reply_to=replies.stream(Skill.PICK))
+        asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
+        delivery = await other.skills(Skill.PICK).take(60)
+        forged = a_result(request, reason="forged")
+        placed = PlaceResult(request_id="r1", task_id="t1", success=True, error_code="NONE", reason="forged")
+        for skill, result in ((Skill.PLACE, forged), (Skill.PLACE, placed), (Skill.PICK, placed)):
+            await other._store.call("XADD", replies.stream(skill), "*", "m", encode(result))
+        await other.skills(Skill.PICK).finish(delivery, a_result(request))
+        assert (await asked).reason == "held"
+    assert caplog.text.count("unreadable reply of") == 2
 
 
 async def test_a_request_is_read_and_admitted_in_one_way_there_and_back(bus, other, a_request, a_result, monkeypatch):

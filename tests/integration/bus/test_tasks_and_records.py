@@ -16,7 +16,7 @@ from quartet_bus import (
     StoreFull,
     is_end,
 )
-from quartet_contracts import Answer, JournalEvent, PickArguments, State, TaskReport, TaskStatus
+from quartet_contracts import Answer, JournalEvent, PickArguments, Skill, State, TaskReport, TaskStatus
 from quartet_contracts.journal import Note, StateChanged
 
 
@@ -168,7 +168,9 @@ async def run_one(bus, a_request, a_result, a_task, name):
     await bus.images.put(name, b"y" * 5000, "image/jpeg")
     await bus.transcripts.save(name, "orchestrator", {"messages": ["z" * 2000]})
     async with bus.replies() as replies:
-        request = a_request(f"{name}-pick", reply_to=replies.stream, arguments=PickArguments(object_name="can"))
+        request = a_request(
+            f"{name}-pick", reply_to=replies.stream(Skill.PICK), arguments=PickArguments(object_name="can")
+        )
         queue = bus.skills(request.skill)
         asked = asyncio.create_task(replies.ask(queue, request))
         taken = await queue.take(60)

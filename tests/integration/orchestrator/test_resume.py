@@ -350,7 +350,7 @@ async def test_time_that_ran_out_while_nobody_listened_brings_the_robot_to_rest(
         await bus.skills(Skill.PICK).submit(
             SkillRequest(
                 request_id="r1", task_id="t1", robot="summit", skill=Skill.PICK, created_at=now, deadline=now + 300,
-                arguments=pick, grant="token", reply_to="quartet:replies:dead",
+                arguments=pick, grant="token", reply_to="quartet:replies:pick:dead",
             )
         )  # fmt: skip
         await agents.started.wait()

@@ -63,7 +63,7 @@ async def measure(redis: RedisProcess, count: int, robots: int, seed: int) -> li
 
 
 async def _ask(bus: Bus, replies: Replies, robot: str, times: list[float]) -> None:
-    request = _request(robot, replies.stream)
+    request = _request(robot, replies.stream(Skill.PICK))
     begun = time.perf_counter()
     result = await replies.ask(bus.skills(Skill.PICK), request)
     times.append((time.perf_counter() - begun) * 1e3)

@@ -38,7 +38,7 @@ class Streams:
     async def open(self) -> None:
         """Find out where the orchestrator reads answers."""
         replicas = await self._redis.xinfo_consumers(f"{PREFIX}:tasks:{self._robot}", "orchestrator")
-        self._replies = [b":".join((PREFIX.encode(), b"replies", row["name"])) for row in replicas]
+        self._replies = [f"{PREFIX}:replies:{skill}:".encode() + row["name"] for row in replicas for skill in Skill]
 
     async def send(self, number: int) -> None:
         """`number` entries at once."""
@@ -65,7 +65,7 @@ class Streams:
                 skill = dice.choice(list(Skill))
                 pipe.xadd(f"{PREFIX}:skill:{skill}", self._fields(self._request(skill)))
             case 5 | 6:
-                stream = dice.choice(self._replies) if self._replies else f"{PREFIX}:replies:nobody"
+                stream = dice.choice(self._replies) if self._replies else f"{PREFIX}:replies:approach:nobody"
                 pipe.xadd(stream, self._fields(self._result(dice.choice(list(Skill)))), maxlen=10_000)
             case _:
                 topic = dice.choice([f"tasks:{self._robot}", "cancel:t1", "pause:t1", "answer:q1", "skill:r1"])
@@ -107,7 +107,7 @@ class Streams:
             "deadline": now + 30 if self._mutator.dice.random() < 0.02 else now - 30,
             "arguments": ARGUMENTS[skill].model_validate(ARGUMENTS_OF[skill]).model_dump(mode="json"),
             "grant": jwt.encode(claims.model_dump(), self._stranger, algorithm=ALGORITHM),
-            "reply_to": f"{PREFIX}:replies:nobody",
+            "reply_to": f"{PREFIX}:replies:{skill}:nobody",
             "budget": {"turns": 2},
         }
 

@@ -20,8 +20,9 @@ class Keys:
         """When each consumer of a stream was last seen."""
         return f"{stream}:present"
 
-    def replies(self, replica: str) -> str:
-        return self.of("replies", replica)
+    def replies(self, skill: str, replica: str) -> str:
+        """With the skill, so that an agent's user in Redis may answer for its own kind only."""
+        return self.of("replies", skill, replica)
 
     def done(self, kind: str, identity: str) -> str:
         return self.of("done", kind, identity)

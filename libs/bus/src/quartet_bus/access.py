@@ -64,7 +64,8 @@ def _agent(skill: str, keys: Keys) -> list[str]:
     """An agent serves one skill's stream, answers, and adds to journals and pictures without reading them."""
     stream, present = keys.skill_stream(skill), keys.present(keys.skill_stream(skill))
     owner, done, started = (of(f"skill:{skill}", "*") for of in (keys.owner, keys.done, keys.started))
-    canceled, replies, journal, epoch = (of("*") for of in (keys.canceled, keys.replies, keys.journal, keys.epoch))
+    canceled, journal, epoch = (of("*") for of in (keys.canceled, keys.journal, keys.epoch))
+    replies = keys.replies(skill, "*")
     in_scripts = (stream, present, owner, done, started, canceled, replies, journal, epoch)
     topics = ("cancel:*", "journal:*", "approval-asked:*", "approval-decided:*")
     return [

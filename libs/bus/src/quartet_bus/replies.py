@@ -1,10 +1,12 @@
-"""Questions to the agents and their answers: one reply stream per orchestrator replica, matched by request id."""
+"""Questions to the agents and their answers: one reply stream per orchestrator replica and skill.
+
+Only the agents of a skill may write to its stream, and what comes there is an answer of that skill or none at all.
+"""
 
 import asyncio
 import contextlib
 import logging
 import time
-from typing import Any
 
 from quartet_bus._keys import Keys
 from quartet_bus._queue import FIELD
@@ -12,7 +14,7 @@ from quartet_bus._store import Patience, Store
 from quartet_bus.errors import BusUnavailable, NoAnswer
 from quartet_bus.options import BusOptions
 from quartet_bus.skills import SkillQueue
-from quartet_contracts import RESULTS, ContractError, SkillRequest, SkillResult, decode
+from quartet_contracts import RESULTS, ContractError, Skill, SkillRequest, SkillResult, decode
 
 log = logging.getLogger(__name__)
 
@@ -98,9 +100,8 @@ class Replies:
     def __init__(self, store: Store, keys: Keys, options: BusOptions, replica: str) -> None:
         self._store = store
         self._options = options
-        self.stream = keys.replies(replica)
-        """What goes into `reply_to` of a request."""
-        self._waiting: dict[str, asyncio.Future[SkillResult]] = {}
+        self._streams = {skill: keys.replies(skill, replica) for skill in Skill}
+        self._waiting: dict[tuple[Skill, str], asyncio.Future[SkillResult]] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "Replies":
@@ -113,6 +114,10 @@ class Replies:
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
 
+    def stream(self, skill: Skill) -> str:
+        """What goes into `reply_to` of a request."""
+        return self._streams[skill]
+
     async def ask(
         self, queue: SkillQueue, request: SkillRequest, *, absent_after_s: float = 15.0, grace_s: float = 10.0
     ) -> SkillResult:
@@ -123,12 +128,12 @@ class Replies:
         deadline or the replica that took it is gone and none lives (taken, so the outcome is not known).
         """
         future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
-        self._waiting[request.request_id] = future
+        self._waiting[request.skill, request.request_id] = future
         try:
             entry_id = await queue.submit(request)
             return await self._wait(_Watch(queue, request, entry_id, absent_after_s, grace_s), request, future)
         finally:
-            del self._waiting[request.request_id]
+            del self._waiting[request.skill, request.request_id]
 
     async def rejoin(
         self, queue: SkillQueue, request: SkillRequest, *, absent_after_s: float = 15.0, grace_s: float = 10.0
@@ -142,13 +147,13 @@ class Replies:
         if await queue.withdraw("", request, reason):
             raise NoAnswer(reason, taken=False, started=False)
         future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
-        self._waiting[request.request_id] = future
+        self._waiting[request.skill, request.request_id] = future
         watch = _Watch(queue, request, "", absent_after_s, grace_s)
         watch.hurry()
         try:
             return await watch.look() or await self._wait(watch, request, future)
         finally:
-            del self._waiting[request.request_id]
+            del self._waiting[request.skill, request.request_id]
 
     async def _wait(self, watch: _Watch, request: SkillRequest, future: "asyncio.Future[SkillResult]") -> SkillResult:
         while True:
@@ -166,39 +171,41 @@ class Replies:
 
     async def _read(self) -> None:
         reader = self._store.reader()
-        patience = Patience(f"replies on {self.stream}")
-        last = b"0-0"
-        read: list[bytes] = []
+        patience = Patience(f"replies on {', '.join(self._streams.values())}")
+        skills = {name.encode(): skill for skill, name in self._streams.items()}
+        last = dict.fromkeys(self._streams.values(), b"0-0")
+        read: dict[str, list[bytes]] = {name: [] for name in last}
         try:
             while True:
                 try:
                     answer = await reader(
-                        "XREAD", "COUNT", 100, "BLOCK", self._options.block_ms, "STREAMS", self.stream, last
+                        "XREAD", "COUNT", 100, "BLOCK", self._options.block_ms, "STREAMS", *last, *last.values()
                     )
                     patience.worked()
-                    entries: list[Any] = answer[0][1] if answer else []
-                    for entry_id, fields in entries:
-                        last = entry_id
-                        read.append(entry_id)
-                        self._deliver(fields.get(FIELD, b""))
-                    if read and (not entries or len(read) >= TIDY_AFTER):
-                        # Not after each: the next answer would wait for it.
-                        await self._store.call("XDEL", self.stream, *read)
-                        read.clear()
+                    for name, entries in answer or ():
+                        stream = name.decode()
+                        last[stream] = entries[-1][0]
+                        read[stream] += [entry_id for entry_id, _ in entries]
+                        for _, fields in entries:
+                            self._deliver(skills[name], fields.get(FIELD, b""))
+                    for stream, entry_ids in read.items():
+                        if entry_ids and (not answer or len(entry_ids) >= TIDY_AFTER):
+                            # Not after each: the next answer would wait for it.
+                            await self._store.call("XDEL", stream, *entry_ids)
+                            entry_ids.clear()
                 except BusUnavailable as error:
                     await patience.failed(error)
         finally:
             await self._store.close_reader(reader)
 
-    def _deliver(self, data: bytes) -> None:
+    def _deliver(self, skill: Skill, data: bytes) -> None:
         try:
-            skill = decode(SkillResult, data).skill
             result = decode(RESULTS[skill], data)
         except ContractError as error:
-            log.error("unreadable reply dropped: %s", error)
+            log.error("unreadable reply of %s dropped: %s", skill, error)
             return
-        future = self._waiting.get(result.request_id)
+        future = self._waiting.get((skill, result.request_id))
         if future is None:
-            log.info("reply to %s, which nobody waits for", result.request_id)
+            log.info("reply of %s to %s, which nobody waits for", skill, result.request_id)
         elif not future.done():
             future.set_result(result)

@@ -208,12 +208,13 @@ class SkillQueue(Queue[SkillRequest]):
             raise MalformedMessage(f"the request is for '{request.skill}', this is the stream of '{self.skill}'")
         if not self._may_answer(request.reply_to):
             raise MalformedMessage(
-                f"reply_to '{request.reply_to}' is not a reply stream '{self._keys.replies('<name>')}'"
+                f"reply_to '{request.reply_to}' is not a reply stream '{self._keys.replies(self.skill, '<name>')}'"
             )
         return request
 
     def _may_answer(self, reply_to: str) -> bool:
-        return reply_to.startswith(self._keys.replies("")) and reply_to != self._keys.replies("")
+        mine = self._keys.replies(self.skill, "")
+        return reply_to.startswith(mine) and reply_to != mine
 
     def _identity(self, message: SkillRequest) -> tuple[str, float]:
         return message.request_id, message.deadline

@@ -217,7 +217,7 @@ class SkillCaller:
             deadline=deadline,
             arguments=arguments,
             grant=grant,
-            reply_to=self._replies.stream,
+            reply_to=self._replies.stream(skill),
             traceparent=tracing.traceparent(),
             budget=Budget(wall_s=max(1.0, deadline - now)),
         )
@@ -236,7 +236,7 @@ class SkillCaller:
             deadline=asked.deadline or task.deadline,
             arguments=attempt.arguments,
             grant="",
-            reply_to=self._replies.stream,
+            reply_to=self._replies.stream(attempt.skill),
         )
 
     async def _ask_again(self, request: SkillRequest) -> SkillResult | None:
