@@ -17,9 +17,10 @@ setup: ## Make .venv with the locked dependencies; install the Debian packages t
 demo: setup ## Start everything, let the robot do the main job once, show what happened
 	@$(BIN)/quartet demo
 
-# In the folders' order: the long ones (chaos, e2e) first, so that both workers end at the same time.
+# Four workers, since half of the time a test waits. In the folders' order: the long ones (chaos, e2e) first, so that all
+# workers end at the same time.
 test: setup ## Run all tests but the next two
-	@$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder -q $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder -q $(PYTEST_ARGS)
 
 test-containers: setup ## Build the images and test them in a real deployment (docker; as root on Debian it brings its own)
 	@$(BIN)/python -m pytest -q $(PYTEST_ARGS) tests/containers

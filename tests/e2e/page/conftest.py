@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from quartet_cli.commands.page import page_link
-from quartet_cli.stack import Stack, StackOptions
+from quartet_cli.stack import Stack
 
 ROOT = Path(__file__).parents[3]
 STUDIO = ROOT / "deploy" / "sites" / "studio"
@@ -51,22 +51,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack(make_stack: Callable[..., Stack], tmp_path_factory: pytest.TempPathFactory) -> Stack:
     """The studio, with a person's word asked for before the gripper closes."""
     site = tmp_path_factory.mktemp("site") / "studio"
     shutil.copytree(STUDIO, site)
     policy = site / "policy.yaml"
     policy.write_text(policy.read_text() + ASKS)
-    options = StackOptions(
-        state_dir=tmp_path_factory.mktemp("stack"),
-        world="studio",
-        seed=1,
-        site_dir=site,
-        use_dotenv=False,
-        start_timeout_s=250.0,
-    )
-    with Stack(options) as running:
-        yield running
+    return make_stack(world="studio", seed=1, site_dir=site)
 
 
 @pytest.fixture(scope="module")
