@@ -39,7 +39,9 @@ def test_what_stands_elsewhere_is_another_thing(sightings):
 
 def test_a_place_of_the_site_is_known_by_its_name(sightings):
     table = Seen("table", (3.0, 0.0, 0.5), only_one=True)
-    assert sightings.note("t", [table]) == sightings.note("t", [replace(table, place=(3.0, 1.5, 0.5))])
+    pieces = sightings.note("t", [table, replace(table, place=(3.0, 1.0, 0.5))])
+    assert pieces[0] == pieces[1], "what hides its middle does not make two of it"
+    assert sightings.note("t", [replace(table, place=(3.0, 1.5, 0.5)), CAN])[0] == pieces[0]
 
 
 def test_what_has_no_place_gets_no_id(sightings):

@@ -83,7 +83,12 @@ class Sightings:
         """The id of each thing in one picture, in its order; None for one without a place."""
         things = self._of(task)
         ids: list[str | None] = [None] * len(seen)
-        free = dict(things)
+        for index, one in enumerate(seen):
+            if one.only_one and one.place is not None:
+                # Several pieces of a table that something hides in part are one table.
+                known = next((thing.object_id for thing in things.values() if thing.name == one.name), None)
+                ids[index] = known or self._new(things, one)
+        free = {object_id: thing for object_id, thing in things.items() if object_id not in ids}
         for index, object_id in _known(seen, things):
             if ids[index] is None and object_id in free:
                 ids[index] = free.pop(object_id).object_id
@@ -134,11 +139,9 @@ def _known(seen: Sequence[Seen], things: OrderedDict[str, Sighting]) -> list[tup
     pairs: list[tuple[float, int, str]] = []
     for index, one in enumerate(seen):
         for thing in things.values():
-            if thing.name != one.name or one.in_gripper:
+            if thing.name != one.name or one.in_gripper or one.only_one or thing.carried:
                 continue
-            if one.only_one:
-                pairs.append((0.0, index, thing.object_id))
-            elif one.place and thing.place and one.frame == thing.frame and not thing.carried:
+            if one.place and thing.place and one.frame == thing.frame:
                 apart = math.dist(one.place, thing.place)
                 if apart <= SAME_M:
                     pairs.append((apart, index, thing.object_id))
