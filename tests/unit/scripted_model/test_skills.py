@@ -400,6 +400,7 @@ def test_place_releases_retracts_and_looks(place):
     assert talk.made("perception__get_topdown_placing_pose")[0][1] == {
         "object_name": "kitchen counter",
         "object_height_m": 0.1,
+        "held_object": "red can",
     }
 
 
