@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from .deployment import IMAGE_PREFIX, ROOT, TAG, Deployment
+from .deployment import IMAGE_PREFIX, ROOT, TAG, Deployment, run
 from .test_work import events, eventually, fresh_world, submit
 
 TRACED = ("orchestrator", "approach", "nav2", "gateway")
@@ -41,6 +41,8 @@ def traced(deployment: Deployment, tmp_path: Path) -> Iterator[Deployment]:
     yield made
     made.compose("rm", "--stop", "--force", "collector")
     deployment.up("--no-deps", *TRACED)
+    # The end of the deployment, which does not know the overlay, would leave it.
+    run("docker", "network", "rm", f"{deployment.project}_tracing")
 
 
 def spans(traced: Deployment, trace: str) -> list[Span]:
