@@ -172,12 +172,15 @@ def test_single_skills_are_sent_with_their_arguments(orchestrator: Any, quartet:
         "target_area": "kitchen",
         "object_name": "red can",
         "next_action": "surface_place",
+        "object_id": None,
     }
     assert finished(quartet("place", "table", "red can", "0.12"))[0] == 0
     assert orchestrator.wait_for_request("POST", "/skills/place") == {
         "target_location": "table",
         "object_name": "red can",
         "object_height_m": 0.12,
+        "target_id": None,
+        "object_id": None,
     }
 
 
