@@ -72,7 +72,7 @@ def note(task_id, actor):
     return JournalEvent(task_id=task_id, actor=actor, at=time.time(), event=Note(text="looked"))
 
 
-async def test_all_that_a_job_needs(bus_of, a_request, a_result, a_task, eventually, refused):
+async def test_all_that_a_job_needs(guarded, bus_of, a_request, a_result, a_task, eventually, refused):
     orchestrator = await bus_of("orchestrator")
     await orchestrator.tasks.submit(a_task("t1", submission="key"), "body")
     assert await orchestrator.tasks.overdue() == []
@@ -111,6 +111,9 @@ async def test_all_that_a_job_needs(bus_of, a_request, a_result, a_task, eventua
     await orchestrator.tasks.cancel("t1")
     assert await orchestrator.tasks.cancellation("t1")
     assert len(await orchestrator.journal.read_all("t1")) == 2
+    with login(guarded, "admin") as admin:
+        for key in ("quartet:journal:t1", "quartet:journal:t1:nonces"):
+            assert admin.pttl(key) > 0, f"{key} stays for ever"
     await tasks.hand_over(delivery)
     await tasks.finish(await tasks.take())
     assert [status.task.task_id for status in await orchestrator.statuses.list()] == ["t1"]
@@ -204,6 +207,9 @@ FORBIDDEN = {
         ("XRANGE", "quartet:journal:t1", "-", "+"),
         ("DEL", "quartet:journal:t1"),
         ("XTRIM", "quartet:journal:t1", "MAXLEN", 0),
+        ("PEXPIRE", "quartet:journal:t1", 1),
+        ("PEXPIRE", "quartet:journal:t1:nonces", 1),
+        ("EVAL", "return redis.call('PEXPIRE', KEYS[1], 1)", 1, "quartet:journal:t1"),
         ("XREAD", "STREAMS", "quartet:replies:approach:o1", "0"),
         ("XADD", "quartet:replies:pick:o1", "*", "m", "x"),
         ("EVAL", "return redis.call('XADD', KEYS[1], '*', 'm', 'x')", 1, "quartet:replies:pick:o1"),

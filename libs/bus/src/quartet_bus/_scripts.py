@@ -131,12 +131,14 @@ if known then return known end
 if ARGV[2] ~= '' and redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[2]) then return '' end
 local position = redis.call('XADD', KEYS[1], '*', 'm', ARGV[4])
 redis.call('HSET', KEYS[3], ARGV[5], position)
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-redis.call('PEXPIRE', KEYS[3], ARGV[3])
+if ARGV[3] ~= '' then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  redis.call('PEXPIRE', KEYS[3], ARGV[3])
+end
 redis.call('PUBLISH', ARGV[6], '')
 return position
 """
-"""KEYS journal, epoch, positions by nonce. ARGV epoch or '', cap or '', expiry [ms], message, nonce, channel. The
+"""KEYS journal, epoch, positions by nonce. ARGV epoch or '', cap or '', expiry [ms] or '', message, nonce, channel. The
 position, also of an append that comes a second time; nil: the epoch is over; '': the journal is full."""
 
 APPEND_WHEN_FULL = WHEN_FULL + APPEND

@@ -50,7 +50,7 @@ class Journal:
             [self._keys.journal(task_id), self._keys.epoch(task_id), self._keys.journal_nonces(task_id)],
             epoch_of(tenure),
             self._cap(event),
-            round(self._options.records_s * 1000),
+            self._expiry_ms(event),
             redact_bytes(encode(event)),
             secrets.token_hex(6),
             self._keys.signal(f"journal:{task_id}"),
@@ -71,6 +71,10 @@ class Journal:
         if isinstance(event.event, ToolProgress):
             return self._options.journal_events // 2
         return "" if event.request_id is None else self._options.journal_events
+
+    def _expiry_ms(self, event: JournalEvent) -> int | str:
+        """Only the task's owner sets when the journal ends: whoever may set that may also set it to now."""
+        return round(self._options.records_s * 1000) if event.request_id is None else ""
 
     def _full(self, task_id: str) -> JournalFull:
         return JournalFull(
