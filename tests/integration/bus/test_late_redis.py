@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from quartet_bus import Bus, BusRefused
 from quartet_bus.access import AGENTS, ORCHESTRATOR, acl_file, digest
-from quartet_cli.stack._ports import free_ports
+from quartet_cli.stack._ports import free_ports, hold_ports
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
 
@@ -28,6 +28,8 @@ class Started:
 
     def __init__(self, module: str, folder: Path, redis_url: str, **more: str) -> None:
         (port,) = free_ports(1)
+        # Nobody else is given it in the seconds until the process has it.
+        self._held = hold_ports([port])
         self.url, self.log_file, self.ready = f"http://127.0.0.1:{port}", folder / f"{module}.log", folder / module
         clean = {name: value for name, value in os.environ.items() if not name.startswith("QUARTET_")}
         key = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
@@ -65,6 +67,11 @@ class Started:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._held.close()
+
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
@@ -76,8 +83,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
 
     yield run
     for one in running:
-        one.process.kill()
-        one.process.wait()
+        one.close()
 
 
 @pytest.fixture
