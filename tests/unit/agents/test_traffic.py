@@ -11,7 +11,8 @@ import pytest
 from quartet_agent_runtime import ToolOutcome, Verification
 from quartet_approach.target import Target
 from quartet_approach.traffic import ROUNDS, Patience, obstructed, poses_of, reach
-from quartet_contracts import Skill, SkillRequest
+from quartet_approach.verify import verify
+from quartet_contracts import ApproachReport, Skill, SkillRequest
 from quartet_site import load_robot, load_site
 
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
@@ -49,6 +50,10 @@ class Played(Verification):
         if tool == "nav2__wait":
             self.waits += 1
             return ToolOutcome({"ok": True, "waited_s": given["seconds"]})
+        if tool == "moveit__get_current_pose":
+            arm = ROBOT.arm
+            tucked = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
+            return ToolOutcome({"ok": True, "joint_positions": tucked})
         assert tool == "nav2__get_robot_pose"
         return ToolOutcome({"ok": True, "pose": {"x": self.here[0], "y": self.here[1], "yaw": 0.0}})
 
@@ -113,6 +118,13 @@ async def test_it_gives_up_after_so_many_rounds_and_says_where():
     came = await reach(nav2, TARGET, Patience(nav2))
     assert (came.pose, nav2.waits) == (None, ROUNDS)
     assert f"no pose of kitchen could be reached; ({wanted.x:.2f}, {wanted.y:.2f}): PLANNER_GOAL_OCCUPIED" in came.note
+
+
+async def test_a_report_that_says_much_leaves_its_code_as_it_is():
+    said = ApproachReport(success=False, error_code="NAV_DRIVE_FAILED", reason="x" * 2000)
+    settled = await verify(check(shut=in_kitchen, fleet=("anna",)), said)
+    assert settled.error_code == "NAV_DRIVE_FAILED"
+    assert settled.reason.startswith("no pose of kitchen could be reached")
 
 
 @pytest.mark.parametrize("reason", [{"fleet": ("anna",)}, {"left_s": 20.0}])

@@ -14,6 +14,8 @@ from quartet_site import Area
 
 TUCKED_RAD = 0.15
 """The arm counts as tucked when each joint is this near to its transit position."""
+MAX_REASON = 2000
+"""Of a report; the model's own words, which are added to ours, may fill that alone."""
 
 
 async def verify(check: Verification, report: ApproachReport) -> ApproachReport:
@@ -125,7 +127,9 @@ def _failed(
 ) -> ApproachReport:
     if area is not CheckResult.PASS:
         target = CheckResult.SKIP
-    return ApproachReport(success=False, error_code=code, reason=reason, checks=_checks(area, target, reason))
+    return ApproachReport(
+        success=False, error_code=code, reason=reason[:MAX_REASON], checks=_checks(area, target, reason)
+    )
 
 
 def _reached(note: str, target: CheckResult) -> ApproachReport:
