@@ -23,7 +23,11 @@ VALUES = {
     "settings": {
         **{process: {"QUARTET_LOG_LEVEL": "DEBUG"} for process in PROCESSES},
         "scripted-model": {"QUARTET_MISBEHAVE": {"refusal": 0.5}, "QUARTET_MISBEHAVE_HUGE_BYTES": 16777216},
-        "orchestrator": {"QUARTET_SESSION_S": 0.5, "QUARTET_QUESTION_TIMEOUT_S": "60"},
+        "orchestrator": {
+            "QUARTET_SESSION_S": 0.5,
+            "QUARTET_QUESTION_TIMEOUT_S": "60",
+            "QUARTET_GATEWAY_URL": "http://mine:4000",
+        },
     },
     "access": [CONTROLLER],
     "monitoring": {"access": [PROMETHEUS], "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
@@ -127,12 +131,13 @@ def test_the_stand_in_refuses_what_the_operators_definition_refuses(published, c
     assert words in faults(monitor)
 
 
-def test_settings_of_ones_own_come_last_whatever_their_kind(published):
+def test_settings_of_ones_own_take_the_place_of_the_chart_s_whatever_their_kind(published):
     seen = set()
     for name, pod in published.pods:
         (container,) = pod["spec"]["containers"]
         component = pod["metadata"]["labels"]["app.kubernetes.io/component"]
         given = [(one["name"], one["value"]) for one in container.get("env", [])]
+        assert len(given) == len(dict(given)), f"{name}: a name stands twice, which server-side apply refuses"
         if component in PROCESSES:
             assert given[-1] == ("QUARTET_LOG_LEVEL", "DEBUG"), name
         elif component == "scripted-model":
@@ -142,6 +147,7 @@ def test_settings_of_ones_own_come_last_whatever_their_kind(published):
             ]
         elif component == "orchestrator":
             assert given[-2:] == [("QUARTET_QUESTION_TIMEOUT_S", "60"), ("QUARTET_SESSION_S", "0.5")]
+            assert dict(given)["QUARTET_GATEWAY_URL"] == "http://mine:4000"
         else:
             continue
         seen.add(component)

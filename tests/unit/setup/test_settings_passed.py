@@ -121,8 +121,9 @@ def test_every_setting_is_passed_on_or_there_is_a_reason(service: str) -> None:
 
 def defaults_in(text: str) -> str:
     """What compose makes of `text` where nothing is set: ${NAME:-default}, which may hold another one."""
-    while re.search(r"\$\{", text):
-        text = re.sub(r"\$\{[A-Z0-9_]+(?::?-([^${}]*))?\}", lambda found: found[1] or "", text)
+    while (inner := re.sub(r"\$\{[A-Z0-9_]+(?::?-([^${}]*))?\}", lambda found: found[1] or "", text)) != text:
+        text = inner
+    assert "${" not in text, "neither a default nor nothing"
     return text
 
 
@@ -178,6 +179,7 @@ def test_the_chart_lets_every_setting_of_a_process_be_set(service: str) -> None:
     }
     file, component = where.get(service, (f"{service}.yaml", f'"{service}"'))
     text = (CHART / file).read_text()
-    assert re.search(rf'include "quartet.settings" \(dict "root" [$.] "component" {re.escape(component)}\)', text)
+    call = rf'include "quartet.environment" \(dict "root" [$.] "component" {re.escape(component)} "own" '
+    assert re.search(call, text)
     known = yaml.safe_load((CHART.parent / "values.schema.json").read_text())["properties"]["settings"]
     assert service in known["propertyNames"]["enum"]

@@ -68,9 +68,16 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end }}
 
-{{/* Settings of a component that values name, last: they take the place of the chart's own. */}}
-{{- define "quartet.settings" -}}
-{{- range $name, $value := index .root.Values.settings .component }}
+{{/* The chart's `own` variables of a component, as text, and the settings that values name for it in their place: a name
+that stands twice is refused by a cluster that applies on its side. */}}
+{{- define "quartet.environment" -}}
+{{- $settings := index .root.Values.settings .component | default dict }}
+{{- range fromYamlArray .own }}
+{{- if not (hasKey $settings .name) }}
+- {{ toJson . }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := $settings }}
 {{- $text := toString $value }}
 {{- if or (kindIs "map" $value) (kindIs "slice" $value) }}
 {{- $text = toJson $value }}
