@@ -11,6 +11,7 @@ import pytest
 
 SPIN = ("/spin", "nav2_msgs/action/Spin")
 TOKEN = "a-token-of-the-metrics"
+AT_REST = {("latched", "true"), ("standstill", "true")}
 
 
 def scrape(sim: Any, token: str = TOKEN) -> tuple[dict[str, float], str]:
@@ -20,6 +21,10 @@ def scrape(sim: Any, token: str = TOKEN) -> tuple[dict[str, float], str]:
         text = answer.read().decode()
     samples = re.findall(r"^([a-z_]+(?:\{[^}]*\})?) ([-+0-9.e]+)$", text, re.MULTILINE)
     return {name: float(value) for name, value in samples}, text
+
+
+def values(state: Any) -> set[tuple[str, str]]:
+    return {(one["key"], one["value"]) for one in state["values"]}
 
 
 async def test_figures_of_a_robot_that_works_is_stopped_and_left_alone(
@@ -44,6 +49,9 @@ async def test_figures_of_a_robot_that_works_is_stopped_and_left_alone(
         await robot.call("/robot_guard/stop")
         await robot.goal("late", *SPIN, {"target_yaw": 0.1})
         assert (await robot.result("late"))["result"] is False
+        # World time goes on until then.
+        while not AT_REST.issubset(values(await robot.message("/robot_guard/state"))):
+            pass
         now, text = scrape(sim)
 
     assert now['quartet_simulation_goals_total{kind="Spin",outcome="succeeded"}'] == 1
