@@ -308,6 +308,8 @@ def test_each_robot_has_an_agent_of_each_kind_so_that_one_that_waits_holds_up_no
     assert built["approach-2"].env["QUARTET_PORT"] == "0"
     assert [spec.env.get("QUARTET_X") for spec in built.values()] == [None, "1", None]
     assert list(of(replicas=1)) == ["approach"]
+    assert list(of(without={"approach-3"})) == ["approach", "approach-2"]
+    assert not of(without={"approach"}), "nobody of the kind, however many robots there are"
 
 
 @pytest.mark.parametrize(

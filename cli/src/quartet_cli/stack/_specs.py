@@ -142,6 +142,7 @@ def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[
                 ready_file=_ready_file(options, name),
             )
         )
+    built = [spec for spec in built if spec.name not in options.without]
     built += [_replica(options, spec, number) for spec in built if spec.name in AGENTS for number in _further(options)]
     return [spec for spec in built if spec.name not in options.without]
 
