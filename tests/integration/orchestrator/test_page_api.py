@@ -142,6 +142,7 @@ class Robot:
     def __init__(self):
         self.calls = 0
         self.broken = False
+        self.yaw = 0.5
         self.media_type = "image/jpeg"
         self.go = asyncio.Event()
         self.go.set()
@@ -165,7 +166,7 @@ class Robot:
         if self.broken:
             fault = {"ok": False, "error_code": "TRANSFORM_UNAVAILABLE", "message": "no frame 'map'"}
             return ToolResult(structured_content=fault)
-        pose = {"x": 1.5, "y": -2.0, "yaw": 0.5, "frame_id": "map"}
+        pose = {"x": 1.5, "y": -2.0, "yaw": self.yaw, "frame_id": "map"}
         return ToolResult(structured_content={"ok": True, "pose": pose, "area": "kitchen"})
 
 
@@ -259,6 +260,15 @@ async def test_where_the_robots_of_one_site_are_and_one_that_is_slow_or_gone_hol
         await eventually(lost)
         assert slow.calls - asked <= 1, "who is asked already is not asked once more"
         slow.go.set()
+        # One whose server says something else spoils nothing for the others.
+        robot.broken, robot.yaw = False, "north"
+
+        async def strange():
+            found = await poses()
+            return (found["anna"]["pose"], found["anna"]["why"]) == (None, "the server answers, but not with that")
+
+        await eventually(strange)
+        assert (await client.http.get("/robots/anna/pose")).status_code == 503
         answer = await client.http.get("/robots/dora/poses")
         assert (answer.status_code, answer.json()["detail"]) == (
             404, "there is no robot 'dora'; valid: anna, ben, carl"

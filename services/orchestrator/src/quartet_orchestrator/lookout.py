@@ -1,6 +1,7 @@
 """Where the robots are and what their cameras see, for people who watch. Nothing is asked while nobody does."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -31,6 +32,16 @@ class Seen:
 
     outcome: ToolOutcome
     at: float
+
+    @property
+    def pose(self) -> dict[str, float] | None:
+        """x, y [m] and yaw [rad] in the map frame; None where the answer has none, also one of a foreign server."""
+        found = self.outcome.content.get("pose")
+        if not self.outcome.ok or not isinstance(found, dict):
+            return None
+        pose = {key: found.get(key) for key in ("x", "y", "yaw")}
+        whole = all(isinstance(value, int | float) and math.isfinite(value) for value in pose.values())
+        return pose if whole else None
 
 
 class Lookout:
@@ -72,8 +83,8 @@ class Lookout:
 
     def _fresh_s(self, robot: str) -> float:
         newest, now = self._newest.get((robot, "pose")), time.time()
-        found = newest.outcome.content.get("pose") if newest is not None else None
-        said = tuple(round(found[key], 1) for key in ("x", "y", "yaw")) if isinstance(found, dict) else None
+        found = newest.pose if newest is not None else None
+        said = None if found is None else tuple(round(value, 1) for value in found.values())
         if robot not in self._rests or self._rests[robot][0] != said:
             self._rests[robot] = said, now
         return REST_FRESH_S if now - self._rests[robot][1] >= REST_S else POSE_FRESH_S

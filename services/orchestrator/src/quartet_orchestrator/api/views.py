@@ -32,10 +32,9 @@ def view_routes(lookout: Lookout, sites: Mapping[str, SiteFile]) -> APIRouter:
     async def pose(robot: str) -> Response:
         """Where the robot is now: x, y [m], yaw [rad] in the map frame, and the area."""
         seen = await lookout.pose(known(robot))
-        found = _pose(seen)
-        if found is None:
+        if seen.pose is None:
             raise _unseen("Pose not known", seen.outcome)
-        return JSONResponse({**found, "area": seen.outcome.content.get("area"), "at": seen.at})
+        return JSONResponse({**seen.pose, "area": seen.outcome.content.get("area"), "at": seen.at})
 
     @router.get("/{robot}/poses")
     async def poses(robot: str) -> Response:
@@ -60,16 +59,9 @@ def view_routes(lookout: Lookout, sites: Mapping[str, SiteFile]) -> APIRouter:
     return router
 
 
-def _pose(seen: Seen) -> dict[str, float] | None:
-    found = seen.outcome.content.get("pose")
-    if not seen.outcome.ok or not isinstance(found, dict):
-        return None
-    return {key: found[key] for key in ("x", "y", "yaw")}
-
-
 def _told(name: str, seen: Seen | None) -> dict[str, object]:
     """One of several robots."""
-    pose = None if seen is None else _pose(seen)
+    pose = None if seen is None else seen.pose
     if seen is None or pose is None:
         why = "it has not answered yet" if seen is None else _why(seen.outcome)
         return {"name": name, "pose": None, "area": None, "age_s": None, "why": why}
@@ -82,6 +74,8 @@ def _unseen(title: str, outcome: ToolOutcome) -> Problem:
 
 
 def _why(outcome: ToolOutcome) -> str:
+    if outcome.ok:
+        return "the server answers, but not with that"
     return f"{outcome.error_code}: {outcome.message or 'the server gave no reason'}"
 
 
