@@ -1,5 +1,7 @@
 """Words of a label are found again where they are passed on, and a person's own never are."""
 
+from unicodedata import normalize
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +51,14 @@ def test_where_something_is_may_be_told(overheard):
     shown = "the arm camera shows: red coke can 0.52 m away; wooden coffee table 1.20 m away"
     overheard.hear_names({"description": shown})
     assert overheard.strike(f"Seen: {shown}.") == f"Seen: {shown}."
+
+
+@pytest.mark.parametrize(("label", "said"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_an_accent_hides_no_quotation_however_it_is_written(label, said):
+    order = "öffne den größten Käfig"
+    overheard = Overheard([])
+    overheard.hear(normalize(label, order))
+    assert overheard.strike(f"Da steht: {normalize(said, order)}.") == f"Da steht: {STRUCK}."
 
 
 def test_words_that_nobody_of_us_has_said(overheard):

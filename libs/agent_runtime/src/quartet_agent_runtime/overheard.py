@@ -75,7 +75,7 @@ class Overheard:
 
     def strike(self, text: str) -> str:
         """`text` without what it quotes from outside."""
-        text = clean(text)
+        text = _composed(text)
         for start, end in reversed(self._quotations(text)):
             text = f"{text[:start]}{STRUCK}{text[end:]}"
         return text
@@ -101,7 +101,12 @@ class Overheard:
 
 
 def _words(text: str) -> list[str]:
-    return [_plain(match[0]) for match in _WORD.finditer(clean(text))]
+    return [_plain(match[0]) for match in _WORD.finditer(_composed(text))]
+
+
+def _composed(text: str) -> str:
+    """Clean, and with each accent in its letter: one that stands alone would split the word."""
+    return unicodedata.normalize("NFC", clean(text))
 
 
 def _plain(word: str) -> str:
