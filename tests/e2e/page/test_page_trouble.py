@@ -318,6 +318,11 @@ def test_all_robots_of_the_site_are_on_the_map_and_one_that_is_gone_holds_up_non
     expect(rows.first).to_be_visible()
     page.screenshot(path=shots / "fleet-phone.png")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the phone"
+    # The watched one no longer answers.
+    expect(page.locator("#pose-words")).to_have_text(re.compile("^where anna is"))
+    deployment.poses[0] = seen("anna", 1.0, 1.0, age_s=60.0)
+    expect(page.locator("#pose-words")).to_have_text(re.compile("^last seen: where anna is"))
+    expect(page.locator("#map .robot.old:not(.other)")).to_have_count(1)
     # Without any answer nobody is shown where he was.
     deployment.answers["GET /robots/anna/poses"] = lambda route: problem(route, 503, "the store is away")
     expect(page.locator("#pose-words")).to_have_text("the store is away")

@@ -12,9 +12,12 @@ export function tellStates(rows) {
   states = new Map(rows.map((row) => [row.name, row]));
 }
 
+/** Whether a row of GET /robots/NAME/poses says only where a robot was last seen. */
+export const isOld = ({ pose, age_s }) => pose !== null && age_s > OLD_S;
+
 /** Shows all robots of a site (the rows of GET /robots/NAME/poses): `watched`, and which works on `task`. */
 export function showFleet(rows, watched, task) {
-  const seen = rows.map((row) => ({ ...row, old: row.pose !== null && row.age_s > OLD_S }));
+  const seen = rows.map((row) => ({ ...row, old: isOld(row) }));
   putOthers(seen.filter(({ name, pose }) => name !== watched && pose));
   const list = byId("fleet");
   list.hidden = rows.length < 2;

@@ -3,7 +3,7 @@
 import { Problem, get, whenSignedOut } from "/page/api.js";
 import { drawCameras, refreshCameras } from "/page/cameras.js";
 import { byId, h, repeat, replace, say } from "/page/dom.js";
-import { hideFleet, showFleet, tellStates } from "/page/fleet.js";
+import { hideFleet, isOld, showFleet, tellStates } from "/page/fleet.js";
 import { forgetLinks, tellLink } from "/page/link.js";
 import { drawSite, forgetTrail, mapFault, putRobot } from "/page/map.js";
 import { hasLink, session, showSignIn, signInByLink, signOut } from "/page/signin.js";
@@ -237,7 +237,7 @@ async function refreshPoses(robot) {
   const rows = (await get(`/robots/${encodeURIComponent(robot)}/poses`)).robots;
   if (!isWanted(robot)) return;
   const own = rows.find(({ name }) => name === robot);
-  putRobot(own?.pose ? { ...own.pose, area: own.area } : null, own?.why ?? "", robot);
+  putRobot(own?.pose ? { ...own.pose, area: own.area, old: isOld(own) } : null, own?.why ?? "", robot);
   showFleet(rows, robot, view?.id);
 }
 

@@ -105,13 +105,14 @@ function putName(label, pose) {
   label.setAttribute("y", -pose.y - 3.4 * unit);
 }
 
-/** Puts the robot somewhere; null: nobody knows. Its name stands beside it where there are several. */
+/** Puts the robot somewhere (`old`: where it was last seen); null: nobody knows. Its name stands beside it where there are several. */
 export function putRobot(pose, words = "", name = "") {
   if (!layer) return;
   layer.robot.setAttribute("visibility", pose ? "visible" : "hidden");
   say(layer.name, pose ? name : "");
   say(byId("pose-words"), pose ? (words || whereWords(pose)) : words);
   if (!pose) return;
+  layer.robot.classList.toggle("old", Boolean(pose.old));
   layer.robot.setAttribute("transform", placed(pose));
   putName(layer.name, pose);
   const before = trail.at(-1);
@@ -121,9 +122,9 @@ export function putRobot(pose, words = "", name = "") {
   }
 }
 
-function whereWords({ x, y, area }) {
+function whereWords({ x, y, area, old }) {
   const at = `x ${x.toFixed(2)}, y ${y.toFixed(2)} m`;
-  return area ? `${area} · ${at}` : at;
+  return `${old ? "last seen: " : ""}${area ? `${area} · ${at}` : at}`;
 }
 
 /** The other robots of the site: name, pose, and whether that is only where it was last seen. */
