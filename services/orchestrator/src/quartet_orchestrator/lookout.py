@@ -17,6 +17,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 POSE = "nav2__get_robot_pose"
 CAMERAS = ("front", "arm")
 GRANT_S = 600.0
+PLANAR = ("x", "y", "yaw")
 POSE_FRESH_S = 0.3
 PICTURE_FRESH_S = 1.0
 """However many people watch, a robot is asked at most once in this time."""
@@ -39,9 +40,10 @@ class Seen:
         found = self.outcome.content.get("pose")
         if not self.outcome.ok or not isinstance(found, dict):
             return None
-        pose = {key: found.get(key) for key in ("x", "y", "yaw")}
-        whole = all(isinstance(value, int | float) and math.isfinite(value) for value in pose.values())
-        return pose if whole else None
+        numbers = {
+            key: value for key, value in found.items() if isinstance(value, int | float) and math.isfinite(value)
+        }
+        return {key: numbers[key] for key in PLANAR} if numbers.keys() >= set(PLANAR) else None
 
 
 class Lookout:
