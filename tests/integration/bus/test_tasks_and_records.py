@@ -244,13 +244,16 @@ async def test_a_full_queue_refuses_and_keeps_what_waits(redis_url, a_task, a_re
         assert (await small.robot_tasks("summit").take()).task.task_id == "t0"
 
 
-async def test_a_store_without_memory_says_so(own_redis, a_task):
+async def test_a_store_without_memory_says_so(own_redis, a_task, a_request):
     async with await Bus.connect(own_redis.url) as bus:
         await bus.tasks.submit(a_task())
+        queue, request = bus.skills(Skill.PICK), a_request()
+        entry_id = await queue.submit(request)
         await bus._store.call("CONFIG", "SET", "maxmemory", "1mb")
         with pytest.raises(BusUnavailable, match=r"takes no writes: .*maxmemory"):
             await bus.tasks.pause("t1", "a test")
         with pytest.raises(StoreFull, match=r"Redis uses .* of its 1\.0 MB; the rest is kept for tasks that run"):
             await bus.tasks.submit(a_task("t2"))
+        assert await queue.withdraw(entry_id, request, "a task whose request nobody takes ends all the same")
         await bus._store.call("CONFIG", "SET", "maxmemory", "0")
         await bus.tasks.submit(a_task("t2"))

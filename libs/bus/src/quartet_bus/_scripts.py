@@ -115,12 +115,15 @@ return redis.call('XADD', KEYS[1], '*', 'm', ARGV[2])
 """
 """KEYS stream. ARGV cap, message. nil when the stream is full."""
 
-WITHDRAW = """
+WITHDRAW = (
+    WHEN_FULL
+    + """
 if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
 redis.call('SET', KEYS[3], ARGV[2], 'PX', ARGV[3])
 if ARGV[1] ~= '' then redis.call('XDEL', KEYS[1], ARGV[1]) end
 return 1
 """
+)
 """KEYS stream, owner, done. ARGV entry id or '', result, expiry [ms]. 1: nobody had taken it and nobody will."""
 
 APPEND = """
