@@ -265,3 +265,15 @@ async def test_a_call_that_is_given_up_leaves_no_answer_to_the_next(bus):
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
         assert await bus._store.script("return KEYS[1]", [f"own-{number}"]) == f"own-{number}".encode()
+
+
+async def test_a_call_that_outlives_its_bus_leaves_no_connection(bus, redis_url, eventually):
+    async with await Bus.connect(redis_url) as going:
+        await going.fences.next("summit")
+        (link,) = going._store._free
+        await bus._store.call("CLIENT PAUSE", 60_000, "WRITE")
+        call = asyncio.create_task(going.fences.next("summit"))
+        await eventually(lambda: not going._store._free)
+    await bus._store.call("CLIENT UNPAUSE")
+    assert await call == 2
+    assert not link._connection.is_connected

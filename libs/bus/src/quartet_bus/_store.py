@@ -108,6 +108,7 @@ class Store:
         self._readers: list[Reader] = []
         self._links = 0
         self._free: list[Link] = []
+        self._closed = False
 
     async def check(self) -> None:
         """Raises BusUnavailable at once when Redis is not there."""
@@ -151,7 +152,10 @@ class Store:
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError):
             return await self._client.execute_command(*command)
         finally:
-            self._free.append(link)
+            if self._closed:
+                await link.close()
+            else:
+                self._free.append(link)
 
     def _new_link(self) -> Link:
         self._links += 1
@@ -175,6 +179,7 @@ class Store:
         return new_connection(self.url, **self._connection)
 
     async def close(self) -> None:
+        self._closed = True
         for reader in list(self._readers):
             await self.close_reader(reader)
         for link in self._free:
