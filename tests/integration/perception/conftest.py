@@ -18,7 +18,7 @@ from fastmcp import Client
 from quartet_contracts import GrantClaims, audience
 from quartet_perception.server import register
 from quartet_robot_link import Robot
-from quartet_site import load_robot, load_site
+from quartet_site import PolicyFile, load_robot, load_site
 from quartet_tool_server import ToolServer
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
@@ -116,7 +116,7 @@ class Eyes:
 
 
 @asynccontextmanager
-async def _eyes(world: World, state: Path, **claims: Any) -> AsyncIterator[Eyes]:
+async def _eyes(world: World, state: Path, policy: PolicyFile | None = None, **claims: Any) -> AsyncIterator[Eyes]:
     robot_file, site = load_robot(SITES / world.name / "robot.yaml"), load_site(SITES / world.name / "site.yaml")
     now = int(time.time())
     grant = GrantClaims.model_validate(
@@ -125,7 +125,9 @@ async def _eyes(world: World, state: Path, **claims: Any) -> AsyncIterator[Eyes]
     )  # fmt: skip
     claims_now = [grant]
     robot = await Robot.open(robot_file, url=world.url, wait_s=60)
-    server = ToolServer("perception", robot, site, state_dir=state, verifier=None, caller=lambda: claims_now[0])
+    server = ToolServer(
+        "perception", robot, site, state_dir=state, verifier=None, caller=lambda: claims_now[0], policy=policy
+    )
     register(server)
     try:
         async with Client(server.mcp) as client:
@@ -136,8 +138,8 @@ async def _eyes(world: World, state: Path, **claims: Any) -> AsyncIterator[Eyes]
 
 @pytest.fixture(scope="session")
 def open_eyes() -> Callable[..., AbstractAsyncContextManager[Eyes]]:
-    """`async with open_eyes(world, state_dir, **claims) as eyes`: the server as the environment sets it up, called with
-    a grant for all of its tools and those claims."""
+    """`async with open_eyes(world, state_dir, policy, **claims) as eyes`: the server as the environment sets it up,
+    called with a grant for all of its tools and those claims."""
     return _eyes
 
 

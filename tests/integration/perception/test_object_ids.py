@@ -5,6 +5,7 @@ import math
 import pytest
 
 from quartet_contracts import new_object_id
+from quartet_site import PolicyFile
 
 CAN, TWIN = "red coke can", "second red coke can"
 
@@ -92,6 +93,42 @@ async def test_an_id_of_another_task_another_robot_or_a_guess_is_refused(eyes, s
         await refuses(other, mine["object_id"])
     eyes.work_for("another task")
     await refuses(eyes, mine["object_id"])
+
+
+async def test_a_rule_on_names_holds_for_what_goes_by_its_id(studio, open_eyes, tmp_path):
+    studio.reset(0)
+    policy = PolicyFile.model_validate(
+        {
+            "approval": [
+                {"tool": f"perception__{tool}", "when": {argument: {"one_of": [name]}}, "then": "deny"}
+                for tool, argument, name in (
+                    ("get_topdown_grasp_pose", "object_name", CAN),
+                    ("segment_objects", "prompt", CAN),
+                    ("get_topdown_placing_pose", "held_object", CAN),
+                    ("detect_objects", "names.0", "counter"),
+                )
+            ]
+        }
+    )
+    async with open_eyes(studio, tmp_path, policy) as eyes:
+        seen = (await eyes.call("detect_objects"))["detections"]
+        ids = {one["label"]: one["object_id"] for one in seen}
+        can, counter = ids[CAN], ids["counter"]
+        for tool, arguments, code in (
+            ("get_topdown_grasp_pose", {"object_name": CAN}, "POLICY_DENIED"),
+            ("get_topdown_grasp_pose", {"object_id": can}, "POLICY_DENIED"),
+            ("get_topdown_grasp_pose", {"object_id": can, "object_name": None}, "POLICY_DENIED"),
+            ("get_topdown_grasp_pose", {"object_id": counter}, "UNKNOWN_OBJECT"),
+            ("get_topdown_grasp_pose", {"object_id": {"of": [can]}}, "INVALID_PARAMETERS"),
+            ("segment_objects", {"object_id": can, "camera": "front"}, "POLICY_DENIED"),
+            ("segment_objects", {"object_id": counter, "camera": "front"}, "NONE"),
+            ("get_topdown_placing_pose", {"object_id": counter, "held_object_id": can}, "POLICY_DENIED"),
+            ("detect_objects", {"object_ids": [can]}, "NONE"),
+            ("detect_objects", {"object_ids": [new_object_id(), counter]}, "POLICY_DENIED"),
+            ("detect_objects", {"object_ids": [new_object_id()]}, "UNKNOWN_OBJECT_ID"),
+        ):
+            answer = await eyes.call(tool, **arguments)
+            assert answer.get("error_code", "NONE") == code, (tool, arguments, answer)
 
 
 async def test_a_name_or_an_id_and_not_both(eyes, studio):

@@ -47,14 +47,15 @@ class Admission:
         defaults: Mapping[str, Any],
         counted: bool,
         responses: Mapping[str, Any] | None,
+        meant: Mapping[str, Any] | None = None,
     ) -> McpResult | None:
         """None for a call that may go on; else the result that asks for a person's word on it.
 
-        `given` are the arguments as they came, `responses` what came with them on an earlier question. Raises
-        PolicyDenied, RateLimited, InputRequired, ApprovalDenied.
+        `given` are the arguments as they came, `responses` what came with them on an earlier question, `meant` the
+        arguments that `given` says in another way. Raises PolicyDenied, RateLimited, InputRequired, ApprovalDenied.
         """
         self.check(grant, tool, counted=counted)
-        rule = self.rule(grant.sub, tool, {**defaults, **given})
+        rule = self.rule(grant.sub, tool, {**defaults, **given, **(meant or {})})
         if rule is None:
             return None
         if rule.then == "deny":

@@ -85,6 +85,9 @@ class ToolServer:
         """What a server measures beside the common ones, each before /metrics is answered."""
         self.health: dict[str, Callable[[], Any]] = {}
         """What /health says beside the bridge: a part of this server, and what gives its state."""
+        self.meant: Callable[[dict[str, Any]], dict[str, Any]] = lambda _: {}
+        """From the arguments of a call as they came, those that they say in another way, for the rules of the policy:
+        perception has the name of what goes by its id."""
         self.fences = FenceStore(state_dir / f"fence-{name}-{robot.file.name}.json", robot.file.name)
         policy = policy or PolicyFile()
         self.limits = MotionLimits(
@@ -209,6 +212,7 @@ class ToolServer:
             defaults=self._defaults.get(tool, {}),
             counted=tool not in self._reading,
             responses=responses,
+            meant=self.meant(given),
         )
 
     async def admit(self, grant: GrantClaims) -> None:

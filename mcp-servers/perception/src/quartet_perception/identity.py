@@ -1,14 +1,15 @@
 """What a tool is asked for, by name or by object_id, and which of the things in a picture it is."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quartet_perception.catalogue import KINDS, Kind
 from quartet_perception.describe import extent
-from quartet_perception.errors import BadParameters
+from quartet_perception.errors import BadParameters, UnknownObjectId
 from quartet_perception.segmenter import Found
 from quartet_perception.sightings import Point, Seen
 from quartet_perception.view import View
@@ -16,6 +17,10 @@ from quartet_tool_server.middleware import current_grant
 
 if TYPE_CHECKING:
     from quartet_perception.perceiver import Perceiver
+
+
+IN_PLACE_OF = {"object_id": ("object_name", "prompt"), "held_object_id": ("held_object",), "object_ids": ("names",)}
+"""Arguments of the tools that take ids, and those that say the same by name."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,21 @@ def wanted(
         return Wanted(eyes.names(name, kinds), name)
     thing = eyes.sightings.get(task(), object_id)
     return Wanted(eyes.names(thing.name, kinds), f"{thing.name} ({object_id})", object_id)
+
+
+def by_name(eyes: "Perceiver", given: Mapping[str, Any]) -> dict[str, Any]:
+    """The names that the ids in a call's arguments stand for; `given` is as it came, so it may be anything. An id that
+    is not known says nothing: the tool refuses it."""
+    said: dict[str, Any] = {}
+    for argument, names in IN_PLACE_OF.items():
+        ids = given.get(argument)
+        known: list[str] = []
+        for object_id in ids if isinstance(ids, list) else [ids]:
+            with contextlib.suppress(UnknownObjectId):
+                known += [eyes.sightings.get(task(), object_id).name] if isinstance(object_id, str) else []
+        if known:
+            said |= dict.fromkeys(names, known if argument == "object_ids" else known[0])
+    return said
 
 
 def task() -> str:

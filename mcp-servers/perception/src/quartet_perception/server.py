@@ -4,6 +4,7 @@ from pydantic import ValidationError
 
 from quartet_perception.catalogue import Catalogue
 from quartet_perception.choice import choose_segmenter, health_of
+from quartet_perception.identity import by_name
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.settings import PerceptionSettings
 from quartet_perception.tools import add_detect_tools, add_grasp_tool, add_look_tool, add_placing_tool
@@ -31,6 +32,7 @@ def register(server: ToolServer) -> None:
     if health_of(segmenter):
         server.health["segmenter"] = lambda: health_of(segmenter)
     eyes = Perceiver(server.robot, server.site, segmenter, catalogue)
+    server.meant = lambda given: by_name(eyes, given)
     add_detect_tools(server, eyes)
     add_grasp_tool(server, eyes)
     add_placing_tool(server, eyes)
