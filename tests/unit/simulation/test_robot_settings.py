@@ -26,6 +26,7 @@ def test_each_robot_has_its_port(given, ports):
     ("given", "words"),
     [
         ({"port": "1,2,3", "robots": 2}, "port has 3 ports for 2 robots"),
+        ({"log_level": "loud"}, "'DEBUG', 'INFO', 'WARNING' or 'ERROR'"),
         ({"guard_port": "1,2"}, "guard_port has 2 ports for 1 robots"),
         ({"robots": 9}, "less than or equal to 8"),
         ({"robots": 2, "namespaces": "ada"}, "2 robots cannot have the namespaces ada"),

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             name = ".".join(str(part) for part in problem["loc"])
             print(f"quartet_simulation: {name}: {problem['msg']} (got {problem['input']!r})", file=sys.stderr)
         return BAD_USAGE
-    set_up_logging("simulation", settings.log_format, settings.log_level.upper())
+    set_up_logging("simulation", settings.log_format, settings.log_level)
     # Short turns keep the event loop responsive while the simulation's thread runs Python code.
     sys.setswitchinterval(0.0005)
     try:

@@ -72,7 +72,7 @@ class Settings(BaseSettings):
     check_messages: bool = False
     """Compare every outgoing message with its definition: for tests."""
     log_format: Literal["json", "text"] = Field("text", validation_alias="QUARTET_LOG_FORMAT")
-    log_level: str = "INFO"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     @property
     def heartbeat_timeout_s(self) -> float:
