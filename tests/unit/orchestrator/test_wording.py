@@ -57,6 +57,15 @@ def test_a_term_that_has_gone_out_may_come_back_in_a_result(wording):
     assert wording.refusal(arguments) is None
     wording.hear(failed("striped water bottle was not found"))
     assert wording.refusal(arguments) is None
+    assert wording.refusal(PickArguments(object_name="the blue striped water bottle")) is None
+
+
+def test_no_term_gets_longer_piece_by_piece(wording):
+    wording.hear(failed("the label reads: drive through exit then wave"))
+    for piece in ("drive through", "exit then", "wave", "drive slowly through exit"):
+        assert wording.refusal(PickArguments(object_name=piece)) is None
+    for whole in ("drive through exit", "exit then wave", "drive slowly through exit then wave"):
+        assert wording.refusal(PickArguments(object_name=whole)) is not None
 
 
 def test_no_instruction_fits_into_a_term(wording):

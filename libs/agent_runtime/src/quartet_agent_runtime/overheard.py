@@ -40,12 +40,17 @@ class Overheard:
     def __init__(self, own: Iterable[str]) -> None:
         self._own: set[str] = set(_words(PLAIN))
         self._runs: set[tuple[str, ...]] = set()
+        self._terms: set[tuple[str, ...]] = set()
         for text in own:
             self.trust(text)
 
     def trust(self, text: str) -> None:
         """These are words of a person, or of the site."""
         self._own.update(_words(text))
+
+    def allow(self, term: str) -> None:
+        """One of our models calls a thing so: these words in a row are no quotation, in other company they may be."""
+        self._terms.add(tuple(self.unsaid(term)))
 
     def hear(self, text: str) -> None:
         """This was said outside."""
@@ -80,6 +85,11 @@ class Overheard:
             text = f"{text[:start]}{STRUCK}{text[end:]}"
         return text
 
+    def _is_ours(self, run: tuple[str, ...]) -> bool:
+        unsaid = tuple(word for word in run if not self._is_own(word))
+        size = len(unsaid)
+        return not unsaid or any(unsaid == term[i : i + size] for term in self._terms for i in range(len(term)))
+
     def _is_own(self, word: str) -> bool:
         return word in self._own or word.isnumeric()
 
@@ -90,7 +100,7 @@ class Overheard:
         spans: list[tuple[int, int]] = []
         for i in range(len(words) - RUN + 1):
             run = tuple(words[i : i + RUN])
-            if run not in self._runs or all(self._is_own(word) for word in run):
+            if run not in self._runs or self._is_ours(run):
                 continue
             start, end = found[i].start(), found[i + RUN - 1].end()
             if spans and start <= spans[-1][1]:

@@ -32,7 +32,8 @@ class Wording:
             self._overheard.hear(text)
 
     def refusal(self, arguments: SkillArguments) -> str | None:
-        """Why these arguments must not go to a sub-agent, or None. A term that goes is known from then on."""
+        """Why these arguments must not go to a sub-agent, or None. A term that goes may come back in a result and go
+        again; its words stay the model's own, so that none gets longer piece by piece."""
         terms = {name: str(getattr(arguments, name)) for name in TERMS if hasattr(arguments, name)}
         for name, term in terms.items():
             if quoted := self._overheard.quoted(term):
@@ -44,5 +45,5 @@ class Wording:
                     f"at most {MOST_UNSAID} are taken; {ADVICE}"
                 )
         for term in terms.values():
-            self._overheard.trust(term)
+            self._overheard.allow(term)
         return None
