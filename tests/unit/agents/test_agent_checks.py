@@ -1,22 +1,26 @@
 """Geometry and decisions of the agents' own code, without a robot."""
 
 import math
+import time
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from quartet_agent_runtime import ToolOutcome, Verification
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
 from quartet_approach.target import Target, place_named
 from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
-from quartet_contracts import PlaceArguments
+from quartet_contracts import PickReport, PlaceArguments, Skill, SkillRequest
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
-from quartet_pick.verify import _fits_hand, _height
+from quartet_pick.verify import _fits_hand, _height, verify
 from quartet_place.target import Region, _around, around_drop, mode_of, opening_m
-from quartet_site import load_site
+from quartet_site import load_robot, load_site
 
-HOME = load_site(Path(__file__).parents[3] / "deploy" / "sites" / "home" / "site.yaml")
+FILES = Path(__file__).parents[3] / "deploy" / "sites" / "home"
+HOME, ROBOT = load_site(FILES / "site.yaml"), load_robot(FILES / "robot.yaml")
 SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (0.0, 2.0)]
 
 
@@ -140,3 +144,30 @@ def test_a_height_that_the_object_cannot_have_is_replaced():
     assert _height(None, can) == height
     assert _height(0.07, None) == 0.07
     assert _height(None, None) is None
+
+
+class Fingers(Verification):
+    """A gripper that says one state after the other."""
+
+    states: list[str]
+
+    async def outcome(self, tool: str, **_: Any) -> ToolOutcome:
+        assert tool == "moveit__get_grasp_state"
+        return ToolOutcome({"ok": True, "state": self.states.pop(0), "width_m": 0.06, "effort_n": 1.0})
+
+
+async def test_fingers_that_only_touch_something_are_not_asked_on_and_on():
+    now = time.time()
+    request = SkillRequest.model_validate(
+        {
+            "request_id": "r1", "task_id": "t1", "robot": "anna", "skill": Skill.PICK, "created_at": now,
+            "deadline": now + 600, "grant": "g", "reply_to": "q", "arguments": {"object_name": "red coke can"},
+        }
+    )  # fmt: skip
+    none: Any = None
+    check = Fingers(request, ROBOT, HOME, none, none)
+    check.states = ["MOVING", "UNKNOWN"]
+    settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
+    assert settled.error_code == "PICK_ATTACH_TIMEOUT"
+    assert "UNKNOWN" in settled.reason
+    assert check.states == []

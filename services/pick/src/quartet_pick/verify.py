@@ -119,7 +119,9 @@ async def _settled_grasp(check: Verification) -> GripperResult:
     end = time.monotonic() + check.robot.gripper.settle_timeout_s
     while True:
         grasp = await check.call(GripperResult, "moveit__get_grasp_state")
-        if grasp.state in {GraspState.HOLDING, GraspState.EMPTY} or time.monotonic() >= end:
+        # Fingers that only touch something rest, too: UNKNOWN stays what it is.
+        resting = grasp.state in {GraspState.HOLDING, GraspState.EMPTY, GraspState.UNKNOWN}
+        if resting or time.monotonic() >= end:
             return grasp
         await asyncio.sleep(POLL_S)
 
