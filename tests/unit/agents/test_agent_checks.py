@@ -15,6 +15,7 @@ from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
 from quartet_contracts import PickReport, PlaceArguments, Skill, SkillRequest
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
+from quartet_pick.prepare import prepare
 from quartet_pick.verify import _fits_hand, _height, verify
 from quartet_place.target import Region, _around, around_drop, mode_of, opening_m
 from quartet_site import load_robot, load_site
@@ -150,13 +151,17 @@ class Fingers(Verification):
     """A gripper that says one state after the other."""
 
     states: list[str]
+    asked: list[str]
 
     async def outcome(self, tool: str, **_: Any) -> ToolOutcome:
-        assert tool == "moveit__get_grasp_state"
-        return ToolOutcome({"ok": True, "state": self.states.pop(0), "width_m": 0.06, "effort_n": 1.0})
+        self.asked.append(tool.removeprefix("moveit__"))
+        if tool == "moveit__get_current_pose":
+            return ToolOutcome({"ok": False, "error_code": "TRANSFORM_UNAVAILABLE", "message": "no pose"})
+        state = "EMPTY" if tool == "moveit__open_gripper" else self.states.pop(0)
+        return ToolOutcome({"ok": True, "state": state, "width_m": 0.06, "effort_n": 1.0})
 
 
-async def test_fingers_that_only_touch_something_are_not_asked_on_and_on():
+def fingers(*states: str) -> Fingers:
     now = time.time()
     request = SkillRequest.model_validate(
         {
@@ -166,8 +171,29 @@ async def test_fingers_that_only_touch_something_are_not_asked_on_and_on():
     )  # fmt: skip
     none: Any = None
     check = Fingers(request, ROBOT, HOME, none, none)
-    check.states = ["MOVING", "UNKNOWN"]
+    check.states, check.asked = list(states), []
+    return check
+
+
+async def test_fingers_that_only_touch_something_are_not_asked_on_and_on():
+    check = fingers("MOVING", "UNKNOWN")
     settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
     assert settled.error_code == "PICK_ATTACH_TIMEOUT"
     assert "UNKNOWN" in settled.reason
     assert check.states == []
+
+
+@pytest.mark.parametrize(
+    ("states", "asked"),
+    [
+        (["EMPTY"], ["get_grasp_state", "open_gripper", "get_current_pose"]),
+        (["HOLDING"], ["get_grasp_state"]),
+        (["UNKNOWN", "EMPTY"], ["get_grasp_state", "close_gripper", "open_gripper", "get_current_pose"]),
+        (["UNKNOWN", "HOLDING"], ["get_grasp_state", "close_gripper"]),
+        (["UNKNOWN", "UNKNOWN"], ["get_grasp_state", "close_gripper"]),
+    ],
+)
+async def test_after_a_pick_of_unknown_end_only_fingers_that_hold_nothing_are_opened(states, asked):
+    check = fingers(*states)
+    await prepare(check)
+    assert check.asked == asked

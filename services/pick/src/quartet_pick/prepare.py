@@ -8,9 +8,12 @@ async def prepare(check: Verification) -> None:
     """Free fingers that hold nothing, which may be around the object, and bring the arm up to where it sees.
 
     From there the wrist camera shows the object again, and a drive does not drag it along. A motion that does not
-    succeed is left to the model: nothing is held, so nothing can be dropped.
+    succeed is left to the model: nothing is held, so nothing can be dropped. Fingers that only touch something are
+    closed first: opening them might drop it, and closed they hold it or are empty.
     """
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+    if grasp.state is GraspState.UNKNOWN:
+        grasp = await check.call(GripperResult, "moveit__close_gripper")
     if grasp.state is not GraspState.EMPTY:
         return
     await check.call(GripperResult, "moveit__open_gripper")
