@@ -257,3 +257,28 @@ async def test_a_store_without_memory_says_so(own_redis, a_task, a_request):
         assert await queue.withdraw(entry_id, request, "a task whose request nobody takes ends all the same")
         await bus._store.call("CONFIG", "SET", "maxmemory", "0")
         await bus.tasks.submit(a_task("t2"))
+
+
+async def test_what_a_full_store_cannot_admit_is_no_poison(own_redis, a_request, eventually, monkeypatch):
+    """It is tried again and again, and is there when there is room."""
+    again = []
+    async with await Bus.connect(own_redis.url, BusOptions(lease_s=0.1, block_ms=20, delivery_cap=2)) as bus:
+        queue = bus.skills(Skill.PICK)
+        reclaim = queue._reclaim
+
+        async def counted():
+            entry = await reclaim()
+            again.extend([entry] if entry else [])
+            return entry
+
+        monkeypatch.setattr(queue, "_reclaim", counted)
+        monkeypatch.setattr(queue._patience, "failed", lambda _: asyncio.sleep(0.01))
+        await queue.submit(a_request())
+        await bus._store.call("CONFIG", "SET", "maxmemory", "1mb")
+        taking = asyncio.create_task(queue.take())
+        await eventually(lambda: len(again) > 2)
+        await bus._store.call("CONFIG", "SET", "maxmemory", "0")
+        async with asyncio.timeout(60):
+            delivery = await taking
+        assert delivery.redelivered
+        assert await bus.dead_letters.list() == []

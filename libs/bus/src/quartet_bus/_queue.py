@@ -1,6 +1,7 @@
 """A stream with one consumer group: take, lease, reclaim, finish. Skills and tasks are both such queues."""
 
 import asyncio
+import contextlib
 import logging
 import math
 import time
@@ -218,6 +219,11 @@ class Queue(ABC, Generic[M]):
         """
         try:
             return await self._judge(entry_id, fields, redelivered, admission)
+        except BusUnavailable:
+            # A store that is full admits nothing, however often: that makes no poison of what waits for room.
+            with contextlib.suppress(BusUnavailable):
+                await self._count_anew(entry_id)
+            raise
         except (BusError, RedisError):
             raise
         except Exception as error:
@@ -257,6 +263,10 @@ class Queue(ABC, Generic[M]):
                 await self._bury(entry_id, data, reason, message, bool(started))
                 return None
         return Admitted(message, Lease(entry_id, identity), redelivered, bool(started), bool(canceled))
+
+    async def _count_anew(self, entry_id: str) -> None:
+        """Count the entry's deliveries from here."""
+        await self._store.script(_scripts.PROGRESSED, [self._stream], self._group, self._consumer, entry_id)
 
     async def _ask_admission(self, entry_id: str, identity: str, deadline: float) -> list[Any]:
         keys = [

@@ -138,9 +138,7 @@ class RobotTasks(Queue[Task]):
 
     async def progressed(self, delivery: TaskDelivery) -> None:
         """Count deliveries from here again: only a task that gets nowhere, delivery after delivery, is poison."""
-        await self._store.script(
-            _scripts.PROGRESSED, [self._stream], self._group, self._consumer, delivery.lease.entry_id
-        )
+        await self._count_anew(delivery.lease.entry_id)
 
     async def hand_over(self, delivery: TaskDelivery) -> None:
         """Give a running task back, so that another replica takes it over at once and not after the lease."""
