@@ -1,6 +1,8 @@
 """Small parts of the runtime: exports, argument checks, repetition, meter, settings."""
 
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,9 @@ from quartet_agent_runtime.arguments import BadArguments, read_arguments
 from quartet_agent_runtime.conversation import cut
 from quartet_agent_runtime.meter import Meter
 from quartet_agent_runtime.repetition import Repetition
+from quartet_agent_runtime.skill_run import Outside
 from quartet_contracts import Budget
+from quartet_site import Known, load_robot, load_site
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "number"}, "s": {"type": "string"}}, "required": []}
 
@@ -85,3 +89,14 @@ def test_settings_name_the_variable(monkeypatch):
     assert "QUARTET_SERVERS is not set; set it, such as {" in str(caught.value)
     assert "QUARTET_GRACE_S: " in str(caught.value)
     assert "'soon'" in str(caught.value)
+
+
+def test_robots_of_one_site_are_in_one_place_and_others_are_not():
+    sites = Path(__file__).parents[3] / "deploy" / "sites"
+    robot = load_robot(sites / "home" / "robot.yaml")
+    home, copy, studio = (load_site(sites / name / "site.yaml") for name in ("home", "home", "studio"))
+    robots = {"ben": Known(robot, home), "cleo": Known(robot, studio), "anna": Known(robot, copy)}
+    none: Any = None
+    outside = Outside(none, robots, none, none, none, none, none, "replica")
+    assert outside.in_one_place("ben") == ("anna", "ben")
+    assert outside.in_one_place("cleo") == ("cleo",)

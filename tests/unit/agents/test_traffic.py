@@ -146,5 +146,5 @@ async def test_a_pose_of_the_site_that_is_occupied_tells_that_somebody_is_there(
     nav2 = check(shut=lambda x, y, _: (x, y) == (counter.x, counter.y))
     told = await obstructed(nav2, TARGET)
     assert f"at or before ({counter.x:.2f}, {counter.y:.2f}) (PLANNER_GOAL_OCCUPIED)" in told
-    assert told.endswith("other robots of the deployment: ben")
+    assert told.endswith("other robots of this place: ben")
     assert await obstructed(check(), TARGET) == ""

@@ -45,6 +45,11 @@ class Outside:
     replica: str
     approvals: ApprovalDesk | None = None
 
+    def in_one_place(self, robot: str) -> tuple[str, ...]:
+        """The robots whose site file says what that of `robot` does, itself too, sorted: others are elsewhere."""
+        here = self.robots[robot].site
+        return tuple(sorted(name for name, known in self.robots.items() if known.site == here))
+
 
 class SkillRun:
     """One attempt at one request. `run` always ends in a result; only cancellation gets out of it.
@@ -101,7 +106,7 @@ class SkillRun:
                 SkillStarted(request_id=request.request_id, skill=request.skill, replica=outside.replica)
             )
             known = outside.robots[request.robot]
-            fleet = tuple(sorted(outside.robots))
+            fleet = outside.in_one_place(request.robot)
             self._verification = check = Verification(request, known.robot, known.site, toolbox, self._recorder, fleet)
             if request.follows_uncertain and outside.definition.prepare is not None:
                 await outside.definition.prepare(check)

@@ -44,7 +44,7 @@ class Verification:
     toolbox: Toolbox
     recorder: Recorder
     fleet: tuple[str, ...] = ()
-    """All robots of the deployment, sorted."""
+    """All robots of the request's place, sorted."""
     calls: int = 0
     running: bool = False
     """A call runs now, so its effect is not known."""

@@ -47,7 +47,7 @@ class Arrival:
 
 
 class Patience:
-    """How long one approach waits for others. A robot without others in its deployment waits for nobody."""
+    """How long one approach waits for others. A robot without others in its place waits for nobody."""
 
     def __init__(self, check: Verification) -> None:
         self._check = check
@@ -145,7 +145,7 @@ async def obstructed(check: Verification, target: Target) -> str:
     for pose in [_pose(one) for one in (*given, area.entry)]:
         if not (way := await way_to(check, pose)).open:
             others = [name for name in check.fleet if name != check.request.robot]
-            perhaps = f"; other robots of the deployment: {', '.join(others)}" if others else ""
+            perhaps = f"; other robots of this place: {', '.join(others)}" if others else ""
             return f"something that is no furniture stands at or before {_at(pose)} ({way.why}){perhaps}"
     return ""
 
