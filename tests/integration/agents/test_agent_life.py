@@ -59,18 +59,18 @@ async def serving(stage, redis_url, bus_options, skill, **settings):
     from quartet_bus import Bus
 
     stop = asyncio.Event()
-    async with await Bus.connect(redis_url, bus_options) as own:
-        agent = asyncio.create_task(
-            serve_agent(
-                stage.definition(skill), own.skills(skill), own.journal, own.images, own.transcripts,
-                stage.settings(**settings), stop,
-            )
-        )  # fmt: skip
-        try:
-            yield stop, agent
-        finally:
-            stop.set()
-            await agent
+    serve = serve_agent(
+        stage.definition(skill),
+        stage.settings(**settings),
+        lambda tell: Bus.wait_for(redis_url, bus_options, tell=tell),
+        stop,
+    )
+    agent = asyncio.create_task(serve)
+    try:
+        yield stop, agent
+    finally:
+        stop.set()
+        await agent
 
 
 async def test_a_request_is_served_and_its_trace_is_kept(desk, studio, redis_url, bus_options):

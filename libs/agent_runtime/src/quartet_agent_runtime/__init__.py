@@ -14,7 +14,7 @@ from quartet_agent_runtime.process import run_process
 from quartet_agent_runtime.prompt import json_block, load_prompt, render_prompt, request_message
 from quartet_agent_runtime.recorder import Recorder
 from quartet_agent_runtime.report import ReportTool, skill_report, task_report
-from quartet_agent_runtime.serve import opened_port, serve_agent, stop_on_signals, unless_stopped
+from quartet_agent_runtime.serve import serve_agent, unless_stopped
 from quartet_agent_runtime.settings import AgentSettings, load_settings
 from quartet_agent_runtime.standstill import Sight, describe_sight, look_around, observe, stand_still
 from quartet_agent_runtime.toolbox import Toolbox
@@ -62,7 +62,6 @@ __all__ = [
     "load_settings",
     "look_around",
     "observe",
-    "opened_port",
     "place_facts",
     "read_past",
     "render_prompt",
@@ -72,7 +71,6 @@ __all__ = [
     "site_names",
     "skill_report",
     "stand_still",
-    "stop_on_signals",
     "task_report",
     "unless_stopped",
 ]

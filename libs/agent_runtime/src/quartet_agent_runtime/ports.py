@@ -1,9 +1,9 @@
 """What an agent needs from the outside, by shape: quartet_bus fulfils these without either importing the other."""
 
 import asyncio
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
-from quartet_contracts import JournalEvent, SkillRequest, SkillResult
+from quartet_contracts import JournalEvent, Skill, SkillRequest, SkillResult
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 
 
@@ -79,3 +79,27 @@ class SkillSource(Protocol):
     async def canceled(self, request_id: str) -> None:
         """Returns when the request is canceled; waits for ever otherwise."""
         ...
+
+
+class Store(Protocol):
+    """All of it, as one thing that is open until its context ends."""
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def images(self) -> ImageStore: ...
+
+    @property
+    def transcripts(self) -> TranscriptStore: ...
+
+    @property
+    def approvals(self) -> ApprovalDesk: ...
+
+    def skills(self, skill: Skill, /) -> SkillSource:
+        """This replica's view of the stream of `skill`."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *error: object) -> None: ...

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, TypeVar
 
 from opentelemetry.trace import SpanKind
@@ -17,7 +17,7 @@ from quartet_agent_runtime import metrics
 from quartet_agent_runtime.definition import AgentDefinition
 from quartet_agent_runtime.gateway import GatewayClient
 from quartet_agent_runtime.health import HealthServer
-from quartet_agent_runtime.ports import ApprovalDesk, Delivery, ImageStore, Journal, SkillSource, TranscriptStore
+from quartet_agent_runtime.ports import Delivery, SkillSource, Store
 from quartet_agent_runtime.settings import AgentSettings
 from quartet_agent_runtime.skill_run import Outside, SkillRun, end_of
 from quartet_contracts import SkillResult, State
@@ -36,57 +36,51 @@ SETTLE_S = 4.0
 
 async def serve_agent(
     definition: AgentDefinition,
-    source: SkillSource,
-    journal: Journal,
-    images: ImageStore,
-    transcripts: TranscriptStore,
     settings: AgentSettings,
+    open_store: Callable[[Callable[[str], None]], Coroutine[Any, Any, Store]],
     stop: asyncio.Event | None = None,
-    approvals: ApprovalDesk | None = None,
-    health: HealthServer | None = None,
 ) -> None:
-    """Serve requests of `definition.skill` until SIGTERM, SIGINT or `stop`. Raises FileProblem for a bad file.
+    """Serve requests of `definition.skill` until SIGTERM, SIGINT or `stop`.
+
+    `open_store` waits for the store and tells its argument what it waits for; the agent's port answers meanwhile.
+    Raises FileProblem for a bad file, SecretProblem, OSError, and what `open_store` raises.
 
     One request at a time. A request that somebody had started is never run again: the robot is brought to rest,
     looked at, and the answer is UNKNOWN in state UNCERTAIN. On the signal no more is taken; the running request may
-    end within the grace time, after that it is cut off in the same way. Calls that a person must allow are asked
-    about at `approvals`; without it they are refused. `health` is a port that is open already, see `opened_port`.
+    end within the grace time, after that it is cut off in the same way.
     """
     stop = stop or stop_on_signals()
+    skill = definition.skill
     robots = settings.known_robots()
-    metrics.begin(definition.skill.value)
-    own = contextlib.AsyncExitStack()
-    if health is None:
-        health = await own.enter_async_context(opened_port(definition.skill.value, settings))
-    health.ready(settings.ready_file)
-    model = GatewayClient(
-        settings.gateway_url,
-        definition.skill.value,
-        settings.secret("gateway_key"),
-        settings.gateway_patience_s,
-    )
-    outside = Outside(
-        definition=definition,
-        robots=robots,
-        model=model,
-        journal=journal,
-        images=images,
-        transcripts=transcripts,
-        settings=settings,
-        replica=f"{socket.gethostname()[:30]}-{os.getpid()}",
-        approvals=approvals,
-    )
-    preload = asyncio.create_task(asyncio.to_thread(_preload))
-    try:
-        await _Agent(outside, source, stop, health).work()
-    finally:
-        await end_of(preload)
-        await own.aclose()
-        await model.close()
+    metrics.begin(skill.value)
+    async with contextlib.AsyncExitStack() as own:
+        health = await own.enter_async_context(_opened_port(skill.value, settings))
+        store = await unless_stopped(stop, open_store(health.waits))
+        if store is None:
+            return
+        await own.enter_async_context(store)
+        health.ready(settings.ready_file)
+        model = GatewayClient(
+            settings.gateway_url, skill.value, settings.secret("gateway_key"), settings.gateway_patience_s
+        )
+        own.push_async_callback(model.close)
+        outside = Outside(
+            definition=definition,
+            robots=robots,
+            model=model,
+            journal=store.journal,
+            images=store.images,
+            transcripts=store.transcripts,
+            settings=settings,
+            replica=f"{socket.gethostname()[:30]}-{os.getpid()}",
+            approvals=store.approvals,
+        )
+        own.push_async_callback(end_of, asyncio.create_task(asyncio.to_thread(_preload)))
+        await _Agent(outside, store.skills(skill), stop, health).work()
 
 
 @contextlib.asynccontextmanager
-async def opened_port(name: str, settings: AgentSettings) -> AsyncGenerator[HealthServer]:
+async def _opened_port(name: str, settings: AgentSettings) -> AsyncGenerator[HealthServer]:
     """/health and /metrics of a process that may have to wait before it can work. Raises SecretProblem, OSError."""
     token = metrics_secret(settings, settings.host)
     health = HealthServer(name, Exposition(name, REGISTRY, token=token))
