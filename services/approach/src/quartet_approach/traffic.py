@@ -18,7 +18,9 @@ from quartet_site import inside
 ROUNDS = 6
 """How often one approach lets others pass before it gives up."""
 WAIT_S = 8.0
-"""Of the robot's time, in each round."""
+"""Of the robot's time, in each round: who goes first gives the others time to move aside."""
+ASIDE_WAIT_S = 24.0
+"""Of who has moved aside: long enough for another to drive past, else both meet in the same place again."""
 LEAST_LEFT_S = 60.0
 """With less wall time than this before the request's deadline nobody is waited for."""
 RINGS_M = (1.1, 1.9)
@@ -63,10 +65,11 @@ class Patience:
         if self._left == 0 or check.request.deadline - time.time() < LEAST_LEFT_S:
             return False
         self._left -= 1
-        if first or moves_aside(check.fleet, check.request.robot, self._round):
+        aside = first or moves_aside(check.fleet, check.request.robot, self._round)
+        if aside:
             await _move_aside(check)
         self._round += 1
-        await check.call(WaitResult, "nav2__wait", seconds=WAIT_S)
+        await check.call(WaitResult, "nav2__wait", seconds=ASIDE_WAIT_S if aside else WAIT_S)
         return True
 
 
