@@ -105,6 +105,7 @@ class Stage:
         self.urls: dict[str, str] = {}
         self.processes: list[subprocess.Popen[bytes]] = []
         self._fence = 0
+        self._episode = 0
         self._key = Ed25519PrivateKey.generate()
         self._public = self._key.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -167,8 +168,17 @@ class Stage:
         with urllib.request.urlopen(self.simulation["scoring_url"] + "/truth", timeout=60) as answer:
             return json.load(answer)
 
+    @property
+    def task(self) -> str:
+        """Id of the task that this episode is."""
+        return f"t{self._episode}"
+
     def reset(self, scenario: str | None = None, seed: int = 0, world: str | None = None) -> None:
-        """A new episode and an empty journal; `world` in place of the stage's own (twins has its rooms and files)."""
+        """A new episode, in a task of its own since perception remembers what a task has seen, and an empty journal.
+
+        `world` in place of the stage's own (twins has its rooms and files).
+        """
+        self._episode += 1
         self.memory = Memory()
         self.post("/reset", world=world or self.world, seed=seed, scenario=scenario)
 
@@ -229,7 +239,7 @@ class Stage:
             jti=request_id,
             fence=self._fence,
             tools=tools or granted_tools(skill),
-            task="t1",
+            task=self.task,
         )
         return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
 
@@ -245,7 +255,7 @@ class Stage:
         return SkillRequest.model_validate(
             {
                 "request_id": request_id,
-                "task_id": "t1",
+                "task_id": self.task,
                 "robot": self.robot.name,
                 "skill": skill,
                 "follows_uncertain": follows_uncertain,
