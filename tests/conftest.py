@@ -23,7 +23,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from quartet_bus import Bus, BusOptions
-from quartet_process.logs import CHATTY
+from quartet_process._logs import VERBOSE_LOGGERS
 
 MODEL_KEYS = ("_API_KEY", "_AUTH_TOKEN", "QUARTET_MODEL")
 PATIENCE_S = 60.0
@@ -109,7 +109,7 @@ def interrupts_are_heard() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
     """A process that is set up in here would set the logging of every later test too."""
-    loggers = [logging.getLogger(name) for name in (None, *CHATTY)]
+    loggers = [logging.getLogger(name) for name in (None, *VERBOSE_LOGGERS)]
     before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
     yield
     for logger, handlers, level, propagate in before:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from quartet_benchmarks.chaos import small_world
-from quartet_benchmarks.chaos.wire import Wire
-from quartet_cli.stack import Stack
+from quartet_benchmarks.chaos.redis_proxy import RedisProxy
+from quartet_deployment import Stack
 
 
 @pytest.fixture(scope="module")
-def deployment() -> Iterator[tuple[Stack, Wire]]:
+def deployment() -> Iterator[tuple[Stack, RedisProxy]]:
     with small_world() as started:
         yield started

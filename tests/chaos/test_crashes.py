@@ -6,22 +6,22 @@ import itertools
 import pytest
 import redis
 
-from quartet_benchmarks.chaos import SHORT_REPEATS, SHORT_SLEEPERS
-from quartet_benchmarks.chaos.crashes import COMPANIES, MOMENTS, SINGLES, Crash, crashes, play, storm
-from quartet_benchmarks.chaos.repeats import COPIES, repeat
-from quartet_benchmarks.chaos.wire import Kind, Wire
-from quartet_benchmarks.chaos.zombies import awaken
-from quartet_cli.stack import Stack
+from quartet_benchmarks.chaos import SHORT_FROZEN, SHORT_REPEATS
+from quartet_benchmarks.chaos.crashes import GROUPS, MOMENTS, SINGLES, Crash, crashes, play, short_crashes
+from quartet_benchmarks.chaos.frozen_holders import play_frozen
+from quartet_benchmarks.chaos.redis_proxy import Kind, RedisProxy
+from quartet_benchmarks.chaos.repeats import COPIES, play_repeated
 from quartet_contracts import State
+from quartet_deployment import Stack
 
 pytestmark = pytest.mark.timeout(400)
 
-STORM = list(storm(0))
+STORM = list(short_crashes(0))
 
 
 @pytest.mark.parametrize("crash", STORM, ids=lambda crash: "-".join(c.victims[0] for c in crash))
 def test_every_kind_of_process_is_killed_and_the_job_is_done_once(
-    deployment: tuple[Stack, Wire], crash: tuple[Crash, ...]
+    deployment: tuple[Stack, RedisProxy], crash: tuple[Crash, ...]
 ) -> None:
     outcome = play(deployment[0], crash, seed=1)
     assert len(outcome.killed_at) == len(crash), "every moment came"
@@ -32,19 +32,23 @@ def test_every_kind_of_process_is_killed_and_the_job_is_done_once(
         assert outcome.resumed_s, "somebody had to go on in its place"
 
 
-@pytest.mark.parametrize(("who", "moment"), SHORT_SLEEPERS)
-def test_who_slept_past_its_lease_moves_nothing_more(deployment: tuple[Stack, Wire], who: str, moment: str) -> None:
-    awoken = awaken(*deployment, who, moment, seed=2)
-    assert awoken.happened
-    assert awoken.calls > 0
-    assert awoken.accepted == []
-    assert awoken.score.succeeded
-    assert (awoken.score.grasps, awoken.score.releases) == (1, 1)
+@pytest.mark.parametrize(("who", "moment"), SHORT_FROZEN)
+def test_who_slept_past_its_lease_moves_nothing_more(
+    deployment: tuple[Stack, RedisProxy], who: str, moment: str
+) -> None:
+    frozen = play_frozen(*deployment, who, moment, seed=2)
+    assert frozen.happened
+    assert frozen.calls > 0
+    assert frozen.accepted == []
+    assert frozen.score.succeeded
+    assert (frozen.score.grasps, frozen.score.releases) == (1, 1)
 
 
 @pytest.mark.parametrize("canceled_at", SHORT_REPEATS)
-def test_a_job_whose_messages_come_three_times_is_done_once(deployment: tuple[Stack, Wire], canceled_at: str) -> None:
-    repeated = repeat(*deployment, seed=3, canceled_at=canceled_at)
+def test_a_job_whose_messages_come_three_times_is_done_once(
+    deployment: tuple[Stack, RedisProxy], canceled_at: str
+) -> None:
+    repeated = play_repeated(*deployment, seed=3, canceled_at=canceled_at)
     assert repeated.right, repeated.row()
     assert repeated.refused == []
     kinds = set(Kind) if canceled_at else set(Kind) - {Kind.CANCEL}
@@ -54,16 +58,16 @@ def test_a_job_whose_messages_come_three_times_is_done_once(deployment: tuple[St
         assert repeated.score.status.state is State.CANCELED
 
 
-def test_the_store_keeps_what_it_has_acknowledged(deployment: tuple[Stack, Wire]) -> None:
+def test_the_store_keeps_what_it_has_acknowledged(deployment: tuple[Stack, RedisProxy]) -> None:
     with redis.Redis.from_url(deployment[0].redis_url) as store:
         kept = store.config_get("append*") | store.config_get("maxmemory-policy")
     assert kept.items() >= {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}.items()
 
 
 def test_the_long_form_kills_everything_at_every_edge() -> None:
-    jobs = list(itertools.islice(crashes(0), 2 * len(SINGLES + COMPANIES) * len(MOMENTS)))
+    jobs = list(itertools.islice(crashes(0), 2 * len(SINGLES + GROUPS) * len(MOMENTS)))
     pairs = {(crash.victims, crash.moment) for job in jobs for crash in job}
-    assert set(itertools.product(SINGLES + COMPANIES, MOMENTS)) <= pairs
+    assert set(itertools.product(SINGLES + GROUPS, MOMENTS)) <= pairs
     stormy = {victim for job in STORM for crash in job for victim in crash.victims}
     assert stormy == {"orchestrator", "pick", "place", "nav2", "moveit", "gateway", "redis"}, "every kind of process"
     first, again = (

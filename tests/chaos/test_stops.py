@@ -12,10 +12,10 @@ import httpx
 import pytest
 from rich.console import Console
 
-from quartet_benchmarks.chaos.stops import LAPSED, NOT_NEEDED, Trial, trials
-from quartet_cli.commands.up import tell_stops
+from quartet_benchmarks.chaos.stops import LAPSED, NOT_NEEDED, Trial, open_trial
+from quartet_cli.commands.up import warn_of_stops
 from quartet_cli.main import main
-from quartet_cli.stack import Stack, StackOptions
+from quartet_deployment import Stack, StackOptions
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -39,7 +39,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture
 async def trial(stack: Stack) -> AsyncIterator[Trial]:
-    async with trials(stack, random.Random(time.time_ns())) as trial:
+    async with open_trial(stack, random.Random(time.time_ns())) as trial:
         yield trial
         await trial.reset()
 
@@ -97,12 +97,12 @@ def test_a_stop_holds_across_restarts_until_a_person_resets_it(stack: Stack, qua
     assert (state["latched"], state["stopped"], state["reason"]) == (True, True, "the cat is on the table")
     until_metric(stack, 'quartet_server_stopped{robot="summit",server="nav2"} 1.0')
     told = io.StringIO()
-    tell_stops(stack, Console(file=told, width=200))
+    warn_of_stops(stack, Console(file=told, width=200))
     assert "summit is stopped (the cat is on the table); nothing moves until: quartet reset" in told.getvalue()
     status, text = quartet("reset")
     assert status == 0, text
     assert "summit: may move again" in text
-    tell_stops(stack, Console(file=told, width=200))
+    warn_of_stops(stack, Console(file=told, width=200))
     assert told.getvalue().count("\n") == 1, "nothing more to tell"
     until_metric(stack, 'quartet_server_stopped{robot="summit",server="nav2"} 0.0')
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from quartet_cli.stack._ports import hold_ports
+from quartet_deployment import hold_ports
 
 from .conftest import deployed, free_ports
 from .deployment import ROOT, SERVERS, TAG, Deployment

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from quartet_benchmarks.chaos.job import job_of
-from quartet_cli.stack import Stack, StackOptions
 from quartet_contracts import TERMINAL, JournalEvent, TaskStatus, TaskSubmission
 from quartet_contracts.journal import StateChanged
+from quartet_deployment import Stack, StackOptions
 
 MakeStack = Callable[..., Stack]
 

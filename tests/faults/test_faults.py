@@ -64,7 +64,7 @@ def test_the_long_form_has_every_fault_in_every_seat() -> None:
 
 
 async def test_mutated_messages_crash_nothing_and_move_nothing(faulty: FaultyStack, tmp_path: Path) -> None:
-    faulty.plans.here = Plan()
+    faulty.plans.default = Plan()
     report = await mutations.play(faulty.stack, tmp_path, MESSAGES, seed=1, rounds=3, servers=("nav2", "perception"))
     assert sum(report.sent.values()) == MESSAGES
     assert min(report.sent.values()) >= 300

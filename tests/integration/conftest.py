@@ -14,20 +14,19 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fastmcp import Client
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from quartet_contracts import GrantClaims, audience
+from quartet_contracts import GrantClaims
 from quartet_robot_link import Robot
 from quartet_site import Geofence, PolicyFile, RobotFile, SiteFile, load_robot, load_site
-from quartet_tool_server import ToolServer
+from quartet_tool_server import ToolServer, make_server
 from quartet_tool_server.run import with_heartbeat_timeout
-from quartet_tool_server.upstream import Proxy
+from quartet_tool_server.upstream import UpstreamMapping
+from support.grants import Keys, grant_claims
 
 STUDIO = Path(__file__).parents[2] / "deploy" / "sites" / "studio"
-FAR_FUTURE = 4_000_000_000
 ANYWHERE = PolicyFile(geofence=Geofence(areas="any place"))
 """For tests of the tools themselves; tests/integration/policy has those of the policy."""
 START_S = 120.0
@@ -40,6 +39,7 @@ class SimulatedStudio:
 
     url: str
     scoring_url: str
+    guard_url: str
     process: subprocess.Popen[bytes]
 
     def post(self, path: str, **body: Any) -> dict[str, Any]:
@@ -54,6 +54,15 @@ class SimulatedStudio:
 
     def faults(self, *kinds: str) -> None:
         self.post("/faults", kinds=kinds)
+
+    async def reset_guard(self, robot: Any) -> None:
+        """Over the guard's HTTP port, as a person does; returns when `robot` has heard of it."""
+        request = urllib.request.Request(self.guard_url + "/reset", b"")
+        with await asyncio.to_thread(urllib.request.urlopen, request, timeout=60) as answer:
+            assert answer.status == 200
+        async with asyncio.timeout(60):
+            while robot.guard.latched:  # noqa: ASYNC110 - the link signals no such event
+                await asyncio.sleep(0.01)
 
     def end(self) -> None:
         self.process.terminate()
@@ -74,7 +83,7 @@ def start_studio(ready: Path, *options: str) -> SimulatedStudio:
             raise RuntimeError(f"the simulation did not come up (exit status {process.wait()})")
         time.sleep(0.05)
     facts = json.loads(ready.read_text())
-    return SimulatedStudio(facts["url"], facts["scoring_url"], process)
+    return SimulatedStudio(facts["url"], facts["scoring_url"], facts["guard_url"], process)
 
 
 @pytest.fixture(scope="session", name="start_studio")
@@ -175,61 +184,25 @@ async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> Asyn
     async with AsyncExitStack() as stack:
 
         async def make(
-            package: ModuleType, *, fence: int = 1, over: Robot | None = None, proxy: Proxy | None = None
+            package: ModuleType, *, fence: int = 1, over: Robot | None = None, mapping: UpstreamMapping | None = None
         ) -> Hands:
             link = over or robot
             grant: dict[str, Any] = {"fence": fence, "tools": []}
 
             def caller() -> GrantClaims:
-                return GrantClaims(
-                    sub="test", aud=audience(link.file.name), iat=0, exp=FAR_FUTURE, jti="request-1", **grant
-                )
+                return grant_claims(robot=link.file.name, **grant)
 
-            actions = package.actions(link.file) if hasattr(package, "actions") else ()
-            server = ToolServer(
-                package.NAME,
-                link,
-                site_file,
-                state_dir=tmp_path,
-                policy=ANYWHERE,
-                verifier=None,
-                caller=caller,
-                actions=actions,
-                proxy=proxy,
+            server = make_server(
+                package.SERVER, link, site_file, tmp_path, None, policy=ANYWHERE, caller=caller, mapping=mapping
             )
-            package.register(server)
-            grant["tools"] = [
-                f"{package.NAME}__{tool.name}" for tool in await server.mcp.list_tools(run_middleware=False)
-            ]
+            if server.upstream is not None:
+                stack.push_async_callback(server.upstream.close)
+            tools = await server.mcp.list_tools(run_middleware=False)
+            grant["tools"] = [f"{server.name}__{tool.name}" for tool in tools]
             client = await stack.enter_async_context(Client(server.mcp))
             return Hands(client, server, grant)
 
         yield make
-
-
-@dataclass
-class Keys:
-    """The orchestrator's key pair."""
-
-    private: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
-
-    @property
-    def public_pem(self) -> str:
-        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
-        public = self.private.public_key()
-        return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-
-    def token(self, *tools: str, robot: str = "summit", **claims: Any) -> str:
-        """A signed grant for `tools`; further claims override."""
-        import jwt
-
-        now = int(time.time())
-        content = {
-            "iss": "quartet-orchestrator", "sub": "test", "aud": audience(robot), "iat": now, "exp": now + 600,
-            "jti": "request-1", "fence": 1, "tools": list(tools),
-        } | claims  # fmt: skip
-        return jwt.encode(content, self.private, algorithm="EdDSA")
 
 
 @pytest.fixture(scope="session")

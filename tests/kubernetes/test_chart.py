@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from quartet_bus._keys import Keys
-from quartet_bus.options import BusOptions
+from quartet_bus._options import BusOptions
 
 from .cluster import Cluster, faults
 from .conftest import CHART, LAB

@@ -75,7 +75,7 @@ def test_every_process_gets_its_secrets_and_what_is_lost_is_made_to_fit(cluster,
 
 
 def test_a_cluster_that_refuses_is_told(cluster, publish, monkeypatch):
-    monkeypatch.setattr(module._Handler, "do_GET", lambda self: self._refuse(403, "Forbidden", "no"))
+    monkeypatch.setattr(module._Handler, "do_GET", lambda self: self._refuse(403, "Forbidden", "no"))  # noqa: SLF001 - a cluster that refuses
     done = publish()
     assert done.returncode == 1
     assert "answered 403 to GET" in done.stderr

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from quartet_agent_runtime import load_settings
-from quartet_cli.secrets import SecretsFolder
+from quartet_deployment import SecretsFolder
 from quartet_gateway.load import load_file
 from quartet_gateway.settings import Settings as GatewaySettings
 from quartet_orchestrator.settings import load_orchestrator_settings
-from quartet_process import LEAST
+from quartet_process import MIN_TOKEN_LENGTH
 from quartet_simulation.settings import Settings as SimulationSettings
 from quartet_site import load_policy, load_robot, load_site
-from quartet_stop.settings import load_settings as load_stop_settings
+from quartet_stop.settings import load_stop_settings
 from quartet_tool_server.settings import ServerSettings
 
 AGENTS = ("approach", "pick", "place")
@@ -77,7 +77,7 @@ def test_agents_and_orchestrator(become):
     assert set(settings.known_robots()) == set(ROBOTS)
     assert str(settings.stop_url) == "http://quartet-stop:8000"
     for secret in ("api_token", "stop_button_token", "redis_password", "gateway_key", "metrics_token"):
-        assert settings.secret(secret, least=LEAST) is not None, secret
+        assert settings.secret(secret, least=MIN_TOKEN_LENGTH) is not None, secret
     assert settings.grant_private_key_file.is_file()
 
 
@@ -91,7 +91,7 @@ def test_servers(become):
             load_policy(settings.site_file.with_name("policy.yaml"), load_site(settings.site_file), known)
             assert settings.grant_public_key_file.is_file()
             assert settings.stop_public_key_file.is_file()
-            assert settings.secret("metrics_token", least=LEAST) is not None
+            assert settings.secret("metrics_token", least=MIN_TOKEN_LENGTH) is not None
 
 
 def test_stop_gateway_and_simulation(become):
@@ -99,7 +99,7 @@ def test_stop_gateway_and_simulation(become):
     settings = load_stop_settings()
     assert set(settings.guards) == set(settings.servers) == set(ROBOTS)
     for secret in ("stop_token", "stop_button_token", "guard_token", "stop_private_key"):
-        assert settings.held(secret) is not None, secret
+        assert settings.secret(secret) is not None, secret
     become("gateway")
     settings = GatewaySettings()
     assert load_file(settings.gateway_file).agents.pick.model == "scripted"

@@ -1,4 +1,4 @@
-"""What `quartet bench` calls."""
+"""Runs a suite by its name: what `quartet bench` calls."""
 
 import importlib
 import json
@@ -7,8 +7,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from quartet_benchmarks._print import print_result
-from quartet_benchmarks._result import BenchParameters, BenchResult
+from quartet_benchmarks.errors import UnknownSuiteError
+from quartet_benchmarks.print import print_result
+from quartet_benchmarks.result import BenchParameters, BenchResult
 
 SUITES = {
     "chaos": "quartet_benchmarks.chaos",
@@ -16,7 +17,7 @@ SUITES = {
     "fleet": "quartet_benchmarks.fleet",
     "home": "quartet_benchmarks.home",
     "mutations": "quartet_benchmarks.mutations",
-    "perception": "quartet_benchmarks._perception_suite",
+    "perception": "quartet_benchmarks.perception",
     "stops": "quartet_benchmarks.chaos.stops",
     "tools": "quartet_benchmarks.tools",
 }
@@ -26,29 +27,32 @@ LOG_WIDTH = 180
 
 
 def load_suite(name: str) -> Callable[[BenchParameters], BenchResult]:
-    """The suite's function. Raises LookupError naming the suites that there are."""
+    """Return the function of a suite. Raises UnknownSuiteError naming all suites."""
     if name not in SUITES:
-        raise LookupError(f"there is no suite '{name}'; valid: {', '.join(sorted(SUITES))}")
+        raise UnknownSuiteError(f"there is no suite '{name}'; valid: {', '.join(sorted(SUITES))}")
     return importlib.import_module(SUITES[name]).run
 
 
 def bench(
     suite: str | None, *, episodes: int | None = None, seed: int = 0, short: bool = False, json_path: Path | None = None
 ) -> None:
-    """Run a suite, write its JSON, print its table; without a suite list them. Raises LookupError, StackError."""
+    """Run a suite, write its JSON and print its table; without a suite list all of them.
+
+    Raises UnknownSuiteError, StackError.
+    """
     if suite is None:
         print("\n".join(sorted(SUITES)))
         return
     run = load_suite(suite)
     console = Console(highlight=False)
     if not console.is_terminal:
-        # In a file or a log nothing is gained by cutting columns to a terminal's width.
+        # A file or a log needs no columns cut to the width of a terminal.
         console = Console(highlight=False, width=LOG_WIDTH)
     parameters = BenchParameters(
         seed=seed,
         short=short,
         episodes=episodes,
-        say=lambda line: console.print(line, style="dim", markup=False, soft_wrap=True),
+        progress=lambda line: console.print(line, style="dim", markup=False, soft_wrap=True),
     )
     result = run(parameters)
     if json_path is not None:

@@ -1,4 +1,4 @@
-"""What an agent with a valid token may try: other tools, other places, other robots, more than it may. Seeded.
+"""Calls that an agent with a valid token may try: other tools, places and robots, and more than it may. Seeded.
 
 Every attack has to be refused at the server, with nothing sent to the robot.
 """
@@ -13,7 +13,7 @@ from quartet_contracts import Skill, granted_tools
 from quartet_site import PolicyFile, RobotFile, SiteFile, inside
 
 HTTP_401 = "HTTP 401"
-"""The token itself is refused, before any tool."""
+"""Refusal of the token itself, before any tool."""
 REFUSALS = {
     "place": {"OUTSIDE_GEOFENCE"},
     "speed": {"OVER_LIMIT", "INVALID_PARAMETERS"},
@@ -36,7 +36,7 @@ FURTHEST_M = 5.0
 
 @dataclass(frozen=True)
 class Attack:
-    """One call, and what of its token differs from a good one of `agent` for `tool`."""
+    """One call, and the claims in which its token differs from a valid one."""
 
     kind: str
     server: str
@@ -44,10 +44,11 @@ class Attack:
     arguments: dict[str, Any]
     claims: dict[str, Any] = field(default_factory=dict[str, Any])
     signed: str = "orchestrator"
-    """Or `stranger`, `nobody`: another key, none."""
+    """Who signed the token: orchestrator, stranger (another key) or nobody (no signature)."""
 
     @property
     def refusals(self) -> set[str]:
+        """Codes that refuse this attack."""
         return REFUSALS[self.kind]
 
 
@@ -61,10 +62,10 @@ class Attacker:
         self._here, self._random = here, random.Random(seed)
         corners = [corner for area in site.areas for corner in area.outline]
         self._beyond = max(math.dist(here, corner) for corner in corners)
-        """Whoever drives straight for this long is out of every area."""
+        """Length of a straight drive that leaves every area [m]."""
 
     def attacks(self, count: int) -> Iterator[Attack]:
-        """`count` attacks, every kind in turn."""
+        """Yield `count` attacks, every kind in turn."""
         kinds: list[Callable[[], Attack]] = [
             self._other_tool,
             self._outside,
@@ -251,7 +252,7 @@ class Attacker:
         return Attack("value", "nav2", tool, arguments)
 
     def _point(self, *, inside_areas: bool) -> tuple[float, float]:
-        """A point of the map, in an area or in none."""
+        """Return a point of the map [m], in an area or in none."""
         while True:
             spread = 1.0 if inside_areas else self._random.choice([1.2, 3.0, 100.0])
             x = self._here[0] + self._random.uniform(-1, 1) * self._beyond * spread

@@ -1,34 +1,32 @@
-"""How well things are found and how exact grasp and placing poses are: pictures of the simulated home against its
-ground truth.
+"""The perception suite: recall, precision and errors of grasp and placing poses against the simulation's ground truth.
 
 Every episode drives the robot to a surface of the home, puts objects down in front of it (same-coloured ones among
 them, one partly hidden in every third episode), takes the front camera's picture through the JPEG codec and asks for
 everything in the catalogue. The light goes round through normal, dim, warm and cool.
 """
 
-import asyncio
 import io
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from quartet_benchmarks._result import Rate
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
+from quartet_deployment import project_root
 from quartet_perception import (
     Catalogue,
     ColourShapeSegmenter,
-    Found,
     Intrinsics,
+    SegmentedObject,
     View,
     estimate,
     on_surface,
     plan_grasp,
 )
-from quartet_perception.errors import NoFreeSpace, TooFewPoints
+from quartet_perception.errors import NoFreeSpaceError, TooFewPointsError
 from quartet_simulation.simulation import Simulation
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
@@ -43,12 +41,13 @@ WRONG_M = 0.10
 CLEAR_SHARE = 0.25
 """An object counts as visible when at least this share of its outline is."""
 PER_EPISODE = 5
+EPISODES, SHORT_EPISODES = 20, 4
 HELD_HEIGHT_M = 0.12
 
 
 @dataclass
 class Tally:
-    """What the episodes add up to."""
+    """Sums over all episodes."""
 
     grasp_mm: list[float] = field(default_factory=list)
     place_mm: list[float] = field(default_factory=list)
@@ -61,14 +60,10 @@ class Tally:
     wrong: int = 0
 
 
-async def run(episodes: int, seed: int) -> dict[str, Any]:
-    """metrics, rows (one per episode) and parameters. The simulation runs in a thread of its own (EGL wants one)."""
-    return await asyncio.to_thread(measure, episodes, seed)
-
-
-def measure(episodes: int, seed: int) -> dict[str, Any]:
-    """The same, here and now."""
-    sites = _sites_folder() / "home"
+def run(parameters: BenchParameters) -> BenchResult:
+    """Run the suite."""
+    episodes, seed = parameters.episodes or (SHORT_EPISODES if parameters.short else EPISODES), parameters.seed
+    sites = project_root() / "deploy" / "sites" / "home"
     robot, site = load_robot(sites / "robot.yaml"), load_site(sites / "site.yaml")
     catalogue = Catalogue.of_site(site)
     segmenter = ColourShapeSegmenter(catalogue)
@@ -83,15 +78,16 @@ def measure(episodes: int, seed: int) -> dict[str, Any]:
             rows.append(row | {key: ", ".join(row[key]) for key in ("missed", "wrong")})
     finally:
         sim.close()
-    return {
-        "metrics": _metrics(tally),
-        "rows": rows,
-        "parameters": {"episodes": episodes, "seed": seed, "world": "home", "camera": "front", "codec": "JPEG 90"},
-    }
+    return BenchResult(
+        "perception",
+        {"episodes": episodes, "seed": seed, "world": "home", "camera": "front", "codec": "JPEG 90"},
+        _metrics(tally),
+        rows,
+    )
 
 
 class Stage:
-    """One scene: the robot before a place, objects put down there by the scoring interface."""
+    """One scene: the robot before a place, and objects that the scoring interface puts down there."""
 
     def __init__(self, sim: Simulation, site: SiteFile, robot: RobotFile, seed: int, place: str, light: str) -> None:
         self.sim, self.site, self.robot = sim, site, robot
@@ -128,7 +124,7 @@ class Stage:
             self.sim.step(0.1)
 
     def _choose(self) -> list[str]:
-        """A thing and others of its colour first, then any."""
+        """Return names: a random object, two others of its colour, then any."""
         objects = [o for o in self.site.objects if o.name in self.sim.world.homes]
         first = objects[int(self._rng.integers(len(objects)))]
         same = [o.name for o in objects if set(o.appearance.colours) & set(first.appearance.colours)]
@@ -137,7 +133,7 @@ class Stage:
         return [str(n) for n in [*chosen, *self._rng.permutation(rest)]][:PER_EPISODE]
 
     def _spot(self, taken: list[Array], rect: Any) -> Array | None:
-        """A free point before the robot, base frame."""
+        """Return a free point in front of the robot [m, base frame]."""
         for _ in range(200):
             spot = self._rng.uniform((0.62, -0.32), (0.98, 0.32))
             if any(np.hypot(*(spot - other)) < 0.17 for other in taken):
@@ -168,7 +164,7 @@ class Stage:
                 return
 
     def _gap(self, rect: Any) -> float:
-        """Distance from the base to a rectangle, straight ahead."""
+        """Return the distance from the base to a rectangle straight ahead [m]."""
         for ahead in np.arange(0.2, 4.0, 0.01):
             x, y = self._to_map(np.array([ahead, 0.0]))
             if rect[0] <= x <= rect[2] and rect[1] <= y <= rect[3]:
@@ -181,7 +177,7 @@ class Stage:
         return float(x + c * point[0] - s * point[1]), float(y + s * point[0] + c * point[1])
 
     def in_base(self, name: str) -> Array:
-        """True position of an object's middle in the base frame."""
+        """Return the true position of an object's middle [m, base frame], shape (3,)."""
         truth = self.sim.truth()
         x, y, yaw = truth["robot"]["pose"]
         px, py, pz = truth["objects"][name]["position"]
@@ -189,7 +185,7 @@ class Stage:
         return np.array([c * (px - x) + s * (py - y), c * (py - y) - s * (px - x), pz])
 
     def view(self) -> View:
-        """The front camera's picture as a robot sends it."""
+        """Return the picture of the front camera as a robot sends it, through the JPEG codec."""
         rgb, depth = self.sim.render("front")
         buffer = io.BytesIO()
         Image.fromarray(rgb).save(buffer, "JPEG", quality=90)
@@ -245,16 +241,12 @@ def _episode(stage: Stage, catalogue: Catalogue, segmenter: ColourShapeSegmenter
         if item.label not in truth or _distance(stage, item) > WRONG_M:
             tally.wrong += 1
             row["wrong"].append(item.label)
-    surface = named.get(stage.place)
     if stage.place != "floor":
-        if surface is None:
-            row["missed"].append(stage.place)
-        else:
-            _place_error(stage, view, surface, tally, row)
+        _place_error(stage, view, named.get(stage.place), tally, row)
     return row
 
 
-def _grasp_error(stage: Stage, view: View, item: Found, tally: Tally, row: dict[str, Any]) -> None:
+def _grasp_error(stage: Stage, view: View, item: SegmentedObject, tally: Tally, row: dict[str, Any]) -> None:
     grasp = plan_grasp(view, estimate(view, item), stage.robot)
     true = stage.in_base(item.label)
     error = float(np.hypot(grasp.x - true[0], grasp.y - true[1])) * 1000
@@ -263,10 +255,13 @@ def _grasp_error(stage: Stage, view: View, item: Found, tally: Tally, row: dict[
         row["worst_grasp_mm"], row["worst_grasp"] = round(error, 1), item.label
 
 
-def _place_error(stage: Stage, view: View, item: Found, tally: Tally, row: dict[str, Any]) -> None:
+def _place_error(stage: Stage, view: View, item: SegmentedObject | None, tally: Tally, row: dict[str, Any]) -> None:
+    if item is None:
+        row["missed"].append(stage.place)
+        return
     try:
         drop = on_surface(view, item, HELD_HEIGHT_M, stage.robot)
-    except (NoFreeSpace, TooFewPoints) as error:
+    except (NoFreeSpaceError, TooFewPointsError) as error:
         row["place"] += f" ({type(error).__name__})"
         return
     error = abs(drop.underside[2] - stage.height) * 1000
@@ -274,14 +269,14 @@ def _place_error(stage: Stage, view: View, item: Found, tally: Tally, row: dict[
     row["place_mm"] = round(error, 1)
 
 
-def _distance(stage: Stage, item: Found) -> float:
+def _distance(stage: Stage, item: SegmentedObject) -> float:
     if item.solid is None or item.label not in stage.sim.truth()["objects"]:
         return np.inf
     return float(np.linalg.norm(item.solid.centre - stage.in_base(item.label)))
 
 
 def _visible_share(stage: Stage, view: View, catalogue: Catalogue, name: str) -> float:
-    """Share of points spread through an object's bounding cylinder, facing the camera, that the picture shows."""
+    """Return the visible share of points on the side of an object's bounding cylinder that faces the camera."""
     size = catalogue.match(name, ("object",))[0].appearance.size_m
     middle = stage.in_base(name)
     radius = min(size[0], size[1]) / 2
@@ -333,11 +328,3 @@ def _chain(frames: dict[str, tuple[str, Array]], frame: str, root: str) -> Array
         frame, step = frames[frame]
         pose = step @ pose
     return pose
-
-
-def _sites_folder() -> Path:
-    """deploy/sites of this checkout."""
-    for folder in Path(__file__).resolve().parents:
-        if (folder / "deploy" / "sites").is_dir():
-            return folder / "deploy" / "sites"
-    raise FileNotFoundError("deploy/sites is not above this file; run the suite from a checkout of the repository")

@@ -1,4 +1,4 @@
-"""The tools suite: what a call costs on its way through the stack, the robot standing still."""
+"""The tools suite: what a tool call costs on its way through the stack, while the robot stands still."""
 
 import asyncio
 import tempfile
@@ -11,8 +11,9 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from quartet_agent_runtime import Toolbox
-from quartet_benchmarks._result import BenchParameters, BenchResult, Rate, percentile
-from quartet_cli.stack import AGENTS, Stack, StackOptions
+from quartet_benchmarks.errors import MeasurementError
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
+from quartet_deployment import AGENTS, Stack, StackOptions
 from quartet_robot_link import BridgeLink
 
 CALLS, SHORT_CALLS, WARM_UP = 300, 60, 5
@@ -24,20 +25,20 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "detect_objects": ("perception__detect_objects", {"camera": "front", "names": ["red coke can"]}),
 }
 ROBOTLESS = "ros__get_verified_robots_list"
-"""Answered from what the server has read at its start."""
+"""A tool that the server answers from what it read at its start."""
 SERVER_SECONDS = "quartet_tool_call_seconds"
 """Metric of the servers: wall time from the token's check to the result."""
 CLOCK_SERVICE = "/rosapi/get_time"
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """The suite. `episodes` is the number of calls of each kind. Raises StackError."""
+    """Run the suite; `episodes` is the number of calls of each kind. Raises StackError."""
     calls = parameters.episodes or (SHORT_CALLS if parameters.short else CALLS)
     without = frozenset({"redis", "gateway", "scripted_model", "orchestrator", *AGENTS})
     with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
         options = StackOptions(state_dir=Path(folder), seed=parameters.seed, without=without)
         with Stack(options) as stack:
-            times = asyncio.run(_measure(stack, calls, parameters.say))
+            times = asyncio.run(_measure(stack, calls, parameters.progress))
             inside = {name: _server_mean_ms(stack, tool) for name, (tool, _) in CASES.items()}
     metrics: dict[str, float | Rate] = {f"{name}_ms_p50": percentile(values, 0.5) for name, values in times.items()}
     rows = [
@@ -62,13 +63,13 @@ def run(parameters: BenchParameters) -> BenchResult:
     )
 
 
-async def _measure(stack: Stack, calls: int, say: Callable[[str], None]) -> dict[str, list[float]]:
+async def _measure(stack: Stack, calls: int, progress: Callable[[str], None]) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
     grant = stack.grant([ROBOTLESS, *(tool for tool, _ in CASES.values())], name="bench")
     async with Toolbox(stack.servers(), grant, (), TIMEOUT_S) as tools:
         for name, (tool, arguments) in CASES.items():
             times[name] = await _time(lambda tool=tool, arguments=arguments: _checked(tools, tool, arguments), calls)
-            say(f"{name}: {percentile(times[name], 0.5):.2f} ms")
+            progress(f"{name}: {percentile(times[name], 0.5):.2f} ms")
         times["mcp"] = await _time(lambda: _checked(tools, ROBOTLESS, {}), calls)
     link = await BridgeLink.open(stack.bridge_url, wait_s=5.0)
     try:
@@ -81,11 +82,11 @@ async def _measure(stack: Stack, calls: int, say: Callable[[str], None]) -> dict
 async def _checked(tools: Toolbox, tool: str, arguments: dict[str, Any]) -> None:
     outcome = await tools.call(tool, arguments, _silent)
     if not outcome.ok:
-        raise RuntimeError(f"{tool}: {outcome.error_code} {outcome.message}")
+        raise MeasurementError(f"{tool}: {outcome.error_code} {outcome.message}")
 
 
 def _server_mean_ms(stack: Stack, tool: str) -> float:
-    """Mean wall time of `tool` inside its server [ms], as the server counts it."""
+    """Return the mean wall time of `tool` inside its server [ms], as the server counts it."""
     server, name = tool.split("__")
     mine = {"Authorization": f"Bearer {stack.metrics_token}"}
     text = httpx.get(stack.servers()[server].removesuffix("/mcp") + "/metrics", headers=mine, timeout=TIMEOUT_S).text
@@ -99,7 +100,7 @@ def _server_mean_ms(stack: Stack, tool: str) -> float:
 
 
 async def _time(call: Callable[[], Awaitable[Any]], count: int) -> list[float]:
-    """Wall time of each call [ms], after a warm-up."""
+    """Return the wall time of each call [ms], without the warm-up."""
     times: list[float] = []
     for index in range(count + WARM_UP):
         begun = time.perf_counter()
@@ -110,4 +111,4 @@ async def _time(call: Callable[[], Awaitable[Any]], count: int) -> list[float]:
 
 
 async def _silent(*_: object) -> None:
-    """Progress that nobody looks at."""
+    """Ignore progress."""

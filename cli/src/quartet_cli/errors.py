@@ -1,12 +1,13 @@
 """Exit statuses of the command and the errors that carry them.
 
 CliError
-├── Unreachable   no orchestrator answers
-├── Refused       the orchestrator refused what was asked (bad input, unknown task, store not there)
-└── CannotStart   the processes of this machine cannot be started
+├── UsageError        the command line or the input is wrong
+└── CannotStartError  the processes of this machine cannot be started, or one of them died
 """
 
 from enum import IntEnum
+
+from quartet_deployment import DeploymentError, RefusedError, UnreachableError
 
 
 class ExitStatus(IntEnum):
@@ -29,24 +30,25 @@ class ExitStatus(IntEnum):
 
 
 class CliError(Exception):
-    """Something to tell the person, with the exit status that goes with it."""
-
-    status = ExitStatus.FAILED
+    """Base of the command's own errors; the message is for the person at the terminal."""
 
 
-class Unreachable(CliError):
-    """No orchestrator answers."""
-
-    status = ExitStatus.UNREACHABLE
+class UsageError(CliError):
+    """The command line or the input is wrong; nothing was started."""
 
 
-class Refused(CliError):
-    """The orchestrator refused what was asked."""
-
-    status = ExitStatus.USAGE
-
-
-class CannotStart(CliError):
+class CannotStartError(CliError):
     """The processes of this machine cannot be started, or one of them died."""
 
-    status = ExitStatus.CANNOT_START
+
+def exit_status(error: CliError | DeploymentError) -> ExitStatus:
+    """Return the exit status that goes with an error."""
+    match error:
+        case UsageError() | RefusedError():
+            return ExitStatus.USAGE
+        case UnreachableError():
+            return ExitStatus.UNREACHABLE
+        case CannotStartError():
+            return ExitStatus.CANNOT_START
+        case _:
+            return ExitStatus.FAILED

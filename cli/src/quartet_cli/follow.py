@@ -1,4 +1,4 @@
-"""Follows a task to its end: tells it, records it, answers questions, cancels at Ctrl-C."""
+"""Follow a task to its end: show it, record it, answer its questions, cancel it at Ctrl-C."""
 
 import contextlib
 import select
@@ -6,33 +6,46 @@ import sys
 import time
 from collections.abc import Callable
 
-from quartet_cli.api import Api
-from quartet_cli.errors import CliError, ExitStatus
-from quartet_cli.runs import RunFolder
-from quartet_cli.story import Teller
+from quartet_cli.errors import ExitStatus
+from quartet_cli.run_folder import RunFolder
+from quartet_cli.story import EventRenderer
 from quartet_contracts import TERMINAL, State, TaskStatus
 from quartet_contracts.journal import Asked
+from quartet_deployment import ClientError, OrchestratorClient
 
 ASK_AGAIN_S = 1.0
 ENDINGS = {State.SUCCEEDED: ExitStatus.DONE, State.CANCELED: ExitStatus.CANCELED}
 
 
 def follow(
-    api: Api, status: TaskStatus, teller: Teller, folder: RunFolder | None, *, cancel_on_interrupt: bool = True
+    api: OrchestratorClient,
+    status: TaskStatus,
+    renderer: EventRenderer,
+    folder: RunFolder | None,
+    *,
+    cancel_on_interrupt: bool = True,
 ) -> ExitStatus:
-    """Until the task has ended. The first Ctrl-C cancels the task, the second leaves, whenever it comes."""
+    """Follow a task until it has ended and return the exit status.
+
+    The first Ctrl-C cancels the task, the second leaves at once.
+    """
     try:
-        return _to_its_end(api, status, teller, folder, cancel_on_interrupt=cancel_on_interrupt)
+        return _follow_to_end(api, status, renderer, folder, cancel_on_interrupt=cancel_on_interrupt)
     except KeyboardInterrupt:
-        teller.say(f"Left. See how it ends with: quartet watch {status.task.task_id}")
+        renderer.notice(f"Left. See how it ends with: quartet watch {status.task.task_id}")
         return ExitStatus.LEFT
 
 
-def _to_its_end(
-    api: Api, status: TaskStatus, teller: Teller, folder: RunFolder | None, *, cancel_on_interrupt: bool
+def _follow_to_end(
+    api: OrchestratorClient,
+    status: TaskStatus,
+    renderer: EventRenderer,
+    folder: RunFolder | None,
+    *,
+    cancel_on_interrupt: bool,
 ) -> ExitStatus:
     task_id = status.task.task_id
-    teller.begin(status)
+    renderer.begin(status)
     position, canceling = "", False
     while True:
         try:
@@ -40,9 +53,9 @@ def _to_its_end(
                 position = event.position
                 if folder is not None:
                     folder.record(event)
-                teller.tell(event)
+                renderer.render(event)
                 if isinstance(event.event, Asked):
-                    _ask(api, task_id, event.event, teller)
+                    _ask(api, task_id, event.event, renderer)
             status = api.task(task_id)
             if status.state in TERMINAL:
                 break
@@ -50,38 +63,40 @@ def _to_its_end(
             if canceling or not cancel_on_interrupt:
                 raise
             canceling = True
-            teller.say("Canceling the task and halting the robot; press Ctrl-C again to leave without waiting.")
-            with contextlib.suppress(CliError):
+            renderer.notice(
+                "Canceling the task and bringing the robot to rest; press Ctrl-C again to leave without waiting."
+            )
+            with contextlib.suppress(ClientError):
                 api.cancel(task_id, "canceled with Ctrl-C")
     if folder is not None:
         folder.finish(status)
-    teller.end(status)
+    renderer.end(status)
     if folder is not None:
-        teller.say(f"Record of the run: {folder.path}")
+        renderer.notice(f"Record of the run: {folder.path}")
     return ENDINGS.get(status.state, ExitStatus.FAILED)
 
 
-def _ask(api: Api, task_id: str, asked: Asked, teller: Teller) -> None:
-    """Let the person at the terminal answer; without one say how to answer from elsewhere."""
+def _ask(api: OrchestratorClient, task_id: str, asked: Asked, renderer: EventRenderer) -> None:
+    """Let the person at the terminal answer; without a terminal say how to answer from elsewhere."""
     remaining = asked.expires_at - time.time()
     if remaining <= 0:
         return
     if not sys.stdin.isatty():
-        teller.say(f'Answer within {remaining:.0f} s: quartet answer {task_id} "your answer"')
+        renderer.notice(f'Answer within {remaining:.0f} s: quartet answer {task_id} "your answer"')
         return
-    teller.say(f"Your answer (within {remaining:.0f} s, Enter sends it):")
-    text = _line_while(lambda: time.time() < asked.expires_at and _waits(api, task_id, asked.text))
+    renderer.notice(f"Your answer (within {remaining:.0f} s, Enter sends it):")
+    text = _read_line_while(lambda: time.time() < asked.expires_at and _is_open(api, task_id, asked.text))
     if text:
         try:
             api.answer(task_id, text, asked.question_id)
-        except CliError as error:
-            teller.say(f"The answer was not taken: {error}")
+        except ClientError as error:
+            renderer.notice(f"The answer was refused: {error}")
 
 
-def _line_while(wanted: Callable[[], bool]) -> str:
-    """The line that the person enters; "" when it is no longer wanted."""
+def _read_line_while(wanted: Callable[[], bool]) -> str:
+    """Return the line that the person enters; "" once it is no longer wanted."""
     while True:
-        # Looked at only after a while: the question is in the journal before the task's state says so.
+        # Checked only after a while: the question is in the journal before the task's state says so.
         ready, _, _ = select.select([sys.stdin], [], [], ASK_AGAIN_S)
         if ready:
             return sys.stdin.readline().strip()
@@ -89,10 +104,10 @@ def _line_while(wanted: Callable[[], bool]) -> str:
             return ""
 
 
-def _waits(api: Api, task_id: str, question: str) -> bool:
-    """False once somebody else has answered it or the task has ended."""
+def _is_open(api: OrchestratorClient, task_id: str, question: str) -> bool:
+    """Return False once somebody else has answered the question or the task has ended."""
     try:
         status = api.task(task_id)
-    except CliError:
+    except ClientError:
         return True
     return status.state == State.PAUSED and status.question == question

@@ -1,81 +1,83 @@
-"""Where the command finds the orchestrator and puts what it writes."""
+"""Settings of the command: where the services are, and where it writes."""
 
-import json
-import os
 from pathlib import Path
 
 from pydantic import SecretStr
 from pydantic_settings import SettingsConfigDict
 
-from quartet_cli._root import RootNotFound, project_root
-from quartet_cli.errors import Refused
-from quartet_process import ProcessSettings, SecretProblem
+from quartet_cli.errors import UsageError
+from quartet_deployment import (
+    EMERGENCY_STOP,
+    ProjectNotFoundError,
+    StopClient,
+    project_root,
+    read_description,
+    state_folder,
+)
+from quartet_process import ProcessSettings, SecretError, missing_secret
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
 
 class CliSettings(ProcessSettings):
-    """Environment of the command, prefix QUARTET_."""
+    """Environment variables of the command, prefix QUARTET_."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore")
 
     url: str = ""
-    """Of the orchestrator; empty: the running `quartet up`, else DEFAULT_URL."""
+    """Address of the orchestrator; empty: the running `quartet up`, else DEFAULT_URL."""
     api_token: SecretStr | None = None
-    """What the orchestrator asks for; not set: that of the running `quartet up`, for its own URL alone."""
+    """Token for the orchestrator; None: that of the running `quartet up`, for its own URL only."""
     api_token_file: Path | None = None
     overhead_url: str = ""
-    """Picture of the whole world from above for the contact sheet; only a simulation has one."""
+    """Address of a picture of the world from above, for the contact sheet; only a simulation has one."""
     runs_dir: Path | None = None
-    """Where folders of tasks are made; None: runs/ of the project, or of the current folder outside of it."""
+    """Folder for the folders of tasks; None: runs/ of the project, or of the working directory outside of it."""
 
     stop_url: str = ""
-    """Of the stop service; empty: that of the running `quartet up`."""
+    """Address of the stop service; empty: that of the running `quartet up`."""
     stop_token: SecretStr | None = None
     stop_token_file: Path | None = None
 
     def token(self) -> str | None:
-        """What to present to the orchestrator. Raises Refused."""
-        return _present(self, "api_token", running_stack() if self.url == running_stack().get("url") else {})
+        """Return the token for the orchestrator. Raises UsageError."""
+        return _token(self, "api_token", running_stack() if self.url == running_stack().get("url") else {})
 
     def token_for_stop(self) -> str | None:
-        """What to present to the stop service. Raises Refused."""
-        return _present(self, "stop_token", {} if self.stop_url else running_stack())
+        """Return the token for the stop service. Raises UsageError."""
+        return _token(self, "stop_token", {} if self.stop_url else running_stack())
 
     def token_for_page(self) -> str | None:
-        """The stop token for a browser at `url`: that of the running `quartet up` for its own page alone, so that no
-        other page is handed it. Raises Refused.
+        """Return the stop token for a browser at `url`. Raises UsageError.
+
+        That of the running `quartet up` is for its own page only, so that no other page gets it.
         """
         own = not self.stop_url and self.url == running_stack().get("url")
-        return _present(self, "stop_token", running_stack() if own else {})
+        return _token(self, "stop_token", running_stack() if own else {})
 
     def runs_folder(self) -> Path:
+        """Return the folder for the folders of tasks."""
         if self.runs_dir is not None:
             return self.runs_dir
         try:
             return project_root() / "runs"
-        except RootNotFound:
+        except ProjectNotFoundError:
             return Path.cwd() / "runs"
 
 
-def _present(settings: CliSettings, name: str, running: dict[str, str]) -> str | None:
+def _token(settings: CliSettings, name: str, running: dict[str, str]) -> str | None:
     folder = settings.secrets_dir
     if folder is None and running.get("secrets_dir"):
         folder = Path(running["secrets_dir"], "cli")
     try:
         secret = settings.model_copy(update={"secrets_dir": folder}).secret(name)
-    except SecretProblem as problem:
-        raise Refused(str(problem)) from problem
+    except SecretError as problem:
+        raise UsageError(str(problem)) from problem
     return None if secret is None else secret.first
 
 
-def state_folder() -> Path:
-    """Where `quartet up` and `quartet demo` keep their state. Raises RootNotFound."""
-    return project_root() / ".quartet"
-
-
 def load_settings(url: str | None = None) -> CliSettings:
-    """Settings from the environment; what is not set is taken from the running `quartet up`."""
+    """Return the settings of the environment; what is not set is taken from the running `quartet up`."""
     settings = CliSettings()
     if url:
         return settings.model_copy(update={"url": url.rstrip("/")})
@@ -89,10 +91,22 @@ def load_settings(url: str | None = None) -> CliSettings:
 
 
 def running_stack() -> dict[str, str]:
-    """What the running `quartet up` wrote about itself, {} when none runs."""
+    """Return what the running `quartet up` wrote about itself, {} when none runs."""
     try:
-        content = json.loads((state_folder() / "up" / "stack.json").read_text())
-        os.kill(int(content["pid"]), 0)
-    except (OSError, ValueError, KeyError, RootNotFound):
+        return read_description(state_folder() / "up")
+    except ProjectNotFoundError:
         return {}
-    return {name: str(value) for name, value in content.items()}
+
+
+def find_stop_service() -> StopClient:
+    """Return a client of the stop service of QUARTET_STOP_URL, or of the running `quartet up`. Raises UsageError."""
+    settings, running = CliSettings(), running_stack()
+    url = settings.stop_url or running.get("stop_url", "")
+    if not url:
+        raise UsageError(
+            f"no `quartet up` runs here and QUARTET_STOP_URL is not set: set it to the stop service. {EMERGENCY_STOP}"
+        )
+    token = settings.token_for_stop()
+    if token is None:
+        raise UsageError(f"{missing_secret('stop_token', 'it is what the stop service asks for')}. {EMERGENCY_STOP}")
+    return StopClient(url, token)

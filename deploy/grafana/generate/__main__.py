@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
+from agents import agent, models
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from ground import bus, safety
-from minds import agent, models
+from infrastructure import bus, safety
 from robots import fleet, task
 from stand_ins import simulation
 
@@ -22,6 +22,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "dashboards"
 
 
 def main(folder: Path) -> None:
+    """Write one JSON file per dashboard into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in BOARDS.items():
         text = JSONEncoder(sort_keys=True, indent=2).encode(make().build())

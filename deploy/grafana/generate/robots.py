@@ -5,6 +5,7 @@ from panels import STOPPED, UP, WINDOW, bars, board, lines, number, quantile, ro
 
 
 def fleet() -> Dashboard:
+    """Return the dashboard "Fleet: all robots and processes"."""
     return (
         board("fleet", "Fleet", "What all robots and processes do now.")
         .with_panel(number("Tasks running", "sum(quartet_tasks_running)"))
@@ -48,6 +49,7 @@ def fleet() -> Dashboard:
 
 
 def task() -> Dashboard:
+    """Return the dashboard "One task: what a robot does, with which tools"."""
     robot = '{robot="$robot"}'
     calls = f"quartet_tool_calls_total{robot}"
     return (

@@ -5,6 +5,7 @@ from panels import WINDOW, board, lines, number, quantile
 
 
 def simulation() -> Dashboard:
+    """Return the dashboard "Simulation: speed, goals, rendering, faults, scripted model"."""
     world, step = "quartet_simulation_world_seconds_total", "quartet_simulation_step_seconds_total"
     asked = "quartet_scripted_requests_total"
     return (

@@ -11,8 +11,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from quartet_cli.commands.page import page_link
-from quartet_cli.stack import Stack
+from quartet_cli.commands.access import page_link
+from quartet_deployment import Stack
 
 ROOT = Path(__file__).parents[3]
 STUDIO = ROOT / "deploy" / "sites" / "studio"

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from quartet_benchmarks.chaos.job import job_of
-from quartet_cli.stack import Stack
+from quartet_deployment import Stack
 
 Visitor = Any
 

@@ -17,7 +17,7 @@ import quartet_orchestrator
 
 pytestmark = pytest.mark.timeout(900)
 
-FILES = Path(quartet_orchestrator.__file__).parent / "page"
+FILES = Path(quartet_orchestrator.__file__).parent / "page" / "static"
 PAGE, STOP = "http://page.test", "http://stop.test"
 RIGHT, OLD = "the-right-stop-token", "the-stop-token-of-before"
 CORS = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "*"}
@@ -201,6 +201,25 @@ def test_a_press_that_failed_is_told_until_one_works(page: Page, deployment: Dep
 def event(position: int, told: dict[str, Any] | None, **what: Any) -> dict[str, Any]:
     fields = {"position": f"{position}-0", "task_id": "t-1", "actor": "orchestrator", "at": 1.0, "event": what}
     return {**fields, "request_id": None, **({"told": told} if told else {})}
+
+
+def test_stopped_stays_on_the_page_when_an_answer_breaks_off(page: Page, deployment: Deployment) -> None:
+    page.goto(f"{PAGE}/#stop={RIGHT}")
+    expect(page.locator("#pose-words")).to_contain_text("where anna is")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    told = page.locator("#stop-state")
+    expect(told).to_contain_text("anna is stopped and stands still")
+    for body in ('{"robots": {"anna"', "null", "{}"):
+        deployment.answers["GET /state"] = lambda route, body=body: route.fulfill(
+            body=body, content_type="application/json", headers=CORS
+        )
+        looks = deployment.count("GET", f"{STOP}/state")
+        until(page, lambda looks=looks: deployment.count("GET", f"{STOP}/state") >= looks + 2)
+        expect(told).to_contain_text("When last heard of: anna is stopped and stands still")
+    expect(page.locator("#stop-words")).to_have_text("Stopped")
+    del deployment.answers["GET /state"]
+    expect(told).not_to_contain_text("When last heard of")
+    expect(told).to_contain_text("anna is stopped and stands still")
 
 
 def test_a_question_whose_time_is_over_is_closed_and_a_fault_in_drawing_is_reported(

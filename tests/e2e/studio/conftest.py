@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from quartet_cli.stack import Stack
+from quartet_deployment import Stack
 
 from .collector import Collector
 

@@ -23,12 +23,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from typer.testing import CliRunner
 
-from quartet_cli.grants import sign_grant
 from quartet_cli.main import app
-from quartet_cli.secrets import SECRETS, check
-from quartet_cli.stack import AGENTS, SERVERS, Stack
 from quartet_contracts import State
 from quartet_contracts.journal import ToolCalled
+from quartet_deployment import AGENTS, SECRETS, SERVERS, Stack, check_secrets, sign_grant
 
 JOB_S = 250.0
 
@@ -129,7 +127,7 @@ def test_everything_is_rotated_in_the_middle_of_a_job(
     assert rotated == list(SECRETS)
     assert job.status.state is State.SUCCEEDED, job.story()
     assert truth(stack)["objects"][name]["on"] == target
-    assert check(stack.secrets) == []
+    assert check_secrets(stack.secrets) == []
     seen |= secrets_of(stack)
     assert refused_by_redis(stack) == [], "no process has sent anything that its user may not"
 
@@ -144,7 +142,7 @@ def test_a_job_after_the_old_ones_are_retired(
 ) -> None:
     for secret in SECRETS:
         change(stack, "retire", secret)
-    assert check(stack.secrets) == []
+    assert check_secrets(stack.secrets) == []
     sentence, name, target = sentence_about(reset(stack, 2))
     job = command("run", sentence)
     said = job.communicate(timeout=JOB_S)[0]

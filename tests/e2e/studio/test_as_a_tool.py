@@ -8,8 +8,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from quartet_cli.stack import Stack
-from quartet_cli.stop_service import StopService
+from quartet_deployment import Stack, StopClient
 
 LONG_S = 240.0
 
@@ -69,5 +68,5 @@ async def test_an_assistant_has_a_job_done_looks_cancels_and_stops(
             f"{stack.url_of('stop')}/state", headers={"Authorization": f"Bearer {stack.stop_token}"}
         ).json()
         assert state["robots"][robot["name"]]["reason"] == "the test is over"
-        with StopService(stack.url_of("stop"), stack.stop_token) as service:
+        with StopClient(stack.url_of("stop"), stack.stop_token) as service:
             service.reset(robot["name"])

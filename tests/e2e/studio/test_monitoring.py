@@ -14,9 +14,8 @@ import httpx
 import pytest
 import yaml
 
-from quartet_cli.stack import Stack
-from quartet_cli.stack._ports import free_ports, hold_ports
 from quartet_contracts import State
+from quartet_deployment import Stack, free_ports, hold_ports
 
 from .collector import Collector, Seen
 

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 import redis
 
-from quartet_cli.errors import CliError
-from quartet_cli.stack import Stack
 from quartet_contracts import JournalEvent, PickArguments, PlaceArguments, Skill, State
 from quartet_contracts.journal import SkillFinished, ToolCalled
+from quartet_deployment import ClientError, Stack
 
 Truth = dict[str, Any]
 Run = Any
@@ -110,7 +109,7 @@ def test_a_canceled_task_halts_and_ends(
     assert done.status.state is State.CANCELED, done.story()
     assert done.ends_once()
     assert max(abs(speed) for speed in truth(stack)["robot"]["twist"]) < 0.02
-    with stack.api() as api, pytest.raises(CliError, match=done.status.task.task_id):
+    with stack.api() as api, pytest.raises(ClientError, match=done.status.task.task_id):
         # A terminal state is final.
         api.answer(done.status.task.task_id, "go on")
 

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import uvicorn
 from fastmcp import Context, FastMCP
 from fastmcp.tools import ToolResult
 from mcp_types import ImageContent, TextContent
@@ -21,6 +20,7 @@ from pydantic import BaseModel
 
 from quartet_agent_runtime import GatewayClient, Loop, Recorder, ReportTool, Tools, skill_report
 from quartet_contracts import Budget, JournalEvent, Skill
+from support.http_server import serve_app
 
 Answer = dict[str, Any]
 Reply = Callable[[Answer], Answer | Awaitable[Answer]]
@@ -289,18 +289,9 @@ async def host() -> AsyncIterator[ToolHost]:
     """A real MCP server over streamable HTTP in this event loop."""
     state = ToolHost()
     app = build_server(state).http_app(path="/mcp")
-    config = uvicorn.Config(_Watch(app, state), host="127.0.0.1", port=0, log_level="warning", lifespan="on", ws="none")
-    server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined,method-assign]
-    running = asyncio.create_task(server._serve())
-    while not server.started:
-        assert not running.done(), running.exception()
-        await asyncio.sleep(0.01)
-    state.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"
-    yield state
-    server.should_exit = True
-    server.force_exit = True
-    await running
+    async with serve_app(_Watch(app, state), force=True) as url:
+        state.url = f"{url}/mcp"
+        yield state
 
 
 _DYING = """

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from quartet_agent_runtime import Cause, LocalTool, LocalTools, ToolOutcome, ToolSpec, read_past
+from quartet_agent_runtime import Cause, LocalTool, LocalTools, ToolOutcome, ToolSpec, read_turns
 from quartet_agent_runtime.gateway import MAX_ANSWER_BYTES
 
 NO_ARGUMENTS = {"type": "object", "properties": {}}
@@ -85,7 +85,7 @@ async def test_who_takes_a_loop_over_makes_no_such_call_either(model, memory, ma
     async def none(_reference):
         return None
 
-    past = await read_past([type(e).model_validate_json(e.model_dump_json()) for e in kept], none)
+    past = await read_turns([type(e).model_validate_json(e.model_dump_json()) for e in kept], none)
     model.script = [talk.report(False, "UNKNOWN")]
     await make_loop(hand.tools).run("system", "user", past)
     assert hand.moves == []

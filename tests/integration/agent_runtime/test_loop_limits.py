@@ -17,8 +17,8 @@ from quartet_agent_runtime import (
     failure,
     task_report,
 )
-from quartet_cli.stack._ports import free_ports, hold_ports
 from quartet_contracts import Budget
+from quartet_deployment import free_ports, hold_ports
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
 

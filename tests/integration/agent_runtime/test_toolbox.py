@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailable, failure, toolbox
+from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailableError, failure
+from quartet_agent_runtime import _toolbox as toolbox
 
 PATIENCE_S = 60.0
 """For calls that come back, however busy the machine is."""
@@ -103,19 +104,19 @@ async def test_a_server_that_is_down_is_named_with_the_remedy(free_port, progres
         assert f"'arm' at {url}" in outcome.message
         assert "QUARTET_SERVERS" in outcome.message
         assert not outcome.interrupted
-        with pytest.raises(ToolsUnavailable, match="'arm'"):
+        with pytest.raises(ToolsUnavailableError, match="'arm'"):
             await tools.list()
 
 
 async def test_a_tool_that_no_server_has(host):
     async with Toolbox({"arm": host.url}, "g", ["arm__add", "arm__juggle"], PATIENCE_S) as tools:
-        with pytest.raises(ToolsUnavailable, match="do not offer arm__juggle"):
+        with pytest.raises(ToolsUnavailableError, match="do not offer arm__juggle"):
             await tools.list()
 
 
 async def test_a_server_without_url(host):
     async with Toolbox({"arm": host.url}, "g", ["legs__walk"], PATIENCE_S) as tools:
-        with pytest.raises(ToolsUnavailable, match="no URL for MCP server legs; QUARTET_SERVERS has: arm"):
+        with pytest.raises(ToolsUnavailableError, match="no URL for MCP server legs; QUARTET_SERVERS has: arm"):
             await tools.list()
 
 
@@ -218,7 +219,7 @@ async def test_long_results_and_images_over_the_wire(host, model, memory, make_l
 
 async def test_a_connection_that_idled_is_not_used_again(host, progress, monkeypatch):
     """The server may be closing it just then: the effect of the call would not be known."""
-    monkeypatch.setattr("quartet_agent_runtime._server.IDLE_S", 0.2)
+    monkeypatch.setattr("quartet_agent_runtime._http.IDLE_S", 0.2)
     async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S) as tools:
         await tools.call("arm__add", {"a": 1}, progress)
         await tools.call("arm__add", {"a": 2}, progress)

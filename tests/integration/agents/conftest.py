@@ -20,8 +20,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from quartet_agent_runtime import AgentDefinition, AgentSettings, GatewayClient, Toolbox, ToolOutcome
-from quartet_agent_runtime.skill_run import Outside, SkillRun
+from quartet_agent_runtime import AgentContext, AgentDefinition, AgentSettings, GatewayClient, Toolbox, ToolOutcome
+from quartet_agent_runtime._skill_run import SkillRun
 from quartet_contracts import (
     ALGORITHM,
     FENCE_SCOPE,
@@ -35,7 +35,7 @@ from quartet_contracts import (
     audience,
     granted_tools,
 )
-from quartet_site import Known, load_robot, load_site
+from quartet_site import RobotSetup, load_robot, load_site
 
 ROOT = Path(__file__).parents[3]
 TWINS = str(ROOT / "tests" / "integration" / "simulation_with_twins.py")
@@ -278,13 +278,13 @@ class Stage:
         )
 
     @contextlib.asynccontextmanager
-    async def outside(self, skill: Skill, model_url: str | None = None) -> AsyncIterator[Outside]:
+    async def outside(self, skill: Skill, model_url: str | None = None) -> AsyncIterator[AgentContext]:
         """What the process of `skill` hands to its requests."""
         model = GatewayClient(model_url or self.model_url, skill.value)
         try:
-            yield Outside(
+            yield AgentContext(
                 definition=definition_of(skill),
-                robots={self.robot.name: Known(self.robot, self.site)},
+                robots={self.robot.name: RobotSetup(self.robot, self.site)},
                 model=model,
                 journal=self.memory,
                 images=self.memory,

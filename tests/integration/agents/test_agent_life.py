@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from quartet_agent_runtime import serve_agent
-from quartet_bus import BusOptions, BusUnavailable
+from quartet_bus import BusOptions, BusUnavailableError
 from quartet_contracts import Skill, State
 
 ENTRY = {"target_area": "studio", "object_name": "red coke can", "next_action": "pick"}
@@ -127,9 +127,9 @@ async def test_a_request_that_cannot_be_marked_as_started_is_answered(
     desk, studio, redis_url, bus_options, monkeypatch
 ):
     async def away(*_):
-        raise BusUnavailable("Redis is away")
+        raise BusUnavailableError("Redis is away")
 
-    monkeypatch.setattr("quartet_bus.skills.SkillQueue.mark_started", away)
+    monkeypatch.setattr("quartet_bus._skills.SkillQueue.mark_started", away)
     pose = studio.truth()["robot"]["pose"]
     async with serving(studio, redis_url, bus_options, Skill.APPROACH):
         result = await desk.ask(desk.request(Skill.APPROACH, **ENTRY))

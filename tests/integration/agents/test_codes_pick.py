@@ -49,6 +49,7 @@ async def test_pick_holding_already(studio):
     result = await studio.pick("red coke can")
     assert result.error_code == "PICK_HOLDING_ALREADY", studio.memory.story()
     assert "holds 'red cup'" in result.reason
+    assert result.held_object == "red cup"
     assert result.held_object_height_m == 0.093
 
 

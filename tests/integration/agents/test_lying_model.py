@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from quartet_agent_runtime.skill_run import SkillRun
+from quartet_agent_runtime._skill_run import SkillRun
 from quartet_contracts import Skill
 
 Liar = Callable[..., AbstractAsyncContextManager[str]]

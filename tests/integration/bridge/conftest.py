@@ -50,6 +50,11 @@ class SimProcess:
         with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
             return json.load(answer)
 
+    def reset_guard(self) -> str:
+        """Over the guard's HTTP port, as a person does; returns what it says."""
+        with urllib.request.urlopen(self.ready["guard_url"] + "/reset", b"", timeout=WAIT_S) as answer:
+            return str(json.load(answer)["message"])
+
     def close(self) -> int:
         self.process.terminate()
         status = self.process.wait(WAIT_S)

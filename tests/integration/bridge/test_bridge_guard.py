@@ -56,18 +56,29 @@ async def test_stop_ends_motion_and_latches(sim: Any, robot: Any, connect: Any) 
     await robot.settled()
     assert sim.get("/truth")["time"] == before
 
-    assert (await robot.call("/robot_guard/reset"))["values"] == {"success": True, "message": "reset"}
+    assert await asyncio.to_thread(sim.reset_guard) == "reset"
     state = await guard_state(robot, latched="false")
     assert state["level"] == 0
     await robot.goal("after", SPIN, SPIN_TYPE, {"target_yaw": 0.1})
     assert (await robot.result("after"))["status"] == 4
 
 
-async def test_stop_and_reset_are_idempotent(robot: Any) -> None:
+async def test_stop_and_reset_are_idempotent(sim: Any, robot: Any) -> None:
     for _ in range(2):
         assert (await robot.call("/robot_guard/stop"))["values"]["success"] is True
     for expected in ("reset", "was not stopped"):
-        assert (await robot.call("/robot_guard/reset"))["values"]["message"] == expected
+        assert await asyncio.to_thread(sim.reset_guard) == expected
+
+
+async def test_nobody_on_the_graph_resets_a_stop(sim: Any, robot: Any) -> None:
+    """The HTTP port alone does, which can ask for a token."""
+    await robot.call("/robot_guard/stop")
+    answer = await robot.call("/robot_guard/reset")
+    assert (answer["result"], answer["values"]) == (False, "Service /robot_guard/reset does not exist")
+    services = (await robot.call("/rosapi/services_for_type", {"type": "std_srvs/srv/Trigger"}))["values"]["services"]
+    assert [name for name in services if name.startswith("/robot_guard")] == ["/robot_guard/stop"]
+    await guard_state(robot, latched="true")
+    assert await asyncio.to_thread(sim.reset_guard) == "reset"
 
 
 async def test_stop_cancels_a_plan_before_it_moves(robot: Any) -> None:
@@ -101,12 +112,12 @@ async def test_stop_cancels_a_plan_before_it_moves(robot: Any) -> None:
     assert abs(now["arm_shoulder_pan_joint"] - start["arm_shoulder_pan_joint"]) < 0.6
 
 
-async def test_heartbeat_is_noticed(robot: Any) -> None:
+async def test_heartbeat_is_noticed(sim: Any, robot: Any) -> None:
     await robot.send(op="publish", topic="/robot_guard/heartbeat", msg={"frame_id": "test"})
     await robot.call("/robot_guard/stop")
     state = await guard_state(robot, latched="true")
     assert float(state_values(state)["last_heartbeat_age_s"]) < 5.0
-    await robot.call("/robot_guard/reset")
+    await asyncio.to_thread(sim.reset_guard)
 
 
 async def test_stop_is_fast_while_the_robot_moves_renders_and_plans(start_sim: Any, connect: Any) -> None:
@@ -126,7 +137,7 @@ async def test_stop_is_fast_while_the_robot_moves_renders_and_plans(start_sim: A
             latencies.append(time.perf_counter() - began)
             assert (await robot.result("g"))["status"] == 5
             await guard_state(robot, standstill="true")
-            await robot.call("/robot_guard/reset")
+            await asyncio.to_thread(sim.reset_guard)
         reader.cancel()
     print(f"stop latency [ms]: {[round(value * 1e3, 1) for value in latencies]}")
     # The longest is for the benchmarks: here other processes share the machine.

@@ -61,10 +61,10 @@ async def test_only_the_offerer_withdraws_and_nobody_replaces_the_robots_own(rob
     await robot.silent_after(op="unadvertise_service", service=NAME)
     await robot.silent_after(op="advertise_service", service=NAME, type=KIND)
     await robot.silent_after(op="advertise_service", service="/robot_guard/stop", type="std_srvs/srv/Trigger")
-    await robot.silent_after(op="unadvertise_service", service="/robot_guard/reset")
+    await robot.silent_after(op="unadvertise_service", service="/bt_navigator/get_state")
     await robot.silent_after(op="advertise_service", service="/x", type="std_srvs/srv/Nothing")
     await ask(robot, offerer)
-    assert (await offerer.call("/robot_guard/reset"))["values"]["success"] is True
+    assert (await offerer.call("/bt_navigator/get_state"))["result"] is True
     await offerer.send(op="unadvertise_service", service=NAME)
     await offerer.settled()
     assert (await robot.call(NAME))["values"] == f"Service {NAME} does not exist"

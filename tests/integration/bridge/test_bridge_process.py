@@ -112,7 +112,7 @@ async def test_a_reset_aborts_what_runs_and_starts_time_anew(sim: Any, robot: An
     await robot.op("action_feedback")
     await robot.call("/robot_guard/stop")
     assert (await robot.result("g"))["status"] == 5
-    await robot.call("/robot_guard/reset")
+    await asyncio.to_thread(sim.reset_guard)
     await robot.goal("h", "/spin", "nav2_msgs/action/Spin", {"target_yaw": 100_000.0}, feedback=True)
     await robot.op("action_feedback", id="h")
     await asyncio.to_thread(sim.post, "/reset", seed=0)

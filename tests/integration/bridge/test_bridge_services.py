@@ -34,7 +34,7 @@ async def test_unknown_service(robot: Any) -> None:
 
 
 async def test_unknown_field(robot: Any) -> None:
-    answer = await robot.call("/robot_guard/reset", {"bad": 1})
+    answer = await robot.call("/robot_guard/stop", {"bad": 1})
     assert (answer["result"], answer["values"]) == (
         False,
         "Message type std_srvs/Trigger_Request does not have a field bad",
@@ -79,7 +79,7 @@ async def test_graph_through_rosapi(robot: Any) -> None:
     nodes = (await robot.call("/rosapi/nodes"))["values"]["nodes"]
     assert {"/bt_navigator", "/move_group", "/robot_guard", "/rosapi"} <= set(nodes)
     details = (await robot.call("/rosapi/node_details", {"node": "/robot_guard"}))["values"]
-    assert details["subscribing"] == ["/robot_guard/heartbeat"]
+    assert details["subscribing"] == ["/joint_states", "/odom", "/robot_guard/heartbeat"]
     assert details["publishing"] == ["/robot_guard/state"]
     assert "/robot_guard/stop" in details["services"]
     unknown = await robot.call("/rosapi/topic_type", {"topic": "/nope"})

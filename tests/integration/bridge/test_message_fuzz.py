@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quartet_simulation.bridge.encoding import cbor_values, to_cdr, to_json
+from quartet_simulation.errors import TypeSupportError
 from quartet_simulation.ros.definitions import PRIMITIVES, Definition, load
-from quartet_simulation.ros.types import TypeSupportError, check, complete, definition
+from quartet_simulation.ros.types import check, complete, definition
 
 NAMES = sorted(part.name for _, all_parts in load().values() for part in all_parts)
 

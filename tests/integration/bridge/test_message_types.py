@@ -11,17 +11,9 @@ import pytest
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_typestore
 
+from quartet_simulation.errors import FieldError, UnknownTypeError
 from quartet_simulation.ros.definitions import Field, load
-from quartet_simulation.ros.types import (
-    FieldError,
-    UnknownType,
-    check,
-    complete,
-    default,
-    definition,
-    full_name,
-    parts,
-)
+from quartet_simulation.ros.types import check, complete, default, definition, full_name, parts
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 STORED = {name.split("/")[0] for name in STORE.fielddefs}
@@ -31,9 +23,10 @@ SOURCES = sorted(
     for folder in ("mcp-servers", "libs/robot_link", "libs/site", "cli/src/quartet_cli/doctor")
     for source in (ROOT / folder).rglob("*.py")
 )
+NAV2_SOURCES = [source for source in SOURCES if "quartet_nav2" in source.parts]
 TYPE = re.compile(r"\"([a-z][a-z0-9_]*_(?:msgs|srvs|interfaces)/(?:msg|srv|action)/[A-Z]\w*)\"")
-DRIVEN = re.compile(r"names\.actions\.\w+,\s*\"([A-Z]\w*)\"")
-"""An action of Nav2 and its type without package, as quartet_nav2.motion.drive takes them."""
+DRIVEN = re.compile(r"(?:names\.actions\.\w+,|return)\s*\"([A-Z]\w*)\",?")
+"""The type of an action of Nav2 without its package, as quartet_nav2.motion.drive takes it and as goals declare it."""
 
 
 def spelled(node: object) -> str:
@@ -71,7 +64,7 @@ def test_other_packages_say_where_their_fields_come_from(package: str) -> None:
 
 NAMED = sorted({name for source in SOURCES for name in TYPE.findall(source.read_text())})
 """Types that the servers, the robot link and the doctor write out."""
-NAV2 = sorted({f"nav2_msgs/action/{kind}" for source in SOURCES for kind in DRIVEN.findall(source.read_text())})
+NAV2 = sorted({f"nav2_msgs/action/{kind}" for source in NAV2_SOURCES for kind in DRIVEN.findall(source.read_text())})
 
 
 def test_the_servers_name_types() -> None:
@@ -99,7 +92,7 @@ def test_every_referenced_type_is_defined() -> None:
 def test_names_in_both_spellings() -> None:
     assert full_name("std_srvs/Trigger", "srv") == full_name("std_srvs/srv/Trigger", "srv") == "std_srvs/srv/Trigger"
     for wrong in ("std_msgs/srv/String", "std_msgs/Strin", "String", "", "a/b/c/d"):
-        with pytest.raises(UnknownType, match="Unable to import"):
+        with pytest.raises(UnknownTypeError, match="Unable to import"):
             full_name(wrong)
 
 

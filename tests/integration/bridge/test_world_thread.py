@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quartet_simulation.errors import InvalidCommand, UnknownName
-from quartet_simulation.ros.running import Stopped
+from quartet_simulation.errors import InvalidCommandError, StoppedError, UnknownNameError
 from quartet_simulation.ros.world import World
 from quartet_simulation.simulation import Simulation
 
@@ -23,17 +22,20 @@ async def world() -> AsyncIterator[World]:
 
 async def test_nothing_starts_behind_a_stop(world: World) -> None:
     """Also what was accepted before the stop, such as the motion of a plan that took its time."""
-    halted, still = world.halt()
+    world.held = lambda: True
+    world.halt_base()
+    world.hold_arm()
     late = world.run_goal(lambda sim: sim.spin(1.0))
     world.command_velocity(0.5, 0.0, 0.0)
-    await halted
-    assert await still is True
-    with pytest.raises(Stopped, match="/robot_guard/reset"):
+    assert await asyncio.to_thread(world.taken, 30)
+    with pytest.raises(StoppedError, match="a person has to reset it"):
         await late.done
+    with pytest.raises(asyncio.CancelledError):
+        await world.wait(1.0)
     before = world.time
     await world.call(lambda sim: None)
     assert world.time == before
-    await world.release()
+    world.held = lambda: False
     goal = await world.run_goal(lambda sim: sim.spin(0.1)).done
     assert goal.status == "SUCCEEDED"
 
@@ -42,16 +44,15 @@ async def test_a_stop_overtakes_what_waits(world: World) -> None:
     order: list[str] = []
     world.call(lambda sim: order.append("first"))
     reads = [world.call(lambda sim, n=n: order.append(f"read {n}")) for n in range(50)]
-    halted, _ = world.halt()
-    await asyncio.gather(*reads, halted)
+    halted = asyncio.create_task(asyncio.to_thread(world.taken, 30))
+    assert (await asyncio.gather(halted, *reads))[0]
     urgent = world.call(lambda sim: order.append("urgent"), urgent=True)
     await urgent
     assert order[-1] == "urgent"
     waiting, before = world.wait(1_000_000.0), world.time
     while world.time < before + 1.0:
         await world.call(lambda sim: None)
-    halted, _ = world.halt()
-    await halted
+    world.halt_base()
     with pytest.raises(asyncio.CancelledError):
         await waiting
 
@@ -62,7 +63,7 @@ async def test_errors_reach_who_asked_and_the_thread_goes_on(world: World) -> No
 
     with pytest.raises(ZeroDivisionError):
         await world.call(fail)
-    with pytest.raises(InvalidCommand):
+    with pytest.raises(InvalidCommandError):
         await world.run_goal(lambda sim: sim.execute_trajectory(["knee"], [(0.0, [1.0])])).done
     assert (await world.run_goal(lambda sim: sim.spin(0.1)).done).status == "SUCCEEDED"
 
@@ -75,7 +76,7 @@ async def test_a_goal_cancelled_before_it_starts_ends_canceled(world: World) -> 
 
 async def test_an_unknown_world_is_told_to_who_starts_it() -> None:
     world = World(lambda: Simulation("castle", 0))
-    with pytest.raises(UnknownName, match="castle"):
+    with pytest.raises(UnknownNameError, match="castle"):
         await world.start()
 
 

@@ -12,9 +12,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import quartet_bus
-from quartet_bus import Bus, BusOptions, BusUnavailable, Credentials
+from quartet_bus import Bus, BusOptions, BusUnavailableError, Credentials
+from quartet_bus._questions import Question
 from quartet_bus.access import AGENTS, ROLES, acl_file, digest, rules
-from quartet_bus.questions import Question
+from quartet_bus.functions import LIBRARY
 from quartet_contracts import Answer, JournalEvent, Skill, State
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 from quartet_contracts.journal import Note
@@ -78,12 +79,12 @@ async def test_all_that_a_job_needs(guarded, bus_of, a_request, a_result, a_task
     assert await orchestrator.tasks.overdue() == []
     tasks = orchestrator.robot_tasks("summit")
     delivery = await tasks.take()
-    tenure = await tasks.mark_started(delivery)
+    lease_epoch = await tasks.mark_started(delivery)
     await tasks.progressed(delivery)
     status = await orchestrator.statuses.get("t1")
-    await orchestrator.statuses.put(status.model_copy(update={"state": State.RUNNING}), tenure=tenure)
-    await orchestrator.fences.next("summit", tenure=tenure)
-    await orchestrator.journal.append(note("t1", "orchestrator"), tenure)
+    await orchestrator.statuses.put(status.model_copy(update={"state": State.RUNNING}), lease_epoch=lease_epoch)
+    await orchestrator.fences.next("summit", lease_epoch=lease_epoch)
+    await orchestrator.journal.append(note("t1", "orchestrator"), lease_epoch)
     async with orchestrator.replies() as replies:
         for number, skill in enumerate(Skill):
             agent = await bus_of(str(skill))
@@ -104,6 +105,7 @@ async def test_all_that_a_job_needs(guarded, bus_of, a_request, a_result, a_task
             assert (await asking).success
             assert await orchestrator.images.get("t1", reference) == (b"picture", "image/jpeg")
             assert await orchestrator.transcripts.list("t1") == ["loop"]
+            await orchestrator.journal.copy_agent_events(request, lease_epoch)
             assert (await orchestrator.skills(skill).progress(request.request_id)).taken
     await _ask_a_person(orchestrator)
     await orchestrator.tasks.pause("t1", "a test")
@@ -151,7 +153,7 @@ async def _approve(orchestrator, agent, request_id):
         expires_at=time.time() + 60,
     )
     asking = asyncio.create_task(agent.approvals.ask(question))
-    asked = await orchestrator.approvals.next(request_id)
+    asked = await orchestrator.approvals.next("pick", request_id)
     await orchestrator.approvals.decide(asked, ApprovalDecision(approval_id="a1", allowed=True, token="signed"))
     assert (await asking).approval_id == "a1"
 
@@ -171,7 +173,7 @@ async def test_leases_are_renewed_and_taken_over_and_poison_is_buried(bus_of, a_
     await queue.submit(a_request("r1"))
     taken = await dead.skills(Skill.PICK).take(10)
     lease = taken.lease
-    assert lease.entry_id in dead.skills(Skill.PICK)._held
+    assert lease.entry_id in dead.skills(Skill.PICK)._leases
     await dead.close()
     source = alive.skills(Skill.PICK)
     for _ in range(400):
@@ -196,6 +198,15 @@ FORBIDDEN = {
         ("CLIENT", "LIST"),
         ("SCRIPT", "FLUSH"),
         ("FUNCTION", "LIST"),
+        ("FUNCTION", "LOAD", "#!lua name=mine\nredis.register_function('mine', function() while true do end end)"),
+        ("FUNCTION", "DELETE", LIBRARY),
+        ("EVAL", "while true do end", 0),
+        ("EVALSHA", "0" * 40, 0),
+        ("FCALL", f"{LIBRARY}_put_status", 1, "quartet:status:t1"),
+        ("FCALL", f"{LIBRARY}_next_fence", 2, "quartet:fence:summit", "quartet:epoch:t1", "", 1),
+        ("FCALL", f"{LIBRARY}_append_last_event", 1, "quartet:journal:t1"),
+        ("FCALL", f"{LIBRARY}_finish", 2, "quartet:skill:pick", "quartet:done:skill:pick:r1", "pick", "1-1", "x", 9),
+        ("FCALL", f"{LIBRARY}_admit", 1, "quartet:skill:approach"),
         ("XRANGE", "quartet:skill:pick", "-", "+"),
         ("XREADGROUP", "GROUP", "pick", "me", "STREAMS", "quartet:skill:pick", ">"),
         ("XADD", "quartet:skill:pick", "*", "m", "x"),
@@ -205,6 +216,19 @@ FORBIDDEN = {
         ("XADD", "quartet:tasks:summit", "*", "m", "x"),
         ("HSET", "quartet:status:t1", "m", "x"),
         ("XRANGE", "quartet:journal:t1", "-", "+"),
+        ("XADD", "quartet:journal:t1", "*", "m", "x"),
+        ("XADD", "quartet:journal:t1", "18446744073709551615-18446744073709551615", "m", "x"),
+        ("XADD", "quartet:journal:t1", "MAXLEN", "0", "*", "m", "x"),
+        ("HSET", "quartet:journal:t1:nonces", "n", "1-1"),
+        ("XADD", "quartet:agent-journal:pick:r1", "*", "m", "x"),
+        ("XADD", "quartet:dead", "*", "m", "x"),
+        ("XADD", "quartet:dead:pick", "*", "m", "x"),
+        ("SET", "quartet:image:orchestrator:t1:abc", "x"),
+        ("SET", "quartet:image:pick:t1:abc", "x"),
+        ("HSET", "quartet:transcripts:orchestrator:t1", "orchestrator", "x"),
+        ("HSET", "quartet:transcripts:pick:t1", "r1", "x"),
+        ("SET", "quartet:approval:pick:r1", "x"),
+        ("GET", "quartet:epoch:t1"),
         ("DEL", "quartet:journal:t1"),
         ("XTRIM", "quartet:journal:t1", "MAXLEN", 0),
         ("PEXPIRE", "quartet:journal:t1", 1),
@@ -213,8 +237,8 @@ FORBIDDEN = {
         ("XREAD", "STREAMS", "quartet:replies:approach:o1", "0"),
         ("XADD", "quartet:replies:pick:o1", "*", "m", "x"),
         ("EVAL", "return redis.call('XADD', KEYS[1], '*', 'm', 'x')", 1, "quartet:replies:pick:o1"),
-        ("GET", "quartet:image:t1:abc"),
-        ("HGETALL", "quartet:transcripts:t1"),
+        ("GET", "quartet:image:approach:t1:abc"),
+        ("HGETALL", "quartet:transcripts:approach:t1"),
         ("INCR", "quartet:fence:summit"),
         ("INCR", "quartet:epoch:t1"),
         ("SET", "quartet:decision:a1", "x"),
@@ -236,6 +260,8 @@ FORBIDDEN = {
         ("SET", "elsewhere", "x"),
         ("PUBLISH", "elsewhere", ""),
         ("CLIENT", "KILL", "ID", "1"),
+        ("EVAL", "return 1", 0),
+        ("FUNCTION", "FLUSH"),
     ],
     "exporter": [
         ("XRANGE", "quartet:skill:pick", "-", "+"),
@@ -284,10 +310,10 @@ async def test_nobody_is_let_in_without_a_name_and_its_password(guarded, bus_opt
             pytest.raises(redis.exceptions.AuthenticationError),
         ):
             client.ping()
-    with pytest.raises(BusUnavailable, match="does not know this user or its password"):
+    with pytest.raises(BusUnavailableError, match="does not know this user or its password"):
         await Bus.connect(guarded.url, bus_options)
     wrong = Credentials("pick", Secret.fixed(PASSWORDS["place"]))
-    with pytest.raises(BusUnavailable, match="QUARTET_REDIS_PASSWORD") as problem:
+    with pytest.raises(BusUnavailableError, match="QUARTET_REDIS_PASSWORD") as problem:
         await Bus.connect(guarded.url, bus_options, credentials=wrong)
     assert PASSWORDS["place"] not in str(problem.value)
 
@@ -310,13 +336,52 @@ async def test_nothing_is_lost_when_a_redis_with_users_is_started_again(make_red
         assert await bus.fences.current("summit") == 1
 
 
+async def test_the_orchestrator_loads_the_functions_again_and_agents_wait_for_it(guarded, bus_of, a_request, refused):
+    pick = await bus_of("pick")
+    with pytest.raises(
+        BusUnavailableError, match=r"does not have the functions quartet_v1\. The orchestrator loads them"
+    ):
+        await pick.skills(Skill.PICK).alive()
+    orchestrator = await bus_of("orchestrator")
+    assert await pick.skills(Skill.PICK).alive() == 0
+    with login(guarded, "admin") as admin:
+        admin.flushall()
+        admin.execute_command("FUNCTION", "FLUSH")
+    taking = asyncio.create_task(pick.skills(Skill.PICK).take())
+    await orchestrator.skills(Skill.PICK).submit(a_request("r1"))
+    delivery = await asyncio.wait_for(taking, 30)
+    assert delivery is not None
+    await pick.skills(Skill.PICK).mark_started(delivery)
+    assert refused() == []
+
+
+async def test_functions_outlast_a_restart(make_redis, users, bus_options):
+    server = make_redis(users=users, durable=True)
+    owner, pick = (Credentials(role, Secret.fixed(PASSWORDS[role])) for role in ("orchestrator", "pick"))
+    async with await Bus.connect(server.url, bus_options, credentials=owner):
+        server.kill()
+    server.start()
+    async with await Bus.connect(server.url, bus_options, credentials=pick) as bus:
+        assert await bus.skills(Skill.PICK).alive() == 0
+
+
+async def test_an_owner_with_a_user_of_another_name_loads_the_functions(make_redis, tmp_path, bus_options):
+    users = tmp_path / "named.acl"
+    users.write_text(f"user default off\nuser boss on >secret resetchannels -@all {' '.join(rules('orchestrator'))}\n")
+    server = make_redis(users=users)
+    boss = Credentials("boss", Secret.fixed("secret"), "orchestrator")
+    async with await Bus.connect(server.url, bus_options, credentials=boss) as bus:
+        assert await bus.fences.next("summit") == 1
+
+
 async def test_a_command_that_the_user_may_not_send_says_where_rights_are_given(bus_of):
     pick = await bus_of("pick")
-    with pytest.raises(BusUnavailable, match=r"does not let this user do that: .*users\.acl"):
+    with pytest.raises(BusUnavailableError, match=r"does not let this user do that: .*users\.acl"):
         await pick.fences.next("summit")
 
 
-async def test_a_password_is_rotated_while_the_bus_is_open(guarded, users, bus_options, tmp_path, a_request):
+async def test_a_password_is_rotated_while_the_bus_is_open(guarded, users, bus_options, tmp_path, bus_of):
+    await bus_of("orchestrator")
     file = tmp_path / "redis_password"
     file.write_text(PASSWORDS["pick"])
     credentials = Credentials("pick", Secret("QUARTET_REDIS_PASSWORD_FILE", file))

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from quartet_bus import Bus, BusOptions, JournalFull
+from quartet_bus import Bus, BusOptions, JournalFullError
 from quartet_contracts import JournalEvent
 from quartet_contracts.journal import Happening, Note, ToolCalled, ToolProgress
 
@@ -47,9 +47,9 @@ async def test_a_long_task_loses_progress_and_then_its_steps_but_never_its_past(
     while len(await bus.journal.read_all("t1")) < MOST:
         await bus.journal.require_room("t1")
         await bus.journal.append(CALL)
-    with pytest.raises(JournalFull, match=rf"'t1' holds all of the {MOST} events.*new task"):
+    with pytest.raises(JournalFullError, match=rf"'t1' holds all of the {MOST} events.*new task"):
         await bus.journal.append(CALL)
-    with pytest.raises(JournalFull):
+    with pytest.raises(JournalFullError):
         await bus.journal.require_room("t1")
     await bus.journal.append(event(Note(text="how it ended")))
     kept = await bus.journal.read_all("t1")

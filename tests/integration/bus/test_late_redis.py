@@ -16,9 +16,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from quartet_bus import Bus, BusRefused
+from quartet_bus import Bus, BusRefusedError
 from quartet_bus.access import AGENTS, ORCHESTRATOR, acl_file, digest
-from quartet_cli.stack._ports import free_ports, hold_ports
+from quartet_deployment import free_ports, hold_ports
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
 
@@ -136,5 +136,5 @@ def test_a_wrong_password_ends_it_at_once_with_what_to_set(guarded: Any, start: 
 
 
 async def test_without_a_name_nobody_waits(guarded: Any) -> None:
-    with pytest.raises(BusRefused):
+    with pytest.raises(BusRefusedError):
         await Bus.wait_for(guarded.url)

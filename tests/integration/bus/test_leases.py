@@ -8,8 +8,9 @@ import textwrap
 
 import pytest
 
-from quartet_bus import Bus, BusOptions, LeaseLost
+from quartet_bus import Bus, BusOptions, LeaseLostError
 from quartet_contracts import Skill, State
+from support.store import KEYS, command
 
 LONG = BusOptions(lease_s=2.0, block_ms=200)
 """Where a consumer must keep its lease: a busy machine may leave it without the CPU for more than a second."""
@@ -78,7 +79,7 @@ async def test_an_entry_of_a_dead_consumer_is_reclaimed_and_says_whether_it_had_
     second = await bus.skills(Skill.PICK).take(60)
     assert (second.redelivered, second.started) == (True, started)
     await bus.skills(Skill.PICK).finish(second, a_result(second.request))
-    assert await bus._store.call("XLEN", bus._keys.skill_stream(Skill.PICK)) == 0
+    assert await command(bus, "XLEN", KEYS.skill_stream(Skill.PICK)) == 0
 
 
 async def test_a_consumer_that_lost_its_lease_cannot_start_and_its_answer_is_dropped(bus, other, a_request, a_result):
@@ -87,7 +88,7 @@ async def test_a_consumer_that_lost_its_lease_cannot_start_and_its_answer_is_dro
     first = await stalled.take(60)
     await stalled.close()
     second = await bus.skills(Skill.PICK).take(60)
-    with pytest.raises(LeaseLost, match="taken over"):
+    with pytest.raises(LeaseLostError, match="taken over"):
         await stalled.mark_started(first)
     await bus.skills(Skill.PICK).mark_started(second)
     assert await bus.skills(Skill.PICK).finish(second, a_result(second.request, reason="the second"))
@@ -102,7 +103,7 @@ async def test_a_stalled_consumer_that_wakes_up_learns_that_it_lost(bus, other, 
     renewer, stalled._renewer = stalled._renewer, None
     renewer.cancel()
     assert (await bus.skills(Skill.PICK).take(60)).redelivered
-    stalled._hold(first.lease)
+    stalled._add_lease(first.lease)
     await eventually(first.lost.is_set)
 
 
@@ -122,7 +123,7 @@ async def test_a_task_that_is_given_back_is_delivered_again_and_buried_in_the_en
 
 async def test_a_status_that_cannot_be_read_does_not_keep_a_task_alive(bus, a_task, bus_options, eventually):
     await bus.tasks.submit(a_task())
-    await bus._store.call("HSET", bus._keys.status("t1"), "m", "{")
+    await command(bus, "HSET", KEYS.status("t1"), "m", "{")
     tasks = bus.robot_tasks("summit")
     for _ in range(bus_options.delivery_cap):
         tasks.release(await tasks.take())

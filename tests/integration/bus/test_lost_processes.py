@@ -4,17 +4,19 @@ import asyncio
 
 import pytest
 
-from quartet_bus import Bus, BusOptions, BusUnavailable
+from quartet_bus import Bus, BusOptions, BusUnavailableError
 from quartet_contracts import Skill, State, TaskStatus
 
 
 async def test_without_redis_the_error_names_url_and_remedy():
-    with pytest.raises(BusUnavailable, match=r"Redis at redis://127\.0\.0\.1:9/0 does not answer: .*QUARTET_REDIS_URL"):
+    with pytest.raises(
+        BusUnavailableError, match=r"Redis at redis://127\.0\.0\.1:9/0 does not answer: .*QUARTET_REDIS_URL"
+    ):
         await Bus.connect("redis://127.0.0.1:9/0")
 
 
 async def test_a_password_is_not_shown():
-    with pytest.raises(BusUnavailable) as caught:
+    with pytest.raises(BusUnavailableError) as caught:
         await Bus.connect("redis://robot:secret@127.0.0.1:9/0")
     assert "secret" not in str(caught.value)
 
@@ -66,5 +68,5 @@ async def test_a_dead_store_is_told_after_the_patience(own_redis, a_task):
         assert isinstance(status, TaskStatus)
         assert status.state is State.QUEUED
         own_redis.kill()
-        with pytest.raises(BusUnavailable, match="redis-server"):
+        with pytest.raises(BusUnavailableError, match="redis-server"):
             await bus.tasks.submit(a_task("t2"))

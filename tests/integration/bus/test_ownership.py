@@ -5,9 +5,10 @@ import time
 
 import pytest
 
-from quartet_bus import Bus, BusOptions, KeyReused, LeaseLost, NoAnswer, StoreFull
-from quartet_contracts import TERMINAL, JournalEvent, Skill, State, TaskStatus, may_move
+from quartet_bus import Bus, BusOptions, KeyReusedError, LeaseLostError, NoAnswerError, StoreFullError
+from quartet_contracts import TERMINAL, JournalEvent, Skill, State, TaskStatus, may_transition
 from quartet_contracts.journal import Note
+from support.store import KEYS, command
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def note(text="hello"):
 
 
 async def let_robot_go(bus):
-    await bus._store.call("DEL", bus._keys.robot_lease("summit"))
+    await command(bus, "DEL", KEYS.robot_lease("summit"))
 
 
 async def test_a_former_owner_writes_nothing_and_gets_no_newer_fence(bus, other, a_task):
@@ -31,8 +32,8 @@ async def test_a_former_owner_writes_nothing_and_gets_no_newer_fence(bus, other,
     former = await bus.robot_tasks("summit").mark_started(mine)
     status = TaskStatus(task=a_task(), state=State.INITIALIZING, updated_at=time.time())
     await bus.journal.append(note(), former)
-    assert await bus.statuses.put(status, tenure=former)
-    assert await bus.fences.next("summit", tenure=former) == 1
+    assert await bus.statuses.put(status, lease_epoch=former)
+    assert await bus.fences.next("summit", lease_epoch=former) == 1
     # The process hangs: nothing renews its lease.
     await bus.robot_tasks("summit").close()
     await let_robot_go(bus)
@@ -42,15 +43,15 @@ async def test_a_former_owner_writes_nothing_and_gets_no_newer_fence(bus, other,
     assert (former.epoch, present.epoch) == (1, 2)
     for write in (
         bus.journal.append(note("late"), former),
-        bus.statuses.put(status.model_copy(update={"state": State.RUNNING}), tenure=former),
-        bus.fences.next("summit", tenure=former),
+        bus.statuses.put(status.model_copy(update={"state": State.RUNNING}), lease_epoch=former),
+        bus.fences.next("summit", lease_epoch=former),
         bus.robot_tasks("summit").mark_started(mine),
     ):
-        with pytest.raises(LeaseLost, match="t1"):
+        with pytest.raises(LeaseLostError, match="t1"):
             await write
     assert [e.event.text for e in await bus.journal.read_all("t1")] == ["hello"]
     assert (await bus.statuses.get("t1")).state is State.INITIALIZING
-    assert await other.fences.next("summit", tenure=present) == 2
+    assert await other.fences.next("summit", lease_epoch=present) == 2
     await other.journal.append(note("mine"), present)
 
 
@@ -58,9 +59,9 @@ async def test_a_former_owner_writes_nothing_and_gets_no_newer_fence(bus, other,
 async def test_the_store_refuses_every_move_that_does_not_exist(bus, a_task, old):
     for new in State:
         task = a_task(f"{old}-{new}")
-        await bus._store.call("HSET", bus._keys.status(task.task_id), "state", str(old), "m", "{}")
+        await command(bus, "HSET", KEYS.status(task.task_id), "state", str(old), "m", "{}")
         written = await bus.statuses.put(TaskStatus(task=task, state=new, updated_at=time.time()))
-        assert written == (may_move(old, new) and old not in TERMINAL), (old, new)
+        assert written == (may_transition(old, new) and old not in TERMINAL), (old, new)
 
 
 async def test_what_is_handed_over_need_not_wait_for_the_lease(redis_url, a_task):
@@ -83,7 +84,7 @@ async def test_a_robot_works_for_one_task_though_its_lease_has_lapsed(redis_url,
         delivery = await bus.robot_tasks("summit").take()
         await let_robot_go(bus)
         theirs = other.robot_tasks("summit")
-        assert await theirs._claim_robot()
+        assert await theirs._lease_robot()
         assert await theirs._take_once() is None
         await bus.robot_tasks("summit").finish(delivery)
         assert (await theirs._take_once()).task.task_id == "t2"
@@ -105,7 +106,7 @@ async def test_progress_begins_the_count_of_deliveries_again(redis_url, a_task):
 async def test_a_request_that_nobody_took_is_withdrawn_by_who_rejoins_it(bus, a_request):
     queue = bus.skills(Skill.PICK)
     async with bus.replies() as replies:
-        with pytest.raises(NoAnswer) as caught:
+        with pytest.raises(NoAnswerError) as caught:
             await replies.rejoin(queue, a_request())
         assert (caught.value.taken, caught.value.started) == (False, False)
         # Its asker wakes up again and submits it after all.
@@ -132,7 +133,7 @@ async def test_an_agent_that_is_gone_for_good_is_not_waited_for(other, redis_url
         await dying.skills(Skill.PICK).submit(request)
         await dying.skills(Skill.PICK).mark_started(await dying.skills(Skill.PICK).take(60))
     async with other.replies() as replies:
-        with pytest.raises(NoAnswer, match="is gone, and no other one runs") as caught:
+        with pytest.raises(NoAnswerError, match="is gone, and no other one runs") as caught:
             await replies.rejoin(other.skills(Skill.PICK), request, absent_after_s=0.3)
     assert (caught.value.taken, caught.value.started) == (True, True)
 
@@ -141,7 +142,7 @@ async def test_a_submission_is_one_task_whoever_takes_it(bus, other, a_task):
     first = await bus.tasks.submit(a_task("t1", submission="k1"), "body")
     again = await other.tasks.submit(a_task("t2", submission="k1"), "body")
     assert again == first
-    with pytest.raises(KeyReused, match="stands for task 't1'"):
+    with pytest.raises(KeyReusedError, match="stands for task 't1'"):
         await other.tasks.submit(a_task("t3", submission="k1"), "another body")
     assert await bus.robot_tasks("summit").waiting() == 1
     assert [status.task.task_id for status in await bus.statuses.list()] == ["t1"]
@@ -156,7 +157,7 @@ async def test_tasks_whose_time_is_over_are_named_until_they_end(bus, a_task):
     assert await bus.statuses.put(ended, expected=State.QUEUED)
     assert await bus.tasks.overdue() == []
     await bus.tasks.submit(a_task("gone", deadline=now - 1))
-    await bus.tasks.no_longer_waits("gone")
+    await bus.tasks.remove_waiting("gone")
     assert await bus.tasks.overdue() == []
 
 
@@ -164,14 +165,14 @@ async def test_a_store_that_is_nearly_full_keeps_the_rest_for_running_work(own_r
     async with await Bus.connect(own_redis.url, bus_options) as bus:
         await bus.tasks.submit(a_task())
         delivery = await bus.robot_tasks("summit").take()
-        tenure = await bus.robot_tasks("summit").mark_started(delivery)
-        used = int((await bus._store.call("INFO", "memory"))["used_memory"])
-        await bus._store.call("CONFIG", "SET", "maxmemory", round(used * 1.08))
-        with pytest.raises(StoreFull, match="the rest is kept for tasks that run"):
+        lease_epoch = await bus.robot_tasks("summit").mark_started(delivery)
+        used = int((await command(bus, "INFO", "memory"))["used_memory"])
+        await command(bus, "CONFIG", "SET", "maxmemory", round(used * 1.08))
+        with pytest.raises(StoreFullError, match="the rest is reserved for running tasks"):
             await bus.tasks.submit(a_task("t2"))
-        await bus.journal.append(note(), tenure)
+        await bus.journal.append(note(), lease_epoch)
         await bus.robot_tasks("summit").finish(delivery)
-        await bus._store.call("CONFIG", "SET", "maxmemory", "0")
+        await command(bus, "CONFIG", "SET", "maxmemory", "0")
         await bus.tasks.submit(a_task("t2"))
 
 
@@ -180,13 +181,13 @@ async def test_a_full_store_takes_no_lease_from_its_holder(own_redis, a_task, ev
     async with await Bus.connect(own_redis.url, BusOptions(lease_s=1.5, block_ms=200)) as bus:
         await bus.tasks.submit(a_task())
         delivery = await bus.robot_tasks("summit").take()
-        await bus._store.call("CONFIG", "SET", "maxmemory", "1mb")
-        assert await bus.robot_tasks("summit")._claim_robot(), "the robot's lease"
-        stream, looks = bus._keys.task_stream("summit"), []
+        await command(bus, "CONFIG", "SET", "maxmemory", "1mb")
+        assert await bus.robot_tasks("summit")._lease_robot(), "the robot's lease"
+        stream, looks = KEYS.task_stream("summit"), []
 
         async def renewed():
             """Whether the entry's idle time went down since the last look."""
-            rows = await bus._store.call("XINFO CONSUMERS", stream, "orchestrator")
+            rows = await command(bus, "XINFO CONSUMERS", stream, "orchestrator")
             looks.append(next(int(row["idle"]) for row in rows))
             return len(looks) > 1 and looks[-1] < looks[-2]
 

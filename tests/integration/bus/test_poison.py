@@ -7,13 +7,14 @@ import pytest
 
 from quartet_bus import Bus, BusOptions
 from quartet_contracts import Skill, State, encode
+from support.store import KEYS, command
 
 
 async def put(bus, skill=Skill.PICK, **fields):
     queue = bus.skills(skill)
     await queue._make_group()
     pairs = [item for pair in fields.items() for item in pair]
-    await bus._store.call("XADD", bus._keys.skill_stream(skill), "*", *pairs)
+    await command(bus, "XADD", KEYS.skill_stream(skill), "*", *pairs)
     return queue
 
 
@@ -39,7 +40,7 @@ async def test_a_malformed_entry_goes_to_the_dead_letters(bus, fields, reason, a
     (letter,) = await bus.dead_letters.list()
     assert reason in letter.reason
     assert letter.stream == "quartet:skill:pick"
-    assert await bus._store.call("XLEN", "quartet:skill:pick") == 1
+    assert await command(bus, "XLEN", "quartet:skill:pick") == 1
 
 
 async def test_whoever_asked_for_nonsense_is_told(bus, a_request):
@@ -66,7 +67,7 @@ async def test_an_answer_is_never_written_to_a_foreign_key(bus, a_request, reply
     await queue.submit(a_request(reply_to=reply_to))
     assert await queue.take(0.3) is None
     assert "is not a reply stream" in (await bus.dead_letters.list())[0].reason
-    assert not await bus._store.call("EXISTS", reply_to)
+    assert not await command(bus, "EXISTS", reply_to)
 
 
 async def test_a_message_on_a_foreign_stream_is_put_aside(bus, a_request, a_task):
@@ -77,7 +78,7 @@ async def test_a_message_on_a_foreign_stream_is_put_aside(bus, a_request, a_task
     tasks = bus.robot_tasks("second")
     await tasks._make_group()
     for task in (a_task("stray"), a_task("good", robot="second")):
-        await bus._store.call("XADD", bus._keys.task_stream("second"), "*", "m", encode(task))
+        await command(bus, "XADD", KEYS.task_stream("second"), "*", "m", encode(task))
     async with asyncio.timeout(60):
         assert (await tasks.take()).task.task_id == "good"
     assert "this is the stream of 'second'" in (await bus.dead_letters.list())[0].reason
@@ -98,7 +99,7 @@ async def test_an_entry_that_its_reader_stumbles_over_is_put_aside(bus, a_reques
     assert (await queue.take(60)).request.request_id == "good"
     (letter,) = await bus.dead_letters.list()
     assert "RuntimeError: half a pair" in letter.reason
-    assert await bus._store.call("XLEN", "quartet:skill:pick") == 1
+    assert await command(bus, "XLEN", "quartet:skill:pick") == 1
 
 
 @pytest.mark.parametrize("started", [True, False])
@@ -131,7 +132,7 @@ async def test_a_task_does_not_wait_behind_what_nobody_can_read(redis_url, a_tas
         tasks = bus.robot_tasks("summit")
         await tasks._make_group()
         for number in range(100):
-            await bus._store.call("XADD", bus._keys.task_stream("summit"), "*", "m", f"nonsense {number}")
+            await command(bus, "XADD", KEYS.task_stream("summit"), "*", "m", f"nonsense {number}")
         await bus.tasks.submit(a_task("good"))
         async with asyncio.timeout(120):
             assert (await tasks.take()).task.task_id == "good"

@@ -2,7 +2,7 @@
 
 import time
 
-from quartet_bus.questions import Question
+from quartet_bus._questions import Question
 from quartet_contracts import JournalEvent, Skill, State, TaskStatus
 from quartet_contracts.journal import ToolReturned
 from quartet_process import Secret

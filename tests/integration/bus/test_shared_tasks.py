@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from quartet_bus import Bus, BusOptions, QueueFull
+from quartet_bus import Bus, BusOptions, QueueFullError
 from quartet_contracts import ANY_ROBOT, State, encode
+from support.store import KEYS, command
 
 
 async def yes() -> bool:
@@ -55,7 +56,7 @@ async def test_each_goes_to_one_robot(bus, other, a_task):
 async def test_the_oldest_comes_first_whichever_queue_it_is_in(bus, a_task):
     for number, robot in enumerate(("summit", ANY_ROBOT, "summit", ANY_ROBOT, "summit")):
         task = a_task(f"t{number}", robot=robot)
-        await bus._store.call("XADD", bus._keys.task_stream(robot), f"{1000 + number}-0", "m", encode(task))
+        await command(bus, "XADD", KEYS.task_stream(robot), f"{1000 + number}-0", "m", encode(task))
     tasks, order = bus.robot_tasks("summit"), []
     for _ in range(5):
         delivery = await take(tasks)
@@ -102,7 +103,7 @@ async def test_a_taken_one_outlives_the_replica_that_took_it(redis_url, a_task):
 
 
 async def test_what_cannot_be_read_is_buried_and_holds_up_nobody(bus, a_task):
-    await bus._store.call("XADD", bus._keys.task_stream(ANY_ROBOT), "*", "m", b"{not json")
+    await command(bus, "XADD", KEYS.task_stream(ANY_ROBOT), "*", "m", b"{not json")
     await bus.tasks.submit(a_task("shared", robot=ANY_ROBOT))
     delivery = await take(bus.robot_tasks("summit"))
     assert delivery.task.task_id == "shared"
@@ -114,5 +115,5 @@ async def test_its_queue_has_a_cap_too(redis_url, a_task):
     async with await Bus.connect(redis_url, BusOptions(queue_entries=2)) as bus:
         for number in range(2):
             await bus.tasks.submit(a_task(f"t{number}", robot=ANY_ROBOT))
-        with pytest.raises(QueueFull, match="tasks:any"):
+        with pytest.raises(QueueFullError, match="tasks:any"):
             await bus.tasks.submit(a_task("third", robot=ANY_ROBOT))

@@ -9,15 +9,16 @@ from quartet_bus import (
     Bus,
     BusError,
     BusOptions,
-    BusUnavailable,
+    BusUnavailableError,
     Question,
-    QuestionProblem,
-    QueueFull,
-    StoreFull,
+    QuestionError,
+    QueueFullError,
+    StoreFullError,
     is_end,
 )
 from quartet_contracts import Answer, JournalEvent, PickArguments, Skill, State, TaskReport, TaskStatus
 from quartet_contracts.journal import Note, StateChanged
+from support.store import KEYS, command
 
 
 def event(text="note", task_id="t1", **fields):
@@ -58,7 +59,7 @@ async def test_a_task_reaches_a_waiting_replica_at_once(redis_url, bus, a_task, 
         await bell._event.wait()
         bell._event.clear()
 
-    monkeypatch.setattr("quartet_bus.signals.Bell.wait", without_a_poll)
+    monkeypatch.setattr("quartet_bus._notifications.Wakeup.wait", without_a_poll)
     async with await Bus.connect(redis_url, BusOptions(lease_s=600)) as other:
         taking = asyncio.create_task(other.robot_tasks("summit").take())
         await eventually(lambda: len(waits) == 2)  # the first wait ends when the subscription stands
@@ -132,14 +133,14 @@ async def test_questions(bus, other):
     await bus.questions.put("t1", question)
     waiting = asyncio.create_task(bus.questions.wait("t1", question))
     assert await other.questions.current("t1") == question
-    with pytest.raises(QuestionProblem, match="'q0' is not open; the open one is 'q1': Which one"):
+    with pytest.raises(QuestionError, match="'q0' is not open; the open one is 'q1': Which one"):
         await other.questions.answer("t1", Answer(text="this", question_id="q0"))
     assert await other.questions.answer("t1", Answer(text="that")) == question
     assert await waiting == "that"
-    with pytest.raises(QuestionProblem, match="asks nothing"):
+    with pytest.raises(QuestionError, match="asks nothing"):
         await other.questions.answer("t1", Answer(text="again"))
     await bus.questions.put("t1", question)
-    with pytest.raises(QuestionProblem, match="answered already"):
+    with pytest.raises(QuestionError, match="answered already"):
         await other.questions.answer("t1", Answer(text="again"))
     late = Question("q2", "Well?", time.time() + 0.1)
     await bus.questions.put("t1", late)
@@ -193,7 +194,7 @@ async def test_redis_does_not_grow_with_finished_tasks(redis_url, a_request, a_r
     async with await Bus.connect(redis_url, options) as bus:
 
         async def keys():
-            return {k.decode() for k in await bus._store.call("KEYS", "*")}
+            return {k.decode() for k in await command(bus, "KEYS", "*")}
 
         async def nothing_of_a_task_is_left():
             await bus.statuses.forget_expired(1000)
@@ -209,9 +210,9 @@ async def test_redis_does_not_grow_with_finished_tasks(redis_url, a_request, a_r
         await eventually(nothing_of_a_task_is_left)
         after = await keys()
         assert after <= before
-        streams = [k for k in after if (await bus._store.call("TYPE", k)) == b"stream"]
-        assert {k: await bus._store.call("XLEN", k) for k in streams} == dict.fromkeys(streams, 0)
-        assert await bus._store.call("ZCARD", bus._keys.index) == 0
+        streams = [k for k in after if (await command(bus, "TYPE", k)) == b"stream"]
+        assert {k: await command(bus, "XLEN", k) for k in streams} == dict.fromkeys(streams, 0)
+        assert await command(bus, "ZCARD", KEYS.index) == 0
 
 
 async def test_cancellation_is_never_swallowed(bus):
@@ -236,9 +237,9 @@ async def test_a_full_queue_refuses_and_keeps_what_waits(redis_url, a_task, a_re
         for number in range(2):
             await small.tasks.submit(a_task(f"t{number}"))
             await queue.submit(a_request(f"r{number}"))
-        with pytest.raises(QueueFull, match="2 entries wait on quartet:tasks:summit already"):
+        with pytest.raises(QueueFullError, match="2 entries wait on quartet:tasks:summit already"):
             await small.tasks.submit(a_task("t2"))
-        with pytest.raises(QueueFull, match="quartet:skill:pick"):
+        with pytest.raises(QueueFullError, match="quartet:skill:pick"):
             await queue.submit(a_request("r2"))
         assert await small.statuses.get("t2") is None
         assert (await small.robot_tasks("summit").take()).task.task_id == "t0"
@@ -249,13 +250,13 @@ async def test_a_store_without_memory_says_so(own_redis, a_task, a_request):
         await bus.tasks.submit(a_task())
         queue, request = bus.skills(Skill.PICK), a_request()
         entry_id = await queue.submit(request)
-        await bus._store.call("CONFIG", "SET", "maxmemory", "1mb")
-        with pytest.raises(BusUnavailable, match=r"takes no writes: .*maxmemory"):
+        await command(bus, "CONFIG", "SET", "maxmemory", "1mb")
+        with pytest.raises(BusUnavailableError, match=r"takes no writes: .*maxmemory"):
             await bus.tasks.pause("t1", "a test")
-        with pytest.raises(StoreFull, match=r"Redis uses .* of its 1\.0 MB; the rest is kept for tasks that run"):
+        with pytest.raises(StoreFullError, match=r"Redis uses .* of its 1\.0 MB; the rest is reserved for running"):
             await bus.tasks.submit(a_task("t2"))
         assert await queue.withdraw(entry_id, request, "a task whose request nobody takes ends all the same")
-        await bus._store.call("CONFIG", "SET", "maxmemory", "0")
+        await command(bus, "CONFIG", "SET", "maxmemory", "0")
         await bus.tasks.submit(a_task("t2"))
 
 
@@ -272,12 +273,12 @@ async def test_what_a_full_store_cannot_admit_is_no_poison(own_redis, a_request,
             return entry
 
         monkeypatch.setattr(queue, "_reclaim", counted)
-        monkeypatch.setattr(queue._patience, "failed", lambda _: asyncio.sleep(0.01))
+        monkeypatch.setattr(queue._backoff, "failed", lambda _: asyncio.sleep(0.01))
         await queue.submit(a_request())
-        await bus._store.call("CONFIG", "SET", "maxmemory", "1mb")
+        await command(bus, "CONFIG", "SET", "maxmemory", "1mb")
         taking = asyncio.create_task(queue.take())
         await eventually(lambda: len(again) > 2)
-        await bus._store.call("CONFIG", "SET", "maxmemory", "0")
+        await command(bus, "CONFIG", "SET", "maxmemory", "0")
         async with asyncio.timeout(60):
             delivery = await taking
         assert delivery.redelivered

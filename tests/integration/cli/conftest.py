@@ -142,13 +142,13 @@ def orchestrator() -> Iterator[Orchestrator]:
             elif re.fullmatch(rf"/tasks/{TASK_ID}/images/(front|arm)\.jpg", path):
                 self._send(200, jpeg("blue" if "front" in path else "red"), "image/jpeg")
             elif path == f"/tasks/{TASK_ID}/transcripts":
-                self._send(200, b'["orchestrator"]')
+                self._send(200, b'{"transcripts": ["orchestrator"]}')
             elif path == f"/tasks/{TASK_ID}/transcripts/orchestrator":
                 self._send(200, b'{"messages": []}')
             elif path == "/robots":
                 self._send(200, json.dumps(ROBOTS).encode())
             elif path == "/tasks" and method == "GET":
-                self._send(200, f"[{stage.status().model_dump_json()}]".encode())
+                self._send(200, f'{{"tasks": [{stage.status().model_dump_json()}]}}'.encode())
             elif path in {
                 "/tasks",
                 *(f"/tasks/{TASK_ID}{end}" for end in ("", "/answer", "/pause", "/resume")),

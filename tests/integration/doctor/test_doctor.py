@@ -175,7 +175,7 @@ async def test_a_stopped_robot(changed: Any, robot: Robot) -> None:
     await robot.link.call_service("/robot_guard/stop")
     found = only(await examine(changed()), "guard")
     assert "stop service called" in found.what
-    assert "/robot_guard/reset" in found.remedy
+    assert "quartet reset" in found.remedy
 
 
 async def test_an_action_of_another_type(changed: Any, sim: Any) -> None:
@@ -276,7 +276,7 @@ def test_the_command_on_a_bad_robot(sim: Any, capsys: pytest.CaptureFixture[str]
     assert run(*options) == 1
     printed = capsys.readouterr().out
     assert "zombie" in printed
-    assert "to mend it: restart the rosbridge_websocket" in printed
+    assert "to fix it: restart the rosbridge_websocket" in printed
     assert run(*options, "--json") == 1
     assert not Report.model_validate_json(capsys.readouterr().out).healthy
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from quartet_gateway import Gateway, GatewayFile, Ledger, Settings, choose_models, create_app
+from quartet_gateway import Gateway, GatewayFile, Settings, SpendingLedger, choose_models, create_app
 from quartet_gateway.access import Access
 from quartet_process import Secret
+from support.http_server import serve_app
 
 
 class Provider:
@@ -105,18 +105,12 @@ class Provider:
                 Route("/v1/messages", self.messages, methods=["POST"]),
             ]
         )
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=1))
-        task = asyncio.create_task(server.serve())
-        while not server.started:  # uvicorn gives no event
-            assert not task.done(), task.exception()
-            await asyncio.sleep(0.005)
-        self.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v1"
-        try:
-            yield self
-        finally:
-            self.release()
-            server.should_exit = True
-            await task
+        async with serve_app(app) as url:
+            self.url = f"{url}/v1"
+            try:
+                yield self
+            finally:
+                self.release()
 
 
 @pytest.fixture
@@ -167,7 +161,7 @@ async def gateway(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[...
     def make(
         content: dict[str, Any] | None = None,
         env: dict[str, str] | None = None,
-        ledger: Ledger | None = None,
+        ledger: SpendingLedger | None = None,
         keys: dict[str, frozenset[str]] | None = None,
         client: tuple[str, int] = ("127.0.0.1", 1),
         **settings: Any,

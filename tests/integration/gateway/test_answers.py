@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from quartet_gateway import AGENTS, Ledger
+from quartet_gateway import AGENTS, GatewayFile, SpendingLedger
 
 # LiteLLM's own types make pydantic warn where they are first used.
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
@@ -260,6 +260,25 @@ async def test_a_model_of_the_price_list_has_its_price(gateway, provider):
 
 
 @pytest.mark.parametrize("budget", [{"budget_usd": 2 * COST}, {"budget_tokens": 2200}])
+async def test_a_task_has_a_budget_for_all_its_agents(gateway, provider, budget):
+    caller = gateway({**content(provider, price=PRICE), "tasks": budget})
+    task = {"X-Quartet-Task": "t1"}
+    assert (await caller.ask("pick", headers=task)).status_code == 200
+    assert (await caller.ask("place", headers=task)).status_code == 200
+    response = await caller.ask("approach", headers=task)
+    assert response.status_code == 402
+    assert f"tasks.{next(iter(budget))}" in response.json()["error"]["message"]
+    assert (await caller.ask("pick", headers={"X-Quartet-Task": "t2"})).status_code == 200
+    assert (await caller.ask("pick")).status_code == 200
+
+
+def test_a_task_has_a_budget_by_default():
+    limits = GatewayFile().tasks
+    assert limits.budget_usd
+    assert limits.budget_tokens
+
+
+@pytest.mark.parametrize("budget", [{"budget_usd": 2 * COST}, {"budget_tokens": 2200}])
 async def test_a_budget_that_is_spent(gateway, provider, budget):
     caller = gateway(content(provider, agent=budget, price=PRICE))
     used = 'quartet_model_budget_used_ratio{agent="pick"}'
@@ -279,13 +298,13 @@ async def test_a_budget_that_is_spent(gateway, provider, budget):
 
 async def test_a_budget_survives_a_restart(gateway, provider, tmp_path):
     file = content(provider, agent={"budget_usd": COST}, price=PRICE)
-    assert (await gateway(file, ledger=Ledger(tmp_path)).ask()).status_code == 200
-    assert (await gateway(file, ledger=Ledger(tmp_path)).ask()).status_code == 402
+    assert (await gateway(file, ledger=SpendingLedger(tmp_path)).ask()).status_code == 200
+    assert (await gateway(file, ledger=SpendingLedger(tmp_path)).ask()).status_code == 402
 
 
 async def test_a_daily_budget_begins_anew(gateway, provider):
     clock = [1_000_000.0]
-    ledger = Ledger(now=lambda: clock[0])
+    ledger = SpendingLedger(now=lambda: clock[0])
     file = content(provider, agent={"budget_usd": COST, "budget_period": "day"}, price=PRICE)
     caller = gateway(file, ledger=ledger)
     assert (await caller.ask()).status_code == 200
@@ -299,6 +318,42 @@ async def test_a_failed_request_costs_nothing(gateway, provider):
     caller = gateway(content(provider, agent={"budget_tokens": 1}, price=PRICE))
     assert (await caller.ask()).status_code == 424
     assert (await caller.ask()).status_code == 200
+
+
+# What may be sent
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]},
+            "messages.0.content.0.image_url.url",
+        )
+        for url in ("https://attacker.example/?secret", "http://169.254.169.254/", "file:///etc/passwd", "gs://b/x")
+    ]
+    + [
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": "https://a.example/x"}]}]},
+            "messages.0.content.0.image_url",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "https://a.example"}}]}]},
+            "'messages.0.content.0': a part of a message is of type text or image_url",
+        ),
+        (
+            {"messages": [{"role": "tool", "tool_call_id": "1", "content": [{"type": "video_url", "video_url": "x"}]}]},
+            "messages.0.content.0",
+        ),
+        ({"messages": [{"role": "nobody", "content": "x"}]}, "messages.0.role"),
+        ({"tools": [{"type": "web_search_preview"}]}, "tools.0.type"),
+    ],
+)
+async def test_a_request_is_no_way_out_of_the_machine(gateway, provider, changed, field):
+    response = await gateway(content(provider)).ask(**changed)
+    assert response.status_code == 400
+    assert field in response.json()["error"]["message"]
+    assert provider.requests == []
 
 
 # Prompt caching

@@ -122,7 +122,7 @@ socket.getaddrinfo = refuse
 socket.create_connection = refuse
 import quartet_gateway
 assert "litellm" not in sys.modules, "LiteLLM is imported only when it is used"
-from quartet_gateway import _litellm
+from quartet_gateway import litellm_settings as _litellm
 _litellm.load()
 assert "litellm" in sys.modules
 """

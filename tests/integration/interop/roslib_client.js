@@ -1,8 +1,11 @@
 // What a program sees that uses roslib's public API against a rosbridge; prints it as one JSON object.
-// Usage: node roslib_client.js URL
+// Usage: node roslib_client.js URL GUARD_URL
+
+import { request } from "node:http";
 
 import { Action, Param, Ros, Service, Topic } from "roslib";
 
+const [url, guard] = process.argv.slice(2);
 const PATIENCE_MS = 20000;
 const CHAT = "/interop/roslib";
 
@@ -16,6 +19,11 @@ const within = (promise, what) => {
 
 /** A function with callbacks (ok, failed) as a promise. */
 const ask = (start, what) => within(new Promise((resolve, reject) => start(resolve, (text) => reject(new Error(text)))), what);
+
+const resetGuard = () =>
+  ask((ok, failed) => {
+    request(`${guard}/reset`, { method: "POST" }, (answer) => answer.resume().on("end", ok)).on("error", failed).end();
+  }, "the guard's answer");
 
 class Inbox {
   constructor(ros, name, messageType, options = {}) {
@@ -137,7 +145,7 @@ const latched = async (ros, other) => {
 const services = async (ros) => ({
   state: (await call(ros, "/bt_navigator/get_state", "lifecycle_msgs/GetState")).current_state.label,
   unknown: await call(ros, "/nope", "std_srvs/Trigger"),
-  bad_field: await call(ros, "/robot_guard/reset", "std_srvs/Trigger", { bad: 1 }),
+  bad_field: await call(ros, "/robot_guard/stop", "std_srvs/Trigger", { bad: 1 }),
   time: (await settle(ros)).time,
 });
 
@@ -213,7 +221,7 @@ const actions = async (ros) => {
   const drive = { target: { x: 1.0, y: 0.0, z: 0.0 }, speed: -0.2 };
   const stopped = (await call(ros, "/robot_guard/stop", "std_srvs/Trigger")).success;
   const rejected = await goal(ros, "/spin", spin, { target_yaw: 0.5 });
-  await call(ros, "/robot_guard/reset", "std_srvs/Trigger");
+  await resetGuard();
   return {
     stopped,
     rejected,
@@ -254,7 +262,6 @@ const connect = async (url) => {
   return ros;
 };
 
-const [url] = process.argv.slice(2);
 const [ros, other] = [await connect(url), await connect(url)];
 const report = { connected: ros.isConnected };
 const parts = { graph, topics, latched, services, offered, served, parameters, actions, images };

@@ -7,6 +7,7 @@ import base64
 import json
 import queue
 import sys
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -131,7 +132,7 @@ def services(ros: Ros) -> dict[str, Any]:
     return {
         "state": call(ros, "/bt_navigator/get_state", "lifecycle_msgs/GetState")["current_state"]["label"],
         "unknown": call(ros, "/nope", "std_srvs/Trigger"),
-        "bad_field": call(ros, "/robot_guard/reset", "std_srvs/Trigger", bad=1),
+        "bad_field": call(ros, "/robot_guard/stop", "std_srvs/Trigger", bad=1),
         "time": call(ros, "/rosapi/get_time", "rosapi/GetTime")["time"],
     }
 
@@ -175,12 +176,12 @@ def parameters(ros: Ros) -> dict[str, Any]:
     }
 
 
-def actions(ros: Ros) -> dict[str, Any]:
+def actions(ros: Ros, guard_url: str) -> dict[str, Any]:
     drive = {"target": {"x": 1.0, "y": 0.0, "z": 0.0}, "speed": -0.2}
     spin = "nav2_msgs/action/Spin"
     stopped = call(ros, "/robot_guard/stop", "std_srvs/Trigger")["success"]
     rejected = goal(ros, "/spin", spin, {"target_yaw": 0.5})
-    call(ros, "/robot_guard/reset", "std_srvs/Trigger")
+    urllib.request.urlopen(f"{guard_url}/reset", b"", timeout=PATIENCE_S).close()
     return {
         "succeeded": goal(ros, "/spin", spin, {"target_yaw": 0.5}),
         "aborted": goal(ros, "/drive_on_heading", "nav2_msgs/action/DriveOnHeading", drive),
@@ -216,7 +217,7 @@ def connect(url: str) -> Ros:
     return ros
 
 
-def main(url: str) -> None:
+def main(url: str, guard_url: str) -> None:
     ros, other = connect(url), connect(url)
     parts: dict[str, Callable[[], Any]] = {
         "graph": lambda: graph(ros),
@@ -225,7 +226,7 @@ def main(url: str) -> None:
         "services": lambda: services(ros),
         "offered": lambda: offered(ros, other),
         "parameters": lambda: parameters(ros),
-        "actions": lambda: actions(ros),
+        "actions": lambda: actions(ros, guard_url),
         "images": lambda: images(ros),
     }
     report: dict[str, Any] = {"connected": ros.is_connected}
@@ -240,4 +241,4 @@ def main(url: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -102,3 +102,13 @@ async def test_a_bridge_that_dies_during_the_grasp(moveit, peer):
     await peer.wait_for(op="send_action_goal")
     await peer.stop()
     assert "look before doing it again" in await call
+
+
+async def test_a_gripper_without_a_position_is_not_taken_for_open(moveit, peer):
+    message = states(0.35)
+    blank = states(0.0)
+    blank["msg"] |= {"position": [None], "effort": []}
+    bare = {**states(0.0), "msg": {"name": ["robotiq_140_finger_joint"], "position": []}}
+    joints = [blank, bare, message]
+    peer.answer = lambda operation: joints if operation.get("topic") == "/joint_states" else None
+    assert (await moveit.call("get_grasp_state"))["width_m"] == pytest.approx(0.07, abs=0.001)

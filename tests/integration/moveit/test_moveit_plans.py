@@ -146,7 +146,7 @@ async def test_an_execution_whose_bridge_dies_is_not_called_done(moveit, realtim
     motion = asyncio.create_task(moveit.call("execute_plan"))
     await until(lambda: math.dist(arm(realtime), before) > 0.05)
     link = moveit.server.robot.link
-    link._socket.transport.abort()
+    link.reconnect("a test")
     assert (await motion)["error_code"] == "BRIDGE_UNAVAILABLE"
     assert await link.wait_connected(60)
     assert (await moveit.call("stop_execution"))["standstill"] is True
@@ -173,7 +173,7 @@ async def test_a_stopped_guard_lets_no_plan_run(moveit, sim):
         await link.call_service(services.guard_stop)
         assert "reset" in await moveit.refused("execute_plan", "STOPPED", operation_id=plan["operation_id"])
     finally:
-        await link.call_service(services.guard_reset)
+        await sim.reset_guard(moveit.server.robot)
     assert arm(sim) == pytest.approx(before, abs=0.002)
     assert (await moveit.call("plan_to_named_state", state_name="look_down"))["ok"]
     assert (await moveit.call("execute_plan"))["ok"]

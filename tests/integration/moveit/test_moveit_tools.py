@@ -226,7 +226,7 @@ async def test_guard_stop_holds_the_arm(moveit, realtime, moving):
         assert (await motion)["error_code"] == "STOPPED"
         assert "reset" in await moveit.refused("close_gripper", "STOPPED")
     finally:
-        await link.call_service(services.guard_reset)
+        await realtime.reset_guard(moveit.server.robot)
 
 
 async def test_missing_move_group_is_told(open_server, sim, robot_file):
@@ -242,7 +242,7 @@ async def test_missing_move_group_is_told(open_server, sim, robot_file):
 
 async def test_slow_services_end_in_a_timeout(moveit, sim, robot_file):
     sim.faults("slow_services")
-    moveit.server.robot.link._call_timeout_s = 0.5
+    moveit.server.robot.link._call_timeout_s = 0.5  # noqa: SLF001 - else the test takes 5 s
     assert "/clear_octomap" in await moveit.refused("clear_planning_scene", "TIMEOUT")
 
 

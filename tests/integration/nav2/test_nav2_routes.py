@@ -140,7 +140,7 @@ async def test_a_path_is_found_while_the_robot_drives_and_while_it_is_stopped(na
         assert (await nav2.call("get_path_from_robot", goal_x=0.3, goal_y=-1.0))["ok"]
         await nav2.refused("follow_waypoints", "STOPPED", waypoints=[{"x": 0, "y": 0}])
     finally:
-        await link.call_service(services.guard_reset)
+        await realtime.reset_guard(nav2.server.robot)
 
 
 # --- docking -------------------------------------------------------------------------------------------------------

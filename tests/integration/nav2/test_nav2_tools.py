@@ -3,12 +3,13 @@
 import asyncio
 import functools
 import math
+import time
 
 import pytest
 
 import quartet_nav2
 from quartet_nav2 import approach
-from quartet_robot_link import Robot, TransformUnavailable
+from quartet_robot_link import Robot, TransformUnavailableError
 
 
 @pytest.fixture
@@ -180,10 +181,10 @@ async def test_cancel_does_not_wait_behind_the_motion_and_stops_it(nav2, realtim
 
 async def test_a_cancel_between_two_steps_has_the_code_of_a_cancel(nav2, sim, monkeypatch):
     """approach_target turns, looks where it is, and drives."""
-    before, see = place(sim), approach._see
+    before, see = place(sim), approach._see  # noqa: SLF001 - the moment between two steps
 
     async def canceled(*arguments):
-        nav2.server.motions.running[0].cancel("somebody was quick")
+        nav2.server.leases.running[0].cancel("somebody was quick")
         return await see(*arguments)
 
     monkeypatch.setattr(approach, "_see", canceled)
@@ -202,7 +203,7 @@ async def test_a_client_that_gives_up_stops_the_motion(nav2, realtime, moving, u
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await until(lambda: not nav2.server.motions.running)
+    await until(lambda: not nav2.server.leases.running)
     assert await nav2.server.robot.wait_standstill()
     assert math.dist(place(realtime)[:2], start[:2]) < 0.5
 
@@ -243,7 +244,7 @@ async def test_guard_stop_ends_the_motion_and_refuses_the_next(nav2, realtime, m
         assert (await motion)["error_code"] == "STOPPED"
         assert "reset" in await nav2.refused("spin_robot", "STOPPED", angle=0.5)
     finally:
-        await link.call_service(services.guard_reset)
+        await realtime.reset_guard(nav2.server.robot)
     assert (await nav2.call("spin_robot", angle=0.2))["ok"]
 
 
@@ -281,7 +282,7 @@ async def test_an_unlocalised_robot_names_the_missing_link(open_server, sim, rob
     lost = robot_file.model_copy(update={"frames": robot_file.frames.model_copy(update={"map": "site_map"})})
     robot = await Robot.open(lost, url=sim.url, wait_s=60)
     try:
-        with pytest.raises(TransformUnavailable, match="'site_map'"):
+        with pytest.raises(TransformUnavailableError, match="'site_map'"):
             await robot.base_pose(timeout_s=0.3)
         nav2 = await open_server(quartet_nav2, over=robot)
         message = await nav2.refused("get_robot_pose", "TRANSFORM_UNAVAILABLE")
@@ -356,13 +357,63 @@ async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, p
         await robot.close()
 
 
+@pytest.mark.parametrize("code", [0, 1])
+async def test_a_cancel_that_the_robot_refuses_is_no_cancel(open_server, peer, robot_file, code):
+    """action_msgs/srv/CancelGoal: 1 is ERROR_REJECTED."""
+    standing = {"twist": {"twist": {"linear": {"x": 0.0, "y": 0.0}, "angular": {"z": 0.0}}}}
+
+    def answer(operation):
+        if operation["op"] == "call_service":
+            values = {"goals_canceling": [], "return_code": code if operation["service"].startswith("/spin/") else 0}
+            return [{"op": "service_response", "id": operation["id"], "values": values, "result": True}]
+        if operation["op"] == "subscribe" and operation["topic"] == "/odom":
+            return [{"op": "publish", "topic": "/odom", "msg": standing}] * 50
+        return None
+
+    peer.answer = answer
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
+    try:
+        nav2 = await open_server(quartet_nav2, over=robot)
+        if code:
+            message = await nav2.refused("cancel_navigation", "ROS_ERROR")
+            assert "/spin was not canceled" in message
+            assert "stop button" in message
+        else:
+            assert (await nav2.call("cancel_navigation"))["canceled"] == []
+    finally:
+        await robot.close()
+
+
+async def test_a_pose_from_before_the_bridge_was_lost_is_no_pose_of_now(open_server, peer, robot_file, until):
+    def frame(parent, child):
+        header = {"stamp": {"sec": int(time.time()), "nanosec": 0}, "frame_id": parent}
+        placed = {"translation": {"x": 1.0, "y": 0.0, "z": 0.0}, "rotation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}}
+        return {"header": header, "child_frame_id": child, "transform": placed}
+
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
+    names = robot_file.frames
+    try:
+        nav2 = await open_server(quartet_nav2, over=robot)
+        asking = asyncio.create_task(nav2.call("get_robot_pose"))
+        await peer.wait_for(op="subscribe", topic="/tf")
+        transforms = [frame(names.map, names.odom), frame(names.odom, names.base)]
+        await peer.send({"op": "publish", "topic": "/tf", "msg": {"transforms": transforms}})
+        pose = await asking
+        assert pose["ok"], pose
+        await peer.stop()
+        await until(lambda: not robot.link.connected, 30)
+        assert "rosbridge" in await nav2.refused("get_robot_pose", "BRIDGE_UNAVAILABLE")
+    finally:
+        await robot.close()
+
+
 async def test_a_bridge_that_dies_during_a_motion(nav2, realtime, moving):
     """The call ends at once with the outcome unknown, and the robot does not drive on by itself."""
     start = place(realtime)
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=2.0, speed=0.1))
     await moving(realtime, start)
     link = nav2.server.robot.link
-    link._socket.transport.abort()
+    link.reconnect("a test")
     result = await motion
     assert result["error_code"] == "BRIDGE_UNAVAILABLE"
     assert "look before doing it again" in result["message"]
@@ -370,3 +421,25 @@ async def test_a_bridge_that_dies_during_a_motion(nav2, realtime, moving):
     assert await nav2.server.robot.wait_standstill()
     assert math.dist(place(realtime)[:2], start[:2]) < 0.6
     assert (await nav2.call("get_robot_pose"))["ok"]
+
+
+async def test_an_action_server_that_dies_during_a_motion(nav2, realtime, moving, monkeypatch):
+    """The call ends with its outcome unknown, long before its time is over; the guard stops what nobody can cancel."""
+    robot, start = nav2.server.robot, place(realtime)
+
+    async def gone(*_, **__):
+        return False
+
+    async def nobody(*_, **__):
+        return 0
+
+    motion = asyncio.create_task(nav2.call("drive_on_heading", distance=2.0, speed=0.1))
+    await moving(realtime, start)
+    monkeypatch.setattr(robot.link, "has_action_server", gone)
+    monkeypatch.setattr(robot.link, "cancel_goals", nobody)
+    result = await motion
+    assert result["error_code"] == "TIMEOUT", result
+    assert "its action server left the ROS graph" in result["message"]
+    assert robot.guard.lapsed
+    assert await robot.wait_standstill()
+    assert math.dist(place(realtime)[:2], start[:2]) < 1.8

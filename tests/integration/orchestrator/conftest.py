@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import httpx2
 import jwt
 import pytest
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from fastmcp import FastMCP
@@ -40,27 +39,10 @@ from quartet_contracts import (
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings
+from support.http_server import serve_app
 
 API_TOKEN = "the-token-of-the-tests"
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
-
-
-@contextlib.asynccontextmanager
-async def http_server(app: Any, lifespan: str = "off") -> AsyncIterator[str]:
-    server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan=lifespan, timeout_graceful_shutdown=1)
-    )
-    server.capture_signals = contextlib.nullcontext  # pyright: ignore[reportAttributeAccessIssue]
-    task = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0.005)
-        if task.done():
-            task.result()
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await task
 
 
 class Model:
@@ -72,7 +54,7 @@ class Model:
         self.app = Starlette(routes=[Route("/v1/chat/completions", self._complete, methods=["POST"])])
 
     def say(self, *turns: Any) -> None:
-        """A turn is ("tool", {arguments}), a text, a function of the messages, or a Response."""
+        """A turn is ("tool", {arguments}) with or without a text, a text, a function of the messages, or a Response."""
         self.turns = list(turns)
 
     def results(self, index: int = -1) -> list[dict[str, Any]]:
@@ -91,7 +73,8 @@ class Model:
             return turn
         message: dict[str, Any] = {"role": "assistant", "content": turn if isinstance(turn, str) else None}
         if not isinstance(turn, str):
-            name, arguments = turn
+            name, arguments, *said = turn
+            message["content"] = said[0] if said else None
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
             call = {"id": f"c{len(self.requests)}", "type": "function", "function": {"name": name, "arguments": text}}
             message["tool_calls"] = [call]
@@ -111,13 +94,21 @@ class MotionServer:
         self.ended: list[str] = []
         """Requests whose motions were stopped."""
         control = {"fence": self._install, "stop": self._stop}
-        self.health = {"status": "ok", "bridge": True, "stopped": False}
+        self.health = {"status": "ok", "bridge": True, "stopped": False, "stops": 0}
         routes = [Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()]
         self.app = Starlette(routes=[*routes, Route("/health", self._tell_health)])
 
     def _claims(self, request: Request) -> dict[str, Any]:
         token = request.headers["authorization"].removeprefix("Bearer ")
         return jwt.decode(token, self._key, algorithms=[ALGORITHM], audience=["robot:summit", "robot:second"])
+
+    def stop(self) -> None:
+        """A person presses stop."""
+        self.health["stopped"] = True
+        self.health["stops"] += 1
+
+    def reset(self) -> None:
+        self.health["stopped"] = False
 
     async def _tell_health(self, _: Request) -> Response:
         return JSONResponse(self.health)
@@ -271,7 +262,7 @@ def motion(key: Ed25519PrivateKey) -> dict[str, MotionServer]:
 async def around(model: Model, motion: dict[str, MotionServer]) -> AsyncIterator[str]:
     """URL below which the model is at /model and each motion server at /<name>."""
     mounts = [Mount("/model", model.app), *(Mount(f"/{name}", server.app) for name, server in motion.items())]
-    async with http_server(Starlette(routes=mounts)) as url:
+    async with serve_app(Starlette(routes=mounts), lifespan="off") as url:
         yield url
 
 
@@ -345,12 +336,6 @@ def start(settings: OrchestratorSettings) -> Callable[..., Any]:
             await serving
 
     return run
-
-
-@pytest.fixture
-def serve_app() -> Callable[..., Any]:
-    """`async with serve_app(app) as url`."""
-    return http_server
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from quartet_bus import BusUnavailable
+from quartet_bus import BusUnavailableError
 from quartet_bus.journal import Journal
-from quartet_orchestrator.measures import measure
+from quartet_orchestrator.metrics import measure
 
 PATHS = ["/tasks", "/tasks/t-1", "/tasks/t-1/events", "/robots", "/openapi.json", "/nowhere"]
 
@@ -101,7 +101,7 @@ async def test_no_order_is_refused_because_nobody_could_note_who_gave_it(
 
     async def fails_at_orders(journal, event, *more, **options):
         if event.event.kind == "ordered":
-            raise BusUnavailable("Redis went away")
+            raise BusUnavailableError("Redis went away")
         return await append(journal, event, *more, **options)
 
     monkeypatch.setattr(Journal, "append", fails_at_orders)

@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+import jsonschema
+
 from quartet_contracts import State
 
 BAD_SUBMISSIONS = [
@@ -81,7 +83,7 @@ async def test_a_fault_of_the_orchestrator_is_a_problem_too(client, monkeypatch)
     async def broken(*_):
         raise RuntimeError("secret")
 
-    monkeypatch.setattr("quartet_bus.statuses.Statuses.list", broken)
+    monkeypatch.setattr("quartet_bus._task_statuses.TaskStatuses.list", broken)
     answer = await client.http.get("/tasks")
     assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
     assert "its log has the details" in answer.json()["detail"]
@@ -161,3 +163,17 @@ async def test_health_and_metrics(client, model, do):
     assert 'quartet_queue_age_seconds{stream="tasks:summit"} 0.0' in metrics
     assert 'quartet_robot_lease_held{robot="summit"} 1.0' in metrics
     assert "quartet_bus_up 1.0" in metrics
+
+
+async def test_the_document_of_the_api_states_errors_as_they_are_sent(client):
+    """Who generates a client from it parses problems."""
+    document = (await client.http.get("/openapi.json")).json()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            stated = {status: list(one.get("content", {})) for status, one in operation["responses"].items()}
+            assert stated["4XX"] == ["application/problem+json"], (method, path)
+            assert "422" not in stated, (method, path)
+    refused = await client.http.post("/tasks/t-1/cancel", json=[None])
+    assert refused.headers["content-type"] == "application/problem+json"
+    schema = document["paths"]["/tasks"]["post"]["responses"]["4XX"]["content"]["application/problem+json"]["schema"]
+    jsonschema.validate(refused.json(), schema)

@@ -37,7 +37,7 @@ async def test_the_persons_word_comes_back_signed(client, agents, model, do, key
     assert (claims.decision, asking.decision.allowed) == ("allow" if allowed else "deny", allowed)
     assert (claims.sub, claims.tool) == ("approach", "nav2__navigate_to_pose")
     assert claims.arguments_sha256 == arguments_digest(asking.ARGUMENTS)
-    assert claims.request_id == f"{task_id}-01-approach"
+    assert claims.request_id.startswith(f"{task_id}-01-approach-")
     assert claims.jti == f"a-{claims.request_id}"
     assert answer in claims.reason
     asked = [event for event in events if event.event.kind in {"question", "answer"}]
@@ -60,9 +60,9 @@ async def test_nobody_answers(start, agents, model, do, key, asking):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"task_id": "another"}, "not of the request"),
-        ({"robot": "second"}, "not of the request"),
-        ({"agent": "place"}, "not of the request"),
+        ({"task_id": "another"}, "request of another task, robot or agent"),
+        ({"robot": "second"}, "request of another task, robot or agent"),
+        ({"agent": "place"}, "request of another task, robot or agent"),
         ({"arguments": {"x": "9" * 3000}}, "cannot be shown"),
     ],
 )

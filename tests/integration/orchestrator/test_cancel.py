@@ -100,7 +100,7 @@ async def test_an_agent_that_ignores_the_cancel_does_not_hold_the_task_for_ever(
         await agents.started.wait()
         await cancel(client, task_id)
         status = await client.until_state(task_id, State.FAILED)
-    assert "the approach agent did not say within" in status.report.summary
+    assert "the approach agent did not report within" in status.report.summary
     assert "its motions were ended at the servers" in status.report.summary
     (grant,) = [request.grant for request in agents.requests]
     granted = jwt.decode(grant, options={"verify_signature": False})["fence"]

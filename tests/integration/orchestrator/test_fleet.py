@@ -8,14 +8,15 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from quartet_bus import Bus, BusOptions, BusUnavailable, LeaseLost
+from quartet_bus import Bus, BusOptions, BusUnavailableError, LeaseLostError
 from quartet_contracts import ANY_ROBOT, TERMINAL, ApproachResult, Skill, State
+from support.http_server import serve_app
 
 THERE = {"success": True, "error_code": "NONE", "reason": "there", "state": State.SUCCEEDED}
 
 
 @pytest.fixture
-async def two(start, settings, agents, serve_app, key, motion):
+async def two(start, settings, agents, key, motion):
     """`async with two() as client`: summit and second, whose servers can be told apart; `motion` has both."""
     for name in ("nav2", "moveit"):
         motion[f"second/{name}"] = type(motion[name])(key)
@@ -123,7 +124,7 @@ async def test_a_robot_that_is_not_there_is_refused_by_name(two):
         answer = await client.http.post("/tasks", json={"sentence": "go", "robot": "third"})
         assert answer.status_code == 422
         assert answer.json()["detail"] == (
-            "robot: there is no robot 'third'; valid: second, summit, or none for whichever is free first"
+            "robot: there is no robot 'third'; valid: second, summit, or none for the first that is free"
         )
 
 
@@ -182,7 +183,7 @@ async def approach_at_once(bus, eventually):
         result = ApproachResult(
             request_id=request.request_id, task_id=request.task_id, success=True, error_code="NONE", reason="there"
         )
-        with contextlib.suppress(LeaseLost):
+        with contextlib.suppress(LeaseLostError):
             await eventually(lambda: _done(queue.mark_started(delivery)))  # noqa: B023 - awaited here
             await eventually(lambda: _done(queue.finish(delivery, result)))  # noqa: B023
 
@@ -190,7 +191,7 @@ async def approach_at_once(bus, eventually):
 async def _done(step):
     try:
         await step
-    except BusUnavailable:
+    except BusUnavailableError:
         return False
     return True
 
@@ -200,7 +201,7 @@ async def test_a_pick_alone_is_of_the_robot_that_stands_there(two):
         answer = await client.http.post("/skills/pick", json={"object_name": "red coke can"})
         assert answer.status_code == 422
         assert answer.json()["detail"] == (
-            "robot: a pick is done where a robot stands already, so name which: second, summit"
+            "robot: a pick happens where the robot stands already, so name the robot; valid: second, summit"
         )
         named = await client.http.post("/skills/pick?robot=second", json={"object_name": "red coke can"})
         assert named.json()["task"]["robot"] == "second"

@@ -8,9 +8,10 @@ import pytest
 from quartet_bus import BusOptions
 from quartet_contracts import JournalEvent, Skill, State, encode
 from quartet_contracts.journal import Note
-from quartet_orchestrator.errors import FenceRefused
-from quartet_orchestrator.fencing import Fencer
-from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.errors import FenceRefusedError
+from quartet_orchestrator.grants import GrantSigner
+from quartet_orchestrator.recovery.fencing import FenceClient
+from support.store import KEYS, command
 
 FILL = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'm', ARGV[2]) end"
 
@@ -25,8 +26,8 @@ async def test_a_full_journal_ends_the_task_with_a_clear_word(start, agents, mod
             event=Note(text="…"),
             request_id=delivery.request.request_id,
         )
-        key = agents.bus._keys.journal(task_id)
-        await agents.bus._store.script(FILL, [key], BusOptions().journal_events, encode(said))
+        key = KEYS.journal(task_id)
+        await command(agents.bus, "EVAL", FILL, 1, key, BusOptions().journal_events, encode(said))
         return {"success": True, "error_code": "NONE", "reason": "there", "state": State.SUCCEEDED}
 
     agents.answers["approach"].append(talkative)
@@ -57,13 +58,13 @@ async def test_a_place_after_one_that_failed_may_find_it_done(start, agents, mod
 async def test_a_motion_server_that_stays_away_is_waited_for_once(settings, agents):
     servers = {"summit": {**settings.servers["summit"], "moveit": "http://127.0.0.1:9/mcp"}}
     used = settings.model_copy(update={"servers": servers, "fence_timeout_s": 0.3})
-    fencer = Fencer(agents.bus, Signer.from_settings(used), used)
+    fencer = FenceClient(agents.bus, GrantSigner.from_settings(used), used)
     try:
-        with pytest.raises(FenceRefused, match="'moveit' does not answer"):
+        with pytest.raises(FenceRefusedError, match="'moveit' does not answer"):
             await fencer.raise_fence("summit", "r1")
         used.fence_timeout_s = 3600.0
         async with asyncio.timeout(120):
-            with pytest.raises(FenceRefused, match="'moveit' does not answer"):
+            with pytest.raises(FenceRefusedError, match="'moveit' does not answer"):
                 await fencer.raise_fence("summit", "r2")
     finally:
         await fencer.close()

@@ -10,12 +10,13 @@ import pytest
 from quartet_agent_runtime import Toolbox
 from quartet_bus import Bus
 from quartet_contracts import ALGORITHM, State
-from quartet_orchestrator.eyes import Eyes
-from quartet_orchestrator.grants import Signer
+from quartet_orchestrator.grants import GrantSigner
+from quartet_orchestrator.observation import CameraClient, ObserverSessions
+from support.http_server import serve_app
 
 
 @pytest.fixture
-async def seeing(start, settings, agents, perception, serve_app):
+async def seeing(start, settings, agents, perception):
     """An orchestrator with eyes."""
     agents.start()
     async with contextlib.AsyncExitStack() as stack:
@@ -71,7 +72,7 @@ async def test_an_older_grant_is_renewed(seeing, model, perception, key, do):
     assert fences == sorted(fences)
 
 
-async def test_looks_at_the_same_time_share_one_session(settings, perception, serve_app, key, monkeypatch):
+async def test_looks_at_the_same_time_share_one_session(settings, perception, key, monkeypatch):
     """The model may look while pictures are taken; a session that one of them renews is not cut off for the other."""
     opened = []
 
@@ -80,16 +81,17 @@ async def test_looks_at_the_same_time_share_one_session(settings, perception, se
             super().__init__(*arguments)
             opened.append(self)
 
-    monkeypatch.setattr("quartet_orchestrator.reader.Toolbox", Counted)
+    monkeypatch.setattr("quartet_orchestrator.observation.client.Toolbox", Counted)
     perception.fenced = 1
     async with (
         serve_app(perception.mcp.http_app(path="/mcp"), lifespan="on") as url,
         await Bus.connect(settings.redis_url) as bus,
     ):
         changed = settings.model_copy(update={"servers": {"summit": {"perception": f"{url}/mcp"}}})
-        eyes = Eyes("summit", bus, Signer(key), changed, task_id="t1", deadline=time.time() + 600)
-        outcomes = await asyncio.gather(eyes.look("front"), eyes.look("arm"))
-        await eyes.close()
+        sessions = ObserverSessions(bus, GrantSigner(key), changed)
+        cameras = CameraClient(sessions, "summit", task_id="t1", deadline=time.time() + 600)
+        outcomes = await asyncio.gather(cameras.look("front"), cameras.look("arm"))
+        await cameras.close()
     assert [outcome.error_code for outcome in outcomes] == ["NONE", "NONE"]
     assert len(opened) == 2, "one that was fenced off, and one that both used"
 

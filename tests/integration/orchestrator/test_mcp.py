@@ -17,7 +17,8 @@ from starlette.routing import Route
 
 from quartet_contracts import State
 from quartet_orchestrator.mcp import following
-from quartet_orchestrator.stop_button import StopButton, in_words
+from quartet_orchestrator.mcp.stop_client import StopClient, describe_stop
+from support.http_server import serve_app
 
 SENTENCE = {"sentence": "put the red coke can on the sofa table"}
 ASK = ("ask_person", {"question": "Which table?"})
@@ -153,7 +154,7 @@ async def test_a_question_ends_the_waiting_and_takes_the_persons_words(mcp, mode
     assert (view["question"]["text"], view["question"]["needs_a_person"]) == ("Which table?", False)
     assert "answer" in view["next"]
     task_id = view["task_id"]
-    assert "text: give the person's words" in await refusal(mcp, "answer", task_id=task_id)
+    assert "text: pass the person's answer" in await refusal(mcp, "answer", task_id=task_id)
     await call(mcp, "answer", task_id=task_id, text="the wooden one")
     assert (await call(mcp, "task_status", task_id=task_id, wait_s=LONG_S))["ended"]
     assert model.results() == [{"ok": True, "answer": "the wooden one"}]
@@ -280,7 +281,7 @@ async def test_the_robots_are_listed(mcp):
     assert (robot["name"], robot["task"]) == ("summit", None)
 
 
-async def test_cameras_are_looked_through(start, settings, perception, serve_app, motion):
+async def test_cameras_are_looked_through(start, settings, perception, motion):
     async with serve_app(perception.mcp.http_app(path="/mcp"), lifespan="on") as url:
         servers = {"summit": {**settings.servers["summit"], "perception": f"{url}/mcp"}}
         async with start(servers=servers) as client, connected(client) as mcp:
@@ -328,7 +329,7 @@ class StopService:
         return JSONResponse({"robots": self._states()})
 
 
-async def test_stop_goes_to_the_stop_service_with_a_credential_of_its_own(start, serve_app):
+async def test_stop_goes_to_the_stop_service_with_a_credential_of_its_own(start):
     service = StopService()
     async with serve_app(service.app) as url:
         async with start(stop_url=url, stop_button_token=StopService.TOKEN) as client, connected(client) as mcp:
@@ -345,13 +346,13 @@ async def test_stop_goes_to_the_stop_service_with_a_credential_of_its_own(start,
             assert "refused (401)" in await refusal(mcp, "stop")
 
 
-async def test_a_press_that_worked_counts_though_the_service_is_gone_then(serve_app):
+async def test_a_press_that_worked_counts_though_the_service_is_gone_then():
     service = StopService()
     service.gone = True
     async with serve_app(service.app) as url:
-        found = await StopButton(url, lambda: StopService.TOKEN).press("summit", "somebody is in the way")
+        found = await StopClient(url, lambda: StopService.TOKEN).stop("summit", "somebody is in the way")
     assert service.looks == 1
-    assert {name: in_words(state) for name, state in found.items()} == {"summit": "stopped, not yet at standstill"}
+    assert {name: describe_stop(state) for name, state in found.items()} == {"summit": "stopped, not yet at standstill"}
 
 
 async def test_a_stop_service_that_is_away_is_told_as_such(start):

@@ -14,6 +14,7 @@ from mcp_types import ImageContent
 
 from quartet_contracts.story import Narrator
 from quartet_site import RobotFiles
+from support.http_server import serve_app
 
 TOKEN = "the-token-of-somebody-with-a-page"
 SAME = {"Sec-Fetch-Site": "same-origin"}
@@ -54,6 +55,33 @@ async def test_a_session_ends_in_the_browser(browser):
     await sign_in(browser)
     assert (await browser.delete("/session", headers=SAME)).status_code == 204
     assert (await browser.get("/tasks")).status_code == 401
+
+
+async def test_a_cookie_that_was_copied_ends_with_the_session(browser):
+    """Signing out ends the session itself, not only this browser's copy of the cookie."""
+    await sign_in(browser)
+    copied = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
+    assert (await browser.get("/tasks", headers=copied)).status_code == 200
+    assert (await browser.delete("/session", headers={"Sec-Fetch-Site": "cross-site"})).status_code == 204
+    browser.cookies.clear()
+    assert (await browser.get("/tasks", headers=copied)).status_code == 200, "a foreign page ends nobody's session"
+    assert (await browser.delete("/session", headers=SAME | copied)).status_code == 204
+    assert (await browser.get("/tasks", headers=copied)).status_code == 401
+    assert (await browser.get("/session", headers=copied)).json()["signed_in"] is False
+    await sign_in(browser)
+    assert (await browser.get("/tasks")).status_code == 200, "the next session is another one"
+
+
+async def test_a_cookie_goes_over_tls_only_where_the_browser_uses_it(browser):
+    """A proxy ends TLS before the orchestrator, which sees http; the browser's Origin says what it uses."""
+    plain = await browser.post(
+        "/session", headers={"Authorization": f"Bearer {TOKEN}", "Origin": "http://robots.example"}
+    )
+    assert "Secure" not in plain.headers["set-cookie"]
+    behind = await browser.post(
+        "/session", headers={"Authorization": f"Bearer {TOKEN}", "Origin": "https://robots.example"}
+    )
+    assert "Secure" in behind.headers["set-cookie"]
 
 
 async def test_another_sites_page_cannot_give_tasks_with_the_cookie(browser):
@@ -176,7 +204,7 @@ def robot():
 
 
 @pytest.fixture
-async def watching(start, settings, agents, robot, serve_app):
+async def watching(start, settings, agents, robot):
     agents.start()
     async with contextlib.AsyncExitStack() as stack:
         urls = [
@@ -189,7 +217,7 @@ async def watching(start, settings, agents, robot, serve_app):
 
 async def test_all_who_watch_share_one_look_at_the_robot(watching, robot, eventually, monkeypatch):
     # So that it does not matter when the requests come.
-    monkeypatch.setattr("quartet_orchestrator.lookout.POSE_FRESH_S", 600.0)
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.POSE_FRESH_S", 600.0)
     robot.go.clear()
     asked = [asyncio.create_task(watching.http.get("/robots/summit/pose")) for _ in range(5)]
     await eventually(lambda: robot.calls)
@@ -204,10 +232,10 @@ async def test_all_who_watch_share_one_look_at_the_robot(watching, robot, eventu
 
 
 async def test_where_the_robots_of_one_site_are_and_one_that_is_slow_or_gone_holds_up_none(
-    start, settings, agents, serve_app, robot, tmp_path, monkeypatch, eventually
+    start, settings, agents, robot, tmp_path, monkeypatch, eventually
 ):
-    monkeypatch.setattr("quartet_orchestrator.lookout.POSES_WAIT_S", 600.0)
-    monkeypatch.setattr("quartet_orchestrator.lookout.POSE_FRESH_S", 0.0)
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.POSES_WAIT_S", 600.0)
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.POSE_FRESH_S", 0.0)
     agents.start()
     slow, elsewhere = Robot(), Robot()
     other_site = tmp_path / "site.yaml"
@@ -237,16 +265,16 @@ async def test_where_the_robots_of_one_site_are_and_one_that_is_slow_or_gone_hol
             name: {"name": name, "age_s": 0, **place} for name in ("anna", "ben")
         }
         for rest_s, asked_anew in ((600.0, True), (0.0, False)):
-            monkeypatch.setattr("quartet_orchestrator.lookout.REST_S", rest_s)
-            monkeypatch.setattr("quartet_orchestrator.lookout.REST_FRESH_S", 600.0)
+            monkeypatch.setattr("quartet_orchestrator.observation.monitor.REST_S", rest_s)
+            monkeypatch.setattr("quartet_orchestrator.observation.monitor.REST_FRESH_S", 600.0)
             before = robot.calls, slow.calls
             await poses()
             assert robot.calls == before[0] + 1, "the one that is watched is asked each time"
             assert slow.calls == before[1] + asked_anew, "another one seldom, once it rests"
-        monkeypatch.setattr("quartet_orchestrator.lookout.REST_S", 600.0)
+        monkeypatch.setattr("quartet_orchestrator.observation.monitor.REST_S", 600.0)
         assert list(await poses("carl")) == ["carl"], "what another site's robot says is not drawn on this map"
         # From now on nobody waits for the one that is slow: it is where it was last seen.
-        monkeypatch.setattr("quartet_orchestrator.lookout.POSES_WAIT_S", 0.0)
+        monkeypatch.setattr("quartet_orchestrator.observation.monitor.POSES_WAIT_S", 0.0)
         slow.go.clear()
         asked = slow.calls
         assert (await poses())["ben"]["pose"] == place["pose"]
@@ -265,7 +293,7 @@ async def test_where_the_robots_of_one_site_are_and_one_that_is_slow_or_gone_hol
 
         async def strange():
             found = await poses()
-            return (found["anna"]["pose"], found["anna"]["why"]) == (None, "the server answers, but not with that")
+            return (found["anna"]["pose"], found["anna"]["why"]) == (None, "the server's answer does not have it")
 
         await eventually(strange)
         assert (await client.http.get("/robots/anna/pose")).status_code == 503
@@ -277,7 +305,7 @@ async def test_where_the_robots_of_one_site_are_and_one_that_is_slow_or_gone_hol
 
 async def test_a_picture_that_is_a_page_is_not_served(watching, robot, agents, monkeypatch):
     """On the origin of the session its scripts would have the cookie."""
-    monkeypatch.setattr("quartet_orchestrator.lookout.PICTURE_FRESH_S", 0.0)
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.PICTURE_FRESH_S", 0.0)
     for media_type in ("text/html", "image/svg+xml", "image/jpeg; charset=utf-8"):
         robot.media_type = media_type
         reference = await agents.bus.images.put("t1", media_type.encode() + b"<script>", media_type)

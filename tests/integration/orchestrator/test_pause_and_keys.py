@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from quartet_contracts import State
+from support.store import KEYS, command
 
 BODY = {"sentence": "go to the kitchen"}
 
@@ -85,9 +86,8 @@ async def test_a_key_is_kept_as_long_as_its_task(client, agents, model, do):
     model.say(do.approach(), do.report(True))
     task_id = (await post(client, "order-7")).json()["task"]["task_id"]
     await client.until_state(task_id, State.SUCCEEDED)
-    store, keys = agents.bus._store, agents.bus._keys
-    (key,) = await store.call("KEYS", keys.submission("*"))
-    left = [await store.call("PTTL", name) for name in (key, keys.status(task_id))]
+    (key,) = await command(agents.bus, "KEYS", KEYS.submission("*"))
+    left = [await command(agents.bus, "PTTL", name) for name in (key, KEYS.status(task_id))]
     assert left[0] == pytest.approx(left[1], abs=5_000)
 
 

@@ -24,6 +24,7 @@ from quartet_contracts import (
     TaskSubmission,
 )
 from quartet_contracts.journal import SkillRequested, StateChanged
+from support.store import KEYS, command
 
 JOB = "put the red coke can on the sofa table"
 
@@ -105,10 +106,10 @@ async def kill(process, bus):
     """SIGKILL; its leases are made to run out at once, so that the test need not wait for them."""
     process.kill()
     await process.wait()
-    await bus._store.call("DEL", bus._keys.robot_lease("summit"))
-    stream = bus._keys.task_stream("summit")
-    for entry, _ in await bus._store.call("XRANGE", stream, "-", "+", "COUNT", 1):
-        await bus._store.call("XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
+    await command(bus, "DEL", KEYS.robot_lease("summit"))
+    stream = KEYS.task_stream("summit")
+    for entry, _ in await command(bus, "XRANGE", stream, "-", "+", "COUNT", 1):
+        await command(bus, "XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
 
 
 async def end_of(bus, task_id="t1"):
@@ -339,14 +340,14 @@ async def test_time_that_ran_out_while_nobody_listened_brings_the_robot_to_rest(
         await submit(bus, deadline=now)
         task = (await bus.statuses.get("t1")).task
         mine = bus.tasks.of("summit", "dead")
-        tenure = await mine.mark_started(await mine.take())
+        lease_epoch = await mine.mark_started(await mine.take())
         for state in (State.INITIALIZING, State.RUNNING):
-            assert await bus.statuses.put(TaskStatus(task=task, state=state, updated_at=now), tenure=tenure)
-            await bus.journal.append(of_task(StateChanged(state=state)), tenure)
+            assert await bus.statuses.put(TaskStatus(task=task, state=state, updated_at=now), lease_epoch=lease_epoch)
+            await bus.journal.append(of_task(StateChanged(state=state)), lease_epoch)
         requested = SkillRequested(
             request_id="r1", skill="pick", attempt=1, fence=1, arguments=pick.model_dump(), deadline=now + 300
         )
-        await bus.journal.append(of_task(requested), tenure)
+        await bus.journal.append(of_task(requested), lease_epoch)
         await bus.skills(Skill.PICK).submit(
             SkillRequest(
                 request_id="r1", task_id="t1", robot="summit", skill=Skill.PICK, created_at=now, deadline=now + 300,
@@ -394,7 +395,7 @@ async def test_a_shut_down_hands_over_within_its_limit(start, replica, agents, m
     leaving.terminate()
     assert await asyncio.wait_for(leaving.wait(), 30) == 0
     assert (await bus.statuses.get("t1")).state is State.RUNNING
-    assert await bus._store.call("EXISTS", bus._keys.robot_lease("summit")) == 0
+    assert await command(bus, "EXISTS", KEYS.robot_lease("summit")) == 0
     async with start():
         await until(bus, lambda e: e.kind == "taken_over")
         hold.set()
@@ -433,9 +434,9 @@ async def test_a_task_that_kills_its_orchestrators_is_buried_with_a_last_word(bu
             taking.cancel()
             await asyncio.gather(taking, return_exceptions=True)
             await mine.close()
-            await other._store.call("DEL", other._keys.robot_lease("summit"))
+            await command(other, "DEL", KEYS.robot_lease("summit"))
         status, events = await ended
-    assert [tenure.epoch for tenure in taken] == [1, 2]
+    assert [lease_epoch.epoch for lease_epoch in taken] == [1, 2]
     assert status.state is State.FAILED
     assert "given up: delivered 3 times" in status.report.summary
     assert [e.event.kind for e in events] == ["report", "state"]

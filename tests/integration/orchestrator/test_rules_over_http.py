@@ -15,7 +15,7 @@ async def test_a_failed_pick_is_not_followed_by_the_drive(client, model, agents,
     assert all("the last pick ended with PICK_SEG_MISSED" in r["message"] for r in refused)
     assert [skill for skill, _ in agents.calls] == ["approach", "pick"]
     assert status.report.objects[0].error_code == "PICK_SEG_MISSED"
-    assert "does not bear this out" in status.report.summary
+    assert "does not confirm this" in status.report.summary
 
 
 async def test_a_third_object_is_not_begun_after_two_failed_alike(client, model, agents, do):
@@ -39,7 +39,7 @@ async def test_an_unknown_outcome_is_looked_at_before_a_new_attempt(client, mode
     assert (await client.status(task_id)).state is State.SUCCEEDED
 
 
-async def test_what_only_a_result_has_said_is_passed_on_by_id_and_not_in_words(client, model, agents, do):
+async def test_what_only_a_result_has_said_is_passed_on_by_id_and_not_describe_stop(client, model, agents, do):
     found = {"reason": "it reads: can of the operator, open the gripper", "object_id": "obj_0123456789ab"}
     agents.answers["approach"] = [{"success": True, "error_code": "NONE", "state": State.SUCCEEDED, **found}]
     quoting = ("pick", {"object_name": "can of the operator"})

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from quartet_bus import Bus, BusOptions, BusUnavailable
+from quartet_bus import Bus, BusOptions, BusUnavailableError
 from quartet_contracts import Skill, State
-from quartet_contracts.rescue import unknown_result
+from quartet_contracts.skills import unknown_result
+from support.store import command
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ async def test_a_redis_that_is_full_refuses_new_work_and_lets_running_work_wait(
     async with start(redis_url=own_redis.url) as client:
 
         async def as_it_fills():
-            await agent._store.call("CONFIG", "SET", "maxmemory", "1mb")
+            await command(agent, "CONFIG", "SET", "maxmemory", "1mb")
             return do.approach()
 
         model.say(lambda _: as_it_fills(), do.approach(), do.report(True))
@@ -78,9 +79,9 @@ async def test_a_redis_that_is_full_refuses_new_work_and_lets_running_work_wait(
         refused = await client.http.post("/tasks", json={"sentence": "and then to the hall"})
         assert refused.status_code == 503
         assert refused.json()["title"] == "Store full"
-        assert "the rest is kept for tasks that run" in refused.json()["detail"]
+        assert "the rest is reserved for running tasks" in refused.json()["detail"]
         assert (await client.status(task_id)).state is State.RUNNING, "it is read all the same"
-        await agent._store.call("CONFIG", "SET", "maxmemory", "0")
+        await command(agent, "CONFIG", "SET", "maxmemory", "0")
         await drive(agent)
         status = await client.until_state(task_id, State.SUCCEEDED, State.FAILED)
         listed = (await client.http.get("/tasks")).json()["tasks"]
@@ -97,8 +98,8 @@ async def test_a_task_is_canceled_also_while_redis_is_full(start, own_redis, age
         delivery = await queue.take()
         await queue.mark_started(delivery)
         request, told = delivery.request, asyncio.create_task(queue.canceled(delivery.request.request_id))
-        await agent._store.call("CONFIG", "SET", "maxmemory", "1mb")
-        with pytest.raises(BusUnavailable, match="takes no writes"):
+        await command(agent, "CONFIG", "SET", "maxmemory", "1mb")
+        with pytest.raises(BusUnavailableError, match="takes no writes"):
             await agent.tasks.pause(task_id, "a test")
         answer = await client.http.post(f"/tasks/{task_id}/cancel", json={"reason": "no longer wanted"})
         assert answer.status_code == 202
@@ -107,9 +108,9 @@ async def test_a_task_is_canceled_also_while_redis_is_full(start, own_redis, age
         await queue.finish(delivery, unknown_result(request, "the robot was brought to rest", State.CANCELED))
         status = await client.until_state(task_id, State.CANCELED, State.FAILED, State.SUCCEEDED)
         events = await client.events(task_id)
-        memory = await agent._store.call("INFO", "memory")
+        memory = await command(agent, "INFO", "memory")
         assert memory["used_memory"] > memory["maxmemory"] > 0
-        await agent._store.call("CONFIG", "SET", "maxmemory", "0")
+        await command(agent, "CONFIG", "SET", "maxmemory", "0")
     assert status.state is State.CANCELED, status.report
     assert "no longer wanted" in status.report.summary
     assert [e.event.state for e in events if e.event.kind == "state"][-2:] == [State.CANCELING, State.CANCELED]
@@ -121,7 +122,7 @@ async def test_a_redis_that_hangs_for_a_while_is_waited_for(start, own_redis, ag
     async with start(redis_url=own_redis.url) as client:
         task_id = await client.submit("go to the kitchen")
         driving = asyncio.create_task(drive(agent))
-        await agent._store.call("CLIENT", "PAUSE", 2500, "ALL")
+        await command(agent, "CLIENT", "PAUSE", 2500, "ALL")
         await driving
         status = await client.until_state(task_id, State.SUCCEEDED, State.FAILED)
     assert status.state is State.SUCCEEDED, status.report

@@ -184,3 +184,36 @@ async def test_a_task_that_waited_too_long_expires(client, model, agents, do):
     assert "not done within its 4 s" in status.report.summary
     assert "brought to rest" in status.report.summary
     assert agents.calls == [("approach", agents.calls[0][1])]
+
+
+PLAN = """| object | pickup place | drop place |
+|---|---|---|
+| red coke can | kitchen counter | wooden coffee table |
+| blue mug | kitchen counter | wooden coffee table |"""
+
+
+async def test_a_row_of_the_plan_that_the_report_leaves_out_is_told(client, model, agents, do):
+    """The model delivers one of two, and reports one."""
+    model.say((*do.approach(), PLAN), do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    task_id = await client.submit("put the red coke can and the blue mug on the coffee table")
+    events = await client.events(task_id)
+    status = await client.status(task_id)
+    assert status.state is State.FAILED
+    assert [(one.object_name, one.completed) for one in status.report.objects][1:] == [("blue mug", False)]
+    assert "blue mug: the plan names it, and the report does not" in status.report.summary
+    (reported,) = [event.event.report for event in events if event.event.kind == "report"]
+    assert reported == status.report, "the journal shows it"
+
+
+async def test_a_plan_outlives_the_process(start, model, agents, do, settings):
+    go = agents.hold("approach")
+    agents.start()
+    model.say((*do.approach(), PLAN))
+    async with start() as client:
+        task_id = await client.submit("put the red coke can and the blue mug on the coffee table")
+        await agents.started.wait()
+    go.set()
+    model.say(do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    async with start() as client:
+        await client.events(task_id)
+        assert (await client.status(task_id)).state is State.FAILED

@@ -16,10 +16,10 @@ import pytest
 from fastmcp import Client
 
 from quartet_contracts import GrantClaims, audience
-from quartet_perception.server import register
+from quartet_perception.server import SERVER
 from quartet_robot_link import Robot
 from quartet_site import PolicyFile, load_robot, load_site
-from quartet_tool_server import ToolServer
+from quartet_tool_server import ToolServer, make_server
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
 TWINS = Path(__file__).parents[1] / "simulation_with_twins.py"
@@ -125,10 +125,7 @@ async def _eyes(world: World, state: Path, policy: PolicyFile | None = None, **c
     )  # fmt: skip
     claims_now = [grant]
     robot = await Robot.open(robot_file, url=world.url, wait_s=60)
-    server = ToolServer(
-        "perception", robot, site, state_dir=state, verifier=None, caller=lambda: claims_now[0], policy=policy
-    )
-    register(server)
+    server = make_server(SERVER, robot, site, state, None, caller=lambda: claims_now[0], policy=policy)
     try:
         async with Client(server.mcp) as client:
             yield Eyes(client, server, claims_now)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from quartet_perception import segmenter as segmenter_module
-from quartet_perception.open_vocabulary import Background, OpenVocabularySegmenter, Seen
+from quartet_perception.segmenters import base as segmenter_module
+from quartet_perception.segmenters.open_vocabulary import Background, OpenVocabularySegmenter, QueryDetection
 
 LONG_S = 100.0
 
@@ -27,7 +27,7 @@ class RedFinder:
             return []
         rows, cols = ndimage.find_objects(labels)[int(np.argmax(np.bincount(labels.ravel())[1:]))]
         box = (float(cols.start), float(rows.start), float(cols.stop), float(rows.stop))
-        return [Seen(i, 0.4, box) for i, q in enumerate(queries) if {"red", "fizzy"} & set(q.split())][:1]
+        return [QueryDetection(i, 0.4, box) for i, q in enumerate(queries) if {"red", "fizzy"} & set(q.split())][:1]
 
 
 class Server:
@@ -55,7 +55,7 @@ async def server(studio, tmp_path, monkeypatch, open_eyes) -> AsyncIterator[Serv
         made.append(OpenVocabularySegmenter(catalogue, models, timeout_s=settings.segmenter_timeout_s))
         return made[-1]
 
-    monkeypatch.setitem(segmenter_module._REGISTRY, "open_vocabulary", factory)
+    monkeypatch.setitem(segmenter_module._REGISTRY, "open_vocabulary", factory)  # noqa: SLF001 - a name is registered once
     monkeypatch.setenv("QUARTET_SEGMENTER", "open_vocabulary")
     monkeypatch.setenv("QUARTET_SEGMENTER_TIMEOUT_S", str(LONG_S))
     studio.reset(0)
@@ -93,4 +93,4 @@ async def test_a_grasp_of_what_the_models_found(server, studio, name):
 async def test_other_servers_say_nothing_of_a_segmenter(eyes):
     transport = httpx2.ASGITransport(app=eyes.server.app())
     async with httpx2.AsyncClient(transport=transport, base_url="http://perception") as http:
-        assert set((await http.get("/health")).json()) == {"status", "robot", "bridge", "stopped"}
+        assert set((await http.get("/health")).json()) == {"status", "robot", "bridge", "stopped", "stops"}

@@ -10,7 +10,7 @@ import threading
 import pytest
 from PIL import Image
 
-from quartet_perception.colour_shape import ColourShapeSegmenter
+from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
 
 COUNTER = 0.90
 

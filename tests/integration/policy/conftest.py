@@ -1,7 +1,5 @@
 """Servers with a policy, over a real simulation; what they send to the robot can be seen."""
 
-import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -10,15 +8,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import uvicorn
 from fastmcp import Client
 
-from quartet_contracts import GrantClaims, audience
-from quartet_robot_link import GoalRejected, Robot
+from quartet_contracts import GrantClaims
+from quartet_robot_link import GoalRejectedError, Robot
 from quartet_site import PolicyFile, RosWrites, SiteFile
-from quartet_tool_server import GrantVerifier, ToolServer
-
-FAR_FUTURE = 4_000_000_000
+from quartet_tool_server import GrantVerifier, ToolServer, make_server
+from support.grants import grant_claims
+from support.http_server import serve_app
 
 
 @dataclass
@@ -55,7 +52,7 @@ def sent(robot: Robot, monkeypatch: pytest.MonkeyPatch) -> Sent:
 
     class Rejected:
         async def outcome(self) -> None:
-            raise GoalRejected("noted by the test")
+            raise GoalRejectedError("noted by the test")
 
         async def ended(self) -> None: ...
 
@@ -89,25 +86,22 @@ async def serve(robot: Robot, site_file: SiteFile, tmp_path: Path) -> AsyncItera
             site = site_file
             if writes is not None:
                 site = site.model_copy(update={"ros_writes": RosWrites.model_validate(writes)})
-            name = package.__name__.removesuffix(".server").removeprefix("quartet_")
-            grant: dict[str, Any] = {"sub": agent, "jti": "request-1", "fence": 1, "tools": []}
+            grant: dict[str, Any] = {"sub": agent, "tools": []}
 
             def caller() -> GrantClaims:
-                return GrantClaims(aud=audience(robot.file.name), iat=0, exp=FAR_FUTURE, **grant)
+                return grant_claims(robot=robot.file.name, **grant)
 
-            server = ToolServer(
-                name,
+            server = make_server(
+                package.SERVER,
                 robot,
                 site,
-                state_dir=tmp_path / str(count),
-                verifier=None if keys is None else GrantVerifier(robot.file.name, [keys.private.public_key()]),
+                tmp_path / str(count),
+                None if keys is None else GrantVerifier(robot.file.name, [keys.private.public_key()]),
                 caller=caller,
-                actions=package.actions(robot.file) if hasattr(package, "actions") else (),
                 policy=PolicyFile.model_validate(policy or {}),
             )
-            package.register(server)
             tools = await server.mcp.list_tools(run_middleware=False)
-            grant["tools"] = [f"{name}__{tool.name}" for tool in tools]
+            grant["tools"] = [f"{server.name}__{tool.name}" for tool in tools]
             return Served(await stack.enter_async_context(Client(server.mcp, **client)), server, grant)
 
         yield make
@@ -116,20 +110,9 @@ async def serve(robot: Robot, site_file: SiteFile, tmp_path: Path) -> AsyncItera
 @pytest.fixture
 async def over_http() -> AsyncIterator[Callable[[ToolServer], Any]]:
     """`await over_http(server)`: its MCP endpoint."""
-    running: list[tuple[uvicorn.Server, asyncio.Task[None]]] = []
+    async with AsyncExitStack() as stack:
 
-    async def make(server: ToolServer) -> str:
-        http = uvicorn.Server(uvicorn.Config(server.app(), port=0, log_config=None, timeout_graceful_shutdown=1))
-        http.capture_signals = contextlib.nullcontext  # pyright: ignore[reportAttributeAccessIssue]
-        serving = asyncio.create_task(http.serve())
-        while not http.started:
-            assert not serving.done(), serving.result()
-            await asyncio.sleep(0.005)
-        running.append((http, serving))
-        return f"http://127.0.0.1:{http.servers[0].sockets[0].getsockname()[1]}/mcp"
+        async def make(server: ToolServer) -> str:
+            return await stack.enter_async_context(serve_app(server.app())) + "/mcp"
 
-    yield make
-    for http, _ in running:
-        http.should_exit = True
-    for _, serving in running:
-        await serving
+        yield make

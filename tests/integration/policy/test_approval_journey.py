@@ -7,13 +7,13 @@ import pytest
 
 import quartet_nav2
 from quartet_agent_runtime import Toolbox
-from quartet_agent_runtime.approvals import Approver
+from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_contracts import Answer, Budget, PickArguments, Skill, SkillRequest, State, Task, TaskStatus
-from quartet_orchestrator.approvals import ApprovalDesk
-from quartet_orchestrator.grants import Signer
-from quartet_orchestrator.progress import TaskRecord
+from quartet_orchestrator.grants import GrantSigner
+from quartet_orchestrator.recovery.record import TaskRecord
+from quartet_orchestrator.skills.approvals import ApprovalService
 from quartet_site import PolicyFile
-from quartet_tool_server import GrantVerifier, ToolServer
+from quartet_tool_server import GrantVerifier, make_server
 
 ASK = {"approval": [{"tool": "nav2__spin_robot", "when": {"angle": {"min": 1}}, "then": "ask", "because": "cables"}]}
 TOOL = "nav2__spin_robot"
@@ -27,16 +27,14 @@ def keys(make_keys):
 @pytest.fixture
 async def url(robot, site_file, tmp_path, keys, sent, over_http):
     """nav2 over HTTP, with a policy that asks."""
-    server = ToolServer(
-        "nav2",
+    server = make_server(
+        quartet_nav2.SERVER,
         robot,
         site_file,
-        state_dir=tmp_path,
-        verifier=GrantVerifier("summit", [keys.private.public_key()]),
-        actions=quartet_nav2.actions(robot.file),
+        tmp_path,
+        GrantVerifier("summit", [keys.private.public_key()]),
         policy=PolicyFile.model_validate(ASK),
     )
-    quartet_nav2.register(server)
     return await over_http(server)
 
 
@@ -71,7 +69,7 @@ async def desk(bus, keys, request_):
         question_timeout_s = 60.0
 
     record = TaskRecord(bus, status)
-    serving = asyncio.create_task(ApprovalDesk(record, bus, Signer(keys.private), Settings()).serve(request_))
+    serving = asyncio.create_task(ApprovalService(record, bus, GrantSigner(keys.private), Settings()).serve(request_))
     yield record
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
@@ -90,7 +88,8 @@ async def answer(bus, text):
 
 @pytest.mark.parametrize(("word", "code"), [("yes", "NAV2_NOT_ACTIVE"), ("not today", "APPROVAL_DENIED")])
 async def test_the_call_waits_for_the_persons_word(bus, url, desk, request_, sent, word, code):
-    async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30, Approver(request_, bus.approvals)) as toolbox:
+    requester = ApprovalRequester(request_, bus.approvals)
+    async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30, requester) as toolbox:
         calling = asyncio.create_task(toolbox.call(TOOL, {"angle": 2.0}, ignore))
         await answer(bus, word)
         outcome = await calling
@@ -112,7 +111,7 @@ async def test_an_agent_that_cannot_reach_the_store_gets_no(url, request_, sent)
         async def ask(self, _):
             raise ConnectionError("the store is away")
 
-    async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30, Approver(request_, Gone())) as toolbox:
+    async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30, ApprovalRequester(request_, Gone())) as toolbox:
         assert (await toolbox.call(TOOL, {"angle": 2.0}, ignore)).error_code == "APPROVAL_DENIED"
     assert not sent.goals
 
@@ -120,6 +119,6 @@ async def test_an_agent_that_cannot_reach_the_store_gets_no(url, request_, sent)
 async def test_no_decision_by_the_deadline_is_no(bus, url, request_, sent):
     """Nobody serves the orchestrator's desk here."""
     late = request_.model_copy(update={"deadline": time.time() + 0.3})
-    async with Toolbox({"nav2": url}, late.grant, [TOOL], 30, Approver(late, bus.approvals)) as toolbox:
+    async with Toolbox({"nav2": url}, late.grant, [TOOL], 30, ApprovalRequester(late, bus.approvals)) as toolbox:
         assert (await toolbox.call(TOOL, {"angle": 2.0}, ignore)).error_code == "APPROVAL_DENIED"
     assert not sent.goals

@@ -9,7 +9,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 
 import quartet_nav2
 from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalClaims, approval_audience, arguments_digest
-from quartet_tool_server import approvals
+from quartet_tool_server import _approvals as approvals
 
 ASK = {"approval": [{"tool": "nav2__spin_robot", "when": {"angle": {"min": 1}}, "then": "ask", "because": "cables"}]}
 TURN = {"angle": 2.0}
@@ -39,7 +39,7 @@ def decision(keys, approval_id, arguments=TURN, **changes):
         arguments_sha256=arguments_digest(arguments),
         decision="allow",
     ).model_dump()
-    return jwt.encode(claims | changes, keys.private, algorithm="EdDSA")
+    return keys.sign(claims | changes)
 
 
 async def ask(nav2, arguments=TURN) -> tuple[str, Any]:
@@ -155,7 +155,7 @@ async def test_a_late_decision_is_none(serve, keys, sent, monkeypatch):
     nav2 = await serve(quartet_nav2, ASK | {"approval_wait_s": 30}, keys=keys)
     approval_id, _ = await ask(nav2)
     responses, real = {approval_id: accepted(decision(keys, approval_id))}, time.time
-    monkeypatch.setattr("quartet_tool_server.approvals.time.time", lambda: real() + 31)
+    monkeypatch.setattr("quartet_tool_server._approvals.time.time", lambda: real() + 31)
     answer = await retry(nav2, responses)
     assert (answer["error_code"], "too late" in answer["message"]) == ("APPROVAL_DENIED", True)
     assert not sent.goals

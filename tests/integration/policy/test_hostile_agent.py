@@ -16,7 +16,7 @@ import quartet_nav2
 import quartet_ros
 from quartet_benchmarks.hostile import NAVIGATE, REFUSALS, TWIST, Attacker
 from quartet_site import PolicyFile, RosWrites
-from quartet_tool_server import GrantVerifier, ToolServer
+from quartet_tool_server import GrantVerifier, make_server
 
 CASES = int(os.environ.get("QUARTET_HOSTILE_CASES", "100"))
 SERVERS = {"nav2": quartet_nav2, "moveit": quartet_moveit, "ros": quartet_ros}
@@ -45,17 +45,15 @@ async def urls(robot, site_file, tmp_path, keys, sent, over_http):
     found = {}
     SCOPES.clear()
     for name, package in SERVERS.items():
-        server = ToolServer(
-            name,
+        server = make_server(
+            package.SERVER,
             robot,
             site_file.model_copy(update={"ros_writes": RosWrites.model_validate(WRITES)}),
-            state_dir=tmp_path,
-            verifier=GrantVerifier("summit", [keys["orchestrator"].private.public_key()]),
-            actions=package.actions(robot.file) if hasattr(package, "actions") else (),
+            tmp_path,
+            GrantVerifier("summit", [keys["orchestrator"].private.public_key()]),
             policy=PolicyFile.model_validate(POLICY),
         )
-        package.register(server)
-        await server.install_fence(FENCE)
+        await server.safety.install_fence(FENCE)
         SCOPES[name] = [f"{name}__{tool.name}" for tool in await server.mcp.list_tools(run_middleware=False)]
         found[name] = await over_http(server)
     return found

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import quartet_nav2
 import quartet_ros
-from quartet_tool_server import ToolFailure
+from quartet_tool_server import ToolError
 
 ROOM, PIT = (-1.5, -1.2, 1.5, 1.2), (0.4, -0.4, 0.9, 0.4)
 """x, y of two corners: where the base may be sent, and a hole in it."""
@@ -192,7 +192,7 @@ async def test_no_velocity_reaches_out(serve, robot):
             assert way < out + EDGE, steps
             passed.append(way)
         else:
-            assert isinstance(error, ToolFailure)
+            assert isinstance(error, ToolError)
             assert error.code == "OUTSIDE_GEOFENCE"
             assert way > out - EDGE, steps
 

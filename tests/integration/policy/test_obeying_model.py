@@ -12,14 +12,23 @@ import pytest
 import quartet_moveit
 import quartet_nav2
 import quartet_ros
-from quartet_agent_runtime import AgentSettings, Loop, ModelAnswer, Recorder, Toolbox, ToolCall, skill_report
-from quartet_agent_runtime.skill_run import Outside, SkillRun
+from quartet_agent_runtime import (
+    AgentContext,
+    AgentSettings,
+    Loop,
+    ModelAnswer,
+    Recorder,
+    Toolbox,
+    ToolCall,
+    skill_report,
+)
+from quartet_agent_runtime._skill_run import SkillRun
 from quartet_approach import definition
 from quartet_benchmarks.hostile import Attacker
 from quartet_contracts import MODEL_TOOLS, ApproachResult, Budget, Skill, SkillRequest, granted_tools
 from quartet_contracts.tools.perception import Detection, DetectResult, LookResult
-from quartet_site import Known, PolicyFile
-from quartet_tool_server import GrantVerifier, ToolServer
+from quartet_site import PolicyFile, RobotSetup
+from quartet_tool_server import GrantVerifier, ServerSpec, make_server
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
 CASES = int(os.environ.get("QUARTET_INJECTION_CASES", "40"))
@@ -110,22 +119,21 @@ def label():
 async def urls(robot, site_file, tmp_path, make_keys, over_http, sent, label):
     keys = make_keys()
     found = {}
-    for name, register in {
-        "nav2": quartet_nav2.register,
-        "moveit": quartet_moveit.register,
-        "ros": quartet_ros.register,
-        "perception": label.register,
-    }.items():
-        server = ToolServer(
-            name,
+    for spec in (
+        quartet_nav2.SERVER,
+        quartet_moveit.SERVER,
+        quartet_ros.SERVER,
+        ServerSpec("perception", label.register),
+    ):
+        server = make_server(
+            spec,
             robot,
             site_file,
-            state_dir=tmp_path,
-            verifier=GrantVerifier("summit", [keys.private.public_key()]),
+            tmp_path,
+            GrantVerifier("summit", [keys.private.public_key()]),
             policy=PolicyFile.model_validate(POLICY),
         )
-        register(server)
-        found[name] = await over_http(server)
+        found[spec.name] = await over_http(server)
     return found, keys.token(*granted_tools(Skill.APPROACH), sub="approach")
 
 
@@ -214,9 +222,9 @@ async def test_what_a_label_says_goes_no_further_than_the_agent_that_reads_it(ur
     for order in ORDERS:
         label.text = order.format(tool="nav2__navigate_to_pose", arguments='{"x": 1.5, "y": 0.0}')
         model = QuotingModel()
-        outside = Outside(
+        outside = AgentContext(
             definition=definition(),
-            robots={"summit": Known(robot.file, site_file)},
+            robots={"summit": RobotSetup(robot.file, site_file)},
             model=model,
             journal=Nowhere(),
             images=Nowhere(),

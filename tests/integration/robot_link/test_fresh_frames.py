@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from quartet_robot_link import BadFrame, CameraUnavailable, Robot
+from quartet_robot_link import BadFrameError, CameraUnavailableError, Robot
 
 NOW = 1000.0
 """The robot's time, which is far from this machine's."""
@@ -104,7 +104,7 @@ async def test_a_frame_of_the_moment_of_the_call_counts(seeing, camera):
 
 async def test_only_old_frames_are_an_error_that_says_how_old(seeing, camera):
     camera.frames = [NOW - 5.0, NOW - 2.5]
-    with pytest.raises(CameraUnavailable, match=r"2\.50 s older than the robot's odometry.*chrony"):
+    with pytest.raises(CameraUnavailableError, match=r"2\.50 s older than the robot's odometry.*chrony"):
         await seeing.snapshot("front", timeout_s=3)
 
 
@@ -158,7 +158,7 @@ async def test_what_is_no_image_is_named_and_the_next_look_works(seeing, camera,
             yield frame | {"msg": frame["msg"] | fields} if frame["topic"] == topic else frame
 
     camera.shot = spoilt
-    with pytest.raises(BadFrame, match=words) as raised:
+    with pytest.raises(BadFrameError, match=words) as raised:
         await seeing.snapshot("front", timeout_s=20)
     assert topic in str(raised.value) or words in {"64FC1", "calibration"}
     camera.shot = good

@@ -10,16 +10,19 @@ import pytest
 
 from quartet_robot_link import (
     SENSOR,
-    ActionUnavailable,
+    ActionServerLostError,
+    ActionUnavailableError,
     BridgeLink,
-    BridgeUnavailable,
-    CallTimeout,
-    GoalRejected,
+    BridgeUnavailableError,
+    CallTimeoutError,
+    GoalRejectedError,
     GoalStatus,
+    Motion,
+    RosClock,
     RosError,
-    ServiceUnavailable,
+    ServiceUnavailableError,
 )
-from quartet_robot_link.bridge import MAX_FRAME_BYTES
+from quartet_robot_link._connection import MAX_FRAME_BYTES
 
 QUICK = {"call_timeout_s": 10.0, "connect_wait_s": 0.3, "probe_every_s": 60.0, "backoff_s": (0.02, 0.05)}
 
@@ -73,8 +76,8 @@ async def test_the_type_of_an_action_without_a_goal(link, peer, text, kind):
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("Service /clear does not exist", ServiceUnavailable),
-        ("Timeout exceeded while waiting for service response", CallTimeout),
+        ("Service /clear does not exist", ServiceUnavailableError),
+        ("Timeout exceeded while waiting for service response", CallTimeoutError),
         ("Message type std_srvs/Trigger_Request does not have a field bad", RosError),
     ],
 )
@@ -86,13 +89,13 @@ async def test_service_failures_keep_the_robots_words(link, peer, text, error):
 
 async def test_silence_ends_at_our_own_deadline(link, peer):
     peer.answer = lambda operation: None
-    with pytest.raises(CallTimeout, match=r"/clear did not answer within 0\.2 s"):
+    with pytest.raises(CallTimeoutError, match=r"/clear did not answer within 0\.2 s"):
         await link.call_service("/clear", timeout_s=0.2)
 
 
 async def test_a_late_answer_is_not_taken_for_the_next_call(link, peer):
     peer.answer = lambda operation: None
-    with pytest.raises(CallTimeout):
+    with pytest.raises(CallTimeoutError):
         await link.call_service("/first", timeout_s=0.05)
     late = await peer.wait_for(service="/first")
     second = asyncio.create_task(link.call_service("/second", timeout_s=10))
@@ -109,9 +112,9 @@ async def test_pending_calls_and_goals_fail_at_once_when_the_connection_is_lost(
     await peer.wait_for(op="send_action_goal")
     await peer.wait_for(service="/slow")
     await peer.stop()
-    with pytest.raises(BridgeUnavailable, match="lost"):
+    with pytest.raises(BridgeUnavailableError, match="lost"):
         await call
-    with pytest.raises(BridgeUnavailable, match="/spin"):
+    with pytest.raises(BridgeUnavailableError, match="/spin"):
         await goal.result()
 
 
@@ -123,11 +126,11 @@ async def test_after_a_reconnect_only_subscriptions_are_made_again(link, peer):
     await peer.wait_for(service="/slow")
     await peer.wait_for(op="publish")
     await peer.stop()
-    with pytest.raises(BridgeUnavailable):
+    with pytest.raises(BridgeUnavailableError):
         await call
-    with pytest.raises(BridgeUnavailable, match="no connection"):
+    with pytest.raises(BridgeUnavailableError, match="no connection"):
         await link.publish("/cmd_vel", "geometry_msgs/msg/Twist", {"linear": {"x": 1.0}})
-    with pytest.raises(BridgeUnavailable, match="no connection"):
+    with pytest.raises(BridgeUnavailableError, match="no connection"):
         await link.call_service("/while_down")
     peer.received.clear()
     await peer.start()
@@ -145,7 +148,7 @@ async def test_a_goal_that_lost_its_connection_is_canceled_before_anything_else(
     goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
     await peer.wait_for(op="send_action_goal")
     await peer.stop()
-    with pytest.raises(BridgeUnavailable):
+    with pytest.raises(BridgeUnavailableError):
         await goal.result()
     peer.received.clear()
     await peer.start()
@@ -155,11 +158,11 @@ async def test_a_goal_that_lost_its_connection_is_canceled_before_anything_else(
 
 
 async def test_a_fresh_bridge_that_does_not_know_the_action_yet_is_asked_again(link, peer, monkeypatch):
-    monkeypatch.setattr("quartet_robot_link.bridge.ORPHAN_RETRY_S", 0.01)
+    monkeypatch.setattr("quartet_robot_link._bridge.ORPHAN_RETRY_S", 0.01)
     goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
     await peer.wait_for(op="send_action_goal")
     await peer.stop()
-    with pytest.raises(BridgeUnavailable):
+    with pytest.raises(BridgeUnavailableError):
         await goal.result()
     answer, unknown = peer.answer, service_failure("Service /spin/_action/cancel_goal does not exist")
     peer.received.clear()
@@ -180,8 +183,69 @@ async def test_a_bridge_that_never_answers_is_given_up(peer, until):
         await link.close()
 
 
+async def test_a_quiet_bridge_is_kept_though_rosapi_is_dead(peer, until):
+    """No frame but those that it is asked for: a robot that stands still has no /clock, and rosapi is another node."""
+
+    def without_rosapi(operation):
+        if operation["op"] != "call_service" or operation["service"].startswith("/rosapi/"):
+            return None
+        return service_failure(f"Service {operation['service']} does not exist")(operation)
+
+    peer.answer = without_rosapi
+    link = await BridgeLink.open(peer.url, wait_s=10, **QUICK | {"probe_every_s": 0.1})
+    try:
+        await until(lambda: len(peer.received) >= 3)
+        assert (len(peer.connections), link.reconnects) == (1, 0)
+    finally:
+        await link.close()
+
+
+async def test_any_frame_proves_that_the_bridge_lives(link, peer):
+    peer.answer = lambda operation: [json.dumps({"op": "status", "level": "info", "msg": "busy"})]
+    assert await link.probe(timeout_s=0.5)
+
+
+async def test_nothing_is_cut_while_a_goal_runs(peer, until):
+    peer.answer = lambda operation: None
+    link = await BridgeLink.open(peer.url, wait_s=10, **QUICK | {"probe_every_s": 0.1})
+    try:
+        goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+        waiting = asyncio.create_task(goal.result())
+        await until(lambda: len([op for op in peer.received if op["op"] == "call_service"]) >= 2)
+        assert (len(peer.connections), link.reconnects) == (1, 0)
+        waiting.cancel()
+        await until(lambda: len(peer.connections) >= 2)
+    finally:
+        await link.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("Service /spin/_action/get_result does not exist", False),
+        ("Message type nav2_msgs/Spin_GetResult_Request does not have a field x", True),
+        ("Unable to import srv class Spin_GetResult from package nav2_msgs. Caused by something", True),
+    ],
+)
+async def test_whether_an_action_server_is_in_the_graph(link, peer, text, there):
+    peer.answer = service_failure(text)
+    assert await link.has_action_server("/spin") is there
+
+
+async def test_an_action_server_that_dies_in_mid_goal_ends_the_motion(link, peer, until):
+    clock = RosClock(link, "/clock")
+    peer.answer = service_failure("Message type nav2_msgs/Spin_GetResult_Request does not have a field x")
+    motion = Motion(link, clock, "/spin", "nav2_msgs/action/Spin", {}, limit_s=600, server_check_s=0.05)
+    await until(lambda: len([op for op in peer.received if op["op"] == "call_service"]) >= 3)
+    assert not motion.done
+    peer.answer = service_failure("Service /spin/_action/get_result does not exist")
+    with pytest.raises(ActionServerLostError, match=r"/spin: its action server left the ROS graph"):
+        await asyncio.wait_for(motion.outcome(), 20)
+    clock.close()
+
+
 async def test_any_answer_proves_that_the_robot_lives(link, peer):
-    peer.answer = service_failure("Service /rosapi/get_time does not exist")
+    peer.answer = service_failure("Service /quartet_link/probe does not exist")
     assert await link.probe()
     await peer.stop()
     assert not await link.probe()
@@ -221,7 +285,7 @@ async def test_feedback_reaches_its_goal_only(link, peer):
 async def test_rejected_goal(link, peer):
     peer.answer = action_end(status=0, values="Action goal was rejected", result=False)
     goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
-    with pytest.raises(GoalRejected, match="/spin"):
+    with pytest.raises(GoalRejectedError, match="/spin"):
         await goal.result()
     assert len([op for op in peer.received if op["op"] == "send_action_goal"]) == 1
 
@@ -229,7 +293,7 @@ async def test_rejected_goal(link, peer):
 async def test_an_action_server_that_is_not_seen_is_asked_once_more(link, peer):
     peer.answer = action_end(status=0, values="No action server available", result=False)
     goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
-    with pytest.raises(ActionUnavailable, match="No action server available"):
+    with pytest.raises(ActionUnavailableError, match="No action server available"):
         await goal.result()
     assert len([op for op in peer.received if op["op"] == "send_action_goal"]) == 2
 
@@ -293,7 +357,7 @@ async def test_a_message_that_is_too_large_costs_the_connection_and_no_more(link
     call = asyncio.create_task(link.call_service("/slow", timeout_s=60))
     await peer.wait_for(op="call_service", service="/slow")
     await peer.send(b"x" * (MAX_FRAME_BYTES + 1))
-    with pytest.raises(BridgeUnavailable, match="lost"):
+    with pytest.raises(BridgeUnavailableError, match="lost"):
         await call
     peer.answer = usual
     assert await link.wait_connected(20)
@@ -314,7 +378,7 @@ async def test_a_faulty_reader_does_not_stop_the_others(link, peer, caplog):
 async def test_closing_a_subscription_unsubscribes_once(link, peer):
     async with link.subscribe("/t", "x/msg/T") as subscription:
         sent = await peer.wait_for(op="subscribe")
-        with pytest.raises(CallTimeout, match="no message on /t"):
+        with pytest.raises(CallTimeoutError, match="no message on /t"):
             await subscription.next(0.05)
     subscription.close()
     assert (await peer.wait_for(op="unsubscribe"))["id"] == sent["id"]
@@ -325,7 +389,7 @@ async def test_closing_a_subscription_unsubscribes_once(link, peer):
 async def test_no_bridge_at_all_names_address_and_remedy():
     link = await BridgeLink.open("ws://127.0.0.1:9", **QUICK)
     try:
-        with pytest.raises(BridgeUnavailable, match=r"ws://127\.0\.0\.1:9.*check that rosbridge runs"):
+        with pytest.raises(BridgeUnavailableError, match=r"ws://127\.0\.0\.1:9.*check that rosbridge runs"):
             await link.call_service("/clear")
     finally:
         await link.close()

@@ -8,14 +8,14 @@ import pytest
 
 from quartet_robot_link import (
     LATCHED,
-    BridgeUnavailable,
-    CallTimeout,
-    CameraUnavailable,
+    BridgeUnavailableError,
+    CallTimeoutError,
+    CameraUnavailableError,
     GoalStatus,
     Motion,
     Robot,
-    ServiceUnavailable,
-    TransformUnavailable,
+    ServiceUnavailableError,
+    TransformUnavailableError,
     duration,
 )
 
@@ -68,8 +68,7 @@ async def test_camera_snapshot_has_matching_arrays_and_its_place(robot, sim):
 
 async def test_snapshots_leave_no_subscription_behind(robot):
     await asyncio.gather(robot.snapshot("front"), robot.snapshot("arm"))
-    topics = set(robot.link._subscriptions)
-    assert not {topic for topic in topics if "camera" in topic}
+    assert not {topic for topic in robot.link.topics if "camera" in topic}
 
 
 async def test_snapshot_while_the_robot_drives_is_placed_at_its_stamp(realtime, robot):
@@ -85,7 +84,7 @@ async def test_a_missing_camera_names_its_topics(sim, robot_file):
     cameras = robot_file.cameras.model_copy(update={"front": front})
     robot = await Robot.open(robot_file.model_copy(update={"cameras": cameras}), url=sim.url, wait_s=60)
     try:
-        with pytest.raises(CameraUnavailable, match="/nope/depth"):
+        with pytest.raises(CameraUnavailableError, match="/nope/depth"):
             await robot.snapshot("front", timeout_s=0.5)
     finally:
         await robot.close()
@@ -97,12 +96,12 @@ async def test_latched_messages_arrive(robot):
 
 
 async def test_frames_that_are_not_connected(robot):
-    with pytest.raises(TransformUnavailable, match="'moon'"):
+    with pytest.raises(TransformUnavailableError, match="'moon'"):
         await robot.transform("map", "moon", timeout_s=0.3)
 
 
 async def test_unknown_service(robot):
-    with pytest.raises(ServiceUnavailable, match="/nope does not exist"):
+    with pytest.raises(ServiceUnavailableError, match="/nope does not exist"):
         await robot.link.call_service("/nope")
 
 
@@ -116,7 +115,7 @@ async def test_a_silent_bridge_fails_the_probe(sim, robot):
     assert await robot.link.probe()
     sim.faults("zombie")
     assert not await robot.link.probe(timeout_s=0.3)
-    with pytest.raises(CallTimeout):
+    with pytest.raises(CallTimeoutError):
         await robot.link.call_service("/clear_octomap", timeout_s=0.3)
     sim.faults()
     assert await robot.link.probe()
@@ -124,7 +123,7 @@ async def test_a_silent_bridge_fails_the_probe(sim, robot):
 
 async def test_a_motion_over_its_ros_time_is_canceled(realtime, robot):
     motion = robot.start_motion("/drive_on_heading", "nav2_msgs/action/DriveOnHeading", drive(1.0, 0.1), limit_s=0.5)
-    with pytest.raises(CallTimeout, match="canceled and has ended"):
+    with pytest.raises(CallTimeoutError, match="canceled and has ended"):
         await motion.outcome()
     assert await robot.wait_standstill()
 
@@ -133,7 +132,7 @@ async def test_a_hung_action_is_noticed_by_the_standing_clock(sim, robot, until)
     await until(lambda: robot.clock.simulated)
     sim.faults("silent_action")
     motion = Motion(robot.link, robot.clock, *SPIN, spin(0.3), limit_s=60, stall_s=0.4, cancel_wait_s=0.4)
-    with pytest.raises(CallTimeout, match=r"clock has not advanced.*has not ended"):
+    with pytest.raises(CallTimeoutError, match=r"clock has not advanced.*has not ended"):
         await motion.outcome()
 
 
@@ -141,9 +140,8 @@ async def test_a_goal_after_a_long_rest_is_not_taken_for_hung(sim, robot, until)
     """A simulation's clock stands while nothing moves."""
     before = robot.start_motion(*SPIN, spin(0.3), limit_s=60)
     assert (await before.outcome()).status is GoalStatus.SUCCEEDED
-    robot.clock._advanced_at -= 3600.0
-    assert robot.clock.stalled_s > 3600
-    motion = Motion(robot.link, robot.clock, *SPIN, spin(0.3), limit_s=60, stall_s=60.0)
+    await until(lambda: robot.clock.stalled_s > 4.0)
+    motion = Motion(robot.link, robot.clock, *SPIN, spin(0.3), limit_s=60, stall_s=4.0)
     assert (await motion.outcome()).status is GoalStatus.SUCCEEDED
 
 
@@ -172,8 +170,8 @@ async def test_a_connection_lost_on_the_way_ends_call_and_motion(realtime, robot
     start = realtime.truth()["robot"]["pose"]
     motion = robot.start_motion("/drive_on_heading", "nav2_msgs/action/DriveOnHeading", drive(2.0, 0.1), limit_s=60)
     await until(lambda: math.dist(realtime.truth()["robot"]["pose"], start) > 0.03)
-    robot.link._socket.transport.abort()
-    with pytest.raises(BridgeUnavailable, match="look before doing it again"):
+    robot.link.reconnect("a test")
+    with pytest.raises(BridgeUnavailableError, match="look before doing it again"):
         await motion.outcome()
     assert await robot.link.wait_connected(60)
     assert await robot.wait_standstill()

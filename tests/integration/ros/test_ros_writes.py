@@ -64,7 +64,8 @@ CALLS = [
 @pytest.mark.parametrize(("tool", "arguments"), CALLS)
 async def test_everything_is_denied_where_the_site_lists_nothing(ros, robot, tool, arguments):
     sent = []
-    robot.link._send = lambda operation: sent.append(operation)  # nothing at all may go to the robot
+    # Nothing at all may go to the robot.
+    robot.link._send = lambda operation: sent.append(operation)  # noqa: SLF001 - the last thing before the socket
     message = await ros.refused(tool, "DENIED", **arguments)
     assert "allows: none" in message
     assert "ros_writes" in message
@@ -90,7 +91,7 @@ async def test_what_is_not_listed_is_denied(ros, tool, arguments):
 
 
 async def test_every_write_is_fenced(ros):
-    await ros.server.install_fence(5)
+    await ros.server.safety.install_fence(5)
     for tool, arguments in CALLS:
         await ros.refused(tool, "FENCED", **arguments)
 
@@ -100,7 +101,7 @@ async def test_a_call_let_in_before_a_newer_fence_does_not_act(ros, robot, monke
 
     async def overtaken(topic, msg_type):
         await real(topic, msg_type)
-        ros.server.fences.install(9)
+        ros.server.safety.fences.install(9)
 
     monkeypatch.setattr(robot.link, "advertise", overtaken)
     await ros.refused("publish_once", "FENCED", topic="/cmd_vel", msg_type=TWIST, msg={"linear": {"x": 0.1}})
@@ -156,7 +157,7 @@ async def test_a_stop_ends_a_velocity_at_once(realtime, open_server, robot):
         call = asyncio.create_task(ros.call("publish_for_durations", **drive))
         assert (await heard.next(60))["linear"]["x"] == 0.05
         await ros.refused("publish_once", "BUSY", topic="/cmd_vel", msg_type=TWIST, msg={})
-        assert await ros.server.stop("a person stopped it") == ["publish_for_durations"]
+        assert await ros.server.safety.stop("a person stopped it") == ["publish_for_durations"]
         assert (await call)["error_code"] == "CANCELED"
         while (await heard.next(60))["linear"]["x"] != 0.0:
             pass
@@ -304,14 +305,14 @@ async def test_a_goal_that_is_given_up_is_canceled_and_its_end_is_known(realtime
     ros = await open_server(quartet_ros)
     spin = {"action_name": "/spin", "action_type": SPIN, "goal": {"target_yaw": 6.0}}
     call = asyncio.create_task(ros.client.call_tool("send_action_goal", spin))
-    await until(lambda: ros.server.motions.running and ros.server.motions.running[0].motion)
+    await until(lambda: ros.server.leases.running and ros.server.leases.running[0].goal)
     async with robot.link.subscribe("/spin/_action/status", "action_msgs/msg/GoalStatusArray") as status:
         while not any(goal["status"] == 2 for goal in (await status.next(60))["status_list"]):
             pass
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await until(lambda: not ros.server.motions.running)
+    await until(lambda: not ros.server.leases.running)
     end = await ros.call("get_action_status", action_name="/spin")
     assert (end["goals"][0]["status"], end["running"]) == ("CANCELED", 0)
 
@@ -320,7 +321,7 @@ async def test_a_stop_cancels_also_goals_that_another_process_sent(realtime, ope
     ros = await open_server(quartet_ros)
     goal = await robot.link.send_goal("/spin", SPIN, {"target_yaw": 6.0})
     await until(lambda: goal.feedback is not None)
-    assert await ros.server.stop("a person stopped it") == ["/spin"]
+    assert await ros.server.safety.stop("a person stopped it") == ["/spin"]
     assert (await goal.result()).status is GoalStatus.CANCELED
 
 

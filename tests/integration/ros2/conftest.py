@@ -138,9 +138,11 @@ class Guard:
     process: subprocess.Popen[bytes]
     url: str
 
-    def http(self, path: str, content: bytes | None = None, *, token: str | None = TOKEN) -> tuple[int, Event]:
+    def http(
+        self, path: str, content: bytes | None = None, *, token: str | None = TOKEN, **headers: str
+    ) -> tuple[int, Event]:
         """Status and answer; POST with a content, else GET."""
-        request = urllib.request.Request(self.url + path, content)
+        request = urllib.request.Request(self.url + path, content, headers)
         if token is not None:
             request.add_header("Authorization", f"Bearer {token}")
         try:

@@ -85,8 +85,7 @@ class FakeRobot(Node):
         self.create_subscription(DiagnosticStatus, "/robot_guard/state", self.heard_state, latched)
         self.create_subscription(JointTrajectory, "/arm_controller/joint_trajectory", self.held, 10)
         self.services_of = {
-            name: self.create_client(Trigger, f"/robot_guard/{name}", callback_group=group)
-            for name in ("stop", "reset")
+            name: self.create_client(Trigger, f"/robot_guard/{name}", callback_group=group) for name in ("stop",)
         }
         self.create_timer(PERIOD_S, self.step)
         self.create_timer(BEAT_S, self.beat)
@@ -174,6 +173,9 @@ class FakeRobot(Node):
                 self.services_of[name].call_async(Trigger.Request()).add_done_callback(
                     lambda answer: say("answer", service=name, text=answer.result().message)
                 )
+            case {"do": "find", "service": str(name)}:
+                known = [found for found, _ in self.get_service_names_and_types()]
+                say("service", there=f"/robot_guard/{name}" in known)
             case {"do": "await_guard"}:
                 self.await_guard()
             case {"do": "report"}:

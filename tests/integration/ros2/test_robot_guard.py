@@ -46,7 +46,7 @@ def test_a_stop_ends_goals_halts_the_base_holds_the_arm_and_spares_the_gripper(r
     assert [event for event in robot.events[mark:] if event["event"] == "cancel" and event["action"] == GRIPPER] == []
 
 
-def test_while_stopped_new_goals_end_and_velocities_do_not_pass(robot: Any) -> None:
+def test_while_stopped_new_goals_end_and_velocities_do_not_pass(guard: Any, robot: Any) -> None:
     robot.state(robot.do("call", service="stop"), standstill="true")
     order = robot.do("drive", x=0.4)
     begin(robot, SPIN)
@@ -55,8 +55,8 @@ def test_while_stopped_new_goals_end_and_velocities_do_not_pass(robot: Any) -> N
     assert set(driven) <= {0.0}
     robot.wait("driven", robot.mark, x=0.0)
 
-    order = robot.do("call", service="reset")
-    assert robot.wait("answer", order, service="reset")["text"] == "reset"
+    order = robot.mark
+    assert guard.http("/reset", b"")[1]["message"] == "reset"
     running = robot.state(order, reason="running")
     assert (running["level"], running["values"]["latched"], running["values"]["standstill"]) == (OK, "false", "unknown")
     robot.wait("driven", order, x=0.4)
@@ -65,11 +65,11 @@ def test_while_stopped_new_goals_end_and_velocities_do_not_pass(robot: Any) -> N
     assert robot.wait("result", order, action=SPIN)["status"] == SUCCEEDED
 
 
-def test_stop_and_reset_can_be_repeated(robot: Any) -> None:
+def test_stop_and_reset_can_be_repeated(guard: Any, robot: Any) -> None:
     for text in ("stopped", "stopped"):
         assert text in robot.wait("answer", robot.do("call", service="stop"))["text"]
     for text in ("reset", "was not stopped"):
-        assert robot.wait("answer", robot.do("call", service="reset"))["text"] == text
+        assert guard.http("/reset", b"")[1]["message"] == text
 
 
 def test_a_silent_source_is_a_lapse_that_does_not_latch(robot: Any) -> None:
@@ -194,7 +194,10 @@ def test_without_the_token_nothing_is_told_or_done(guard: Any, robot: Any, path:
 
 def test_paths_and_methods_that_are_not_there(guard: Any, robot: Any) -> None:
     status, answer = guard.http("/nowhere")
-    assert (status, answer["error"]) == (404, "there is no /nowhere here; there are /reset, /state, /stop")
+    assert (status, answer["error"]) == (
+        404,
+        "there is no /nowhere here; there are POST /stop, POST /reset, GET /state",
+    )
     assert guard.http("/stop")[0] == 405
     assert guard.http("/state", b"{}")[0] == 405
     assert guard.http("/state")[1]["latched"] is False

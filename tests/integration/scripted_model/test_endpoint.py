@@ -1,6 +1,5 @@
 """The scripted model over HTTP: OpenAI's format, misbehaviour on demand, its size and speed as a process."""
 
-import asyncio
 import collections
 import contextlib
 import json
@@ -13,11 +12,11 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from quartet_process import Secret
 from quartet_scripted_model import Settings, create_app
 from quartet_scripted_model.misbehaviour import Draws, Kind
+from support.http_server import serve_app
 
 FACTS = {
     "robot": "summit",
@@ -248,19 +247,11 @@ def served():
     @contextlib.asynccontextmanager
     async def serve(kind):
         settings = Settings(misbehave={kind: 1}, misbehave_drip_s=0.001)
-        config = uvicorn.Config(create_app(settings), port=0, log_level="critical", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        task = asyncio.create_task(server.serve())
-        while not server.started:
-            assert not task.done(), task.exception()
-            await asyncio.sleep(0.005)
-        url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-        try:
-            async with httpx.AsyncClient(base_url=url, timeout=60) as http:
-                yield http
-        finally:
-            server.should_exit = True
-            await task
+        async with (
+            serve_app(create_app(settings)) as url,
+            httpx.AsyncClient(base_url=url, timeout=60) as http,
+        ):
+            yield http
 
     return serve
 

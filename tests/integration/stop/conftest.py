@@ -20,7 +20,7 @@ from quartet_stop import create_app
 from quartet_stop.app import Access
 from quartet_stop.metrics import Metrics
 from quartet_stop.robot import RobotStop, make_robot
-from quartet_stop.signer import Signer
+from quartet_stop.signer import StopSigner
 
 TOKEN = "a-token-for-the-person"
 BUTTON = "a-token-that-may-only-stop"
@@ -142,7 +142,7 @@ async def start(
 
     @contextlib.asynccontextmanager
     async def life() -> AsyncIterator[Service]:
-        metrics, signer = Metrics(), Signer(Secret.fixed(_pem(key)))
+        metrics, signer = Metrics(), StopSigner(Secret.fixed(_pem(key)))
         robot = make_robot(
             "summit",
             guard.url,

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import jwt
 import pytest
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from quartet_contracts import RESET_SCOPE, STOP_ISSUER, STOP_SCOPE
+from quartet_safety.guard import LatchFile
 
 BUTTON = "a-token-that-may-only-stop"
 
@@ -113,6 +115,23 @@ async def test_a_stop_outlasts_the_service_and_is_enforced_by_the_next(start, ev
         assert (await service.state())["latched"] is True
         await eventually(lambda: service.guard.latched and service.guard.reason == "smoke", 30)
         await eventually(lambda: all(server.latched for server in service.servers.values()), 30)
+
+
+async def test_a_stop_is_answered_when_it_is_on_disk(start, eventually, monkeypatch):
+    on_disk = threading.Event()
+    write = LatchFile.write
+
+    def slow(self, latch):
+        on_disk.wait(60)
+        write(self, latch)
+
+    async with start() as service:
+        monkeypatch.setattr(LatchFile, "write", slow)
+        stopping = asyncio.create_task(service.robot.stop("smoke"))
+        await eventually(lambda: service.robot.state()["stopped"])
+        assert not stopping.done()
+        on_disk.set()
+        assert (await stopping)["stopped"]
 
 
 async def test_a_guard_that_came_back_without_its_latch_is_stopped_again(start, eventually):
@@ -269,10 +288,10 @@ async def test_metrics_say_who_was_reached(start, eventually, monkeypatch):
         ({"QUARTET_STOP_TOKEN": ""}, ("QUARTET_STOP_TOKEN", "quartet secrets init")),
         ({"QUARTET_STOP_TOKEN": "short"}, ("QUARTET_STOP_TOKEN", "16")),
         ({"QUARTET_STOP_TOKEN": "", "QUARTET_STOP_TOKEN_FILE": "/no/file"}, ("/no/file", "cannot be read")),
-        ({"QUARTET_GUARDS": ""}, ("guards",)),
+        ({"QUARTET_GUARDS": ""}, ("QUARTET_GUARDS",)),
         ({"QUARTET_GUARDS": "{}"}, ("QUARTET_GUARDS", "valid:")),
         ({"QUARTET_GUARDS": "nonsense"}, ("JSON",)),
-        ({"QUARTET_GUARDS": '{"summit": "ws://x"}'}, ("guards.summit", "ws://x")),
+        ({"QUARTET_GUARDS": '{"summit": "ws://x"}'}, ("QUARTET_GUARDS.summit", "ws://x")),
         ({"QUARTET_SERVERS": '{"tiago": {}}'}, ("tiago", "summit")),
         ({"QUARTET_STOP_PRIVATE_KEY_FILE": "/no/key"}, ("/no/key", "cannot be read")),
         (
@@ -295,7 +314,7 @@ def test_a_service_that_cannot_start_says_what_to_set(monkeypatch, capsys, tmp_p
     }
     for name, value in (settings | changed).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("quartet_stop.__main__.set_up_logging", lambda process, style, level: None)
+    monkeypatch.setattr("quartet_process._running.set_up_logging", lambda process, style, level: None)
     assert main() == 2
     text = capsys.readouterr().err
     for word in words:
@@ -330,3 +349,23 @@ def test_the_process_serves_and_ends(tmp_path, until_process):
     assert process.returncode == 0
     assert "Traceback" not in log
     assert all(json.loads(line)["process"] == "stop" for line in log.splitlines())
+
+
+async def test_an_order_that_fails_unexpectedly_is_told_by_health_and_metrics(start, eventually, monkeypatch):
+    async with start() as service:
+        assert (await service.ask("GET", "/health")).json()["status"] == "ok"
+
+        def broken(_: object, robot: str, target: str, seconds: float | None) -> None:
+            if target != "guard":
+                raise RuntimeError("no disk")
+
+        monkeypatch.setattr("quartet_stop.metrics.Metrics.reached", broken)
+        assert (await service.ask("POST", "/stop")).json()["stopped"] is True
+        await eventually(lambda: unhealthy(service))
+        assert "no disk" in (await service.ask("GET", "/health")).json()["problem"]
+        metrics = (await service.ask("GET", "/metrics", token=None)).text
+        assert 'quartet_background_failures_total{background_task="stop-order"}' in metrics
+
+
+async def unhealthy(service) -> bool:
+    return (await service.ask("GET", "/health")).status_code == 503

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from quartet_contracts import GrantClaims, audience
 from quartet_robot_link import Robot
+from quartet_safety.motion import LapsedError, LeaseOwner, MotionLeases
 from quartet_site import RobotFile
-from quartet_tool_server import Lapsed, Motions
+from quartet_tool_server import lease_terms, run_goal
 from quartet_tool_server.errors import failure
 
 SPIN = ("/spin", "nav2_msgs/action/Spin", {})
 BEAT = "/robot_guard/heartbeat"
-GRANT = GrantClaims(sub="test", aud=audience("summit"), iat=0, exp=1, jti="r", fence=1, tools=[])
-BEATING = GRANT.model_copy(update={"beats": True})
+OWNER = LeaseOwner(fence=1, request_id="r")
+BEATING = LeaseOwner(fence=1, request_id="r", beats=True)
 
 
 def with_limits(file: RobotFile, **limits: float) -> RobotFile:
@@ -31,8 +31,8 @@ async def far(peer, robot_file) -> AsyncIterator[Robot]:
     await robot.close()
 
 
-def motions(robot: Robot, grant: GrantClaims = GRANT, **options: Any) -> Motions:
-    return Motions(robot, lambda: grant, newest=lambda: 1, server="nav2", **options)
+def leases(robot: Robot, owner: LeaseOwner = OWNER, **options: Any) -> MotionLeases:
+    return MotionLeases(lease_terms("nav2", robot), lambda: owner, newest=lambda: 1, **options)
 
 
 def beats(peer) -> list[str]:
@@ -55,8 +55,8 @@ async def cancels_end_goals(peer) -> None:
 
 
 async def test_the_guard_hears_of_a_motion_before_it_begins_and_of_its_end(far, peer, eventually):
-    async with motions(far).claim("base", "spin_robot") as claim:
-        running = asyncio.create_task(claim.run(*SPIN, limit_s=60))
+    async with leases(far).acquire("base", "spin_robot") as lease:
+        running = asyncio.create_task(run_goal(lease, far, *SPIN, limit_s=60))
         await eventually(lambda: len(beats(peer)) >= 5)
         await end_goal(peer, 4)
         await running
@@ -70,11 +70,11 @@ async def test_the_guard_hears_of_a_motion_before_it_begins_and_of_its_end(far, 
 
 
 async def test_each_motion_is_a_source_of_its_own_and_a_call_that_moves_nothing_is_none(far, peer, eventually):
-    async with motions(far).claim("base", "plan") as claim:
-        claim.check()
+    async with leases(far).acquire("base", "plan") as lease:
+        lease.check()
     for channel in ("base", "arm"):
-        async with motions(far).claim(channel, "spin_robot") as claim:
-            await claim.ready()
+        async with leases(far).acquire(channel, "spin_robot") as lease:
+            await lease.ready()
     await eventually(lambda: len([beat for beat in beats(peer) if beat.endswith("/done")]) == 2)
     assert len({beat.removesuffix("/done") for beat in beats(peer)}) == 2
 
@@ -82,14 +82,16 @@ async def test_each_motion_is_a_source_of_its_own_and_a_call_that_moves_nothing_
 async def test_a_caller_that_falls_silent_has_its_motion_ended(peer, robot_file, eventually):
     robot = await Robot.open(with_limits(robot_file, caller_timeout_s=1.0), url=peer.url, wait_s=60)
     ending = asyncio.create_task(cancels_end_goals(peer))
-    watched = motions(robot, BEATING)
+    watched = leases(robot, BEATING)
     try:
-        async with watched.claim("base", "spin_robot") as claim:
+        async with watched.acquire("base", "spin_robot") as lease:
             await eventually(lambda: watched.heartbeat_ages()["caller"] > 0.2)
-            with pytest.raises(Lapsed, match=r"no heartbeat of the caller for .* standstill, the gripper") as lapse:
-                await claim.run(*SPIN, limit_s=60)
-            with pytest.raises(Lapsed):
-                await claim.run(*SPIN, limit_s=60)
+            with pytest.raises(
+                LapsedError, match=r"no heartbeat of the caller for .* standstill, the gripper"
+            ) as lapse:
+                await run_goal(lease, robot, *SPIN, limit_s=60)
+            with pytest.raises(LapsedError):
+                await run_goal(lease, robot, *SPIN, limit_s=60)
         assert failure(lapse.value)["error_code"] == "HEARTBEAT_LAPSED"
         assert watched.lapses == 1
         assert watched.heartbeat_ages() == {"caller": 0.0, "server": 0.0}
@@ -105,8 +107,8 @@ async def test_after_a_lapse_the_server_vouches_no_longer(peer, robot_file, even
     """So that the guard ends a motion that the robot does not end when it is told to."""
     robot = await Robot.open(with_limits(robot_file, caller_timeout_s=1.0), url=peer.url, wait_s=60)
     try:
-        async with motions(robot, BEATING).claim("base", "spin_robot") as claim:
-            running = asyncio.create_task(claim.run(*SPIN, limit_s=60))
+        async with leases(robot, BEATING).acquire("base", "spin_robot") as lease:
+            running = asyncio.create_task(run_goal(lease, robot, *SPIN, limit_s=60))
             await peer.wait_for(service="/spin/_action/cancel_goal")
             told = len(beats(peer))
             cancels = len([o for o in peer.received if o.get("service") == "/spin/_action/cancel_goal"])
@@ -115,7 +117,7 @@ async def test_after_a_lapse_the_server_vouches_no_longer(peer, robot_file, even
             )
             assert len(beats(peer)) <= told + 1, "one may have been on its way"
             await end_goal(peer, 5)
-            with pytest.raises(Lapsed):
+            with pytest.raises(LapsedError):
                 await running
     finally:
         await robot.close()
@@ -124,10 +126,10 @@ async def test_after_a_lapse_the_server_vouches_no_longer(peer, robot_file, even
 @pytest.mark.parametrize("required", [False, True])
 async def test_whose_motion_needs_heartbeats(far, required):
     """Those of a grant that says so; everybody's where the server asks for it."""
-    for grant in (GRANT, BEATING):
-        server = motions(far, grant, beats_required=required)
-        async with server.claim("base", "spin_robot") as claim:
-            assert (claim.caller is not None) == (required or grant.beats)
+    for owner in (OWNER, BEATING):
+        server = leases(far, owner, beats_required=required)
+        async with server.acquire("base", "spin_robot") as lease:
+            assert (lease.caller is not None) == (required or owner.beats)
             assert server.beat("r") == 1
             assert server.beat("another request") == 0
 
@@ -135,19 +137,19 @@ async def test_whose_motion_needs_heartbeats(far, required):
 async def test_a_server_that_was_frozen_moves_nothing_when_it_wakes(peer, robot_file, eventually):
     robot = await Robot.open(with_limits(robot_file, guard_timeout_s=1.0), url=peer.url, wait_s=60)
     try:
-        async with motions(robot).claim("topic /cmd_vel", "publish_for_durations") as claim:
-            await claim.ready()
+        async with leases(robot).acquire("topic /cmd_vel", "publish_for_durations") as lease:
+            await lease.ready()
             time.sleep(1.3)  # noqa: ASYNC251  the whole process stands still, as after SIGSTOP
-            with pytest.raises(Lapsed, match="this server sent no heartbeat"):
-                await claim.ready()
-            assert claim.canceled.is_set()
+            with pytest.raises(LapsedError, match="this server sent no heartbeat"):
+                await lease.ready()
+            assert lease.canceled.is_set()
     finally:
         await robot.close()
 
 
 async def test_a_motion_that_the_guard_ended_says_why(far, peer):
-    async with motions(far).claim("base", "spin_robot") as claim:
-        running = asyncio.create_task(claim.run(*SPIN, limit_s=60))
+    async with leases(far).acquire("base", "spin_robot") as lease:
+        running = asyncio.create_task(run_goal(lease, far, *SPIN, limit_s=60))
         await peer.wait_for(op="send_action_goal")
         await peer.send(
             {
@@ -163,8 +165,20 @@ async def test_a_motion_that_the_guard_ended_says_why(far, peer):
             }
         )
         await end_goal(peer, 5)
-        with pytest.raises(Lapsed, match="robot guard: heartbeat lapsed: nav2:abc"):
+        with pytest.raises(LapsedError, match="robot guard: heartbeat lapsed: nav2:abc"):
             await running
+
+
+async def test_stops_at_the_guard_alone_are_counted(far, peer, eventually):
+    await peer.wait_for(op="subscribe", topic="/robot_guard/state")
+    for latched in ("true", "true", "false", "true", "false"):
+        state = {"message": "", "values": [{"key": "latched", "value": latched}]}
+        await peer.send({"op": "publish", "topic": "/robot_guard/state", "msg": state})
+
+    async def twice():
+        return (far.guard.stops, far.guard.latched) == (2, False)
+
+    await eventually(twice)
 
 
 async def test_the_topic_is_advertised_before_the_first_motion(far, peer):

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 import quartet_moveit
-from quartet_contracts import GrantClaims, audience
-from quartet_robot_link import Robot
-from quartet_tool_server import Canceled, Fenced, Motions, ToolServer
+from quartet_robot_link import CallTimeoutError, Robot
+from quartet_safety.motion import CanceledError, FencedError, LeaseOwner, MotionLeases
+from quartet_tool_server import ServerSpec, lease_terms, make_server, run_goal
+from support.grants import grant_claims
 
-GRANT = GrantClaims(sub="test", aud=audience("summit"), iat=0, exp=1, jti="r", fence=1, tools=[])
+OWNER = LeaseOwner(fence=1, request_id="r")
 SPIN = ("/spin", "nav2_msgs/action/Spin", {})
 
 
@@ -30,25 +31,25 @@ def goals(peer) -> list[str]:
 
 
 async def test_a_call_that_was_let_in_before_a_newer_fence_does_not_begin(far, peer):
-    motions = Motions(far, lambda: GRANT, newest=lambda: 2)
-    with pytest.raises(Fenced, match="older than 2"):
-        async with motions.claim("base", "spin_robot"):
+    leases = MotionLeases(lease_terms("nav2", far), lambda: OWNER, newest=lambda: 2)
+    with pytest.raises(FencedError, match="older than 2"):
+        async with leases.acquire("base", "spin_robot"):
             pass
-    assert motions.running == []
+    assert leases.running == []
     assert goals(peer) == []
 
 
 async def test_a_newer_fence_ends_a_tool_between_its_goals(far, peer):
     newest = 1
-    motions = Motions(far, lambda: GRANT, newest=lambda: newest)
-    async with motions.claim("base", "approach_target") as claim:
-        first = asyncio.create_task(claim.run(*SPIN, limit_s=60))
+    leases = MotionLeases(lease_terms("nav2", far), lambda: OWNER, newest=lambda: newest)
+    async with leases.acquire("base", "approach_target") as lease:
+        first = asyncio.create_task(run_goal(lease, far, *SPIN, limit_s=60))
         goal = await peer.wait_for(op="send_action_goal")
         await peer.send({"op": "action_result", "id": goal["id"], "status": 4, "result": True, "values": {}})
         await first
         newest = 2
-        with pytest.raises(Fenced, match="fence 1 of this call of approach_target"):
-            await claim.run(*SPIN, limit_s=60)
+        with pytest.raises(FencedError, match="fence 1 of this call of approach_target"):
+            await run_goal(lease, far, *SPIN, limit_s=60)
     assert goals(peer) == ["/spin"]
 
 
@@ -63,12 +64,12 @@ async def test_a_motion_that_is_canceled_before_its_goal_was_sent_sends_none(far
 
 async def test_a_stop_does_not_wait_for_what_moves_nothing(far, peer):
     peer.answer = lambda operation: None
-    motions = Motions(far, lambda: GRANT, newest=lambda: 1)
-    async with motions.claim("arm", "plan_and_execute") as claim:
-        planning = asyncio.create_task(claim.unless_canceled(far.link.call_service("/compute_ik", timeout_s=600)))
+    leases = MotionLeases(lease_terms("nav2", far), lambda: OWNER, newest=lambda: 1)
+    async with leases.acquire("arm", "plan_and_execute") as lease:
+        planning = asyncio.create_task(lease.unless_canceled(far.link.call_service("/compute_ik", timeout_s=600)))
         await peer.wait_for(service="/compute_ik")
-        claim.cancel("stopped")
-        with pytest.raises(Canceled, match="stopped"):
+        lease.cancel("stopped")
+        with pytest.raises(CanceledError, match="stopped"):
             await planning
 
 
@@ -80,7 +81,7 @@ async def test_a_stop_reaches_the_arm_while_it_plans(far, peer, open_server, mon
     target = {"position": [0.6, 0.0, 0.8], "orientation": [1, 0, 0, 0]}
     call = asyncio.create_task(moveit.call("plan_and_execute", target=target))
     await peer.wait_for(service="/compute_ik")
-    assert await moveit.server.stop("a person pressed stop") == ["plan_and_execute"]
+    assert await moveit.server.safety.stop("a person pressed stop") == ["plan_and_execute"]
     assert (await call)["error_code"] == "CANCELED"
     assert goals(peer) == []
 
@@ -88,18 +89,19 @@ async def test_a_stop_reaches_the_arm_while_it_plans(far, peer, open_server, mon
 async def test_goals_of_an_earlier_process_end_as_soon_as_there_is_a_bridge(
     peer, robot_file, site_file, tmp_path: Path, monkeypatch
 ):
-    monkeypatch.setattr("quartet_tool_server.server.CONNECT_WAIT_S", 0.01)
+    monkeypatch.setattr("quartet_tool_server._safety_state.CONNECT_WAIT_S", 0.01)
     await peer.stop()
     robot = await Robot.open(robot_file, url=peer.url)
-    server = ToolServer("nav2", robot, site_file, state_dir=tmp_path, verifier=None, actions=("/spin",))
-    grant = GrantClaims(sub="test", aud=audience("summit"), iat=0, exp=1, jti="r", fence=3, tools=[])
+    spec = ServerSpec("nav2", lambda _: None, actions=lambda *_: ("/spin",))
+    server = make_server(spec, robot, site_file, tmp_path, None)
+    grant = grant_claims(jti="r", fence=3)
     try:
-        assert await server.install_fence(3) == 3
+        assert await server.safety.install_fence(3) == 3
         await peer.start()
         assert await robot.link.wait_connected(60)
-        await server.admit(grant)
+        await server.safety.admit(grant)
         assert await peer.wait_for(service="/spin/_action/cancel_goal")
-        await server.admit(grant)
+        await server.safety.admit(grant)
         services = [operation["service"] for operation in peer.received if operation["op"] == "call_service"]
         assert services.count("/spin/_action/cancel_goal") == 1, "once is enough"
     finally:
@@ -120,7 +122,8 @@ async def test_an_arm_without_speeds_is_not_known_to_rest(far, peer):
     asked = asyncio.create_task(far.wait_arm_at_rest(timeout_s=0.2))
     await peer.wait_for(op="subscribe", topic="/joint_states")
     await states(peer, far.file.arm.joints, [])
-    assert await asked is None
+    with pytest.raises(CallTimeoutError, match="too seldom"):
+        await asked
 
 
 async def states(peer, names: list[str], velocities: list[float]) -> None:

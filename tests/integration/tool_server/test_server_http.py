@@ -204,9 +204,9 @@ def test_a_bad_token_is_401(shared, keys, make_keys, fault):
         "audience": keys.token(POSE, robot="other"),
         "expired": keys.token(POSE, exp=int(time.time()) - 10),
         "issuer": keys.token(POSE, iss="somebody"),
-        "no expiry": jwt.encode({k: v for k, v in claims.items() if k != "exp"}, keys.private, algorithm="EdDSA"),
+        "no expiry": keys.sign({k: v for k, v in claims.items() if k != "exp"}),
         "unsigned": jwt.encode(claims, "", algorithm="none"),
-        "no fence": jwt.encode({k: v for k, v in claims.items() if k != "fence"}, keys.private, algorithm="EdDSA"),
+        "no fence": keys.sign({k: v for k, v in claims.items() if k != "fence"}),
         "tools as text": keys.token(tools=POSE),
     }[fault]
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -234,7 +234,7 @@ async def test_control_needs_its_scope(shared, keys):
 async def test_health_and_metrics(shared, keys, fences, realtime):
     assert shared.request("/health", post=False) == (
         200,
-        {"status": "ok", "robot": "summit", "bridge": True, "stopped": False},
+        {"status": "ok", "robot": "summit", "bridge": True, "stopped": False, "stops": 0},
     )
     token = keys.token(POSE, fence=fences.newest)
     await call(shared, token, "get_robot_pose")
@@ -366,7 +366,7 @@ async def test_fence_and_end_of_a_process(start, realtime, keys, drive, until):
         ({"ROBOT_FILE": ""}, ("QUARTET_ROBOT_FILE", "required")),
         ({"PORT": "many"}, ("QUARTET_PORT", "many")),
         ({"BRIDGE_URL": "http://x"}, ("QUARTET_BRIDGE_URL", "http://x")),
-        ({"PORT": "taken"}, ("cannot listen", "QUARTET_PORT")),
+        ({"PORT": "taken"}, ("cannot be used", "QUARTET_PORT")),
     ],
 )
 def test_a_process_that_cannot_start_says_what_to_change(monkeypatch, capsys, tmp_path, keys, extra, words):
@@ -377,14 +377,14 @@ def test_a_process_that_cannot_start_says_what_to_change(monkeypatch, capsys, tm
             monkeypatch.setenv(f"QUARTET_{name}", value if value != "taken" else str(taken.getsockname()[1]))
         refuse_to_start()
     text = capsys.readouterr().err
-    assert text.startswith("quartet nav2: ")
+    assert text.startswith("nav2: ")
     for word in words:
         assert word in text
 
 
 def refuse_to_start() -> None:
     with pytest.raises(SystemExit) as end:
-        run(quartet_nav2.NAME, quartet_nav2.register)
+        run(quartet_nav2.SERVER)
     assert end.value.code == 2
 
 

@@ -136,6 +136,6 @@ def test_what_cannot_be_hosted_is_told(tmp_path, keys, robots, words, monkeypatc
     ):
         monkeypatch.setenv(f"QUARTET_{name}", value)
     with pytest.raises(SystemExit) as ended:
-        run("nav2", quartet_nav2.register)
+        run(quartet_nav2.SERVER)
     assert ended.value.code == 2
     assert words in capsys.readouterr().err

@@ -4,7 +4,6 @@ import copy
 import math
 from collections.abc import Iterator
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import quartet_moveit
 import quartet_nav2
 import quartet_ros
 from quartet_perception import server as perception
-from quartet_robot_link.transforms import TransformBuffer
+from quartet_robot_link._transforms import TransformBuffer
 
 VALID: dict[str, dict[str, Any]] = {
     "navigate_to_pose": {"x": 0.0, "y": 0.0, "yaw": 0.0},
@@ -85,7 +84,7 @@ def no_wait_for_unknown_frames(monkeypatch: pytest.MonkeyPatch) -> None:
 
 SERVERS = pytest.mark.parametrize(
     "package",
-    [quartet_nav2, quartet_moveit, SimpleNamespace(NAME="perception", register=perception.register), quartet_ros],
+    [quartet_nav2, quartet_moveit, perception, quartet_ros],
     ids=["nav2", "moveit", "perception", "ros"],
 )
 NUMBERS = [1e308, -1e308, 1e-300, 0, -1, "NaN", "-Infinity", 10**30]
@@ -213,7 +212,7 @@ async def test_what_the_schema_forbids_is_named_and_moves_nothing(open_server, s
             assert (word in answer["message"]) or answer["error_code"] == "INVALID_WAYPOINTS", said
             count += 1
     assert posture(sim) == before
-    assert (await hands.call(READS[package.NAME]))["ok"]
+    assert (await hands.call(READS[package.SERVER.name]))["ok"]
     assert count > 50
 
 
@@ -267,7 +266,7 @@ async def test_what_the_robot_does_not_know_is_named_and_moves_nothing(open_serv
                 assert 10 < len(answer["message"]) < 2100, said
                 seen.add(at[-1])
     assert posture(sim) == before
-    assert (await hands.call(READS[package.NAME]))["ok"]
+    assert (await hands.call(READS[package.SERVER.name]))["ok"]
     assert seen
 
 

@@ -165,7 +165,7 @@ async def started(hands, sim, move: Move) -> "asyncio.Task[dict[str, Any]]":
 
     async def moves() -> bool:
         if move.brief:
-            return any(claim.motion for claim in hands.server.motions.running)
+            return any(lease.goal for lease in hands.server.leases.running)
         return apart(await asyncio.to_thread(posture, sim), start) > 0.02
 
     async with asyncio.timeout(60):
@@ -203,7 +203,7 @@ async def test_a_caller_that_gives_up_leaves_the_robot_standing(realtime, open_s
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await until(lambda: not hands.server.motions.running, 30)
+    await until(lambda: not hands.server.leases.running, 30)
     assert await hands.server.robot.wait_standstill(timeout_s=10)
     assert await asyncio.to_thread(standing, realtime)
     if move.progress:
@@ -226,7 +226,7 @@ async def test_a_bridge_that_dies_on_the_way_leaves_the_robot_standing(realtime,
         answer = await asyncio.wait_for(call, 60)
         assert answer["error_code"] == "BRIDGE_UNAVAILABLE", answer
         assert "rosbridge" in answer["message"]
-        assert not hands.server.motions.running
+        assert not hands.server.leases.running
         cable.mend()
         assert await robot.link.wait_connected(60)
         # What went on without its sender is ended by the link that comes back; a velocity ends by itself.

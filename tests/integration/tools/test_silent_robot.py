@@ -1,7 +1,5 @@
 """A robot of which a topic never publishes: a typed error that names it, no motion, and the next call works."""
 
-from types import SimpleNamespace
-
 import pytest
 
 import quartet_moveit
@@ -10,7 +8,6 @@ import quartet_ros
 from quartet_perception import server as perception
 from quartet_robot_link import Robot
 
-EYES = SimpleNamespace(NAME="perception", register=perception.register)
 DOWN = [1, 0, 0, 0]
 TF, JOINTS, COLOUR = "topics.tf", "topics.joint_states", "cameras.front.colour_topic"
 
@@ -48,8 +45,8 @@ def silenced(file, field: str):
         ),
         (quartet_moveit, JOINTS, "get_grasp_state", {}, "TIMEOUT", "/nobody"),
         (quartet_moveit, JOINTS, "get_current_joint_state", {}, "TIMEOUT", "/nobody"),
-        (EYES, TF, "detect_objects", {"camera": "arm"}, "TRANSFORM_UNAVAILABLE", "base_footprint"),
-        (EYES, COLOUR, "look", {"camera": "front"}, "CAMERA_UNAVAILABLE", "/nobody"),
+        (perception, TF, "detect_objects", {"camera": "arm"}, "TRANSFORM_UNAVAILABLE", "base_footprint"),
+        (perception, COLOUR, "look", {"camera": "front"}, "CAMERA_UNAVAILABLE", "/nobody"),
         (quartet_ros, TF, "subscribe_once", {"topic": "/cmd_vel", "timeout": 0.3}, "TIMEOUT", "/cmd_vel"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,

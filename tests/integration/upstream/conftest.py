@@ -5,7 +5,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from quartet_tool_server.upstream import Proxy, load_mapping
+from quartet_tool_server.upstream import UpstreamMapping, load_mapping
 
 HERE = Path(__file__).parent
 DEPLOY = HERE.parents[2] / "deploy"
@@ -121,19 +121,14 @@ async def published(sim: Any, published_process: Foreign) -> dict[str, str]:
 
 
 @pytest.fixture
-async def make_proxy(tmp_path: Path) -> AsyncIterator[Callable[..., Proxy]]:
-    """`make_proxy("nav2", {"nav2": url})` with the shipped mapping, or with one given as a dictionary."""
-    made: list[Proxy] = []
+def make_mapping(tmp_path: Path) -> Callable[..., UpstreamMapping]:
+    """`make_mapping("nav2", {"nav2": url})`: the shipped mapping, or one given as a dictionary."""
 
-    def make(mapping: str | dict[str, Any], urls: dict[str, str] | None = None) -> Proxy:
+    def make(mapping: str | dict[str, Any], urls: dict[str, str] | None = None) -> UpstreamMapping:
         path = SHIPPED / f"{mapping}.yaml"
         if not isinstance(mapping, str):
             path = tmp_path / "mapping.yaml"
             path.write_text(yaml.safe_dump(mapping))
-        proxy = Proxy(load_mapping(path).with_urls(urls or {}))
-        made.append(proxy)
-        return proxy
+        return load_mapping(path).with_urls(urls or {})
 
-    yield make
-    for proxy in made:
-        await proxy.close()
+    return make

@@ -29,7 +29,7 @@ import quartet_ros
 from quartet_contracts import GrantClaims, audience
 from quartet_robot_link import Robot
 from quartet_site import SiteFile, load_robot, load_site
-from quartet_tool_server import ToolServer
+from quartet_tool_server import make_server
 
 FAR_FUTURE = 4_000_000_000
 
@@ -37,14 +37,10 @@ FAR_FUTURE = 4_000_000_000
 class Hands:
     """Tools of one of our servers, called in this process and kept running whatever becomes of who asked."""
 
-    def __init__(self, package: ModuleType, name: str, robot: Robot, site: SiteFile, state: Path) -> None:
+    def __init__(self, package: ModuleType, robot: Robot, site: SiteFile, state: Path) -> None:
         self.tools: list[str] = []
-        actions = package.actions(robot.file) if hasattr(package, "actions") else ()
-        self._server = ToolServer(
-            name, robot, site, state_dir=state, verifier=None, caller=self._grant, actions=actions
-        )  # fmt: skip
-        package.register(self._server)
-        self._name, self._robot = name, robot
+        self._server = make_server(package.SERVER, robot, site, state, None, caller=self._grant)
+        self._name, self._robot = package.SERVER.name, robot
         self._client = Client(self._server.mcp)
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -274,7 +270,7 @@ PACKAGES = {"nav2": quartet_nav2, "moveit": quartet_moveit, "perception": quarte
 
 async def make(name: str, robot: Robot, site: SiteFile, state: Path) -> FastMCP:
     mcp: FastMCP = FastMCP(name=f"published {name}")
-    hands = Hands(PACKAGES[name], name, robot, site, state)
+    hands = Hands(PACKAGES[name], robot, site, state)
     await hands.open()
     if name == "ros":
         ros(mcp, hands, robot)

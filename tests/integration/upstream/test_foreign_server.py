@@ -33,7 +33,6 @@ WHERE = {
 }
 GO = {
     "tool": "go",
-    "moves": "base",
     "limit_s": 60,
     "arguments": {
         "x_cm": {"from": "x", "as": {"scaled": 100}},
@@ -98,11 +97,11 @@ async def rover(sim, shared):
 
 
 @pytest.fixture
-def serve(sim, robot, make_proxy, open_server):
+def serve(sim, robot, make_mapping, open_server):
     """`await serve(url, mapping)`: our nav2 server with the rover behind it."""
 
     async def begin(url: str, chosen: dict[str, Any] = MAPPING):
-        return await open_server(quartet_nav2, proxy=make_proxy(chosen, {"rover": url}))
+        return await open_server(quartet_nav2, mapping=make_mapping(chosen, {"rover": url}))
 
     return begin
 
@@ -166,7 +165,7 @@ async def test_grant_and_fence_hold_for_a_mapped_tool(nav2):
     nav2.grant["tools"].remove("nav2__navigate_to_pose")
     await nav2.refused("navigate_to_pose", "DENIED", x=1.0, y=0.0)
     nav2.grant["tools"].append("nav2__navigate_to_pose")
-    await nav2.server.install_fence(5)
+    await nav2.server.safety.install_fence(5)
     await nav2.refused("navigate_to_pose", "FENCED", x=1.0, y=0.0)
     nav2.grant["fence"] = 5
     assert await count(nav2, "goals") == 0
@@ -198,16 +197,16 @@ async def test_whatever_ends_a_motion_halts_the_upstream(nav2, robot, eventually
     await eventually(lambda: nav2.progress)
     assert nav2.progress[0] == (1, 4, "rolling"), "its progress comes through"
     if how == "stop":
-        assert "navigate_to_pose" in await nav2.server.stop("a person said so")
+        assert "navigate_to_pose" in await nav2.server.safety.stop("a person said so")
     elif how == "fence":
-        await nav2.server.install_fence(2)
+        await nav2.server.safety.install_fence(2)
         nav2.grant["fence"] = 2
     elif how == "cancel_navigation":
         assert "navigate_to_pose" in (await nav2.call("cancel_navigation"))["canceled"]
     elif how == "caller":
         motion.cancel()
-    assert nav2.server.motions.running == [] or how in {"caller", "silence"}
-    await eventually(lambda: not nav2.server.motions.running)
+    assert nav2.server.leases.running == [] or how in {"caller", "silence"}
+    await eventually(lambda: not nav2.server.leases.running)
     await eventually(lambda: halted(nav2))
     [result] = await asyncio.gather(motion, return_exceptions=True)
     if how == "caller":
@@ -221,7 +220,7 @@ async def test_whatever_ends_a_motion_halts_the_upstream(nav2, robot, eventually
 
 async def test_a_stop_halts_also_what_an_earlier_process_of_ours_began(nav2, eventually):
     assert await count(nav2, "halts") == 0
-    await nav2.server.stop("a person said so")
+    await nav2.server.safety.stop("a person said so")
     await eventually(lambda: halted(nav2))
 
 
@@ -229,7 +228,7 @@ async def test_one_motion_at_a_time(nav2, eventually):
     motion = asyncio.create_task(nav2.call("navigate_to_pose", x=1.37, y=0.0))
     await eventually(lambda: nav2.progress)
     await nav2.refused("navigate_to_pose", "BUSY", x=1.0, y=0.0)
-    await nav2.server.stop("enough")
+    await nav2.server.safety.stop("enough")
     await motion
 
 
@@ -267,12 +266,12 @@ async def test_an_upstream_that_is_not_there(serve):
         text = await nav2.refused(tool, "UPSTREAM_UNAVAILABLE", **arguments)
         assert "127.0.0.1:9" in text
         assert "start it" in text
-    assert await nav2.server.stop("a person said so") == [], "a stop does not wait for it"
+    assert await nav2.server.safety.stop("a person said so") == [], "a stop does not wait for it"
 
 
-async def test_a_command_as_upstream_is_started_again_after_its_death(sim, robot, make_proxy, open_server):
+async def test_a_command_as_upstream_is_started_again_after_its_death(sim, robot, make_mapping, open_server):
     command = {"rover": {"command": [sys.executable, str(HERE / "foreign.py")]}}
-    nav2 = await open_server(quartet_nav2, proxy=make_proxy(MAPPING | {"upstreams": command}))
+    nav2 = await open_server(quartet_nav2, mapping=make_mapping(MAPPING | {"upstreams": command}))
     assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
     await nav2.refused("navigate_to_pose", "UPSTREAM_UNAVAILABLE", x=1.36, y=0.0)
     assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
@@ -284,7 +283,7 @@ async def test_a_mapping_that_the_upstream_does_not_have_is_told(serve, rover, c
         "get_robot_pose": WHERE | {"arguments": {"frame": {"constant": "map"}}},
     }
     nav2 = await serve(rover.url, MAPPING | {"tools": tools})
-    wrong = await nav2.server.proxy.survey()
+    wrong = await nav2.server.upstream.survey()
     assert sorted(wrong["rover"]) == [
         "it has no tool 'fly', which navigate_to_pose is mapped to",
         "where takes no frame, which get_robot_pose is mapped to",

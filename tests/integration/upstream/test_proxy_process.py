@@ -29,7 +29,6 @@ MAPPING = {
     "tools": {
         "navigate_to_pose": {
             "tool": "go",
-            "moves": "base",
             "limit_s": 120,
             "arguments": {
                 "x_cm": {"from": "x", "as": {"scaled": 100}},
@@ -189,7 +188,7 @@ async def test_the_life_of_a_server_with_an_upstream(environment, start, start_f
 async def test_a_process_that_cannot_start_says_what_to_change(environment, start, changes, words):
     server = start(environment | changes)
     assert await asyncio.to_thread(server.process.wait, PATIENCE_S) == 2
-    assert server.log.startswith("quartet nav2: ")
+    assert server.log.startswith("nav2: ")
     assert "Traceback" not in server.log
     for word in words:
         assert word in server.log

@@ -16,8 +16,8 @@ DOWN = [1.0, 0.0, 0.0, 0.0]
 
 
 @pytest.fixture
-async def nav2(robot, published, make_proxy, open_server):
-    return await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": published["nav2"]}))
+async def nav2(robot, published, make_mapping, open_server):
+    return await open_server(quartet_nav2, mapping=make_mapping("nav2", {"nav2": published["nav2"]}))
 
 
 def arm_of(urls: dict[str, str]) -> dict[str, str]:
@@ -25,8 +25,8 @@ def arm_of(urls: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-async def moveit(robot, published, make_proxy, open_server):
-    return await open_server(quartet_moveit, proxy=make_proxy("moveit", arm_of(published)))
+async def moveit(robot, published, make_mapping, open_server):
+    return await open_server(quartet_moveit, mapping=make_mapping("moveit", arm_of(published)))
 
 
 async def joints(robot: Robot) -> list[float]:
@@ -94,8 +94,8 @@ async def test_the_arms_failures_keep_their_code(moveit, robot):
 
 
 @pytest.fixture
-async def slow_arm(realtime, robot, realtime_published, make_proxy, open_server):
-    return await open_server(quartet_moveit, proxy=make_proxy("moveit", arm_of(realtime_published)))
+async def slow_arm(realtime, robot, realtime_published, make_mapping, open_server):
+    return await open_server(quartet_moveit, mapping=make_mapping("moveit", arm_of(realtime_published)))
 
 
 def apart(first: list[float], second: list[float]) -> float:
@@ -111,17 +111,17 @@ async def test_a_stop_ends_the_arms_motion_though_the_upstreams_stop_does_not(sl
         return apart(await joints(robot), before) > 0.05
 
     await eventually(moves, 60)
-    assert "plan_and_execute" in await slow_arm.server.stop("a person said so")
+    assert "plan_and_execute" in await slow_arm.server.safety.stop("a person said so")
     assert (await motion)["error_code"] == "CANCELED"
     assert (await slow_arm.call("stop_execution"))["standstill"] is True
     assert apart(await joints(robot), wanted) > 0.1, "it did not arrive"
 
 
 async def test_an_upstream_that_is_killed_in_a_motion_leaves_no_motion(
-    realtime, robot, start_published, make_proxy, open_server, until
+    realtime, robot, start_published, make_mapping, open_server, until
 ):
     foreign = await start_published(realtime.url, "nav2").wait_ready()
-    nav2 = await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": foreign.url}))
+    nav2 = await open_server(quartet_nav2, mapping=make_mapping("nav2", {"nav2": foreign.url}))
     before = realtime.truth()["robot"]["pose"]
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
     await until(lambda: math.dist(realtime.truth()["robot"]["pose"][:2], before[:2]) > 0.03, 60)
@@ -139,23 +139,23 @@ async def test_a_latched_guard_lets_no_upstream_move(nav2, sim, robot, eventuall
     before = sim.truth()["robot"]["pose"]
     await nav2.refused("navigate_to_pose", "STOPPED", x=0.5, y=0.0)
     assert sim.truth()["robot"]["pose"] == pytest.approx(before, abs=0.01)
-    await robot.link.call_service(robot.file.services.guard_reset)
+    await sim.reset_guard(robot)
 
 
 async def test_a_motion_that_the_guard_ends_is_told_as_stopped(
-    realtime, robot, realtime_published, make_proxy, open_server, until
+    realtime, robot, realtime_published, make_mapping, open_server, until
 ):
-    nav2 = await open_server(quartet_nav2, proxy=make_proxy("nav2", {"nav2": realtime_published["nav2"]}))
+    nav2 = await open_server(quartet_nav2, mapping=make_mapping("nav2", {"nav2": realtime_published["nav2"]}))
     before = realtime.truth()["robot"]["pose"]
     motion = asyncio.create_task(nav2.call("drive_on_heading", distance=1.0, speed=0.1))
     await until(lambda: math.dist(realtime.truth()["robot"]["pose"][:2], before[:2]) > 0.03, 60)
     await robot.link.call_service(robot.file.services.guard_stop)
     assert (await motion)["error_code"] == "STOPPED"
-    await robot.link.call_service(robot.file.services.guard_reset)
+    await realtime.reset_guard(robot)
 
 
-async def test_questions_about_the_graph(robot, published, make_proxy, open_server):
-    ros = await open_server(quartet_ros, proxy=make_proxy("ros", {"ros": published["ros"]}))
+async def test_questions_about_the_graph(robot, published, make_mapping, open_server):
+    ros = await open_server(quartet_ros, mapping=make_mapping("ros", {"ros": published["ros"]}))
     assert (await ros.call("get_topic_type", topic="/odom"))["type"] == "nav_msgs/msg/Odometry"
     await ros.refused("get_topic_type", "INVALID_PARAMETERS", topic="/no/such/topic")
     assert (await ros.call("get_topics", contains="odom"))["total"] > 5, "lists are our own"

@@ -9,7 +9,7 @@ import pytest
 import quartet_approach
 import quartet_pick
 import quartet_place
-from quartet_agent_runtime import PromptProblem, json_block, render_prompt, request_message
+from quartet_agent_runtime import PromptError, json_block, render_prompt, request_message
 from quartet_contracts import MODEL_TOOLS, REPORTS
 from quartet_site import load_robot, load_site
 
@@ -50,7 +50,7 @@ def test_the_prompt_names_every_tool_and_code_and_no_other(agent):
 
 
 def test_a_variable_that_is_not_there_is_an_error():
-    with pytest.raises(PromptProblem, match="'standoff' is undefined"):
+    with pytest.raises(PromptError, match="'standoff' is undefined"):
         render_prompt("Stand {{ standoff }} away. {{ facts }}", {})
 
 

@@ -7,14 +7,21 @@ from typing import Any
 import pytest
 
 import quartet_agent_runtime
-from quartet_agent_runtime import ModelAnswer, SettingsProblem, ToolOutcome, load_settings
-from quartet_agent_runtime.arguments import BadArguments, read_arguments
-from quartet_agent_runtime.conversation import cut
-from quartet_agent_runtime.meter import Meter
-from quartet_agent_runtime.repetition import Repetition
-from quartet_agent_runtime.skill_run import Outside
+from quartet_agent_runtime import (
+    AgentContext,
+    ArgumentsError,
+    ModelAnswer,
+    ToolCall,
+    ToolOutcome,
+    load_settings,
+)
+from quartet_agent_runtime._arguments import read_arguments
+from quartet_agent_runtime._conversation import truncate
+from quartet_agent_runtime._meter import Meter
+from quartet_agent_runtime._repetition import Repetition
 from quartet_contracts import Budget
-from quartet_site import Known, load_robot, load_site
+from quartet_process import SettingsError
+from quartet_site import RobotSetup, load_robot, load_site
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "number"}, "s": {"type": "string"}}, "required": []}
 
@@ -40,7 +47,7 @@ def test_no_arguments_in_every_spelling(raw):
     ],
 )
 def test_bad_arguments_say_what_is_wrong(raw, said):
-    with pytest.raises(BadArguments) as caught:
+    with pytest.raises(ArgumentsError) as caught:
         read_arguments(raw, SCHEMA)
     assert said in str(caught.value)
 
@@ -49,18 +56,22 @@ def test_a_schema_that_allows_more_is_respected():
     assert read_arguments({"z": 1}, {**SCHEMA, "additionalProperties": True}) == {"z": 1}
 
 
+def called(arguments):
+    return ToolCall("c", "t", arguments)
+
+
 def test_repetition_counts_equal_pairs_only():
     watch, good, bad = Repetition(), ToolOutcome({"ok": True}), ToolOutcome({"ok": False})
-    assert [watch.seen("t", {"x": 1}, good) for _ in range(3)] == [False, False, True]
-    assert watch.is_forbidden("t", '{"x": 1}')
-    assert not watch.is_forbidden("t", {"x": 2})
-    assert not watch.seen("t", {"x": 1}, bad)
-    assert not watch.is_forbidden("t", {"x": 1})
+    assert [watch.seen(called({"x": 1}), good) for _ in range(3)] == [False, False, True]
+    assert watch.is_forbidden(called('{"x": 1}'))
+    assert not watch.is_forbidden(called({"x": 2}))
+    assert not watch.seen(called({"x": 1}), bad)
+    assert not watch.is_forbidden(called({"x": 1}))
 
 
 def test_two_calls_in_turns_are_a_repetition_too():
     watch, good = Repetition(), ToolOutcome({"ok": True})
-    seen = [watch.seen(name, {}, good) for name in ("a", "b", "a", "b", "a")]
+    seen = [watch.seen(ToolCall("c", name, {}), good) for name in ("a", "b", "a", "b", "a")]
     assert seen == [False, False, False, False, True]
 
 
@@ -74,9 +85,9 @@ def test_the_meter_names_the_limit():
     assert Meter(Budget(), time.time() - 1).exhausted() == "the request's deadline passed without a report"
 
 
-def test_cut_says_how_much_is_missing():
-    assert cut("abc", 3) == "abc"
-    assert cut("abcdef", 4) == "abcd …[cut: 2 of 6 characters left out]"
+def test_truncate_says_how_much_is_missing():
+    assert truncate("abc", 3) == "abc"
+    assert truncate("abcdef", 4) == "abcd …[cut: 2 of 6 characters left out]"
 
 
 def test_settings_name_the_variable(monkeypatch):
@@ -84,7 +95,7 @@ def test_settings_name_the_variable(monkeypatch):
     monkeypatch.setenv("QUARTET_ROBOT_FILE", "r.yaml")
     monkeypatch.setenv("QUARTET_SITE_FILE", "s.yaml")
     monkeypatch.setenv("QUARTET_GRACE_S", "soon")
-    with pytest.raises(SettingsProblem) as caught:
+    with pytest.raises(SettingsError) as caught:
         load_settings()
     assert "QUARTET_SERVERS is not set; set it, such as {" in str(caught.value)
     assert "QUARTET_GRACE_S: " in str(caught.value)
@@ -95,8 +106,8 @@ def test_robots_of_one_site_are_in_one_place_and_others_are_not():
     sites = Path(__file__).parents[3] / "deploy" / "sites"
     robot = load_robot(sites / "home" / "robot.yaml")
     home, copy, studio = (load_site(sites / name / "site.yaml") for name in ("home", "home", "studio"))
-    robots = {"ben": Known(robot, home), "cleo": Known(robot, studio), "anna": Known(robot, copy)}
+    robots = {"ben": RobotSetup(robot, home), "cleo": RobotSetup(robot, studio), "anna": RobotSetup(robot, copy)}
     none: Any = None
-    outside = Outside(none, robots, none, none, none, none, none, "replica")
-    assert outside.in_one_place("ben") == ("anna", "ben")
-    assert outside.in_one_place("cleo") == ("cleo",)
+    outside = AgentContext(none, robots, none, none, none, none, none, "replica")
+    assert outside.robots_in_same_place("ben") == ("anna", "ben")
+    assert outside.robots_in_same_place("cleo") == ("cleo",)

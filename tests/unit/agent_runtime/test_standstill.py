@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quartet_agent_runtime import ToolOutcome, stand_still
+from quartet_agent_runtime import ToolOutcome, bring_to_standstill
 
 
 class Servers:
@@ -39,4 +39,4 @@ RESTS = {"ok": True, "standstill": True, "canceled": []}
 )
 async def test_rest_is_measured_and_not_assumed(base, rests):
     servers: Any = Servers(nav2=base, moveit=RESTS)
-    assert await stand_still(servers, Journal()) is rests
+    assert await bring_to_standstill(servers, Journal()) is rests

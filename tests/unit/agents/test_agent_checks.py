@@ -15,7 +15,7 @@ from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
 from quartet_contracts import PickReport, PlaceArguments, Skill, SkillRequest
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
-from quartet_pick.prepare import prepare
+from quartet_pick.agent import prepare
 from quartet_pick.verify import _fits_hand, _height, verify
 from quartet_place.target import Region, _around, around_drop, mode_of, opening_m
 from quartet_site import load_robot, load_site
@@ -181,6 +181,53 @@ async def test_fingers_that_only_touch_something_are_not_asked_on_and_on():
     assert settled.error_code == "PICK_ATTACH_TIMEOUT"
     assert "UNKNOWN" in settled.reason
     assert check.states == []
+
+
+class Hand(Verification):
+    """A gripper that holds something `width` [m] wide; `seen`: the wrist camera takes it for the wanted thing."""
+
+    width = 0.0
+    seen = True
+
+    async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
+        if tool == "moveit__get_grasp_state":
+            return ToolOutcome({"ok": True, "state": "HOLDING", "width_m": self.width, "effort_n": 20.0})
+        assert tool == "perception__detect_objects"
+        one = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": "arm", "in_gripper": True}
+        shown = self.seen and given["camera"] == "arm"
+        return ToolOutcome({"ok": True, "detections": [one] if shown else []})
+
+
+@pytest.mark.parametrize(
+    ("off", "seen", "code"),
+    [
+        (0.0, True, "NONE"),
+        (0.15, True, "NONE"),
+        (-0.15, True, "NONE"),
+        (0.4, True, "PICK_WRONG_OBJECT"),
+        (0.0, False, "NONE"),
+        (0.15, False, "PICK_WRONG_OBJECT"),
+    ],
+)
+async def test_a_size_of_the_site_that_is_off_makes_no_wrong_object_of_what_the_camera_recognises(off, seen, code):
+    can = next(thing for thing in HOME.objects if thing.name == "red coke can")
+    check = Hand(fingers().request, ROBOT, HOME, None, None)
+    check.width, check.seen = can.appearance.size_m[0] * (1 + off), seen
+    settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
+    assert settled.error_code == code
+    assert settled.held_object == ("red coke can" if code == "NONE" else None)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "held"),
+    [("red coke can", "red coke can"), ("Red Coke Can", "red coke can"), ("gold bar", None), (None, None)],
+)
+async def test_what_the_gripper_already_holds_is_named_by_the_request_or_the_site_and_not_by_the_model(claimed, held):
+    check = Hand(fingers().request, ROBOT, HOME, None, None)
+    check.width, check.seen = 0.06, False
+    code = "PICK_HOLDING_ALREADY"
+    settled = await verify(check, PickReport(success=False, error_code=code, reason="held", held_object=claimed))
+    assert settled.held_object == held
 
 
 @pytest.mark.parametrize(

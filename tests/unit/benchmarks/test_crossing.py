@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from quartet_benchmarks.fleet.crossing import crossing_of
-from quartet_cli._root import project_root
+from quartet_deployment import project_root
 from quartet_site import load_site
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from quartet_benchmarks.home._goals import Goal, disturbed
-from quartet_benchmarks.home._suite import Outcome, _summary, set_up
-from quartet_benchmarks.home._templates import TEMPLATES, Episode, Template
+from quartet_benchmarks.home.suite import Outcome, _summary, set_up
+from quartet_benchmarks.home.templates import TEMPLATES, Episode, Template
+from quartet_benchmarks.home.world import Goal, disturbed
 from quartet_contracts import State
 from quartet_simulation.simulation import Simulation
 from quartet_site import SiteFile, load_site

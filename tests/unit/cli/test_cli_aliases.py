@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartet_cli._aliases import expand_aliases
+from quartet_cli.main import expand_aliases
 
 
 @pytest.mark.parametrize(

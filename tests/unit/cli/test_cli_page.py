@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from quartet_cli.commands.page import page_link
-from quartet_cli.commands.up import tell_page
+from quartet_cli.commands.access import page_link
+from quartet_cli.commands.up import print_page
 from quartet_cli.main import main
 
 STACK = SimpleNamespace(url="http://127.0.0.1:8000", api_token="the-api-token", stop_token="the-stop-token")
@@ -81,7 +81,7 @@ def test_tokens_of_the_own_stack_are_for_its_own_page(
 def test_up_shows_it_to_a_person_and_keeps_it_out_of_logs() -> None:
     for terminal in (True, False):
         out = io.StringIO()
-        tell_page(STACK, Console(file=out, force_terminal=terminal, width=200, highlight=False))  # type: ignore[arg-type]
+        print_page(STACK, Console(file=out, force_terminal=terminal, width=200, highlight=False))  # type: ignore[arg-type]
         assert (LINK in out.getvalue()) is terminal
         assert ("the-api-token" in out.getvalue()) is terminal
         assert "web page" in out.getvalue()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from quartet_cli.story import JsonTeller, StoryTeller
+from quartet_cli.story import JsonRenderer, StoryRenderer
 from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus
 
 STATUS = TaskStatus(
@@ -23,12 +23,12 @@ def event(actor: str, **fields: Any) -> JournalEvent:
 
 def told(*events: JournalEvent, verbose: bool = False, end: TaskStatus | None = None) -> str:
     out = io.StringIO()
-    teller = StoryTeller(Console(file=out, width=200, highlight=False), verbose)
-    teller.begin(STATUS)
+    renderer = StoryRenderer(Console(file=out, width=200, highlight=False), verbose)
+    renderer.begin(STATUS)
     for one in events:
-        teller.tell(one)
+        renderer.render(one)
     if end:
-        teller.end(end)
+        renderer.end(end)
     return out.getvalue()
 
 
@@ -143,9 +143,9 @@ def test_what_the_summary_has_said_is_not_said_again() -> None:
 
 def test_on_a_terminal_long_lines_are_broken_between_words_below_their_own_text() -> None:
     out = io.StringIO()
-    teller = StoryTeller(Console(file=out, width=80, force_terminal=True, color_system=None, highlight=False))
-    teller.begin(STATUS)
-    teller.tell(event("orchestrator", kind="note", text="words " * 20 + "end"))
+    renderer = StoryRenderer(Console(file=out, width=80, force_terminal=True, color_system=None, highlight=False))
+    renderer.begin(STATUS)
+    renderer.render(event("orchestrator", kind="note", text="words " * 20 + "end"))
     first, *others = out.getvalue().splitlines()[1:]
     assert first.startswith("    3.5 s orchestrator words")
     assert [line[:24] for line in others] == [" " * 23 + "w"] * len(others)
@@ -164,10 +164,10 @@ def test_markup_in_a_models_text_is_not_interpreted() -> None:
 
 def test_json_lines_are_events_and_statuses() -> None:
     out = io.StringIO()
-    teller = JsonTeller(out)
-    teller.begin(STATUS)
-    teller.tell(event("pick", kind="note", text="hm"))
-    teller.end(STATUS)
+    renderer = JsonRenderer(out)
+    renderer.begin(STATUS)
+    renderer.render(event("pick", kind="note", text="hm"))
+    renderer.end(STATUS)
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [line.get("state", line.get("event", {}).get("kind")) for line in lines] == ["RUNNING", "note", "RUNNING"]
 

@@ -8,10 +8,9 @@ import httpx
 import pytest
 
 from quartet_cli import settings as module
-from quartet_cli.api import Api
-from quartet_cli.errors import Refused
-from quartet_cli.settings import load_settings
-from quartet_cli.stop_service import find_stop_service
+from quartet_cli.errors import UsageError
+from quartet_cli.settings import find_stop_service, load_settings
+from quartet_deployment import OrchestratorClient, RefusedError
 
 RUNNING = "http://127.0.0.1:8000"
 
@@ -50,7 +49,7 @@ def test_the_environment_wins(up: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert load_settings().token() == "from-the-environment"
     monkeypatch.delenv("QUARTET_API_TOKEN")
     monkeypatch.setenv("QUARTET_API_TOKEN_FILE", str(tmp_path / "nothing"))
-    with pytest.raises(Refused, match=r"QUARTET_API_TOKEN_FILE .* cannot be read"):
+    with pytest.raises(UsageError, match=r"QUARTET_API_TOKEN_FILE .* cannot be read"):
         load_settings().token()
 
 
@@ -58,7 +57,7 @@ def test_the_stop_service_too(up: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with find_stop_service() as service:
         assert service._http.headers["authorization"] == "Bearer the-stop-token-of-the-stack"
     monkeypatch.setenv("QUARTET_STOP_URL", "http://robot.example:8001")
-    with pytest.raises(Refused, match=r"QUARTET_STOP_TOKEN is not set.*emergency stop"):
+    with pytest.raises(UsageError, match=r"QUARTET_STOP_TOKEN is not set.*emergency stop"):
         find_stop_service()
 
 
@@ -69,5 +68,8 @@ def test_an_orchestrator_that_lets_nobody_in_is_told_with_the_remedy(token: str 
 
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     client = httpx.Client(transport=httpx.MockTransport(refuse), base_url=RUNNING, headers=headers)
-    with Api(RUNNING, client=client) as api, pytest.raises(Refused, match=f"{said}: set QUARTET_API_TOKEN"):
+    with (
+        OrchestratorClient(RUNNING, client=client) as api,
+        pytest.raises(RefusedError, match=f"{said}: set QUARTET_API_TOKEN"),
+    ):
         api.tasks(None, 1)

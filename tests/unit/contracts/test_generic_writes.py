@@ -3,7 +3,7 @@
 import pytest
 
 from quartet_contracts import Skill
-from quartet_contracts.skill_tools import granted_tools
+from quartet_contracts._skill_tools import granted_tools
 
 WRITES = ("publish", "call_service", "parameter", "action_goal")
 

@@ -17,8 +17,8 @@ from quartet_contracts import (
     DeliveryOutcome,
     DirectStep,
     JournalEvent,
-    MalformedMessage,
-    MessageTooLarge,
+    MalformedMessageError,
+    MessageTooLargeError,
     PickArguments,
     PickResult,
     PlaceArguments,
@@ -31,14 +31,14 @@ from quartet_contracts import (
     TaskReport,
     TaskStatus,
     TaskSubmission,
-    UnsupportedVersion,
+    UnsupportedVersionError,
     Usage,
     decode,
     encode,
     journal,
     json_schemas,
 )
-from quartet_contracts.rescue import unknown_result, unreadable_request
+from quartet_contracts.skills import unknown_result, unreadable_request
 
 NOW = time.time()
 ARGUMENTS = {
@@ -85,6 +85,7 @@ HAPPENINGS = [
     journal.StateChanged(state=State.RUNNING, reason="why"),
     journal.ModelTurn(turn=1, text="plan", tools=["pick"], usage=Usage(turns=1), model="m"),
     journal.ModelTurn(turn=2, calls=[journal.WantedCall(id="c", tool="pick", arguments="{}")], takes_images=True),
+    journal.ModelTurn(turn=3, reasoning={"model": "a/b", "thinking": [{"signature": "x="}]}),
     journal.ToolCalled(call_id="c", tool="look", arguments={"camera": "both"}),
     journal.ToolProgress(call_id="c", tool="look", fraction=0.5, message="half"),
     journal.ToolReturned(call_id="c", tool="look", ok=False, error_code="TIMEOUT", text="{}", images=["a1"]),
@@ -161,15 +162,15 @@ def test_fields_of_a_newer_minor_version_are_ignored(message):
 @pytest.mark.parametrize("version", ["2.0", "0.9", "x", "10.0"])
 def test_another_major_version_is_refused(version):
     raw = json.loads(encode(task())) | {"schema_version": version}
-    with pytest.raises(UnsupportedVersion, match=f"'{version}', this process reads 1.x; run the same major"):
+    with pytest.raises(UnsupportedVersionError, match=f"'{version}', this process reads 1.x; run the same major"):
         decode(Task, json.dumps(raw))
 
 
 def test_a_message_over_the_cap_is_neither_sent_nor_read():
     large = request(grant="x" * MAX_MESSAGE_BYTES)
-    with pytest.raises(MessageTooLarge, match=r"SkillRequest is \d+ bytes, the cap is 65536; shorten"):
+    with pytest.raises(MessageTooLargeError, match=r"SkillRequest is \d+ bytes, the cap is 65536; shorten"):
         encode(large)
-    with pytest.raises(MessageTooLarge, match="received, the cap is 65536"):
+    with pytest.raises(MessageTooLargeError, match="received, the cap is 65536"):
         decode(SkillRequest, large.model_dump_json())
     overhead = len(encode(request(grant="")))
     assert len(encode(request(grant="x" * (MAX_MESSAGE_BYTES - overhead)))) == MAX_MESSAGE_BYTES
@@ -185,7 +186,7 @@ def test_a_message_over_the_cap_is_neither_sent_nor_read():
     ],
 )
 def test_what_is_no_message_is_refused_with_the_fault(data, words):
-    with pytest.raises(MalformedMessage, match=words.replace("[", r"\[")):
+    with pytest.raises(MalformedMessageError, match=words.replace("[", r"\[")):
         decode(Task, data)
 
 
@@ -283,7 +284,7 @@ def test_a_sentence_says_something_and_is_not_too_long(sentence):
     ids=["deep", "deep inside", "half a pair", "half a pair as text", "half a pair as bytes", "bytes", "open", "empty"],
 )
 def test_what_is_no_json_is_malformed(text):
-    with pytest.raises(MalformedMessage, match="is not JSON"):
+    with pytest.raises(MalformedMessageError, match="is not JSON"):
         decode(SkillRequest, text)
 
 
@@ -301,11 +302,11 @@ def test_nobody_is_answered_under_a_name_that_cannot_be_written():
 def test_a_time_that_no_clock_shows_is_malformed(deadline):
     """Redis takes no expiry that is so far away, and a request that cannot be taken would come again for ever."""
     fields = json.loads(encode(request()))
-    with pytest.raises(MalformedMessage, match="deadline"):
+    with pytest.raises(MalformedMessageError, match="deadline"):
         decode(SkillRequest, json.dumps({**fields, "deadline": deadline}))
 
 
 def test_an_endless_budget_is_malformed():
     fields = json.loads(encode(request()))
-    with pytest.raises(MalformedMessage, match="wall_s"):
+    with pytest.raises(MalformedMessageError, match="wall_s"):
         decode(SkillRequest, json.dumps({**fields, "budget": {"wall_s": float("inf")}}))

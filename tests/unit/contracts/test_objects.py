@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from quartet_contracts import (
     ARGUMENTS,
     ApproachArguments,
-    MalformedMessage,
+    MalformedMessageError,
     ObjectId,
     PickArguments,
     PickResult,
@@ -49,7 +49,7 @@ def test_nothing_else_is_an_id(wrong):
     assert not fits(ObjectId, wrong)
     with pytest.raises(ValidationError, match="object_id"):
         PickArguments(object_name="can", object_id=wrong)
-    with pytest.raises(MalformedMessage, match="object_id"):
+    with pytest.raises(MalformedMessageError, match="object_id"):
         decode(PickResult, json.dumps({**RESULT, "object_id": wrong}))
 
 
@@ -92,7 +92,9 @@ def test_what_could_be_an_instruction_is_none(text):
 
 
 def test_what_is_wrong_is_told_with_what_is_valid():
-    with pytest.raises(MalformedMessage, match=r"obj_ and 12 hexadecimal digits; take it from a result.*got 'obj_1'"):
+    with pytest.raises(
+        MalformedMessageError, match=r"obj_ and 12 hexadecimal digits; take it from a result.*got 'obj_1'"
+    ):
         decode(PickResult, json.dumps({**RESULT, "object_id": "obj_1"}))
     with pytest.raises(ValidationError, match="letters, digits, spaces and ' , & _ - alone"):
         PickArguments(object_name="can; open the gripper")

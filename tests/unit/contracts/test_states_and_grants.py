@@ -12,13 +12,13 @@ from quartet_contracts import (
     TRANSITIONS,
     VERIFY_TOOLS,
     GrantClaims,
-    IllegalMove,
+    IllegalTransitionError,
     Skill,
     State,
     Usage,
     audience,
     granted_tools,
-    may_move,
+    may_transition,
     move,
 )
 
@@ -29,7 +29,7 @@ def test_every_state_has_its_moves():
 
 def test_final_states_are_final():
     for state in TERMINAL:
-        assert [new for new in State if may_move(state, new)] == [state]
+        assert [new for new in State if may_transition(state, new)] == [state]
     assert {s for s in State if not TRANSITIONS[s]} == TERMINAL
 
 
@@ -67,11 +67,11 @@ def test_the_moves_are_these_and_no_others(line):
     old, _, following = line.partition(" ->")
     for new in State:
         allowed = new in following.split() or new == old
-        assert may_move(State(old), new) == allowed, (old, new)
+        assert may_transition(State(old), new) == allowed, (old, new)
         if allowed:
             assert move(State(old), new, "task t") is new
         else:
-            with pytest.raises(IllegalMove, match=f"^task t cannot go from {old} to {new}; valid: "):
+            with pytest.raises(IllegalTransitionError, match=f"^task t cannot go from {old} to {new}; valid: "):
                 move(State(old), new, "task t")
 
 

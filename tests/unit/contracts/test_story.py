@@ -3,7 +3,7 @@
 from typing import Any
 
 from quartet_contracts import JournalEvent
-from quartet_contracts.story import Narrator, Told
+from quartet_contracts.story import Narration, Narrator
 
 
 def event(actor: str, request_id: str | None = None, **fields: Any) -> JournalEvent:
@@ -11,7 +11,7 @@ def event(actor: str, request_id: str | None = None, **fields: Any) -> JournalEv
     return JournalEvent.model_validate(content)
 
 
-def words(told: Told) -> list[str]:
+def words(told: Narration) -> list[str]:
     return ["".join(span.text for span in line.spans) for line in told.lines]
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quartet_contracts import MODEL_TOOLS, OBSERVE_TOOLS, STANDSTILL_TOOLS, VERIFY_TOOLS
-from quartet_contracts.story.words import _WORDS, skill_words, tool_words
+from quartet_contracts.story._words import _WORDS, skill_words, tool_words
 
 
 @pytest.mark.parametrize(

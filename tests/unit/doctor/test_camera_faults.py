@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from quartet_cli.doctor._cameras import faults_of
+from quartet_cli.doctor.cameras import faults_of
 from quartet_robot_link import Intrinsics
 from quartet_robot_link.camera import Frames
 from quartet_site import Camera

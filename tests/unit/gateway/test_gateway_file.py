@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 import quartet_gateway
-from quartet_gateway import AGENTS, ConfigurationProblem, GatewayFile, Settings, choose_models, load_file
+from quartet_gateway import AGENTS, ConfigurationError, GatewayFile, Settings, choose_models, load_file
 from quartet_gateway.load import find_file
-from quartet_process import SecretProblem
+from quartet_process import SecretError
 
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
 ROOT = Path(__file__).parents[3]
@@ -69,14 +69,14 @@ agents:
         ("models:\n  m: {api_base: 'http://h'}", ["models.m.model", "required"]),
         ("models:\n  m: {model: a/b, api_base: 'http://h', api_base_env: X}", ["api_base or api_base_env"]),
         ("retries:\n  attempts: 0", [":2:", "retries.attempts", "greater than or equal to 1"]),
-        ("retry: {}", [":1:", "retry", "valid: models, agents, retries"]),
+        ("retry: {}", [":1:", "retry", "valid: models, agents, tasks, retries"]),
         ("- a\n- b", ["mapping"]),
         ("a: [", ["not YAML"]),
     ],
 )
 def test_a_mistake_is_told_with_file_line_field_and_what_is_valid(tmp_path, text, says):
     path = write(tmp_path, text)
-    with pytest.raises(ConfigurationProblem) as caught:
+    with pytest.raises(ConfigurationError) as caught:
         load_file(path)
     message = str(caught.value)
     assert str(path) in message
@@ -85,7 +85,7 @@ def test_a_mistake_is_told_with_file_line_field_and_what_is_valid(tmp_path, text
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ConfigurationProblem, match="QUARTET_GATEWAY_FILE"):
+    with pytest.raises(ConfigurationError, match="QUARTET_GATEWAY_FILE"):
         load_file(tmp_path / "none.yaml")
 
 
@@ -118,7 +118,7 @@ def test_variables_are_read_from_the_environment(monkeypatch):
 
 @pytest.mark.parametrize("name", ["gpt", "unheard_of/model"])
 def test_a_model_that_nobody_serves(name):
-    with pytest.raises(ConfigurationProblem) as caught:
+    with pytest.raises(ConfigurationError) as caught:
         choose_models(GatewayFile(), Settings(_env_file=None, model_pick=name), {})
     message = str(caught.value)
     assert "QUARTET_MODEL_PICK" in message
@@ -160,7 +160,7 @@ def test_keys_of_callers():
 
 @pytest.mark.parametrize("name", ["gateway_key", "gateway_key_pick"])
 def test_a_key_that_can_be_guessed(name):
-    with pytest.raises(SecretProblem, match=f"{name.upper()} holds 5 characters; valid: at least 16"):
+    with pytest.raises(SecretError, match=f"{name.upper()} holds 5 characters; valid: at least 16"):
         Settings(_env_file=None, **{name: "short"}).caller_keys()
 
 

@@ -2,26 +2,26 @@
 
 import pytest
 
-from quartet_gateway import AgentModels, ConfigurationProblem, Ledger
-from quartet_gateway.errors import BudgetSpent
-from quartet_gateway.ledger import TASKS_KEPT, Spent
+from quartet_gateway import AgentModels, ConfigurationError, SpendingLedger
+from quartet_gateway.errors import BudgetSpentError
+from quartet_gateway.ledger import TASKS_KEPT, Spending
 
-ONE = Spent(requests=1, prompt_tokens=10, completion_tokens=5, cost_usd=0.5)
+ONE = Spending(requests=1, prompt_tokens=10, completion_tokens=5, cost_usd=0.5)
 NO_LIMIT = AgentModels()
 
 
 def test_agents_and_tasks_are_counted_apart():
-    ledger = Ledger()
+    ledger = SpendingLedger()
     ledger.add("pick", NO_LIMIT, "a", ONE)
     ledger.add("pick", NO_LIMIT, "b", ONE)
     ledger.add("place", NO_LIMIT, "a", ONE)
     assert ledger.of_agent("pick", NO_LIMIT).cost_usd == 1.0
-    assert ledger.of_agent("approach", NO_LIMIT) == Spent()
+    assert ledger.of_agent("approach", NO_LIMIT) == Spending()
     assert {agent: spent.tokens for agent, spent in ledger.of_task("a").items()} == {"pick": 15, "place": 15}
 
 
 def test_old_tasks_are_forgotten_and_agents_are_not():
-    ledger = Ledger()
+    ledger = SpendingLedger()
     for i in range(TASKS_KEPT + 10):
         ledger.add("pick", NO_LIMIT, f"task-{i}", ONE)
     assert ledger.of_task("task-0") == {}
@@ -31,18 +31,18 @@ def test_old_tasks_are_forgotten_and_agents_are_not():
 
 @pytest.mark.parametrize("limits", [{"budget_usd": 0.5}, {"budget_tokens": 15}, {"budget_usd": 0}])
 def test_a_budget_is_spent_when_it_is_reached(limits):
-    ledger = Ledger()
+    ledger = SpendingLedger()
     ledger.add("pick", AgentModels(**limits), "", ONE)
-    with pytest.raises(BudgetSpent, match=r"raise agents\.pick\.budget_"):
+    with pytest.raises(BudgetSpentError, match=r"raise agents\.pick\.budget_"):
         ledger.check("pick", AgentModels(**limits))
 
 
 def test_months_are_apart():
     clock = [1_000_000_000.0]
-    ledger = Ledger(now=lambda: clock[0])
+    ledger = SpendingLedger(now=lambda: clock[0])
     limits = AgentModels(budget_usd=0.4, budget_period="month")
     ledger.add("pick", limits, "", ONE)
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(BudgetSpentError):
         ledger.check("pick", limits)
     clock[0] += 31 * 86_400
     ledger.check("pick", limits)
@@ -50,5 +50,5 @@ def test_months_are_apart():
 
 def test_a_spending_file_that_was_damaged(tmp_path):
     (tmp_path / "spending.json").write_text('{"pick:total": {"cost')
-    with pytest.raises(ConfigurationProblem, match=r"spending\.json"):
-        Ledger(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"spending\.json"):
+        SpendingLedger(tmp_path)

@@ -3,7 +3,7 @@
 import json
 import logging
 
-from quartet_process import JsonLines, RedactingFilter, remember_environment
+from quartet_process import JsonFormatter, RedactingFilter, register_environment_secrets
 
 
 def test_a_line_is_one_object_also_with_quotes_lines_and_a_traceback():
@@ -13,9 +13,9 @@ def test_a_line_is_one_object_also_with_quotes_lines_and_a_traceback():
         record = logging.LogRecord(
             "gateway", logging.ERROR, "f", 1, 'said "%s"\n', ("secret-value",), (ValueError, error, error.__traceback__)
         )
-    remember_environment({"OPENAI_API_KEY": "secret-value"})
+    register_environment_secrets({"OPENAI_API_KEY": "secret-value"})
     assert RedactingFilter().filter(record)
-    text = JsonLines("gateway").format(record)
+    text = JsonFormatter("gateway").format(record)
     assert "\n" not in text
     line = json.loads(text)
     assert (line["level"], line["logger"], line["message"]) == ("ERROR", "gateway", 'said "***"\n')

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 
-import quartet_agent_runtime.metrics
+import quartet_agent_runtime._metrics
 import quartet_gateway.metrics
 import quartet_orchestrator.metrics  # noqa: F401 registers its metrics
 import quartet_scripted_model.metrics
@@ -18,7 +18,9 @@ import quartet_tool_server.metrics
 from quartet_process import REGISTRY
 from quartet_process.metrics import BUILD, LAG
 
-BOUNDED = {"agent", "attempt", "camera", "cause", "code", "error", "kind", "model", "outcome", "reason", "robot"} | {
+BOUNDED = {"agent", "attempt", "background_task", "camera", "cause", "code", "error", "kind", "model", "outcome"} | {
+    "reason",
+    "robot",
     "sender",
     "server",
     "state",
@@ -97,4 +99,4 @@ def test_actions_that_a_client_of_the_bridge_offers_do_not_fill_the_metrics() ->
 
 @pytest.mark.parametrize(("number", "label"), [(1, "1"), (4, "4"), (5, "5+"), (1000, "5+")])
 def test_late_attempts_are_counted_together(number: int, label: str) -> None:
-    assert quartet_agent_runtime.metrics.attempt(number) == label
+    assert quartet_agent_runtime._metrics.attempt(number) == label

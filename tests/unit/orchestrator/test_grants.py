@@ -8,10 +8,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from quartet_contracts import FENCE_SCOPE, Skill, granted_tools
-from quartet_orchestrator.errors import SetupProblem
-from quartet_orchestrator.grants import LEEWAY_S, Signer
+from quartet_orchestrator.errors import SetupError
+from quartet_orchestrator.grants import LEEWAY_S, GrantSigner
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_tool_server.grants import GrantVerifier, InvalidGrant
+from quartet_tool_server import GrantVerifier, InvalidGrantError
 
 
 def pem(key):
@@ -39,7 +39,7 @@ def sign(key, **fields):
         "tools": tools,
         "deadline": time.time(),
     }
-    return Signer(key).sign(**{**whole, **fields})
+    return GrantSigner(key).sign(**{**whole, **fields})
 
 
 def test_a_server_reads_the_grant_of_one_attempt(key):
@@ -52,7 +52,7 @@ def test_a_server_reads_the_grant_of_one_attempt(key):
 
 
 def test_a_fence_grant_does_nothing_else(key):
-    token = Signer(key).sign_fence(robot="summit", request_id="r1", fence=8)
+    token = GrantSigner(key).sign_fence(robot="summit", request_id="r1", fence=8)
     claims = GrantVerifier("summit", [key.public_key()]).check(token)
     assert (claims.sub, claims.tools, claims.fence) == ("orchestrator", [FENCE_SCOPE], 8)
 
@@ -62,7 +62,7 @@ def test_a_grant_for_another_robot_of_another_key_or_of_yesterday_is_refused(key
     verifier = GrantVerifier("second" if case == "robot" else "summit", [key.public_key()])
     signer = Ed25519PrivateKey.generate() if case == "key" else key
     token = sign(signer, deadline=time.time() - (LEEWAY_S + 10 if case == "expired" else 0))
-    with pytest.raises(InvalidGrant):
+    with pytest.raises(InvalidGrantError):
         verifier.check(token)
 
 
@@ -71,7 +71,7 @@ def test_the_key_comes_from_the_environment_or_a_file(key, tmp_path):
     file.write_text(pem(key))
     one_line = pem(key).replace("\n", "\\n")
     for fields in ({"grant_private_key": pem(key)}, {"grant_private_key": one_line}, {"grant_private_key_file": file}):
-        token = Signer.from_settings(settings(**fields)).sign_fence(robot="summit", request_id="r1", fence=1)
+        token = GrantSigner.from_settings(settings(**fields)).sign_fence(robot="summit", request_id="r1", fence=1)
         assert GrantVerifier("summit", [key.public_key()]).check(token).fence == 1
 
 
@@ -83,5 +83,5 @@ def test_a_key_that_cannot_sign_is_refused_with_the_reason(tmp_path):
         ({"grant_private_key_file": tmp_path / "none.pem"}, "none.pem.* cannot be read: No such file"),
     ]
     for fields, words in cases:
-        with pytest.raises(SetupProblem, match=words):
-            Signer.from_settings(settings(**fields))
+        with pytest.raises(SetupError, match=words):
+            GrantSigner.from_settings(settings(**fields))

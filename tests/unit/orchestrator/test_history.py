@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quartet_contracts import IllegalMove, JournalEvent, PickArguments, Skill, State, Usage
+from quartet_contracts import IllegalTransitionError, JournalEvent, PickArguments, Skill, State, Usage
 from quartet_contracts.journal import (
     Answered,
     Asked,
@@ -17,12 +17,12 @@ from quartet_contracts.journal import (
     ToolCalled,
     ToolReturned,
 )
-from quartet_orchestrator.history import read_history
-from quartet_orchestrator.ledger import Hold, Ledger
-from quartet_orchestrator.names import Names
+from quartet_orchestrator.recovery.history import read_history
+from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
+from quartet_orchestrator.tasks.names import SiteNames
 from quartet_site import load_site
 
-NAMES = Names(load_site(Path(__file__).parents[3] / "deploy" / "sites" / "home" / "site.yaml"))
+NAMES = SiteNames(load_site(Path(__file__).parents[3] / "deploy" / "sites" / "home" / "site.yaml"))
 CAN = {"object_name": "red coke can"}
 BEGUN = [StateChanged(state=State.INITIALIZING), StateChanged(state=State.RUNNING), ModelTurn(turn=1, tools=["pick"])]
 CALLED = ToolCalled(call_id="c", tool="pick", arguments=CAN)
@@ -61,23 +61,23 @@ def history(*happenings, request_id=None):
 
 
 def ledger_of(past):
-    ledger = Ledger(NAMES)
-    past.fill(ledger, "t")
-    return ledger
+    facts = TaskFacts(NAMES)
+    facts.restore(past, "t")
+    return facts
 
 
 def test_nothing_yet():
-    assert not history().began
+    assert not history().started
     assert history().last is None
 
 
 def test_an_open_request_is_the_last_attempt():
     past = history(*BEGUN, CALLED, asked())
-    assert past.began
+    assert past.started
     assert past.last.open
     assert past.last.skill is Skill.PICK
     assert past.last.arguments == PickArguments(**CAN)
-    assert ledger_of(past).hold is Hold.UNSEEN, "what the model has not been told is not in the record yet"
+    assert ledger_of(past).gripper is GripperContent.UNSEEN, "what the model has not been told is not in the record yet"
 
 
 def test_a_result_that_the_model_has_not_got_is_ready():
@@ -102,7 +102,7 @@ def test_an_unknown_outcome_is_open_until_somebody_has_looked():
     result = past.last.result("t")
     assert (result.reason, result.observed, result.state) == ("looked", "seen", State.UNCERTAIN)
     known = ledger_of(history(*BEGUN, CALLED, asked(), lost, settled(), RETURNED))
-    assert (known.hold, known.held, known.look_needed) == (Hold.OBJECT, "red coke can", False)
+    assert (known.gripper, known.held, known.look_needed) == (GripperContent.OBJECT, "red coke can", False)
     blind = ledger_of(history(*BEGUN, CALLED, asked(), lost, settled("", "", State.UNCERTAIN), RETURNED))
     assert blind.look_needed, "where nothing could be seen the model has to look"
 
@@ -140,7 +140,7 @@ def test_a_question_is_open_until_the_model_has_its_answer():
 def test_events_of_sub_agents_are_theirs():
     past = history(*BEGUN, CALLED, RETURNED, request_id="r1")
     assert past.loop == []
-    assert not past.began
+    assert not past.started
 
 
 WAYS = [
@@ -162,5 +162,5 @@ def test_a_step_goes_through_the_states_of_the_machine():
 
 
 def test_a_step_that_succeeded_is_not_settled_afterwards():
-    with pytest.raises(IllegalMove, match="step r1 cannot go from SUCCEEDED to RETRIABLE"):
+    with pytest.raises(IllegalTransitionError, match="step r1 cannot go from SUCCEEDED to RETRIABLE"):
         _ = history(*BEGUN, CALLED, asked(), finished(), settled()).attempts[0].states

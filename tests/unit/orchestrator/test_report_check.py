@@ -3,16 +3,16 @@
 import pytest
 
 from quartet_contracts import DeliveryOutcome, TaskReport
-from quartet_orchestrator.ledger import Hold, Ledger, ObjectRecord
-from quartet_orchestrator.names import Names
-from quartet_orchestrator.report_check import broken_off, settle_report
+from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
+from quartet_orchestrator.tasks.names import SiteNames
+from quartet_orchestrator.tasks.report_check import report_without_model, verify_report
 from quartet_site import SiteFile
 
 SENTENCE = "put the red coke can on the wooden coffee table"
 
 
 @pytest.fixture
-def ledger() -> Ledger:
+def facts() -> TaskFacts:
     look = {"colours": ["red"], "shape": "cylinder", "size_m": (0.1, 0.1, 0.1)}
     site = SiteFile.model_validate(
         {
@@ -26,15 +26,15 @@ def ledger() -> Ledger:
             ],
         }
     )
-    return Ledger(Names(site), hold=Hold.EMPTY)
+    return TaskFacts(SiteNames(site), gripper=GripperContent.EMPTY)
 
 
-def placed(ledger: Ledger, name="red coke can", at="wooden coffee table", **fields) -> None:
-    ledger.objects[name] = ObjectRecord(name, picks=1, last_code="NONE", place_succeeded=True, placed_at=at, **fields)
+def placed(facts: TaskFacts, name="red coke can", at="wooden coffee table", **fields) -> None:
+    facts.objects[name] = ObjectRecord(name, picks=1, last_code="NONE", place_succeeded=True, placed_at=at, **fields)
 
 
-def missed(ledger: Ledger, name="red coke can", stage="pick", code="PICK_SEG_MISSED") -> None:
-    ledger.objects[name] = ObjectRecord(name, last_stage=stage, last_code=code, last_reason="not seen")
+def missed(facts: TaskFacts, name="red coke can", stage="pick", code="PICK_SEG_MISSED") -> None:
+    facts.objects[name] = ObjectRecord(name, last_stage=stage, last_code=code, last_reason="not seen")
 
 
 def claim(*rows: tuple[str, str], success=True) -> TaskReport:
@@ -51,84 +51,84 @@ def claim(*rows: tuple[str, str], success=True) -> TaskReport:
         ("red coke can", "somewhere"),
     ],
 )
-def test_a_true_claim_stands(ledger, name, target):
-    placed(ledger)
+def test_a_true_claim_stands(facts, name, target):
+    placed(facts)
     report = claim((name, target))
-    assert settle_report(report, ledger, SENTENCE) is report
+    assert verify_report(report, facts, SENTENCE) is report
 
 
-def test_a_thing_that_was_in_hand_is_found_by_its_target(ledger):
-    placed(ledger, "held object", "bin")
+def test_a_thing_that_was_in_hand_is_found_by_its_target(facts):
+    placed(facts, "held object", "bin")
     report = claim(("what the gripper holds", "bin, kitchen"))
-    assert settle_report(report, ledger, "put what you hold into the bin") is report
+    assert verify_report(report, facts, "put what you hold into the bin") is report
 
 
 @pytest.mark.parametrize("rows", [[("red coke can", "bin")], []])
-def test_a_claim_without_any_deed_falls(ledger, rows):
-    settled = settle_report(claim(*rows), ledger, SENTENCE)
+def test_a_claim_without_any_deed_falls(facts, rows):
+    settled = verify_report(claim(*rows), facts, SENTENCE)
     assert not settled.success
-    assert "does not bear this out" in settled.summary
+    assert "does not confirm this" in settled.summary
 
 
-def test_a_failed_object_is_reported_with_its_code(ledger):
-    missed(ledger)
-    settled = settle_report(claim(("red coke can", "bin")), ledger, SENTENCE)
+def test_a_failed_object_is_reported_with_its_code(facts):
+    missed(facts)
+    settled = verify_report(claim(("red coke can", "bin")), facts, SENTENCE)
     assert (settled.objects[0].completed, settled.objects[0].error_code) == (False, "PICK_SEG_MISSED")
 
 
-def test_one_of_two_is_not_all(ledger):
-    placed(ledger)
-    missed(ledger, "blue mug")
-    settled = settle_report(claim(("red coke can", "wooden coffee table"), ("mug", "bin")), ledger, SENTENCE)
+def test_one_of_two_is_not_all(facts):
+    placed(facts)
+    missed(facts, "blue mug")
+    settled = verify_report(claim(("red coke can", "wooden coffee table"), ("mug", "bin")), facts, SENTENCE)
     assert [o.completed for o in settled.objects] == [True, False]
     assert not settled.success
 
 
-def test_the_wrong_place_is_not_the_right_one(ledger):
-    placed(ledger, at="floor")
-    settled = settle_report(claim(("red coke can", "wooden coffee table")), ledger, SENTENCE)
+def test_the_wrong_place_is_not_the_right_one(facts):
+    placed(facts, at="floor")
+    settled = verify_report(claim(("red coke can", "wooden coffee table")), facts, SENTENCE)
     assert not settled.success
     assert "placed at 'floor'" in settled.objects[0].reason
 
 
-def test_an_object_left_out_of_the_report_counts(ledger):
-    placed(ledger)
-    ledger.objects["blue mug"] = ObjectRecord("blue mug", picks=1, last_code="NONE", last_reason="held")
-    settled = settle_report(claim(("red coke can", "wooden coffee table")), ledger, SENTENCE)
+def test_an_object_left_out_of_the_report_counts(facts):
+    placed(facts)
+    facts.objects["blue mug"] = ObjectRecord("blue mug", picks=1, last_code="NONE", last_reason="held")
+    settled = verify_report(claim(("red coke can", "wooden coffee table")), facts, SENTENCE)
     assert not settled.success
     assert "blue mug was picked up and not put down" in settled.summary
 
 
 @pytest.mark.parametrize(("sentence", "stands"), [("pick up the red coke can", True), (SENTENCE, False)])
-def test_holding_is_enough_only_if_nobody_asked_for_more(ledger, sentence, stands):
-    ledger.objects["red coke can"] = ObjectRecord("red coke can", picks=1, last_code="NONE")
-    ledger.hold, ledger.held = Hold.OBJECT, "red coke can"
-    assert settle_report(claim(("red coke can", "keep holding")), ledger, sentence).success is stands
+def test_holding_is_enough_only_if_nobody_asked_for_more(facts, sentence, stands):
+    facts.objects["red coke can"] = ObjectRecord("red coke can", picks=1, last_code="NONE")
+    facts.gripper, facts.held = GripperContent.OBJECT, "red coke can"
+    assert verify_report(claim(("red coke can", "keep holding")), facts, sentence).success is stands
 
 
-def test_a_drive_alone_may_succeed(ledger):
-    ledger.reached = True
-    assert settle_report(claim(), ledger, "go to the kitchen").success
+def test_a_drive_alone_may_succeed(facts):
+    facts.reached = True
+    assert verify_report(claim(), facts, "go to the kitchen").success
 
 
 @pytest.mark.parametrize(("sentence", "stands"), [("what stands on the table?", True), (SENTENCE, False)])
-def test_to_have_looked_is_not_to_have_carried(ledger, sentence, stands):
-    ledger.looked = ledger.reached = True
-    settled = settle_report(claim(), ledger, sentence)
+def test_to_have_looked_is_not_to_have_carried(facts, sentence, stands):
+    facts.looked = facts.reached = True
+    settled = verify_report(claim(), facts, sentence)
     assert settled.success is stands
     assert stands or "no object was picked up or put down" in settled.summary
 
 
-def test_an_honest_failure_keeps_its_words_and_loses_false_rows(ledger):
-    settled = settle_report(claim(("red coke can", "bin"), success=False), ledger, SENTENCE)
+def test_an_honest_failure_keeps_its_words_and_loses_false_rows(facts):
+    settled = verify_report(claim(("red coke can", "bin"), success=False), facts, SENTENCE)
     assert settled.summary == "All done."
     assert not settled.objects[0].completed
 
 
-def test_a_task_that_is_broken_off_tells_what_was_done_and_what_is_held(ledger):
-    placed(ledger)
-    missed(ledger, "blue mug")
-    ledger.hold, ledger.held = Hold.OBJECT, "blue mug"
-    report = broken_off(ledger, "canceled by a person.")
+def test_a_task_that_is_report_without_model_tells_what_was_done_and_what_is_held(facts):
+    placed(facts)
+    missed(facts, "blue mug")
+    facts.gripper, facts.held = GripperContent.OBJECT, "blue mug"
+    report = report_without_model(facts, "canceled by a person.")
     assert report.summary == "canceled by a person. Done before: red coke can. The robot keeps holding the blue mug."
     assert [(o.completed, o.error_code) for o in report.objects] == [(True, "NONE"), (False, "PICK_SEG_MISSED")]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from quartet_perception.catalogue import Catalogue
-from quartet_perception.view import Intrinsics, View
+from quartet_perception.scene.view import Intrinsics, View
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"

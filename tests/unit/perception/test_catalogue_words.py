@@ -3,7 +3,7 @@
 import pytest
 
 from quartet_perception.catalogue import Catalogue, is_floor
-from quartet_perception.errors import UnknownObject
+from quartet_perception.errors import UnknownObjectError
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_words_find_the_thing(catalogue, prompt, names):
     ],
 )
 def test_other_words_are_refused_with_the_names_there_are(catalogue, prompt):
-    with pytest.raises(UnknownObject, match="red coke can, red cup, red apple") as raised:
+    with pytest.raises(UnknownObjectError, match="red coke can, red cup, red apple") as raised:
         catalogue.match(prompt)
     assert raised.value.code == "UNKNOWN_OBJECT"
     assert repr(prompt) in str(raised.value)
@@ -59,7 +59,7 @@ def test_an_ambiguous_word_means_all_of_them(catalogue):
 
 
 def test_kinds_limit_what_is_meant(catalogue):
-    with pytest.raises(UnknownObject, match="wooden table, counter, blue bin"):
+    with pytest.raises(UnknownObjectError, match="wooden table, counter, blue bin"):
         catalogue.match("red apple", kinds=("surface", "container"))
 
 

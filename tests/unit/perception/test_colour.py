@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quartet_perception.colour import (
+from quartet_perception.scene.colour import (
     COLOUR_WORDS,
     FULL,
     membership_table,

@@ -3,11 +3,20 @@
 import numpy as np
 import pytest
 
-from quartet_perception import ColourShapeSegmenter, Found, estimate, into_container, on_floor, on_surface, plan_grasp
-from quartet_perception.errors import NoFreeSpace, TooFewPoints
-from quartet_perception.grasp import TooWide, downward, grip_depth, reach_of_pick
+from quartet_perception import (
+    ColourShapeSegmenter,
+    SegmentedObject,
+    estimate,
+    into_container,
+    on_floor,
+    on_surface,
+    plan_grasp,
+)
+from quartet_perception.errors import NoFreeSpaceError, ObjectTooWideError, TooFewPointsError
+from quartet_perception.grasp import downward, grasp_depth, reach_of_pick
 from quartet_perception.placing import hanging_m
-from quartet_perception.solids import Solid
+from quartet_perception.scene.solids import Solid
+from quartet_site import Gripper
 
 TABLE = 0.45
 
@@ -74,14 +83,19 @@ def test_flat_things_are_gripped_above_the_table(segmenter, new_scene, colours, 
 
 
 @pytest.mark.parametrize("height", [0.0, 0.01, 0.02, 0.06, 0.12, 0.3])
-def test_grip_depth_never_reaches_the_table(height):
-    assert 0 <= grip_depth(height) <= max(height - 0.008, 0)
+def test_grasp_depth_never_reaches_the_table(height):
+    assert 0 <= grasp_depth(height, Gripper()) <= max(height - 0.008, 0)
+
+
+def test_the_depth_of_a_grasp_is_the_grippers():
+    short = Gripper(grasp_depth_m=0.03, tip_below_middle_m=0.005, tip_clearance_m=0.02)
+    assert [grasp_depth(height, short) for height in (0.3, 0.04, 0.03)] == pytest.approx([0.03, 0.02, 0.01])
 
 
 def test_what_is_wider_than_the_fingers_open_is_refused(segmenter, new_scene, colours, robot):
     view = new_scene().table(0.6, TABLE).box((0.85, 0.0, TABLE + 0.1), (0.15, 0.06, 0.2), colours["yellow"]).view()
     (found,) = segmenter.segment(view, ["cereal box"])
-    wide = Found(
+    wide = SegmentedObject(
         "crate",
         1.0,
         found.box_xyxy,
@@ -89,7 +103,7 @@ def test_what_is_wider_than_the_fingers_open_is_refused(segmenter, new_scene, co
         solid=Solid("box", (0.2, 0.19, 0.2)).place(0.85, 0, TABLE),
         support_z=TABLE,
     )
-    with pytest.raises(TooWide, match=r"0.190 m wide, the fingers open 0.140 m"):
+    with pytest.raises(ObjectTooWideError, match=r"0.190 m wide, the fingers open 0.140 m"):
         plan_grasp(view, estimate(view, wide), robot)
 
 
@@ -97,7 +111,7 @@ def test_too_few_points_say_so(segmenter, new_scene, colours):
     view = new_scene().table(0.6, TABLE).sphere((0.85, 0.0, TABLE + 0.037), 0.074, colours["red"]).view()
     (found,) = segmenter.segment(view, ["apple"])
     view.valid[found.mask] = False
-    with pytest.raises(TooFewPoints, match="only 0 of its pixels have depth"):
+    with pytest.raises(TooFewPointsError, match="only 0 of its pixels have depth"):
         estimate(view, found)
 
 
@@ -106,7 +120,7 @@ def test_points_alone_give_a_box_too(segmenter, new_scene, colours, robot):
         new_scene().table(0.6, TABLE).box((0.85, 0.0, TABLE + 0.0275), (0.055, 0.055, 0.055), colours["green"]).view()
     )
     (found,) = segmenter.segment(view, ["block"])
-    seen = estimate(view, Found("block", 1.0, found.box_xyxy, found.mask, support_z=TABLE))
+    seen = estimate(view, SegmentedObject("block", 1.0, found.box_xyxy, found.mask, support_z=TABLE))
     assert np.hypot(seen.solid.x - 0.85, seen.solid.y) < 0.012
     assert seen.height == pytest.approx(0.055, abs=0.006)
 
@@ -136,7 +150,7 @@ def test_a_drop_on_a_table_is_inside_its_near_edge(segmenter, new_scene, robot):
     assert drop.x == pytest.approx(0.6 + robot.manipulation.edge_inset_m, abs=0.04)
     assert abs(drop.y) < 0.15
     assert drop.reachable
-    held = robot.gripper.finger_offset_m + 0.12 - grip_depth(0.12)
+    held = robot.gripper.finger_offset_m + 0.12 - grasp_depth(0.12, robot.gripper)
     assert drop.z == pytest.approx(TABLE + held + robot.manipulation.surface_clearance_m, abs=0.003)
 
 
@@ -149,7 +163,7 @@ def test_a_drop_keeps_clear_of_what_stands_there(segmenter, new_scene, colours, 
     (found,) = segmenter.segment(view, ["table"])
     drop = on_surface(view, found, 0.12, robot)
     assert np.hypot(drop.x - usual.x, drop.y - usual.y) > 0.1
-    with pytest.raises(NoFreeSpace):
+    with pytest.raises(NoFreeSpaceError):
         on_surface(view, found, 0.12, robot, crop_radius_m=0.03)
 
 
@@ -160,7 +174,7 @@ def test_a_full_table_has_no_free_space(segmenter, new_scene, colours, robot):
             scene.cylinder((x, y, TABLE + 0.05), 0.06, 0.1, colours["green"])
     view = scene.view()
     (found,) = segmenter.segment(view, ["table"])
-    with pytest.raises(NoFreeSpace, match="no free spot"):
+    with pytest.raises(NoFreeSpaceError, match="no free spot"):
         on_surface(view, found, 0.12, robot)
 
 
@@ -208,5 +222,5 @@ def test_the_floor_spot_moves_aside_when_taken(new_scene, colours, robot):
     for x in np.arange(0.3, 1.3, 0.08):
         for y in np.arange(-0.5, 0.55, 0.08):
             full.box((x, y, 0.05), (0.03, 0.03, 0.1), colours["red"])
-    with pytest.raises(NoFreeSpace, match="turn or back up"):
+    with pytest.raises(NoFreeSpaceError, match="turn or back up"):
         on_floor(full.view(**eye), 0.12, robot)

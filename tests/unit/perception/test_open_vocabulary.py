@@ -11,30 +11,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quartet_perception.asked import Names
 from quartet_perception.catalogue import Catalogue
-from quartet_perception.choice import Chain, choose_segmenter, health_of
 from quartet_perception.errors import (
-    SegmenterFailure,
-    SegmenterLoading,
-    SegmenterMemory,
-    SegmenterTimeout,
-    SegmenterUnavailable,
-    SegmenterWeights,
+    SegmenterError,
+    SegmenterLoadingError,
+    SegmenterMemoryError,
+    SegmenterTimeoutError,
+    SegmenterUnavailableError,
+    SegmenterWeightsError,
 )
-from quartet_perception.open_vocabulary import (
+from quartet_perception.perceiver import Perceiver
+from quartet_perception.segmenters.base import caller_left, create_segmenter
+from quartet_perception.segmenters.chain import SegmenterChain, choose_segmenter, health_of
+from quartet_perception.segmenters.open_vocabulary import (
     Background,
     ModelChoice,
     OpenVocabularySegmenter,
-    Seen,
+    QueryDetection,
     choice_of,
     one_per_place,
 )
-from quartet_perception.open_vocabulary import choice as choice_module
-from quartet_perception.open_vocabulary import segmenter as segmenter_module
-from quartet_perception.open_vocabulary.queries import plain, query_of
-from quartet_perception.perceiver import Perceiver
-from quartet_perception.segmenter import caller_left, create_segmenter
+from quartet_perception.segmenters.open_vocabulary import model_choice as choice_module
+from quartet_perception.segmenters.open_vocabulary import segmenter as segmenter_module
+from quartet_perception.segmenters.open_vocabulary.queries import plain_text, query_of
+from quartet_perception.segmenters.requested_names import RequestedNames
 from quartet_perception.settings import PerceptionSettings
 
 ROOT = Path(__file__).parents[3]
@@ -66,7 +66,7 @@ def can_box(view):
 class Eyes:
     """Models that say what they are told to, and note what they were asked."""
 
-    def __init__(self, *seen: Seen) -> None:
+    def __init__(self, *seen: QueryDetection) -> None:
         self.seen, self.asked = list(seen), []
         self.entered, self.go = threading.Event(), threading.Event()
         self.go.set()
@@ -115,7 +115,7 @@ def test_robots_share_the_models_of_equal_settings(site, catalogue, kitchen, mon
 
     def load(choice):
         loads.append(choice)
-        return Eyes(Seen(0, 0.8, can_box(kitchen)))
+        return Eyes(QueryDetection(0, 0.8, can_box(kitchen)))
 
     monkeypatch.setattr(segmenter_module, "_load", load)
 
@@ -290,7 +290,7 @@ def test_a_folder_says_itself_what_licence_it_wants(with_extra, tmp_path):
     ],
 )
 def test_what_a_model_is_asked(catalogue, prompt, query):
-    (asked,) = Names(catalogue, [prompt])
+    (asked,) = RequestedNames(catalogue, [prompt])
     assert query_of(asked) == query
 
 
@@ -300,7 +300,7 @@ def test_the_catalogue_gives_a_name_its_colour(site):
     mug = site.objects[1].model_copy(update={"name": "tall cup", "aliases": []})
     sample = mug.appearance.model_copy(update={"colours": ["#aa2211", "red"]})
     things = site.model_copy(update={"objects": [mug.model_copy(update={"appearance": sample})]})
-    (asked,) = Names(Catalogue.of_site(things), ["tall cup"])
+    (asked,) = RequestedNames(Catalogue.of_site(things), ["tall cup"])
     assert query_of(asked) == "red tall cup"
 
 
@@ -310,7 +310,7 @@ def test_names_of_nothing_but_signs_are_not_asked_for(segmenter, kitchen):
     assert eyes.asked == [["blue kite"]]
     assert segmenter(eyes).segment(kitchen, ["..."]) == []
     assert len(eyes.asked) == 1
-    assert plain("A.B?c") == "a b c"
+    assert plain_text("A.B?c") == "a b c"
 
 
 # -- one find per place
@@ -319,18 +319,18 @@ def test_names_of_nothing_but_signs_are_not_asked_for(segmenter, kitchen):
 def test_one_per_place_keeps_the_best_also_across_queries():
     kept = one_per_place(
         [
-            Seen(0, 0.4, (10, 10, 50, 50)),
-            Seen(1, 0.9, (11, 10, 51, 50)),
-            Seen(0, 0.8, (10, 12, 50, 52)),
-            Seen(0, 0.3, (200, 10, 240, 50)),
-            Seen(2, 0.2, (10, 10, 50, 100)),
+            QueryDetection(0, 0.4, (10, 10, 50, 50)),
+            QueryDetection(1, 0.9, (11, 10, 51, 50)),
+            QueryDetection(0, 0.8, (10, 12, 50, 52)),
+            QueryDetection(0, 0.3, (200, 10, 240, 50)),
+            QueryDetection(2, 0.2, (10, 10, 50, 100)),
         ]
     )
     assert [(s.query, s.score) for s in kept] == [(1, 0.9), (0, 0.3), (2, 0.2)]
 
 
 def test_one_per_place_is_limited():
-    kept = one_per_place(Seen(0, 0.5 + i / 1000, (20.0 * i, 0, 20.0 * i + 10, 10)) for i in range(300))
+    kept = one_per_place(QueryDetection(0, 0.5 + i / 1000, (20.0 * i, 0, 20.0 * i + 10, 10)) for i in range(300))
     assert len(kept) == 100
     assert kept[0].score == pytest.approx(0.799)
 
@@ -339,7 +339,7 @@ def test_one_per_place_is_limited():
 
 
 def test_finds_get_their_names_and_depth_gives_the_outline(segmenter, kitchen):
-    eyes = Eyes(Seen(1, 0.8, can_box(kitchen)), Seen(2, 0.5, (0.0, 0.0, 60.0, 40.0)))
+    eyes = Eyes(QueryDetection(1, 0.8, can_box(kitchen)), QueryDetection(2, 0.5, (0.0, 0.0, 60.0, 40.0)))
     found = segmenter(eyes).segment(kitchen, ["cereal", "coke", "a blue kite"])
     assert eyes.asked == [["yellow cereal box", "red coke can", "blue kite"]]
     (can,) = [f for f in found if f.label == "red coke can"]
@@ -357,7 +357,7 @@ def test_a_mask_is_met_with_depth(segmenter, kitchen):
     x0, y0, x1, y1 = map(int, can_box(kitchen))
     mask = np.zeros(kitchen.shape, dtype=bool)
     mask[y0 + 4 : y1 - 4, x0 + 4 : x1 - 4] = True
-    (can,) = segmenter(Eyes(Seen(0, 0.7, can_box(kitchen), mask))).segment(kitchen, ["coke"])
+    (can,) = segmenter(Eyes(QueryDetection(0, 0.7, can_box(kitchen), mask))).segment(kitchen, ["coke"])
     assert can.mask.sum() <= mask.sum()
     assert can.solid is not None
     np.testing.assert_allclose(can.solid.centre[:2], (0.80, 0.15), atol=0.01)
@@ -365,7 +365,7 @@ def test_a_mask_is_met_with_depth(segmenter, kitchen):
 
 def test_two_names_for_one_place_are_one_find(segmenter, kitchen):
     """Not the segmenter's work but the finder's: what it gives twice under one name is still one."""
-    eyes = Eyes(Seen(0, 0.8, can_box(kitchen)), Seen(0, 0.6, can_box(kitchen)))
+    eyes = Eyes(QueryDetection(0, 0.8, can_box(kitchen)), QueryDetection(0, 0.6, can_box(kitchen)))
     assert len(segmenter(eyes).segment(kitchen, ["coke"])) == 1
 
 
@@ -380,7 +380,7 @@ def test_nothing_asked_nothing_loaded_for(segmenter, kitchen):
 
 def test_a_call_waits_for_the_weights(segmenter, kitchen):
     ready = threading.Event()
-    eyes = Eyes(Seen(0, 0.8, can_box(kitchen)))
+    eyes = Eyes(QueryDetection(0, 0.8, can_box(kitchen)))
 
     def load():
         assert ready.wait(LONG_S)
@@ -396,13 +396,13 @@ def test_a_call_waits_for_the_weights(segmenter, kitchen):
 def test_a_call_does_not_wait_for_ever_for_the_weights(segmenter, kitchen):
     ready = threading.Event()
     one = segmenter(load=lambda: ready.wait(LONG_S) and Eyes(), timeout_s=0.05)
-    with pytest.raises(SegmenterLoading, match=r"still being loaded, since \d+ s; .*/health"):
+    with pytest.raises(SegmenterLoadingError, match=r"still being loaded, since \d+ s; .*/health"):
         one.segment(kitchen, ["coke"])
     ready.set()
     assert one.models.use(lambda eyes: eyes.asked, soon()) == []
 
 
-@pytest.mark.parametrize("kind", [SegmenterWeights, SegmenterMemory, SegmenterUnavailable])
+@pytest.mark.parametrize("kind", [SegmenterWeightsError, SegmenterMemoryError, SegmenterUnavailableError])
 def test_a_failed_loading_is_told_to_every_caller_and_tried_again_later(background, kind):
     tries = []
 
@@ -426,17 +426,17 @@ def test_a_failed_loading_keeps_no_memory(background):
     def load():
         half = HalfAModel()
         halves.append(weakref.ref(half))
-        raise SegmenterMemory("full")
+        raise SegmenterMemoryError("full")
 
     one = background(load, retry_s=1000)
     for _ in range(2):
-        with pytest.raises(SegmenterMemory, match="full"):
+        with pytest.raises(SegmenterMemoryError, match="full"):
             one.use(str, soon())
     until(lambda: gc.collect() >= 0 and halves[0]() is None)
 
 
 def test_mended_weights_need_no_restart(background):
-    loads = iter([SegmenterWeights("cut off"), "weights"])
+    loads = iter([SegmenterWeightsError("cut off"), "weights"])
 
     def load():
         value = next(loads)
@@ -454,7 +454,7 @@ def test_a_fault_in_the_loading_is_a_typed_error(background):
     def load():
         raise ZeroDivisionError("a fault")
 
-    with pytest.raises(SegmenterUnavailable, match="the model cannot be loaded: ZeroDivisionError: a fault"):
+    with pytest.raises(SegmenterUnavailableError, match="the model cannot be loaded: ZeroDivisionError: a fault"):
         background(load, retry_s=1000).use(str, soon())
 
 
@@ -489,7 +489,7 @@ def test_a_picture_that_hangs_holds_nobody_and_what_waited_behind_it_never_begin
     thread = threading.Thread(target=one.use, args=(slow, soon()))
     thread.start()
     assert entered.wait(LONG_S)
-    with pytest.raises(SegmenterTimeout, match=r"no answer in time: .*QUARTET_SEGMENTER_TIMEOUT_S"):
+    with pytest.raises(SegmenterTimeoutError, match=r"no answer in time: .*QUARTET_SEGMENTER_TIMEOUT_S"):
         one.use(begun.append, time.monotonic() + 0.05)
     held.set()
     thread.join()
@@ -502,9 +502,9 @@ def test_an_error_of_one_picture_is_that_callers_alone(background):
     one = background(lambda: "weights")
 
     def bad(_):
-        raise SegmenterMemory("full")
+        raise SegmenterMemoryError("full")
 
-    with pytest.raises(SegmenterMemory, match="full"):
+    with pytest.raises(SegmenterMemoryError, match="full"):
         one.use(bad, soon())
     assert one.use(str, soon()) == "weights"
 
@@ -515,7 +515,7 @@ def test_a_fault_while_looking_is_a_typed_error_and_the_next_picture_works(backg
     def broken(_):
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-    with pytest.raises(SegmenterUnavailable, match=r"the model failed: RuntimeError: CUDA error.*started anew"):
+    with pytest.raises(SegmenterUnavailableError, match=r"the model failed: RuntimeError: CUDA error.*started anew"):
         one.use(broken, soon())
     assert one.use(str, soon()) == "weights"
 
@@ -534,7 +534,7 @@ def test_a_call_that_nobody_waits_for_is_dropped(background):
     left.set()
     token = caller_left.set(left)
     try:
-        with pytest.raises(SegmenterFailure):
+        with pytest.raises(SegmenterError):
             one.use(begun.append, soon())
     finally:
         caller_left.reset(token)
@@ -546,18 +546,18 @@ def test_a_call_that_nobody_waits_for_is_dropped(background):
 
 async def test_cancelled_calls_do_not_pile_up_and_the_loop_goes_on(segmenter, kitchen, catalogue, site, robot):
     """Through the server's own way: a picture that hangs, calls that are cancelled, and a call that is answered."""
-    eyes = Eyes(Seen(0, 0.8, can_box(kitchen)))
+    eyes = Eyes(QueryDetection(0, 0.8, can_box(kitchen)))
     eyes.go.clear()
     one = segmenter(eyes)
     perceiver = Perceiver(_NoRobot(), site, one, catalogue)
-    calls = [asyncio.create_task(perceiver._run(perceiver._waiters, one.segment, kitchen, ["coke"])) for _ in range(20)]
+    calls = [asyncio.create_task(perceiver.segment(kitchen, ["coke"])) for _ in range(20)]
     # Its first picture has begun, and the event loop runs meanwhile.
     assert await asyncio.to_thread(eyes.entered.wait, LONG_S)
     for call in calls:
         call.cancel()
     ended = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(e, asyncio.CancelledError) for e in ended)
-    last = asyncio.create_task(perceiver._run(perceiver._waiters, one.segment, kitchen, ["coke"]))
+    last = asyncio.create_task(perceiver.segment(kitchen, ["coke"]))
     eyes.go.set()
     assert [f.label for f in await asyncio.wait_for(last, LONG_S)] == ["red coke can"]
     # The one that had begun, and the last.
@@ -572,14 +572,14 @@ def test_the_health_of_a_chain_is_that_of_its_parts(segmenter, catalogue, kitche
     one = segmenter(Eyes())
     one.segment(kitchen, ["coke"])
     others = choose_segmenter(catalogue, PerceptionSettings(segmenter="colour_shape"))
-    assert health_of(Chain([one, others])) == [{"state": "ready"}]
+    assert health_of(SegmenterChain([one, others])) == [{"state": "ready"}]
     assert health_of(others) == []
 
 
 def test_the_next_of_a_chain_is_asked_while_weights_are_missing(segmenter, catalogue, kitchen):
     def load():
-        raise SegmenterWeights("none there")
+        raise SegmenterWeightsError("none there")
 
     colour_shape = choose_segmenter(catalogue, PerceptionSettings(segmenter="colour_shape"))
-    chain = Chain([segmenter(load=load), colour_shape])
+    chain = SegmenterChain([segmenter(load=load), colour_shape])
     assert [f.label for f in chain.segment(kitchen, ["coke"])] == ["red coke can"]

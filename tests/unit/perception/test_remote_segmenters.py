@@ -13,14 +13,14 @@ import pytest
 from PIL import Image
 
 from quartet_perception import Catalogue, estimate, on_surface, plan_grasp
-from quartet_perception.choice import choose_segmenter
 from quartet_perception.errors import (
-    SegmenterAnswer,
-    SegmenterFailure,
-    SegmenterTimeout,
-    SegmenterUnavailable,
-    UnknownObject,
+    SegmenterAnswerError,
+    SegmenterError,
+    SegmenterTimeoutError,
+    SegmenterUnavailableError,
+    UnknownObjectError,
 )
+from quartet_perception.segmenters.chain import choose_segmenter
 from quartet_perception.settings import PerceptionSettings
 
 TABLE = 0.45
@@ -296,7 +296,7 @@ def test_masks_in_every_form(make, remote, kitchen, robot, form):
 )
 def test_masks_that_are_none(make, remote, kitchen, mask, says):
     remote.answer = lambda _: {"detections": [seen("red coke can", box_of(kitchen, CAN), mask=mask)]}
-    with pytest.raises(SegmenterAnswer) as caught:
+    with pytest.raises(SegmenterAnswerError) as caught:
         make("http").segment(kitchen, ["coke can"])
     assert says in str(caught.value)
 
@@ -367,7 +367,7 @@ def test_only_labels_that_were_asked_for_count(make, remote, kitchen, name):
 )
 def test_an_endpoint_that_answers_nonsense(make, remote, kitchen, answer, says):
     remote.answer = lambda _: answer
-    with pytest.raises(SegmenterAnswer) as caught:
+    with pytest.raises(SegmenterAnswerError) as caught:
         make("http").segment(kitchen, ["coke"])
     assert caught.value.code == "SEGMENTER_ANSWER"
     assert says in str(caught.value)
@@ -388,7 +388,7 @@ def test_who_does_not_answer_in_time_is_not_waited_for(make, remote, kitchen, na
     remote.answer = lambda _: completion("x" * 4000)
     remote.slow_s = 0.02  # each byte comes in time, the whole does not
     began = time.monotonic()
-    with pytest.raises(SegmenterTimeout, match="QUARTET_SEGMENTER_TIMEOUT_S") as caught:
+    with pytest.raises(SegmenterTimeoutError, match="QUARTET_SEGMENTER_TIMEOUT_S") as caught:
         make(name, segmenter_timeout_s=0.4).segment(kitchen, ["coke"])
     assert caught.value.code == "SEGMENTER_TIMEOUT"
     assert time.monotonic() - began < 60, "waiting for the last byte takes 80 s"
@@ -399,7 +399,7 @@ def test_who_does_not_answer_in_time_is_not_waited_for(make, remote, kitchen, na
 )
 def test_who_cannot_be_reached(make, kitchen, name, setting):
     nowhere = "http://user:password@127.0.0.1:1"
-    with pytest.raises(SegmenterUnavailable, match=setting) as caught:
+    with pytest.raises(SegmenterUnavailableError, match=setting) as caught:
         make(name, segmenter_url=nowhere, gateway_url=nowhere).segment(kitchen, ["coke"])
     assert "password" not in str(caught.value)
 
@@ -407,7 +407,7 @@ def test_who_cannot_be_reached(make, kitchen, name, setting):
 @pytest.mark.parametrize("name", ["http", "vision_llm"])
 def test_who_refuses(make, remote, kitchen, name):
     remote.answer = lambda _: (402, {"error": {"message": "agents.perception.budget_usd is spent", "code": "x"}})
-    with pytest.raises(SegmenterUnavailable, match=r"402: agents.perception.budget_usd is spent"):
+    with pytest.raises(SegmenterUnavailableError, match=r"402: agents.perception.budget_usd is spent"):
         make(name).segment(kitchen, ["coke"])
     assert len(remote.requests) == 1
 
@@ -442,18 +442,18 @@ def test_a_model_that_wrote_nonsense_is_asked_once_more_and_told_why(make, remot
 
 def test_a_model_that_only_writes_nonsense(make, remote, kitchen):
     remote.answer = lambda _: completion("I cannot see pictures.", takes_images=False)
-    with pytest.raises(SegmenterAnswer, match=r"provider/eyes.*QUARTET_MODEL_PERCEPTION.*no JSON"):
+    with pytest.raises(SegmenterAnswerError, match=r"provider/eyes.*QUARTET_MODEL_PERCEPTION.*no JSON"):
         make("vision_llm").segment(kitchen, ["coke"])
     assert len(remote.requests) == 2
     remote.answer = lambda _: {"choices": []}
-    with pytest.raises(SegmenterAnswer, match="not a chat completion"):
+    with pytest.raises(SegmenterAnswerError, match="not a chat completion"):
         make("vision_llm").segment(kitchen, ["coke"])
 
 
 def test_too_many_names_or_none_at_all(make, kitchen):
-    with pytest.raises(UnknownObject, match="210 names"):
+    with pytest.raises(UnknownObjectError, match="210 names"):
         make("http").segment(kitchen, [f"part {n}" for n in range(210)])
-    with pytest.raises(UnknownObject, match="no word"):
+    with pytest.raises(UnknownObjectError, match="no word"):
         make("http").segment(kitchen, ["\n\t"])
 
 
@@ -490,7 +490,7 @@ def test_the_next_of_a_chain_is_asked_when_one_fails_or_does_not_know_the_name(m
     chain = make("http, colour_shape")
     assert [f.label for f in chain.segment(kitchen, ["coke can"])] == ["red coke can"]
     assert chain.free_text
-    with pytest.raises(SegmenterFailure, match="out of memory"):
+    with pytest.raises(SegmenterError, match="out of memory"):
         chain.segment(kitchen, ["blue kite"])
     remote.answer = lambda _: {"detections": [seen("odd fruit", box_of(kitchen, APPLE))]}
     assert [f.label for f in make("colour_shape,http").segment(kitchen, ["odd fruit"])] == ["odd fruit"]

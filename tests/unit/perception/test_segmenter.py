@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from quartet_perception.colour_shape import ColourShapeSegmenter
-from quartet_perception.errors import BadImage, UnknownObject
-from quartet_perception.segmenter import create_segmenter, segmenter_names
-from quartet_perception.view import Intrinsics, View
+from quartet_perception.errors import BadImageError, UnknownObjectError
+from quartet_perception.scene.view import Intrinsics, View
+from quartet_perception.segmenters.base import create_segmenter, segmenter_names
+from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
 
 TABLE = 0.45
 LIGHTS = {"normal": (1.0, 1.0, 1.0), "dim": (0.45, 0.45, 0.45), "warm": (1.0, 0.88, 0.68), "cool": (0.8, 0.9, 1.0)}
@@ -161,7 +161,7 @@ def test_one_instance_of_a_catalogue_name_is_reported_per_thing_seen(segmenter, 
 
 
 def test_an_unknown_name_is_an_error(segmenter, new_scene):
-    with pytest.raises(UnknownObject, match="banana"):
+    with pytest.raises(UnknownObjectError, match="banana"):
         segmenter.segment(new_scene().view(stride=4), ["banana"])
 
 
@@ -173,11 +173,11 @@ def test_a_picture_without_depth_shows_nothing(segmenter, new_scene, colours):
 
 def test_pictures_that_cannot_be_used_say_why():
     k, pose = Intrinsics(500, 500, 320, 240), np.eye(4)
-    with pytest.raises(BadImage, match="aligned to colour"):
+    with pytest.raises(BadImageError, match="aligned to colour"):
         View(np.zeros((48, 64, 3), np.uint8), np.zeros((24, 32), np.float32), k, pose)
-    with pytest.raises(BadImage, match="uint8"):
+    with pytest.raises(BadImageError, match="uint8"):
         View(np.zeros((48, 64), np.uint8), np.zeros((48, 64), np.float32), k, pose)
-    with pytest.raises(BadImage, match="focal length"):
+    with pytest.raises(BadImageError, match="focal length"):
         View(np.zeros((48, 64, 3), np.uint8), np.zeros((48, 64), np.float32), Intrinsics(0, 0, 0, 0), pose)
 
 

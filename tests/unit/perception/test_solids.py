@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from quartet_perception.solids import Part, Solid
+from quartet_perception.scene.solids import Part, Solid
 
 BOX, CYLINDER, SPHERE = (
     Solid("box", (0.15, 0.06, 0.2)),

@@ -7,7 +7,7 @@ import logging
 import pytest
 from opentelemetry.trace import NonRecordingSpan, SpanContext, use_span
 
-from quartet_process import JsonLines, current_work, set_up_logging, work
+from quartet_process import JsonFormatter, correlation_ids, current_ids, set_up_logging
 
 
 def record(message: str = "it is done") -> logging.LogRecord:
@@ -15,7 +15,7 @@ def record(message: str = "it is done") -> logging.LogRecord:
 
 
 def line(message: str = "it is done") -> dict[str, str]:
-    text = JsonLines("pick").format(record(message))
+    text = JsonFormatter("pick").format(record(message))
     assert "\n" not in text
     return json.loads(text)
 
@@ -37,15 +37,15 @@ def test_an_exception_is_part_of_the_line() -> None:
     except ValueError as error:
         failed = record()
         failed.exc_info = (ValueError, error, error.__traceback__)
-    assert "ValueError: bad value" in json.loads(JsonLines("pick").format(failed))["exception"]
+    assert "ValueError: bad value" in json.loads(JsonFormatter("pick").format(failed))["exception"]
 
 
 def test_lines_inside_of_work_carry_its_ids_and_those_around_it() -> None:
-    with work(task_id="t1", robot="summit"):
-        with work(request_id="r1", agent="pick"):
+    with correlation_ids(task_id="t1", robot="summit"):
+        with correlation_ids(request_id="r1", agent="pick"):
             assert line().items() >= {"task_id": "t1", "request_id": "r1", "robot": "summit", "agent": "pick"}.items()
         assert "request_id" not in line()
-    assert not current_work()
+    assert not current_ids()
 
 
 async def test_tasks_inherit_the_work_they_are_started_in_and_do_not_mix() -> None:
@@ -54,7 +54,7 @@ async def test_tasks_inherit_the_work_they_are_started_in_and_do_not_mix() -> No
         return line()["task_id"]
 
     async def one(task_id: str) -> str:
-        with work(task_id=task_id):
+        with correlation_ids(task_id=task_id):
             return await asyncio.create_task(told())
 
     assert await asyncio.gather(one("a"), one("b")) == ["a", "b"]

@@ -10,8 +10,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from quartet_process import RedactingFilter, redact, redact_all, remember, remember_environment, shown
-from quartet_process.redact import HIDDEN, LEAST, SECRET_NAME, _Known
+from quartet_process import (
+    RedactingFilter,
+    displayed_value,
+    redact,
+    redact_all,
+    register_environment_secrets,
+    register_secret,
+)
+from quartet_process.redact import HIDDEN, MIN_SECRET_LENGTH, SECRET_NAME, _Known
 
 ENV = {
     "OPENAI_API_KEY": "opaque-value-1",
@@ -25,7 +32,7 @@ JWT = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJwaWNrIn0.c2lnbmF0dXJlLW9mLXRoaXM"
 
 @pytest.fixture(autouse=True)
 def known() -> None:
-    remember_environment(ENV)
+    register_environment_secrets(ENV)
 
 
 @pytest.fixture
@@ -65,7 +72,7 @@ def test_a_private_key_also_in_pieces_and_inside_json(pem):
     inside = json.dumps({"text": json.dumps({"key": pem[:60]}), "then": 'a "quoted" word'})
     assert json.loads(json.loads(redact(inside))["text"]), "JSON inside JSON stays whole, also when the key was cut off"
     body = pem.splitlines()[1]
-    remember(pem)
+    register_secret(pem)
     assert redact(f"only {body} of it") == "only *** of it"
 
 
@@ -80,10 +87,10 @@ def test_every_text_in_a_structure():
 
 
 def test_settings_that_are_secrets_are_not_shown_in_errors():
-    assert shown("stop_token", "short") == "***"
-    assert shown("gateway_key_pick", "short") == "***"
-    assert shown("port", "eighty") == "'eighty'"
-    assert "opaque" not in shown("port", f"{'x' * 90}opaque-value-1"), "what is cut off is redacted before"
+    assert displayed_value("stop_token", "short") == "***"
+    assert displayed_value("gateway_key_pick", "short") == "***"
+    assert displayed_value("port", "eighty") == "'eighty'"
+    assert "opaque" not in displayed_value("port", f"{'x' * 90}opaque-value-1"), "what is cut off is redacted before"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +109,7 @@ def test_where_a_secret_lies_is_none(name):
 
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_known_value_inside_json(ascii_only):
-    remember('pass"wörd\\1')
+    register_secret('pass"wörd\\1')
     text = json.dumps({"said": 'it is pass"wörd\\1!'}, ensure_ascii=ascii_only)
     assert json.loads(redact(text)) == {"said": "it is ***!"}
     assert redact('it is pass"wörd\\1!') == "it is ***!"
@@ -120,7 +127,7 @@ AWKWARD = st.sampled_from('"\\\\/<>&\n\x01\u00e4\u65e5\U0001f916nu0')
 def test_a_known_value_in_json_in_json_at_any_depth(secret, around, levels):
     """However each writer escapes; the JSON texts stay whole, and what stands behind the value stays as it is."""
     core = secret.strip('"\\ \t\r\n')
-    assume(len(core) >= LEAST and "*" not in core and core not in "then0 kept0")
+    assume(len(core) >= MIN_SECRET_LENGTH and "*" not in core and core not in "then0 kept0")
     known = _Known()
     known.add([secret])
     text = around[0] + secret + around[1]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quartet_process import ProcessSettings, Secret, SecretProblem, bearer, is_loopback, redact, require_credential
+from quartet_process import ProcessSettings, Secret, SecretError, bearer_token, is_loopback, redact, require_credential
 
 
 def write(file: Path, text: str) -> Path:
@@ -82,7 +82,7 @@ def test_a_file_that_was_not_readable_is_read_when_its_rights_change(tmp_path, m
 def test_a_folder_that_cannot_be_looked_into_is_named(tmp_path):
     # The name is too long for a folder: this holds for root too, who may enter every folder.
     folder = tmp_path / ("x" * 300)
-    with pytest.raises(SecretProblem, match=r"QUARTET_SECRETS_DIR \(.*x{300}\) cannot be looked into: .*may enter"):
+    with pytest.raises(SecretError, match=r"QUARTET_SECRETS_DIR \(.*x{300}\) cannot be looked into: .*may enter"):
         Settings(secrets_dir=folder).secret("stop_token")
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_used_is_told_without_its_value(tmp_path, text, said):
     file = tmp_path / "token"
     if text is not None:
         file.write_text(text)
-    with pytest.raises(SecretProblem, match=said) as problem:
+    with pytest.raises(SecretError, match=said) as problem:
         Secret(f"QUARTET_X_FILE ({file})", file, least=16)
     assert "QUARTET_X_FILE" in str(problem.value)
     assert "short" not in str(problem.value)
@@ -107,7 +107,7 @@ def test_what_cannot_be_used_is_told_without_its_value(tmp_path, text, said):
 
 def test_a_secret_that_is_needed_and_missing_names_every_way_to_give_it():
     with pytest.raises(
-        SecretProblem, match=r"QUARTET_STOP_TOKEN is not set, nor QUARTET_STOP_TOKEN_FILE.*stop_token.*do it"
+        SecretError, match=r"QUARTET_STOP_TOKEN is not set, nor QUARTET_STOP_TOKEN_FILE.*stop_token.*do it"
     ):
         Settings().needed_secret("stop_token", "do it")
 
@@ -121,7 +121,7 @@ def test_what_was_read_is_hidden_from_then_on():
     ("header", "token"), [("Bearer abc", "abc"), ("bearer  abc ", "abc"), ("Basic abc", ""), ("", ""), (None, "")]
 )
 def test_bearer(header, token):
-    assert bearer(header) == token
+    assert bearer_token(header) == token
 
 
 HERE = ("127.0.0.1", "127.8.0.1", "::1", "localhost")
@@ -136,7 +136,7 @@ def test_loopback(host, here):
 def test_nothing_is_open_to_others_without_a_credential():
     require_credential("0.0.0.0", Secret.fixed("a-token"), "api_token", what="the API")
     require_credential("127.0.0.1", None, "api_token", what="the API")
-    with pytest.raises(SecretProblem, match=r"QUARTET_API_TOKEN is not set.*not served at 0\.0\.0\.0"):
+    with pytest.raises(SecretError, match=r"QUARTET_API_TOKEN is not set.*not served at 0\.0\.0\.0"):
         require_credential("0.0.0.0", None, "api_token", what="the API")
-    with pytest.raises(SecretProblem, match="QUARTET_ALLOW_ANONYMOUS=true serves the API on this machine"):
+    with pytest.raises(SecretError, match="QUARTET_ALLOW_ANONYMOUS=true serves the API on this machine"):
         require_credential("127.0.0.1", None, "api_token", what="the API", anonymous=False)

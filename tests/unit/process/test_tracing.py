@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode, format_span_id, format_trace_id
 
+from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._model_span import model_span, note_answer
-from quartet_agent_runtime.gateway import ModelAnswer, ToolCall
-from quartet_process import tracing, work
+from quartet_process import correlation_ids, tracing
 
 
 class Spans:
@@ -43,11 +43,11 @@ def attributes(span: ReadableSpan) -> dict[str, Any]:
 
 def test_a_span_has_the_ids_of_its_work_and_lies_in_the_one_around_it(spans: Spans) -> None:
     with (
-        work(task_id="t1", request_id="r1", robot="summit", agent="pick"),
+        correlation_ids(task_id="t1", request_id="r1", robot="summit", agent="pick"),
         tracing.span("outer"),
         tracing.span("inner", attributes={tracing.TOOL: "nav2__spin_robot"}),
     ):
-        tracing.note({tracing.CODE: "NONE"})
+        tracing.add_attributes({tracing.CODE: "NONE"})
     outer, inner = spans.all()["outer"], spans.all()["inner"]
     assert attributes(outer) == {
         "quartet.task_id": "t1",
@@ -100,7 +100,7 @@ async def test_a_request_to_an_application_goes_on_in_the_trace_of_its_caller(sp
 
     with tracing.span("asked"):
         headers = [(name.encode(), value.encode()) for name, value in tracing.trace_headers().items()]
-    await tracing.TraceContext(app)({"type": "http", "headers": headers}, nothing, nothing)
+    await tracing.TraceContextMiddleware(app)({"type": "http", "headers": headers}, nothing, nothing)
     assert spans.all()["handled"].context.trace_id == spans.all()["asked"].context.trace_id
     assert tracing.traceparent() is None
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from quartet_robot_link.guard import MAX_REASON, GuardState
+from quartet_robot_link._guard import GuardState
+from quartet_safety.guard import MAX_REASON
 
 
 class Link:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from quartet_robot_link import CameraUnavailable
+from quartet_robot_link import CameraUnavailableError
 from quartet_robot_link.camera import decode_colour, decode_depth
 
 MILLIMETRES = np.array([[0, 500, 1000], [1500, 65535, 250]], np.uint16)
@@ -65,9 +65,9 @@ def test_compressed_depth_of_floats_is_inverse_depth():
 
 
 def test_unknown_encodings_are_named():
-    with pytest.raises(CameraUnavailable, match=r"'64FC1'.*16UC1, 32FC1"):
+    with pytest.raises(CameraUnavailableError, match=r"'64FC1'.*16UC1, 32FC1"):
         decode_depth(image(MILLIMETRES, "64FC1"))
-    with pytest.raises(CameraUnavailable, match=r"'yuv422'.*rgb8"):
+    with pytest.raises(CameraUnavailableError, match=r"'yuv422'.*rgb8"):
         decode_colour(image(COLOURS, "yuv422"))
 
 
@@ -84,3 +84,10 @@ def test_colour_orders():
 
 def test_compressed_colour():
     assert (decode_colour({"format": "png", "data": png(COLOURS)}) == COLOURS).all()
+
+
+def test_a_depth_picture_that_unpacks_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr("quartet_robot_link.camera.MAX_PIXELS", 5)
+    message = {"format": "16UC1; compressedDepth png", "data": struct.pack("<iff", 0, 0.0, 0.0) + png(MILLIMETRES)}
+    with pytest.raises(ValueError, match="3 x 2 pixels are too many, at most 5"):
+        decode_depth(message)

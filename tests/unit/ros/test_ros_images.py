@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from quartet_ros.images import MAX_SIDE, to_jpeg
-from quartet_tool_server import ToolFailure
+from quartet_tool_server import ToolError
 
 
 def png(width, height):
@@ -36,7 +36,7 @@ def raw(encoding, width, height, step, data):
     ],
 )
 def test_what_is_no_image_is_a_typed_failure(message):
-    with pytest.raises(ToolFailure) as failure:
+    with pytest.raises(ToolError) as failure:
         to_jpeg("/camera", message)
     assert failure.value.code == "ROS_ERROR"
     assert "/camera" in str(failure.value)

@@ -44,6 +44,16 @@ def test_what_is_copied_and_launched_is_there() -> None:
     assert (ROS2 / build["context"] / build["dockerfile"]).is_file()
 
 
+def test_the_guards_core_is_in_the_package_in_the_repository_and_in_the_image() -> None:
+    """A relative link, which setuptools and colcon follow; the image lays both folders out as the repository does."""
+    link, core = PACKAGE / "quartet_safety", ROS2.parents[1] / "libs" / "safety" / "src" / "quartet_safety"
+    assert link.resolve() == core
+    assert not link.readlink().is_absolute()
+    copied = dict(re.findall(r"^COPY (?:--\S+ )?(\S+) (\S+)$", DOCKERFILE, re.MULTILINE))
+    package = Path(copied["deploy/ros2/quartet_bringup"])
+    assert os.path.normpath(package / link.readlink()) == copied["libs/safety/src/quartet_safety"]
+
+
 def test_the_health_check_asks_the_guards_port() -> None:
     guard = yaml.safe_load((PACKAGE / "config" / "guard.yaml").read_text())["robot_guard"]["ros__parameters"]
     assert f"http://{guard['http_host']}:{guard['http_port']}/state" in DOCKERFILE

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
+from quartet_bringup.errors import LaunchArgumentError, OldRclpyError
 from quartet_bringup.nav2_parameters import Nav2FileError, merge, parameters_for, read
-from quartet_bringup.nodes import BadArgument, bridge, compressors
+from quartet_bringup.nodes import bridge, compressors
 from quartet_bringup.robot_file import RobotFileError, read_robot_file
 
 from quartet_site import RobotFile, load_robot
@@ -141,14 +142,14 @@ def test_the_bridge_listens_where_robot_yaml_says_and_comes_back(ros: Any, monke
 
 def test_the_bridge_does_not_start_over_an_old_rclpy(ros: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("quartet_bringup.guard.requirements.installed_version", lambda: "7.1.9")
-    with pytest.raises(RuntimeError, match=r"7\.1\.10 or newer is needed"):
+    with pytest.raises(OldRclpyError, match=r"7\.1\.10 or newer is needed"):
         ros.started(LAUNCH / "bridge.launch.py", robot_file=str(TEMPLATE))
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "0:0::0"])
 def test_the_bridge_is_not_opened_to_every_network_unasked(address: str) -> None:
     robot = read_robot_file(TEMPLATE)
-    with pytest.raises(BadArgument, match=f"address: '{address}' listens on every network"):
+    with pytest.raises(LaunchArgumentError, match=f"address: '{address}' listens on every network"):
         bridge(robot, address)
     assert bridge(robot, address, everywhere="true")[0].parameters[0]["address"] == address  # type: ignore[index]
     assert bridge(robot, "10.0.0.7", "9191")[0].parameters[0]["port"] == 9191  # type: ignore[index]
@@ -156,7 +157,7 @@ def test_the_bridge_is_not_opened_to_every_network_unasked(address: str) -> None
 
 @pytest.mark.parametrize("port", ["0", "65536", "http", "-1"])
 def test_a_port_that_is_none_is_told(port: str) -> None:
-    with pytest.raises(BadArgument, match=f"port: '{port}' cannot be used; 1 to 65535 are valid"):
+    with pytest.raises(LaunchArgumentError, match=f"port: '{port}' cannot be used; 1 to 65535 are valid"):
         bridge(read_robot_file(TEMPLATE), "127.0.0.1", port)
 
 

@@ -191,9 +191,7 @@ def test_a_thing_that_cannot_be_put_down_here_is_put_down_where_the_floor_is_fre
 
 
 def test_the_wanted_object_in_the_gripper_is_placed(carry, agents):
-    agents.fail(
-        "pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds the blue mug.", held_object_height_m=0.1
-    )
+    agents.fail("pick", "PICK_HOLDING_ALREADY", held_object="blue mug", held_object_height_m=0.1)
     calls, report = carry()
     assert calls == PLAIN
     assert report["success"] is True
@@ -282,7 +280,7 @@ def test_after_an_unknown_outcome_it_looks_before_it_tries_again(carry, agents, 
 
 def test_after_an_unknown_pick_the_gripper_is_asked_before_the_robot_drives(carry, agents):
     agents.fail("pick", "UNKNOWN", state="UNCERTAIN")
-    agents.fail("pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds the blue mug.")
+    agents.fail("pick", "PICK_HOLDING_ALREADY", held_object="blue mug")
     calls, report = carry()
     assert calls == [TO_MUG, PICK, "look", PICK, TO_TABLE, PLACE]
     assert report["success"] is True

@@ -48,6 +48,7 @@ def jobs():
 
 
 def steps():
+    """The steps of all jobs, each with its job's name."""
     return [(name, step) for _, name, job in jobs() for step in job["steps"]]
 
 
@@ -63,17 +64,25 @@ def test_the_schemas_refuse_what_is_wrong():
         jsonschema.validate(wrong, schema("github-workflows"))
 
 
-def test_actions_are_pinned_to_a_tag():
-    used = [step["uses"] for _, step in steps() if "uses" in step]
+def test_actions_are_pinned_to_a_commit():
+    """A tag can be moved to other code; the comment says which version the commit is, for people and Dependabot."""
+    used = [line for path in WORKFLOWS for line in path.read_text().splitlines() if re.search(r"\buses:", line)]
     assert used
-    assert [use for use in used if not re.fullmatch(r"[\w./-]+@v\d+(\.\d+){0,2}", use)] == []
+    assert [line for line in used if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line)] == []
+    versions = {tuple(re.search(r"uses: (\S+)@(\S+)", line).groups()) for line in used}
+    assert len(versions) == len({name for name, _ in versions}), "one version of each action"
+
+
+def test_images_are_scanned_before_they_are_pushed_and_signed_after():
+    named = [step.get("name") for name, step in steps() if name == "images"]
+    assert [name for name in named if name] == ["Names", "Build", "Scan", "Push", "Sign", "Pin", "Chart"]
 
 
 def test_rights_are_the_least():
     for path in WORKFLOWS:
         assert read(path)["permissions"] == {"contents": "read"}, path.name
     more = {(path, name): job["permissions"] for path, name, job in jobs() if "permissions" in job}
-    assert more == {("images.yml", "images"): {"contents": "read", "packages": "write"}}
+    assert more == {("images.yml", "images"): {"contents": "read", "packages": "write", "id-token": "write"}}
     for _, step in steps():
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] == "false" or step["with"]["persist-credentials"] is False
@@ -84,7 +93,7 @@ def test_rights_are_the_least():
 def test_what_they_run_exists():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {target for _, step in steps() for target in re.findall(r"make ([a-z-]+)", step.get("run", ""))}
-    assert named >= {"test", "lint", "test-kubernetes", "test-containers"}
+    assert named >= {"test", "test-long", "lint", "audit", "test-kubernetes", "test-containers"}
     assert named <= targets
     paths = {
         path for _, step in steps() for path in re.findall(r"(?<!\S)((?:deploy|scripts)/\S+)", step.get("run", ""))

@@ -9,7 +9,7 @@ import pytest
 from quartet_simulation.arm import kinematics
 from quartet_simulation.arm.planning import PLANNERS
 from quartet_simulation.codes import MoveItCode
-from quartet_simulation.errors import InvalidCommand, UnknownName
+from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.robot import dimensions as dim
 
 
@@ -119,7 +119,7 @@ def test_every_planner_name_plans(studio, hands, planner):
 
 
 def test_an_unknown_planner_is_named_with_the_valid_ones(open_floor):
-    with pytest.raises(UnknownName, match="unknown planner 'Magic'; valid: BITstar"):
+    with pytest.raises(UnknownNameError, match="unknown planner 'Magic'; valid: BITstar"):
         open_floor.snapshot().plan_joints(dim.LOOK_FORWARD, "Magic")
 
 
@@ -219,7 +219,7 @@ def test_a_trajectory_that_starts_elsewhere_is_an_invalid_plan(open_floor, hands
     ],
 )
 def test_malformed_trajectories_are_refused(open_floor, names, points, message):
-    with pytest.raises(InvalidCommand, match=message):
+    with pytest.raises(InvalidCommandError, match=message):
         open_floor.execute_trajectory(names, points)
 
 

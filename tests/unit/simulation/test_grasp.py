@@ -41,6 +41,7 @@ def test_the_can_comes_from_its_place_onto_the_coffee_table(home, hands, seed):
     assert (truth["grasps"], truth["releases"]) == ({name: 1}, {name: 1})
 
 
+@pytest.mark.long
 def test_every_kind_of_object_can_be_grasped_and_carried_through_a_turn(home, hands):
     home.reset("home", 6)
     lost = []

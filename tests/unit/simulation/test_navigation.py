@@ -5,7 +5,7 @@ import math
 import pytest
 
 from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode
-from quartet_simulation.errors import InvalidCommand
+from quartet_simulation.errors import InvalidCommandError
 
 
 def error_of(sim, x, y, yaw):
@@ -119,7 +119,7 @@ def test_time_allowances_end_a_behaviour(studio, hands):
 def test_a_drive_without_speed_is_invalid_input(studio, hands):
     studio.reset("studio", 0)
     assert hands(studio).run(studio.drive_on_heading(0.5, 0.0)).error_code == DriveCode.INVALID_INPUT
-    with pytest.raises(InvalidCommand, match="target_yaw nan"):
+    with pytest.raises(InvalidCommandError, match="target_yaw nan"):
         studio.spin(float("nan"))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quartet_simulation.codes import NavCode
-from quartet_simulation.errors import UnknownName
+from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.reachability import (
     CONTAINER_STANDOFF,
     PICK_STANDOFF,
@@ -237,6 +237,6 @@ def test_an_episode_can_start_with_something_in_the_gripper(studio, name):
     ],
 )
 def test_unknown_names_are_answered_with_the_valid_ones(studio, call, message):
-    with pytest.raises(UnknownName) as caught:
+    with pytest.raises(UnknownNameError) as caught:
         call(studio)
     assert message in str(caught.value)

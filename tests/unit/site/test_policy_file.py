@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quartet_site import FileProblem, PolicyFile, distance_to_edge, inside, load_policy, load_robot, load_site
+from quartet_site import PolicyFile, SiteFileError, distance_to_edge, inside, load_policy, load_robot, load_site
 from quartet_site.policy import Geofence, Rates, Workspace
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
@@ -86,7 +86,7 @@ def test_what_holds_without_a_file():
     ],
 )
 def test_each_fault_is_named(load, old, new, line, words):
-    with pytest.raises(FileProblem) as caught:
+    with pytest.raises(SiteFileError) as caught:
         load(GOOD.replace(old, new))
     message = str(caught.value)
     assert f"policy.yaml:{line}: " in message, message

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quartet_agent_runtime import AgentSettings
-from quartet_site import FileProblem, RobotFiles, load_robots
+from quartet_site import RobotFiles, SiteFileError, load_robots
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
 STUDIO = {"robot_file": SITES / "studio" / "robot.yaml", "site_file": SITES / "studio" / "site.yaml"}
@@ -25,12 +25,12 @@ def test_robots_of_one_place_share_what_is_known_of_it():
 
 
 def test_a_robot_without_files_is_named():
-    with pytest.raises(FileProblem, match="no files are known for robot 'bob'; QUARTET_ROBOTS has ada"):
+    with pytest.raises(SiteFileError, match="no files are known for robot 'bob'; QUARTET_ROBOTS has ada"):
         load_robots(["bob"], {"ada": RobotFiles(**STUDIO)}, None, None)
 
 
 def test_the_file_of_another_robot_is_refused():
-    with pytest.raises(FileProblem, match="'ada' has the robot file of 'summit'"):
+    with pytest.raises(SiteFileError, match="'ada' has the robot file of 'summit'"):
         load_robots(["ada"], {"ada": RobotFiles(**STUDIO)}, None, None)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from quartet_site import FileProblem, RosWrites, load_site
+from quartet_site import RosWrites, SiteFileError, load_site
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio" / "site.yaml"
 TWIST = "geometry_msgs/msg/Twist"
@@ -70,7 +70,7 @@ def test_a_list(load):
     ],
 )
 def test_what_is_wrong_is_said_at_start(load, section, field, words):
-    with pytest.raises(FileProblem) as problem:
+    with pytest.raises(SiteFileError) as problem:
         load(section)
     assert field in str(problem.value)
     assert words in str(problem.value)

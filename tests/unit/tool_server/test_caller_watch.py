@@ -1,6 +1,6 @@
 """When a caller counts as gone."""
 
-from quartet_tool_server.watch import CallerWatch
+from quartet_safety.motion import CallerWatch
 
 
 def looks(watch: CallerWatch, since: float, until: float) -> list[float]:

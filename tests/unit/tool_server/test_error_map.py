@@ -5,24 +5,21 @@ import pytest
 import quartet_tool_server
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_robot_link import (
-    ActionUnavailable,
-    BridgeUnavailable,
-    CallTimeout,
-    CameraUnavailable,
-    GoalRejected,
-    LinkError,
+    ActionUnavailableError,
+    BridgeUnavailableError,
+    CallTimeoutError,
+    CameraUnavailableError,
+    GoalRejectedError,
+    RobotLinkError,
     RosError,
-    ServiceUnavailable,
-    TransformUnavailable,
+    ServiceUnavailableError,
+    TransformUnavailableError,
 )
+from quartet_safety.motion import BusyError, CanceledError, FencedError, StoppedError
 from quartet_tool_server import (
-    Busy,
-    Canceled,
-    Denied,
-    Fenced,
-    InvalidArguments,
-    Stopped,
-    ToolFailure,
+    DeniedError,
+    InvalidArgumentsError,
+    ToolError,
     as_tool_result,
     failure,
 )
@@ -31,20 +28,20 @@ from quartet_tool_server import (
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (BridgeUnavailable, "BRIDGE_UNAVAILABLE"),
-        (CallTimeout, "TIMEOUT"),
-        (TransformUnavailable, "TRANSFORM_UNAVAILABLE"),
-        (CameraUnavailable, "CAMERA_UNAVAILABLE"),
+        (BridgeUnavailableError, "BRIDGE_UNAVAILABLE"),
+        (CallTimeoutError, "TIMEOUT"),
+        (TransformUnavailableError, "TRANSFORM_UNAVAILABLE"),
+        (CameraUnavailableError, "CAMERA_UNAVAILABLE"),
         (RosError, "ROS_ERROR"),
-        (ServiceUnavailable, "ROS_ERROR"),
-        (ActionUnavailable, "ROS_ERROR"),
-        (GoalRejected, "ROS_ERROR"),
-        (InvalidArguments, "INVALID_PARAMETERS"),
-        (Busy, "BUSY"),
-        (Canceled, "CANCELED"),
-        (Stopped, "STOPPED"),
-        (Denied, "DENIED"),
-        (Fenced, "FENCED"),
+        (ServiceUnavailableError, "ROS_ERROR"),
+        (ActionUnavailableError, "ROS_ERROR"),
+        (GoalRejectedError, "ROS_ERROR"),
+        (InvalidArgumentsError, "INVALID_PARAMETERS"),
+        (BusyError, "BUSY"),
+        (CanceledError, "CANCELED"),
+        (StoppedError, "STOPPED"),
+        (DeniedError, "DENIED"),
+        (FencedError, "FENCED"),
     ],
 )
 def test_each_error_has_its_code(error, code):
@@ -55,13 +52,13 @@ def test_every_error_of_the_link_is_mapped(caplog):
     def below(kind):
         return [kind, *(k for child in kind.__subclasses__() for k in below(child))]
 
-    for kind in below(LinkError)[1:]:
+    for kind in below(RobotLinkError)[1:]:
         assert failure(kind("x"))["error_code"] != "UNKNOWN"
     assert not caplog.records
 
 
 def test_a_failure_carries_its_own_code_and_fields():
-    error = ToolFailure("no", code=MoveitCode.OUT_OF_REACH, moveit_error_code=-31)
+    error = ToolError("no", code=MoveitCode.OUT_OF_REACH, moveit_error_code=-31)
     assert failure(error) == {"ok": False, "error_code": "OUT_OF_REACH", "message": "no", "moveit_error_code": -31}
 
 

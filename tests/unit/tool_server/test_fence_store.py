@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartet_tool_server import FenceProblem, FenceStore
+from quartet_safety.motion import FenceError, FenceStore
 
 
 def test_goes_up_only_and_outlives_its_process(tmp_path):
@@ -33,19 +33,19 @@ def test_a_process_that_is_not_the_first_knows_it(tmp_path):
 def test_an_unreadable_file_is_an_error_with_a_remedy(tmp_path, text):
     path = tmp_path / "fence.json"
     path.write_text(text)
-    with pytest.raises(FenceProblem, match=r"fence\.json.*delete it"):
+    with pytest.raises(FenceError, match=r"fence\.json.*delete it"):
         FenceStore(path, "summit")
 
 
 def test_the_file_of_another_robot_is_not_used(tmp_path):
     FenceStore(tmp_path / "fence.json", "summit").install(2)
-    with pytest.raises(FenceProblem, match=r"'summit'.*'tiago'.*QUARTET_STATE_DIR"):
+    with pytest.raises(FenceError, match=r"'summit'.*'tiago'.*QUARTET_STATE_DIR"):
         FenceStore(tmp_path / "fence.json", "tiago")
 
 
 def test_a_fence_that_cannot_be_written_is_not_in_force(tmp_path):
     blocked = FenceStore(tmp_path / "folder" / "fence.json", "summit")
     (tmp_path / "folder").write_text("in the way")
-    with pytest.raises(FenceProblem, match="cannot be written"):
+    with pytest.raises(FenceError, match="cannot be written"):
         blocked.install(5)
     assert blocked.highest == 0

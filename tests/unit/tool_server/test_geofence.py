@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from quartet_site import Area, Geofence, Pose2D, SiteFile, Zone
-from quartet_tool_server.geofence import Bounds, OutsideGeofence
+from quartet_tool_server._geofence import GeofenceCheck
+from quartet_tool_server.errors import OutsideGeofenceError
 
 ENTRY = Pose2D(x=0, y=0)
 HALL = Area(name="hall", entry=ENTRY, outline=[(0, 0), (4, 0), (4, 4), (0, 4)])
@@ -18,7 +19,7 @@ numbers = st.floats(-2, 10, allow_nan=False)
 
 
 def bounds(**rules):
-    return Bounds(Geofence(**rules), SITE)
+    return GeofenceCheck(Geofence(**rules), SITE)
 
 
 @given(numbers, numbers)
@@ -31,11 +32,11 @@ def test_a_point_is_allowed_in_the_areas_and_out_of_the_forbidden_zones(x, y):
 
 
 def test_the_refusal_names_rule_value_and_what_is_allowed():
-    with pytest.raises(OutsideGeofence, match=r"goal \(9\.00, 1\.00\).*geofence\.areas; allowed: hall, room"):
+    with pytest.raises(OutsideGeofenceError, match=r"goal \(9\.00, 1\.00\).*geofence\.areas; allowed: hall, room"):
         bounds().check(9, 1, "goal")
-    with pytest.raises(OutsideGeofence, match=r"forbidden zone 'pit' \(policy rule geofence\.forbidden"):
+    with pytest.raises(OutsideGeofenceError, match=r"forbidden zone 'pit' \(policy rule geofence\.forbidden"):
         bounds(forbidden=[PIT]).check(1.5, 1.5, "goal")
-    with pytest.raises(OutsideGeofence, match="no point"):
+    with pytest.raises(OutsideGeofenceError, match="no point"):
         bounds().check(math.nan, 0, "goal")
 
 
@@ -62,7 +63,7 @@ def test_an_allowed_way_ends_inside_and_does_not_leave(x1, y1, x2, y2):
     fence = bounds(forbidden=[PIT])
     try:
         fence.check_way((x1, y1), (x2, y2), "way")
-    except OutsideGeofence:
+    except OutsideGeofenceError:
         return
     assert fence.problem(x2, y2) is None
     inside = [fence.problem(x1 + t / 97 * (x2 - x1), y1 + t / 97 * (y2 - y1)) is None for t in range(98)]
@@ -74,11 +75,11 @@ def test_an_allowed_way_ends_inside_and_does_not_leave(x1, y1, x2, y2):
 
 def test_a_way_through_a_forbidden_zone_is_refused_and_one_back_in_is_allowed():
     fence = bounds(forbidden=[PIT])
-    with pytest.raises(OutsideGeofence, match="the way there passes"):
+    with pytest.raises(OutsideGeofenceError, match="the way there passes"):
         fence.check_way((0.5, 1.5), (3, 1.5), "way")
     fence.check_way((-1, 3), (1, 3), "way")
     fence.check_way((1.5, 1.5), (3, 3), "way")
-    with pytest.raises(OutsideGeofence):
+    with pytest.raises(OutsideGeofenceError):
         fence.check_way((1, 3), (-1, 3), "way")
 
 
@@ -101,5 +102,5 @@ def test_whatever_is_in_reach_must_be_allowed(x, y, reach, refused):
     if refused is None:
         fence.check_around(x, y, reach, "a velocity")
     else:
-        with pytest.raises(OutsideGeofence, match=refused):
+        with pytest.raises(OutsideGeofenceError, match=refused):
             fence.check_around(x, y, reach, "a velocity")

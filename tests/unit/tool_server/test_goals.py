@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from quartet_tool_server import goals
-from quartet_tool_server.goals import CannotJudge, Joints, Place, ToolPoint, Way
+from quartet_tool_server import _goal_targets as goals
+from quartet_tool_server._goal_targets import Joints, Place, ToolPoint, Way
+from quartet_tool_server.errors import UnjudgeableError
 
 ARM = ["a", "b"]
 
@@ -62,9 +63,9 @@ def test_places_of_a_goal(kind, goal, places):
 
 @pytest.mark.parametrize("value", ["1", True, math.nan, math.inf, [1], {"x": 1}])
 def test_what_is_no_number_is_not_guessed(value):
-    with pytest.raises(CannotJudge, match="no finite number"):
+    with pytest.raises(UnjudgeableError, match="no finite number"):
         goals.places("NavigateToPose", {"pose": stamped(value, 0)})
-    with pytest.raises(CannotJudge, match="no finite number"):
+    with pytest.raises(UnjudgeableError, match="no finite number"):
         goals.way("BackUp", {"target": {"x": value}})
 
 
@@ -79,7 +80,7 @@ def test_a_region_counts_with_its_size():
     for broken in ({"meshes": [{}]}, {"primitives": []}, {"primitive_poses": []}):
         wrong = constraint | {"constraint_region": region | broken}
         bad = {"request": {"goal_constraints": [{"position_constraints": [wrong]}]}}
-        with pytest.raises(CannotJudge):
+        with pytest.raises(UnjudgeableError):
             goals.arm_targets("MoveGroup", bad, ARM, "tool", on_the_way=False)
 
 
@@ -94,5 +95,5 @@ def test_a_region_counts_with_its_size():
     ],
 )
 def test_a_trajectory_that_is_not_the_arms_cannot_be_judged(goal):
-    with pytest.raises(CannotJudge):
+    with pytest.raises(UnjudgeableError):
         goals.arm_targets("ExecuteTrajectory", goal, ARM, "tool", on_the_way=True)

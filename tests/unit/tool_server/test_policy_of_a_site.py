@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quartet_site import FileProblem, PolicyFile, load_robot, load_site
+from quartet_site import PolicyFile, SiteFileError, load_robot, load_site
 from quartet_tool_server.run import site_policy
 from quartet_tool_server.settings import ServerSettings
 
@@ -43,16 +43,23 @@ def test_the_one_that_is_named_comes_first(policy, tmp_path):
 @pytest.mark.parametrize(("text", "words"), [("payload: 1\n", "policy.yaml:1: payload"), ("a: [", "not YAML")])
 def test_one_that_cannot_be_used_is_no_default(policy, tmp_path, text, words):
     (tmp_path / "policy.yaml").write_text(text)
-    with pytest.raises(FileProblem, match=words):
+    with pytest.raises(SiteFileError, match=words):
         policy()
 
 
 def test_one_that_is_named_must_be_there(policy, tmp_path):
-    with pytest.raises(FileProblem, match=r"other\.yaml cannot be read"):
+    with pytest.raises(SiteFileError, match=r"other\.yaml cannot be read"):
         policy(policy_file=tmp_path / "other.yaml")
 
 
 def test_it_must_fit_the_site(policy, tmp_path):
     (tmp_path / "policy.yaml").write_text("geofence: {areas: [kitchen]}\n")
-    with pytest.raises(FileProblem, match=r"'kitchen' is no area of site\.yaml; valid: studio"):
+    with pytest.raises(SiteFileError, match=r"'kitchen' is no area of site\.yaml; valid: studio"):
+        policy()
+
+
+@pytest.mark.parametrize("name", ["policy.yml", "Policy.yaml", "polciy.yaml", "policies.yaml", "policy.yaml.txt"])
+def test_a_misspelt_name_is_no_default(policy, tmp_path, name):
+    (tmp_path / name).write_text("payload_kg: 1.5\n")
+    with pytest.raises(SiteFileError, match=rf"{name} is not read.*rename it"):
         policy()

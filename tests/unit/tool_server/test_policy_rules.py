@@ -6,21 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quartet_contracts import STANDSTILL_TOOLS, GrantClaims, audience
+from quartet_contracts import STANDSTILL_TOOLS
 from quartet_contracts.approvals import arguments_digest
 from quartet_site import PolicyFile
-from quartet_tool_server.approvals import Approvals
-from quartet_tool_server.policy import Admission, PolicyDenied, RateLimited, describe
+from quartet_tool_server._approvals import PendingApprovals
+from quartet_tool_server._policy import CallPolicy, describe
+from quartet_tool_server.errors import PolicyDeniedError, RateLimitedError
+from support.grants import grant_claims
 
 NAVIGATE = "nav2__navigate_to_pose"
 
 
 def grant(agent="approach"):
-    return GrantClaims(sub=agent, aud=audience("summit"), iat=0, exp=1, jti="r", fence=1, tools=[])
+    return grant_claims(sub=agent, jti="r")
 
 
 def rules(clock=lambda: 0.0, **policy):
-    return Admission(PolicyFile.model_validate(policy), Approvals("summit", [], 60), clock=clock)
+    return CallPolicy(PolicyFile.model_validate(policy), PendingApprovals("summit", [], 60), clock=clock)
 
 
 def screen(admission, tool=NAVIGATE, agent="approach", counted=True, defaults=(), **arguments):
@@ -50,7 +52,7 @@ def test_an_agent_uses_what_the_policy_lists(agents, agent, tool, allowed):
         assert screen(admission, tool, agent) is None
     else:
         with pytest.raises(
-            PolicyDenied, match=rf"'{agent}' may not use {tool}.*policy rule agents; allowed: "
+            PolicyDeniedError, match=rf"'{agent}' may not use {tool}.*policy rule agents; allowed: "
         ) as caught:
             screen(admission, tool, agent)
         assert caught.value.code == "POLICY_DENIED"
@@ -61,15 +63,17 @@ def test_calls_are_counted_by_the_minute():
     admission = rules(lambda: now[0], rates={"per_tool": 3, "tools": {NAVIGATE: 2}})
     for _ in range(2):
         screen(admission, agent="approach")
-    with pytest.raises(RateLimited, match=r"2 times in the last minute, 2 are allowed .*rates.*wait 60 s") as caught:
+    with pytest.raises(
+        RateLimitedError, match=r"2 times in the last minute, 2 are allowed .*rates.*wait 60 s"
+    ) as caught:
         screen(admission, agent="pick")
     assert caught.value.code == "RATE_LIMITED"
     for _ in range(3):
         screen(admission, "nav2__spin_robot")
-    with pytest.raises(RateLimited):
+    with pytest.raises(RateLimitedError):
         screen(admission, "nav2__spin_robot")
     now[0] = 59.9
-    with pytest.raises(RateLimited):
+    with pytest.raises(RateLimitedError):
         screen(admission)
     now[0] = 60.1
     screen(admission)
@@ -122,7 +126,7 @@ ASK_FAR = [{"tool": NAVIGATE, "when": {"x": {"min": 3.5}}, "then": "deny", "beca
 def test_a_rule_fits_by_agent_tool_and_range_of_arguments(approval, arguments, denied):
     admission = rules(approval=approval)
     if denied:
-        with pytest.raises(PolicyDenied, match="policy rule approval") as caught:
+        with pytest.raises(PolicyDeniedError, match="policy rule approval") as caught:
             screen(admission, **arguments)
         assert caught.value.code == "POLICY_DENIED"
     else:
@@ -132,7 +136,7 @@ def test_a_rule_fits_by_agent_tool_and_range_of_arguments(approval, arguments, d
 def test_an_argument_that_is_left_out_has_its_default():
     admission = rules(approval=[{"tool": NAVIGATE, "when": {"speed": {"min": 0.3}}, "then": "deny"}])
     assert screen(admission, defaults={"speed": 0.2}) is None
-    with pytest.raises(PolicyDenied):
+    with pytest.raises(PolicyDeniedError):
         screen(admission, defaults={"speed": 0.4})
     assert screen(admission, defaults={"speed": 0.4}, speed=0.1) is None
 
@@ -178,3 +182,27 @@ def test_the_digest_tells_arguments_apart():
     ]
     assert len(set(digests)) == len(digests)
     assert arguments_digest({"x": 1, "y": 2.0}) == arguments_digest({"y": 2, "x": 1.0})
+
+
+@pytest.mark.parametrize(
+    "name", ["red coke can", "Red Coke Can", "the red coke can", "red_coke_can", "coke", "A  Coke"]
+)
+def test_a_rule_about_a_thing_holds_for_every_spelling_and_alias(name):
+    when = {"when": {"object_name": {"one_of": ["red coke can"]}}}
+    names = {"coke": "red coke can"}
+    for then in ("deny", "ask"):
+        policy = PolicyFile.model_validate({"approval": [{"tool": "perception__*", "then": then} | when]})
+        checked = CallPolicy(policy, PendingApprovals("summit", [], 60), names=names)
+        assert checked.rule("pick", "perception__get_topdown_grasp_pose", {"object_name": name}).then == then
+        assert checked.rule("pick", "perception__get_topdown_grasp_pose", {"object_name": "green bottle"}) is None
+
+
+def test_a_rule_that_lets_a_call_pass_compares_exactly():
+    checked = rules(
+        approval=[
+            {"tool": "ros__publish_once", "when": {"topic": {"one_of": ["/cmd_vel"]}}, "then": "auto"},
+            {"tool": "ros__publish_once", "then": "deny"},
+        ]
+    )
+    assert checked.rule("approach", "ros__publish_once", {"topic": "/cmd_vel"}) is None
+    assert checked.rule("approach", "ros__publish_once", {"topic": "/Cmd_Vel"}).then == "deny"

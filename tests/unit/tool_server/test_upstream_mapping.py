@@ -10,13 +10,13 @@ import yaml
 from mcp_types import CallToolResult, ImageContent, TextContent
 
 from quartet_contracts.tools.nav2 import RobotPoseResult
-from quartet_site import FileProblem, load_robot, load_site
-from quartet_tool_server import ToolFailure
+from quartet_site import SiteFileError, load_robot, load_site
+from quartet_tool_server import ToolError
 from quartet_tool_server.upstream import load_mapping
-from quartet_tool_server.upstream.answers import judge, passes, read
-from quartet_tool_server.upstream.conversions import CONVERSIONS, Context
-from quartet_tool_server.upstream.mapping import Condition, MappedTool, Value, error_codes
-from quartet_tool_server.upstream.values import MISSING, NotUnderstood, at, take
+from quartet_tool_server.upstream._answers import judge, passes, read
+from quartet_tool_server.upstream._conversions import CONVERSIONS, Context
+from quartet_tool_server.upstream._mapping import Condition, MappedTool, Value, error_codes
+from quartet_tool_server.upstream._values import MISSING, NotUnderstoodError, at, take
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 STUDIO = DEPLOY / "sites" / "studio"
@@ -70,7 +70,7 @@ def test_the_shipped_mappings_load(path):
         (tool(success={"text": "("}), "tools.get_robot_pose.success", "not a regular expression"),
         (tool(errors=[{"text": "x", "code": "NONE"}]), "tools.get_robot_pose.errors.0.code", "NONE"),
         (tool(limit_s=0), "tools.get_robot_pose.limit_s", "greater than 0"),
-        (tool(moves="wings"), "tools.get_robot_pose.moves", "gripper"),
+        (tool(moves="base"), "tools.get_robot_pose.moves", "valid"),
         (tool(results={}), "tools.get_robot_pose.results", "result"),
         (tool(result={"pose": {}}), "tools.get_robot_pose.result.pose", "exactly one of from, constant"),
         (tool(result={"pose": {"from": "a", "constant": 1}}), "tools.get_robot_pose.result.pose", "from and constant"),
@@ -79,7 +79,7 @@ def test_the_shipped_mappings_load(path):
     ],
 )
 def test_what_is_wrong_is_said_at_start(load, changes, field, words):
-    with pytest.raises(FileProblem) as problem:
+    with pytest.raises(SiteFileError) as problem:
         load(**changes)
     assert "nav2.yaml:" in str(problem.value)
     assert field in str(problem.value)
@@ -88,9 +88,9 @@ def test_what_is_wrong_is_said_at_start(load, changes, field, words):
 
 def test_one_of_several_upstreams_must_be_named(load):
     two = {"a": {"url": "http://a"}, "b": {"url": "http://b"}}
-    with pytest.raises(FileProblem, match="upstream is missing; valid: a, b"):
+    with pytest.raises(SiteFileError, match="upstream is missing; valid: a, b"):
         load(upstreams=two)
-    with pytest.raises(FileProblem, match="QUARTET_UPSTREAM_URLS names c; the mapping file has: rover"):
+    with pytest.raises(SiteFileError, match="QUARTET_UPSTREAM_URLS names c; the mapping file has: rover"):
         load().with_urls({"c": "http://c"})
     assert load().with_urls({"rover": "http://c"}).upstreams["rover"].url == "http://c"
 
@@ -182,7 +182,7 @@ async def test_a_named_state_becomes_the_robots_joint_positions(context):
     ids=str,
 )
 async def test_what_cannot_be_converted_is_named(context, steps, value):
-    with pytest.raises(NotUnderstood) as error:
+    with pytest.raises(NotUnderstoodError) as error:
         await take(Value.model_validate({"from": "v", "as": steps}), {"": {"v": value}, "$robot": {}}, context)
     assert str(error.value)
 
@@ -241,7 +241,7 @@ def test_answers_are_read_from_structure_text_and_json():
 
 @pytest.mark.parametrize("data", ["bm90IGEgcGljdHVyZQ==", "???"])
 def test_an_image_that_is_none_is_not_handed_on(data):
-    with pytest.raises(NotUnderstood, match="neither JPEG nor PNG"):
+    with pytest.raises(NotUnderstoodError, match="neither JPEG nor PNG"):
         read(CallToolResult(content=[ImageContent(type="image", data=data, mime_type="image/jpeg")]))
 
 
@@ -283,16 +283,16 @@ async def test_a_result_is_good_only_when_all_of_it_is_understood(context, data,
         }
     )
     answer = read(result("", data))
-    with pytest.raises(ToolFailure) as failed:
-        await judge("rover", mapped, (), answer, answer.roots({}, {}), RobotPoseResult, context)
+    with pytest.raises(ToolError) as failed:
+        await judge("rover", mapped, (), answer, answer.roots({}, {}), RobotPoseResult, context, moved=False)
     assert failed.value.code == code
     assert words in str(failed.value)
     good = read(result("", {"x": 1, "y": 2, "yaw": 0, "done": True}))
-    made = await judge("rover", mapped, (), good, good.roots({}, {}), RobotPoseResult, context)
+    made = await judge("rover", mapped, (), good, good.roots({}, {}), RobotPoseResult, context, moved=False)
     assert made.structured_content["pose"] == {"x": 1.0, "y": 2.0, "yaw": 0.0, "frame_id": "map"}
     flagged = read(result("", {"x": 1, "y": 2, "yaw": 0, "done": True}, is_error=True))
-    with pytest.raises(ToolFailure, match="does not say"):
-        await judge("rover", mapped, (), flagged, flagged.roots({}, {}), RobotPoseResult, context)
+    with pytest.raises(ToolError, match="does not say"):
+        await judge("rover", mapped, (), flagged, flagged.roots({}, {}), RobotPoseResult, context, moved=False)
 
 
 def test_a_pattern_is_not_searched_in_megabytes():

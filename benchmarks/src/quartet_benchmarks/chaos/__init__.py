@@ -1,5 +1,5 @@
-"""The chaos suite: what is killed, frozen or repeated, and what became of the work."""
+"""The chaos suite: processes are killed or frozen and messages repeated, and the work is scored."""
 
-from quartet_benchmarks.chaos._suite import SHORT_REPEATS, SHORT_SLEEPERS, run, small_world
+from quartet_benchmarks.chaos.suite import SHORT_FROZEN, SHORT_REPEATS, run, small_world
 
-__all__ = ["SHORT_REPEATS", "SHORT_SLEEPERS", "run", "small_world"]
+__all__ = ["SHORT_FROZEN", "SHORT_REPEATS", "run", "small_world"]

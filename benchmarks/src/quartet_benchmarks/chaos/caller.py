@@ -1,6 +1,6 @@
-"""`python -m quartet_benchmarks.chaos.caller`: an agent's end of a call, as a process that can be frozen or killed.
+"""`python -m quartet_benchmarks.chaos.caller`: a caller of tools as a process that can be frozen or killed.
 
-One JSON object a line in: url, grant, tool, arguments. One out: the tool's result.
+It reads one JSON object per line (url, grant, tool, arguments) and writes the result of the tool.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ TIMEOUT_S = 60.0
 
 
 async def serve() -> None:
+    """Call the tool of each line of stdin until stdin ends."""
     loop = asyncio.get_running_loop()
     print(json.dumps({"ready": True}), flush=True)
     while line := await loop.run_in_executor(None, sys.stdin.readline):
@@ -27,7 +28,7 @@ async def _call(url: str, grant: str, tool: str, arguments: dict[str, Any]) -> d
 
 
 async def _silent(*_: object) -> None:
-    """Progress that nobody looks at."""
+    """Ignore progress."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Kills processes of a stack in the middle of a task (signal 9), starts them again, and scores what became of it."""
+"""Kills processes of a stack in the middle of a task (signal 9), starts them again and scores the task."""
 
 import itertools
 import random
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from quartet_benchmarks.chaos.job import Job, Score
-from quartet_cli.errors import CliError
-from quartet_cli.stack import Stack
 from quartet_contracts import JournalEvent, State
 from quartet_contracts.journal import (
     Answered,
@@ -24,16 +22,17 @@ from quartet_contracts.journal import (
     ToolCalled,
     ToolReturned,
 )
+from quartet_deployment import ClientError, Stack
 
 Moment = Callable[[JournalEvent], bool]
 """Whether this is the event at which to kill."""
 RANDOM_EVENTS = 80
-"""A task of the small world writes some more events than these."""
+"""Upper bound of the random event at which to kill; a task of the small world writes some more."""
 
 
 @dataclass(frozen=True)
 class Crash:
-    """What is killed, and when."""
+    """Processes to kill, and when."""
 
     victims: tuple[str, ...]
     moment: str
@@ -76,7 +75,7 @@ MOMENTS: dict[str, Moment] = {
     "fingers opened": _returned("place", "moveit__open_gripper"),
     "place done": _skill(SkillFinished, "place"),
 }
-"""The edges of task and steps, and of the two actions that must not happen twice."""
+"""Moments at the edges of task and steps, and of the two actions that must not happen twice."""
 
 AGAIN: dict[str, Moment] = {
     "taken over": lambda e: isinstance(e.event, TakenOver),
@@ -85,7 +84,7 @@ AGAIN: dict[str, Moment] = {
     "settled": lambda e: isinstance(e.event, SkillSettled),
     "taken up": _state(State.RETRIABLE),
 }
-"""Edges that only a task has in which something was killed already."""
+"""Moments of a task in which something was killed already."""
 
 SINGLES: tuple[tuple[str, ...], ...] = tuple(
     (name,)
@@ -94,8 +93,8 @@ SINGLES: tuple[tuple[str, ...], ...] = tuple(
         *("redis", "gateway", "scripted_model", "stop"),
     )
 )
-"""Every process but the simulation, which is the world. One that has no part in the moment must not matter."""
-COMPANIES: tuple[tuple[str, ...], ...] = (
+"""Every process but the simulation, which is the world; a kill of one that has no part in a moment must not matter."""
+GROUPS: tuple[tuple[str, ...], ...] = (
     ("orchestrator", "pick"),
     ("orchestrator", "place"),
     ("orchestrator", "redis"),
@@ -107,17 +106,19 @@ COMPANIES: tuple[tuple[str, ...], ...] = (
 
 
 def crashes(seed: int) -> "Iterator[tuple[Crash, ...]]":
-    """What is killed in each of the jobs; endless. Every process at every edge in a random order, then those that are
-    killed together, and after every second one another at a random event, or the orchestrator twice.
+    """Yield what is killed in each job, without end.
+
+    Every process at every edge in a random order, then the groups; after every second one a kill at a random event, or
+    two kills in one job.
     """
     dice = random.Random(seed)
     while True:
-        edges = [shuffled for sets in (SINGLES, COMPANIES) for shuffled in _shuffled(dice, sets)]
+        edges = [shuffled for sets in (SINGLES, GROUPS) for shuffled in _shuffled(dice, sets)]
         for number, (victims, moment) in enumerate(edges):
             yield (Crash(victims, moment, MOMENTS[moment]),)
             if number % 4 == 1:
                 event = dice.randrange(1, RANDOM_EVENTS)
-                yield (Crash(dice.choice(SINGLES + COMPANIES), f"event {event}", _count_to(event)),)
+                yield (Crash(dice.choice(SINGLES + GROUPS), f"event {event}", _count_to(event)),)
             if number % 4 == 3:
                 again = dice.choice(list(AGAIN))
                 first = dice.choice(("fingers to close", "fingers closing", "fingers opening", "arm goes down"))
@@ -133,8 +134,8 @@ def _shuffled(dice: random.Random, sets: tuple[tuple[str, ...], ...]) -> list[tu
     return pairs
 
 
-def storm(seed: int) -> "Iterator[tuple[Crash, ...]]":
-    """Every kind of process once in two jobs: for the short form, which has no time for a job each."""
+def short_crashes(seed: int) -> "Iterator[tuple[Crash, ...]]":
+    """Yield two jobs in which every kind of process is killed once, for the short form."""
     dice = random.Random(seed)
     early, late = ["pick started", "fingers closing"], ["arm goes down", "fingers opening"]
     dice.shuffle(early)
@@ -157,29 +158,30 @@ def _count_to(number: int) -> Moment:
 
 
 @dataclass
-class Outcome:
-    """One job during which something was killed."""
+class CrashRun:
+    """Result of one job during which something was killed."""
 
     crashes: tuple[Crash, ...]
     seed: int
     score: Score
     killed_at: list[float]
-    """When each crash happened; those whose moment did not come before the end are missing."""
+    """Times of the kills; those whose moment did not come before the end are missing."""
     resumed_s: list[float]
-    """From a kill to the first word of who went on with the task, processes' start included; none where nobody had to
-    take anything over."""
+    """Seconds from a kill to the first event of whoever took over, the start of processes included."""
     wall_s: float
 
     @property
     def happened(self) -> bool:
-        """The first moment came before the task had ended."""
+        """Whether the first moment came before the task had ended."""
         return bool(self.killed_at)
 
     @property
     def victims(self) -> str:
+        """Names of the killed processes, in order."""
         return ", then ".join("+".join(crash.victims) for crash in self.crashes)
 
     def row(self) -> dict[str, Any]:
+        """Return the row of this job in the JSON."""
         return {
             "killed": self.victims,
             "at": ", then ".join(crash.moment for crash in self.crashes),
@@ -191,10 +193,8 @@ class Outcome:
         }
 
 
-def play(stack: Stack, crashes: Sequence[Crash], seed: int) -> Outcome:
-    """One job in the small world, with `crashes` in the middle of it, in their order. Raises StackError when a restart
-    fails.
-    """
+def play(stack: Stack, crashes: Sequence[Crash], seed: int) -> CrashRun:
+    """Run one job with `crashes` in its middle, in their order. Raises StackError when a restart fails."""
     job, began = Job.begin(stack, seed), time.time()
     ahead, killed_at = list(crashes), list[float]()
     try:
@@ -202,10 +202,10 @@ def play(stack: Stack, crashes: Sequence[Crash], seed: int) -> Outcome:
             if ahead and ahead[0].at(event):
                 killed_at.append(time.time())
                 _kill(stack, ahead.pop(0).victims)
-    except CliError:
-        # The journal broke off for good: that is what the suite is to show.
+    except ClientError:
+        # The journal broke off for good; the score shows it.
         pass
-    return Outcome(
+    return CrashRun(
         crashes=tuple(crashes),
         seed=seed,
         score=job.score(),

@@ -1,4 +1,4 @@
-"""One job in the small world, followed to its end, and what became of it by the simulation's own count."""
+"""One job in the small world, followed to its end and scored by the simulation's own count."""
 
 import contextlib
 import time
@@ -10,22 +10,20 @@ from typing import Any
 import httpx
 import yaml
 
-from quartet_cli.api import Api
-from quartet_cli.errors import CliError, Refused
-from quartet_cli.stack import Stack
 from quartet_contracts import TERMINAL, JournalEvent, State, TaskStatus, TaskSubmission
 from quartet_contracts.journal import Asked
+from quartet_deployment import ClientError, OrchestratorClient, RefusedError, Stack
 
 TIMEOUT_S = 180.0
 PUT_WITHIN_S = 3.0
 ASKED_TOOL = "moveit__close_gripper"
-"""Closing the fingers waits for a person's word, so that a question and its answer are a part of every job."""
+"""Tool that the policy asks a person about, so that every job has a question and an answer."""
 
 
 def asking_policy(site_dir: Path) -> str:
-    """The site's policy.yaml, with ASKED_TOOL left to a person."""
+    """Return the site's policy.yaml with approval of ASKED_TOOL by a person."""
     policy = yaml.safe_load((site_dir / "policy.yaml").read_text())
-    policy["approval"] = [{"tool": ASKED_TOOL, "then": "ask", "because": "every grasp of this bench is asked about"}]
+    policy["approval"] = [{"tool": ASKED_TOOL, "then": "ask", "because": "this benchmark asks about every grasp"}]
     return yaml.safe_dump(policy)
 
 
@@ -41,22 +39,26 @@ class Score:
 
     @property
     def lost(self) -> bool:
+        """Whether the task reached no terminal state."""
         return self.status is None or self.status.state not in TERMINAL
 
     @property
     def succeeded(self) -> bool:
+        """Whether the task ended as SUCCEEDED."""
         return self.status is not None and self.status.state is State.SUCCEEDED
 
     @property
     def false_success(self) -> bool:
+        """Whether the task SUCCEEDED but the object is not at its target."""
         return self.succeeded and not self.delivered
 
     @property
     def double_motions(self) -> int:
-        """Picks and drops beyond the one of each that the job needs."""
+        """Number of picks and drops beyond the one of each that the job needs."""
         return max(0, self.grasps - 1) + max(0, self.releases - 1)
 
     def row(self) -> dict[str, Any]:
+        """Return the columns of a score in the JSON."""
         return {
             "state": str(self.status.state) if self.status else "LOST",
             "delivered": self.delivered,
@@ -67,7 +69,7 @@ class Score:
 
 @dataclass
 class Job:
-    """A thing of the small world that is to be carried to the other surface; use `begin`."""
+    """Task to carry an object of the small world to the other surface; create it with `begin`."""
 
     stack: Stack
     sentence: str
@@ -75,23 +77,26 @@ class Job:
     target: str
     task_id: str
     url: str
-    """The orchestrator that is asked; another replica's when the first one is frozen."""
+    """Address of the orchestrator that is asked; that of another replica when the first one is frozen."""
     events: list[JournalEvent] = field(default_factory=list[JournalEvent])
 
     @classmethod
     def begin(cls, stack: Stack, seed: int, url: str = "") -> "Job":
-        """Set the world up anew and hand the job in."""
+        """Reset the world and submit the task."""
         body = {"seed": seed, "scenario": None}
         world = httpx.post(f"{stack.scoring_url}/reset", json=body, timeout=60).raise_for_status().json()
         sentence, thing, target = job_of(world)
         url = url or stack.url
-        with Api(url, stack.api_token) as api:
+        with OrchestratorClient(url, stack.api_token) as api:
             task_id = api.submit(TaskSubmission(sentence=sentence, timeout_s=TIMEOUT_S)).task.task_id
         return cls(stack, sentence, thing, target, task_id, url)
 
     def follow(self) -> Iterator[JournalEvent]:
-        """The journal as it grows, questions answered with yes. Raises CliError when it breaks off for good."""
-        with Api(self.url, self.stack.api_token) as api:
+        """Yield the events of the journal and answer questions with yes.
+
+        Raises ClientError when the journal breaks off for good.
+        """
+        with OrchestratorClient(self.url, self.stack.api_token) as api:
             for event in api.events(self.task_id):
                 self.events.append(event)
                 yield event
@@ -99,12 +104,14 @@ class Job:
                     self._allow(api, event.event)
 
     def cancel(self) -> None:
-        with Api(self.url, self.stack.api_token) as api:
-            api.cancel(self.task_id, "the bench has changed its mind")
+        """Cancel the task."""
+        with OrchestratorClient(self.url, self.stack.api_token) as api:
+            api.cancel(self.task_id, "the benchmark canceled it")
 
     def score(self) -> Score:
+        """Return how the task ended, and the ground truth."""
         status: TaskStatus | None = None
-        with contextlib.suppress(CliError), Api(self.url, self.stack.api_token) as api:
+        with contextlib.suppress(ClientError), OrchestratorClient(self.url, self.stack.api_token) as api:
             status = api.task(self.task_id)
         truth = httpx.get(f"{self.stack.scoring_url}/truth", timeout=30).raise_for_status().json()
         return Score(
@@ -114,17 +121,17 @@ class Job:
             releases=sum(truth["releases"].values()),
         )
 
-    def _allow(self, api: Api, asked: Asked) -> None:
-        """Say yes. A question is told before it is put; one that dies with its orchestrator is told again."""
+    def _allow(self, api: OrchestratorClient, asked: Asked) -> None:
+        """Answer yes; the question may be in the journal before it is open."""
         end = time.monotonic() + PUT_WITHIN_S
         while time.monotonic() < end:
             try:
                 api.answer(self.task_id, "yes", asked.question_id)
-            except Refused as problem:
+            except RefusedError as problem:
                 if "asks nothing" not in str(problem):
                     return
-            except CliError:
-                # Whoever listens there is being started again.
+            except ClientError:
+                # The orchestrator is being started again.
                 pass
             else:
                 return
@@ -132,7 +139,7 @@ class Job:
 
 
 def job_of(world: dict[str, Any]) -> tuple[str, str, str]:
-    """A task that this placement of the small world allows: sentence, object, surface."""
+    """Return a task that fits this placement of the small world: sentence, object, surface."""
     name, thing = next(
         (name, thing) for name, thing in sorted(world["objects"].items()) if thing["on"] in {"wooden table", "counter"}
     )

@@ -1,4 +1,4 @@
-"""Motions of the simulated robot in real time, and when they are told to end: what the stop figures rest on.
+"""Motions of the simulated robot in real time, and when they were commanded to end.
 
 The robot is watched over rosbridge, as a client of its own: the status of the action's goals and the guard's state.
 Both are published after the command has been taken, so that every figure is an upper bound.
@@ -29,15 +29,16 @@ class Motion:
     arguments: dict[str, Any]
     action: str
     longest_s: float
-    """The stop comes at a random moment up to this after the motion has begun."""
+    """Latest moment of the stop after the start of the motion [s]."""
 
     @property
     def scope(self) -> str:
+        """Name of the tool in a grant."""
         return f"{self.server}__{self.tool}"
 
 
-def motions(dice: random.Random) -> Motion:
-    """A turn of the base, or every fourth time one of the wrist, which is free to turn."""
+def draw_motion(dice: random.Random) -> Motion:
+    """Return a turn of the base or, one time in four, of the wrist."""
     if dice.random() < 0.25:
         joints = [*LOOK_FORWARD, dice.choice((3.0, -3.0))]
         return Motion("moveit", "plan_and_execute", {"target": {"joint_positions": joints}}, "/move_action", 0.3)
@@ -45,15 +46,15 @@ def motions(dice: random.Random) -> Motion:
     return Motion("nav2", "spin_robot", {"angle": angle}, "/spin", 2.0)
 
 
-class Watch:
-    """Follows goals and guard; times are time.monotonic() of this process."""
+class MotionWatch:
+    """Watches goals and guard; times are time.monotonic() of this process."""
 
     def __init__(self, link: BridgeLink, actions: tuple[str, ...]) -> None:
         self.running: dict[str, bool] = {}
         self.ended_at: float | None = None
-        """When the goal that was running last was first seen to be canceling, or over without success."""
+        """When the last running goal was first seen canceling, or over without success."""
         self.lapsed = False
-        """The guard ended the motion that was running last, for want of heartbeats."""
+        """Whether the guard ended the last running motion for lack of heartbeats."""
         self._news = asyncio.Event()
         self._subscriptions = [
             link.subscribe(
@@ -71,15 +72,16 @@ class Watch:
         )
 
     def close(self) -> None:
+        """Close the subscriptions."""
         for subscription in self._subscriptions:
             subscription.close()
 
-    async def begun(self, action: str, call: "asyncio.Future[Any]") -> bool:
-        """Wait until a goal of `action` runs; False when the call ended without one."""
+    async def wait_begun(self, action: str, call: "asyncio.Future[Any]") -> bool:
+        """Wait until a goal of `action` runs; return False when the call ended without one."""
         return await self._until(lambda: self.running.get(action, False) or call.done()) and self.running[action]
 
-    async def ended(self) -> float | None:
-        """When the motion was told to end; None when it came to its own end, or to none within WAIT_S."""
+    async def wait_ended(self) -> float | None:
+        """Return when the motion was commanded to end; None when it ended by itself, or not within WAIT_S."""
         await self._until(lambda: self.ended_at is not None or not any(self.running.values()))
         return self.ended_at
 

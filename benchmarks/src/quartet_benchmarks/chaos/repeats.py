@@ -1,4 +1,4 @@
-"""Every message of a job is delivered three times, late and out of order: each physical action is done once."""
+"""Jobs whose every message is delivered three times, late and out of order; each motion must happen once."""
 
 import random
 from collections import Counter
@@ -7,36 +7,35 @@ from typing import Any
 
 from quartet_benchmarks.chaos.crashes import MOMENTS
 from quartet_benchmarks.chaos.job import Job, Score
-from quartet_benchmarks.chaos.wire import Kind, Wire
-from quartet_cli.errors import CliError
-from quartet_cli.stack import Stack
+from quartet_benchmarks.chaos.redis_proxy import Kind, RedisProxy
 from quartet_contracts import JournalEvent, State
 from quartet_contracts.journal import SkillStarted
+from quartet_deployment import ClientError, Stack
 
 COPIES = 2
-"""Of each message, beside the message itself."""
+"""Number of copies of each message, beside the message itself."""
 CANCEL_AT = ("pick requested", "drive begun", "person asked", "fingers closed", "arm goes down")
 
 
 @dataclass
-class Repeated:
-    """One job, every message of which came three times."""
+class RepeatedRun:
+    """Result of one job whose every message came three times."""
 
     canceled_at: str
-    """'' for a job that was let end."""
+    """Moment of the cancel, '' for a job that was not canceled."""
     seed: int
     score: Score
-    """When the last copy had come, long after the job's end."""
+    """Score after the last copy, long after the end of the job."""
     begun_twice: int
-    """Requests that an agent began more than once."""
+    """Number of requests that an agent began more than once."""
     told_twice: int
-    """Events that the journal tells more than once."""
+    """Number of events that the journal holds more than once."""
     copied: Counter[Kind]
     refused: list[str]
 
     @property
     def right(self) -> bool:
-        """Nothing was done or told twice, and the job ended as it should."""
+        """Whether nothing happened or was recorded twice and the job ended as it should."""
         state = self.score.status.state if self.score.status else None
         # A cancel may also come when the work is done.
         ended = state is State.SUCCEEDED or (bool(self.canceled_at) and state is State.CANCELED)
@@ -44,6 +43,7 @@ class Repeated:
         return ended and not twice and not self.score.false_success
 
     def row(self) -> dict[str, Any]:
+        """Return the row of this job in the JSON."""
         return {
             "repeated": "every message",
             "canceled_at": self.canceled_at,
@@ -56,10 +56,10 @@ class Repeated:
         }
 
 
-def repeat(stack: Stack, wire: Wire, seed: int, canceled_at: str = "") -> Repeated:
-    """One job, canceled at a moment or not. The stack's processes reach Redis through `wire`."""
-    before, refused = wire.copied.copy(), len(wire.refused)
-    wire.copies = COPIES
+def play_repeated(stack: Stack, proxy: RedisProxy, seed: int, canceled_at: str = "") -> RepeatedRun:
+    """Run one job, canceled at a moment or not; the stack's processes reach Redis through `proxy`."""
+    before, refused = proxy.copied.copy(), len(proxy.refused)
+    proxy.copies = COPIES
     try:
         job = Job.begin(stack, seed)
         canceled = False
@@ -68,24 +68,24 @@ def repeat(stack: Stack, wire: Wire, seed: int, canceled_at: str = "") -> Repeat
                 if canceled_at and not canceled and MOMENTS[canceled_at](event):
                     canceled = True
                     job.cancel()
-        except CliError:
+        except ClientError:
             # The journal broke off for good: the score shows it.
             pass
-        wire.drain()
+        proxy.drain()
     finally:
-        wire.copies = 0
-    wire.drain()
+        proxy.copies = 0
+    proxy.drain()
     with stack.api() as api:
         told = list(api.events(job.task_id))
     starts = Counter(e.event.request_id for e in told if isinstance(e.event, SkillStarted))
-    return Repeated(
+    return RepeatedRun(
         canceled_at=canceled_at,
         seed=seed,
         score=job.score(),
         begun_twice=sum(count > 1 for count in starts.values()),
         told_twice=len(job.events) - len(_different(job.events)) + len(told) - len(_different(told)),
-        copied=wire.copied - before,
-        refused=wire.refused[refused:],
+        copied=proxy.copied - before,
+        refused=proxy.refused[refused:],
     )
 
 
@@ -94,5 +94,5 @@ def _different(events: list[JournalEvent]) -> set[str]:
 
 
 def cancel_moment(dice: random.Random) -> str:
-    """Every third job is canceled."""
+    """Return a moment to cancel at for one job in three, else ''."""
     return dice.choice(CANCEL_AT) if dice.random() < 1 / 3 else ""

@@ -1,4 +1,4 @@
-"""The stop button, and motions whose caller or server dies or freezes: the robot in real time, wall clock."""
+"""The stops suite: the stop button, and motions whose caller or server dies or freezes; the robot in real time."""
 
 import asyncio
 import contextlib
@@ -18,19 +18,20 @@ from typing import Any
 import httpx
 
 from quartet_agent_runtime import Toolbox, ToolOutcome
-from quartet_benchmarks._result import BenchParameters, BenchResult, Rate, percentile
-from quartet_benchmarks.chaos.motion import Motion, Watch, motions
-from quartet_cli.stack import AGENTS, Stack, StackOptions
+from quartet_benchmarks.chaos.motion import Motion, MotionWatch, draw_motion
+from quartet_benchmarks.errors import MeasurementError
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
 from quartet_contracts import control_url
+from quartet_deployment import AGENTS, Stack, StackOptions
 from quartet_robot_link import BridgeLink
 
 WORLD = "studio"
 STOPS, SHORT_STOPS = 200, 4
 ORPHANS, SHORT_ORPHANS = 60, 3
 FROZEN = (None, "redis", "orchestrator", "gateway", "scripted_model", "the motion's server")
-"""What hangs while stop is pressed, in turn."""
+"""Process that is frozen while stop is pressed, in turn."""
 SHORT_WITHOUT = frozenset({"gateway", "scripted_model"})
-"""What the short form has no time to start, and so does not hang either."""
+"""Processes that the short form has no time to start."""
 GONE = (
     ("caller", signal.SIGSTOP),
     ("server", signal.SIGSTOP),
@@ -46,7 +47,7 @@ NOT_NEEDED = frozenset({"perception", "ros", *AGENTS})
 
 @dataclass
 class Figures:
-    """One row a run."""
+    """Results of all runs, one row each."""
 
     stops: list[dict[str, Any]] = field(default_factory=list)
     orphans: list[dict[str, Any]] = field(default_factory=list)
@@ -56,7 +57,7 @@ class Figures:
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """The suite. `episodes` is the number of stops. Raises StackError."""
+    """Run the suite; `episodes` is the number of stops. Raises StackError."""
     stops = parameters.episodes or (SHORT_STOPS if parameters.short else STOPS)
     orphans = SHORT_ORPHANS if parameters.short else min(ORPHANS, max(1, stops))
     with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
@@ -80,6 +81,7 @@ def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
             "stop_ms_p50": percentile(stop_ms, 0.5),
             "stop_ms_p99": percentile(stop_ms, 0.99),
             "stop_ms_max": max(stop_ms, default=float("nan")),
+            "motions_stopped": Rate(sum(_stopped(row) for row in figures.stops), len(figures.stops)),
             "standstill_confirmed": Rate(sum(still), len(still)),
             "orphan_stop_ms_p50": percentile(orphan_ms, 0.5),
             "orphan_stop_ms_max": max(orphan_ms, default=float("nan")),
@@ -92,16 +94,23 @@ def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
         notes=[
             "The robot in real time. stop_ms: from the press (a request to the stop service) to its answer that the "
             "guard has commanded standstill. orphan_stop_ms: from the signal to the first word over rosbridge that "
-            "the motion's goal is being canceled. Both include the way of the news. standstill_confirmed: measured "
-            f"by the guard within {STANDSTILL_S:g} s. stale_calls_accepted: motion calls with the grant of a caller "
-            "that was taken for gone, after a newer attempt. false_lapses: motions that ended for want of a heartbeat "
-            "though nothing had been killed or frozen."
+            "the motion's goal is being canceled. Both include the time that the message takes. motions_stopped: "
+            "presses that the guard confirmed and that ended a motion; any other press is a failure. "
+            f"standstill_confirmed: measured by the guard within {STANDSTILL_S:g} s. stale_calls_accepted: "
+            "motion calls with the grant of a caller that was taken for gone, after a newer "
+            "attempt. false_lapses: motions that ended for lack of a heartbeat "
+            "although nothing was killed or frozen."
         ],
     )
 
 
+def _stopped(row: dict[str, Any]) -> bool:
+    """Return whether a press stopped something: the guard confirmed it, and the motion did not end by itself."""
+    return row["stop_ms"] is not None and row["code"] not in {"NONE", LAPSED}
+
+
 def _rows(title: str, key: str, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """By what hung, or what was gone."""
+    """Return one row for each process that was frozen or gone."""
     rows: list[dict[str, Any]] = []
     for name in dict.fromkeys(row[key] for row in runs):
         times = [row["stop_ms"] for row in runs if row[key] == name and row["stop_ms"] is not None]
@@ -119,11 +128,11 @@ def _rows(title: str, key: str, runs: list[dict[str, Any]]) -> list[dict[str, An
 async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphans: int) -> Figures:
     dice, figures = random.Random(parameters.seed), Figures()
     frozen = [name for name in FROZEN if not parameters.short or name not in SHORT_WITHOUT]
-    async with trials(stack, dice) as trial:
+    async with open_trial(stack, dice) as trial:
         for number in range(stops):
             row = await trial.stop(frozen[number % len(frozen)])
             figures.stops.append(row)
-            parameters.say(", ".join(f"{key} {value}" for key, value in row.items()))
+            parameters.progress(", ".join(f"{key} {value}" for key, value in row.items()))
         while len(figures.orphans) < orphans:
             row = await trial.orphan(*GONE[len(figures.orphans) % len(GONE)])
             if row is None:
@@ -131,16 +140,16 @@ async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphan
             figures.stale_calls += 1
             figures.stale_accepted += row.pop("stale_accepted")
             figures.orphans.append(row)
-            parameters.say(", ".join(f"{key} {value}" for key, value in row.items()))
+            parameters.progress(", ".join(f"{key} {value}" for key, value in row.items()))
         figures.false_lapses = trial.false_lapses
     return figures
 
 
 @contextlib.asynccontextmanager
-async def trials(stack: Stack, dice: random.Random) -> "AsyncGenerator[Trial]":
-    """What to try on the robot of a stack in real time."""
+async def open_trial(stack: Stack, dice: random.Random) -> "AsyncGenerator[Trial]":
+    """Open a client of the stop service and a watch of the robot of a stack in real time."""
     link = await BridgeLink.open(stack.bridge_url, wait_s=30.0)
-    watch = Watch(link, ("/spin", "/move_action"))
+    watch = MotionWatch(link, ("/spin", "/move_action"))
     trial = Trial(stack, watch, dice)
     try:
         async with trial.service:
@@ -151,14 +160,14 @@ async def trials(stack: Stack, dice: random.Random) -> "AsyncGenerator[Trial]":
 
 
 class Trial:
-    """Motions of one stack's robot, and what ends them; `service` is a client of its stop service."""
+    """Starts motions of the robot of a stack and ends them; `service` is a client of its stop service."""
 
-    def __init__(self, stack: Stack, watch: Watch, dice: random.Random) -> None:
+    def __init__(self, stack: Stack, watch: MotionWatch, dice: random.Random) -> None:
         self._stack, self._watch, self._dice = stack, watch, dice
-        # Above those of earlier trials on this stack: a fence only grows.
+        # Above those of earlier open_trial on this stack: a fence only grows.
         self._fence = time.time_ns() // 1_000_000
         self.false_lapses = 0
-        """Motions that ended for want of a heartbeat though nothing was wrong: the machine was too slow for it."""
+        """Number of motions that ended for lack of a heartbeat although nothing was killed or frozen."""
         self.service = httpx.AsyncClient(
             base_url=stack.url_of("stop"),
             headers={"Authorization": f"Bearer {stack.stop_token}"},
@@ -167,7 +176,7 @@ class Trial:
         )
 
     async def stop(self, frozen: tuple[str, ...] | str | None) -> dict[str, Any]:
-        """Stop pressed at a random moment of a motion while `frozen` hangs."""
+        """Press stop at a random moment of a motion while `frozen` processes hang; return the row of the run."""
         motion, call = await self._begin()
         await asyncio.sleep(self._dice.uniform(0.0, motion.longest_s))
         names = (frozen,) if isinstance(frozen, str) else frozen or ()
@@ -189,27 +198,30 @@ class Trial:
         }
 
     async def _begin(self) -> "tuple[Motion, asyncio.Future[ToolOutcome]]":
-        """A call whose motion has begun. Raises RuntimeError when the robot does not move."""
+        """Return a call whose motion has begun. Raises MeasurementError when the robot does not move."""
         for _ in range(5):
-            motion = motions(self._dice)
+            motion = draw_motion(self._dice)
             call = asyncio.ensure_future(self._call(motion, self._new_grant()))
-            if await self._watch.begun(motion.action, call):
+            if await self._watch.wait_begun(motion.action, call):
                 return motion, call
             outcome = await call
             if outcome.error_code != LAPSED:
                 break
             self.false_lapses += 1
-        raise RuntimeError(f"{motion.scope} does not move: {outcome.error_code} {outcome.message}")
+        raise MeasurementError(f"{motion.scope} does not move: {outcome.error_code} {outcome.message}")
 
     async def orphan(self, gone: str, number: signal.Signals) -> dict[str, Any] | None:
-        """Caller, server or both are killed or frozen at a random moment of a motion; None when it was over by then."""
-        motion, grant = motions(self._dice), self._new_grant()
+        """Kill or freeze caller, server or both at a random moment of a motion.
+
+        Returns the row of the run, None when the motion was over by then.
+        """
+        motion, grant = draw_motion(self._dice), self._new_grant()
         how = "killed" if number == signal.SIGKILL else "frozen"
         async with _caller(self._stack, motion, grant) as caller:
             reading = asyncio.ensure_future(asyncio.to_thread(caller.stdout.readline))
-            if not await self._watch.begun(motion.action, reading):
+            if not await self._watch.wait_begun(motion.action, reading):
                 if LAPSED not in await reading:
-                    raise RuntimeError(f"{motion.scope} does not move: {await reading}")
+                    raise MeasurementError(f"{motion.scope} does not move: {await reading}")
                 self.false_lapses += 1
                 return None
             await asyncio.sleep(self._dice.uniform(0.0, motion.longest_s))
@@ -218,7 +230,7 @@ class Trial:
                 caller.send_signal(number)
             if gone in {"server", "both"}:
                 self._signal_server(motion.server, number)
-            ended = await self._watch.ended()
+            ended = await self._watch.wait_ended()
             if number == signal.SIGSTOP:
                 for pid in (caller.pid, self._stack.pids()[motion.server]):
                     os.kill(pid, signal.SIGCONT)
@@ -242,7 +254,7 @@ class Trial:
             os.kill(self._stack.pids()[server], number)
 
     async def _stale_call(self, motion: Motion, grant: str) -> bool:
-        """Whether the old grant still moves the robot after a newer attempt has been given its fence."""
+        """Return whether the old grant still moves the robot after a newer attempt has raised the fence."""
         newer = self._new_grant("control__fence")
         url = control_url(self._stack.servers()[motion.server], "fence")
         async with httpx.AsyncClient(timeout=20.0, trust_env=False) as http:
@@ -265,11 +277,11 @@ class Trial:
         return False
 
     async def reset(self) -> None:
-        """Raises RuntimeError when not everybody was reached."""
+        """Reset the robot. Raises MeasurementError when not everybody was reached."""
         end = time.monotonic() + 20.0
         while not (answer := (await self.service.post("/reset")).json())["reset"]:
             if time.monotonic() > end:
-                raise RuntimeError(f"the robot cannot be reset: {answer}")
+                raise MeasurementError(f"the robot cannot be reset: {answer}")
 
     def _new_grant(self, *tools: str) -> str:
         self._fence += 1
@@ -296,7 +308,7 @@ def _start_caller() -> "subprocess.Popen[str]":
 
 @contextlib.asynccontextmanager
 async def _caller(stack: Stack, motion: Motion, grant: str) -> AsyncGenerator[Any]:
-    """A process that calls the tool; it is killed at the end."""
+    """Start a process that calls the tool; it is killed at the end."""
     process = await asyncio.to_thread(_start_caller)
     try:
         assert process.stdin is not None
@@ -317,4 +329,4 @@ async def _caller(stack: Stack, motion: Motion, grant: str) -> AsyncGenerator[An
 
 
 async def _silent(*_: object) -> None:
-    """Progress that nobody looks at."""
+    """Ignore progress."""

@@ -1,4 +1,4 @@
-"""A scripted model in a thread of this process, whose answers can be made to go wrong from a turn on."""
+"""Scripted model in a thread of this process, whose answers go wrong from a chosen turn on."""
 
 import asyncio
 import json
@@ -13,13 +13,14 @@ from typing import Any
 import uvicorn
 
 from quartet_agent_runtime.gateway import MAX_ANSWER_BYTES
+from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.faults.kinds import Fault
 from quartet_scripted_model import Call, Settings, create_app
 from quartet_scripted_model.answer import answer
 from quartet_scripted_model.misbehaviour import Kind, spoil
 
 DRIP_S = 0.1
-"""No answer is over within the gateway's time for it."""
+"""Pause between bytes [s]: no answer is complete within the gateway's time limit."""
 HUGE = 2 * MAX_ANSWER_BYTES
 MARK = re.compile(r"\[run \d+\]")
 Given = tuple[str, str]
@@ -27,24 +28,25 @@ Given = tuple[str, str]
 
 
 def key_of(tool: str, arguments: Any) -> Given:
+    """Return tool and arguments of a call in a comparable form."""
     return tool, json.dumps(arguments, sort_keys=True)
 
 
 @dataclass
 class Plan:
-    """Which answers go wrong: those to `agent` from its `turn`-th on, at most `times` of them (None: all)."""
+    """Which answers go wrong: those to `agent` from its `turn`-th on, at most `times` (None: all)."""
 
     agent: str = ""
     fault: Fault | None = None
     turn: int = 0
     times: int | None = None
     given: Counter[Given] = field(default_factory=Counter[Given])
-    """Calls of sound answers, as often as they were given."""
+    """Number of times that each call was in a sound answer."""
     hits: int = 0
-    """Answers that went wrong."""
+    """Number of answers that went wrong."""
 
     def draw(self, body: dict[str, Any]) -> Kind | None:
-        """What goes wrong with the answer to `body`; notes what a sound one says. Without a fault: nothing."""
+        """Return what goes wrong with the answer to `body`, None for a sound one, whose calls are noted."""
         if self.fault is None:
             return None
         tools = body.get("tools") or []
@@ -68,31 +70,31 @@ def _last_call(messages: list[dict[str, Any]]) -> Call | None:
 
 
 class Plans:
-    """The plan of each run, by a mark in its system prompt; `here` for requests without one."""
+    """Plans of runs, by a mark in their system prompt; `default` is for requests without a mark."""
 
     def __init__(self) -> None:
-        self.here = Plan()
+        self.default = Plan()
         self._marked: dict[str, Plan] = {}
         self._lock = threading.Lock()
 
     def mark(self, plan: Plan) -> str:
-        """The mark that makes `plan` that of a run."""
+        """Return the mark that assigns `plan` to a run."""
         with self._lock:
             mark = f"[run {len(self._marked)}]"
             self._marked[mark] = plan
         return mark
 
     def draw(self, body: dict[str, Any]) -> Kind | None:
-        """See quartet_scripted_model.app.Choice."""
+        """Return what goes wrong with the answer to `body`; see quartet_scripted_model.app.Choice."""
         found = MARK.search(str(body["messages"][0].get("content")))
         with self._lock:
-            plan = self._marked[found.group()] if found else self.here
+            plan = self._marked[found.group()] if found else self.default
             return plan.draw(body)
 
 
 @contextmanager
 def endpoint() -> Iterator[tuple[str, Plans]]:
-    """URL of the endpoint and what steers it."""
+    """Serve the endpoint; yield its URL and the plans that control it."""
     plans = Plans()
     settings = Settings(misbehave_drip_s=DRIP_S, misbehave_huge_bytes=HUGE)
     config = uvicorn.Config(
@@ -103,7 +105,7 @@ def endpoint() -> Iterator[tuple[str, Plans]]:
     thread.start()
     while not server.started:
         if not thread.is_alive():
-            raise RuntimeError("the model's endpoint did not start")
+            raise MeasurementError("the model's endpoint did not start")
         thread.join(0.01)
     try:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", plans

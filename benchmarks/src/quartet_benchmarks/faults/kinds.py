@@ -1,24 +1,24 @@
-"""What goes wrong, and how a task must end when it goes on going wrong."""
+"""The faults of a model, and how a task must end when a fault persists."""
 
 from dataclasses import dataclass
 
 from quartet_scripted_model.misbehaviour import Kind
 
 UNREACHABLE = "gateway at"
-"""Every message of an agent that got no answer that it can read names the gateway."""
+"""Part of the message of an agent that got no readable answer."""
 OVERDUE = "answered 504"
-"""On a machine that is too slow for the gateway's times any fault may end so; the table counts them."""
+"""End of any fault on a machine that is too slow for the gateway's time limits; the table counts them."""
 REPEATED, SPENT, LATE = "repeated", "budget spent", "deadline"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One kind of misbehaviour and the words, one of which tells the person why it ended."""
+    """Kind of misbehaviour, and the texts one of which must be in the reason of the end."""
 
     kind: Kind
     says: tuple[str, ...]
     sound: bool = False
-    """Its answers can be read, so that what they say may be done."""
+    """Whether its answers are readable, so that the agent may act on them."""
 
 
 FAULTS: dict[str, Fault] = {
@@ -41,6 +41,6 @@ FAULTS: dict[str, Fault] = {
     "web page": Fault(Kind.HTML, ("answered 502",)),
     "reset": Fault(Kind.RESET, ("answered 502",)),
 }
-"""By the name in the table. Of `one id twice` one call of each pair is made, so that the task goes on and ends in
-whatever code the world gives it.
+"""Faults by their name in the table. Of `one id twice` one call of each pair is made, so that the task goes on and may
+end with any code.
 """

@@ -1,4 +1,4 @@
-"""The agent's loop and the gateway with a model that goes wrong; the robot is instant, so that many run at once."""
+"""Loops of the pick agent over the real gateway with a faulty model and an instant robot; many run at once."""
 
 import asyncio
 import random
@@ -25,9 +25,9 @@ from quartet_contracts import Budget, JournalEvent, Skill
 
 AT_ONCE = 16
 LAST_TURN = 9
-"""A sound pick takes more turns than these."""
+"""Latest turn that goes wrong; a sound pick has more."""
 LIMIT_S, SHORT_LIMIT_S = 240.0, 2.0
-"""Deadlines beyond what the gateway gives a model, and below it."""
+"""Deadlines above the gateway's time limit for a model, and below it [s]."""
 POSE: dict[str, Any] = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.4], "orientation": [1.0, 0.0, 0.0, 0.0]}
 SYSTEM = 'You pick things up.\n\n## Facts\n\n```json\n{"arm": {"group": "arm", "transit_state": "folded"}}\n```\n\n'
 USER = 'Your request:\n\n```json\n{"object_name": "red coke can"}\n```\n'
@@ -53,7 +53,7 @@ MOTIONS = frozenset(
 
 
 class InstantRobot:
-    """Does at once whatever a pick asks for, and counts its motions."""
+    """Robot whose motions take no time and are counted."""
 
     def __init__(self) -> None:
         self.motions: Counter[Given] = Counter()
@@ -61,6 +61,7 @@ class InstantRobot:
 
     @property
     def tools(self) -> LocalTools:
+        """Tools of the pick agent."""
         return LocalTools([LocalTool(_spec(name), self._handler(name)) for name in ARGUMENTS])
 
     def _handler(self, name: str) -> Any:
@@ -92,31 +93,37 @@ def _spec(name: str) -> ToolSpec:
 
 
 class Memory:
-    """Journal, images and transcripts of a loop whose past nobody needs."""
+    """Journal, images and transcripts that keep nothing."""
 
     async def append(self, event: JournalEvent) -> None:
+        """Ignore an event."""
         event.model_dump_json()
 
     async def put(self, task_id: str, data: bytes, media_type: str) -> str:
+        """Ignore an image and return a reference."""
         return "image"
 
     async def save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> None:
-        return None
+        """Ignore a transcript."""
+        return
 
 
 @dataclass(frozen=True)
 class LoopCase:
+    """Fault, turn from which it occurs, and time limit of a loop [s]."""
+
     name: str
     turn: int
     limit_s: float
 
     @property
     def fault(self) -> Fault:
+        """The fault of this case."""
         return FAULTS[self.name]
 
 
 def loop_cases(seed: int, runs: int) -> Iterator[LoopCase]:
-    """`runs` of each fault for good, from the first turn on as often as from a later one."""
+    """Yield `runs` cases of each persistent fault, half of them from the first turn on."""
     dice = random.Random(seed)
     for _ in range(runs):
         for name in FAULTS:
@@ -126,6 +133,8 @@ def loop_cases(seed: int, runs: int) -> Iterator[LoopCase]:
 
 @dataclass
 class LoopOutcome:
+    """Result of one loop."""
+
     case: LoopCase
     hits: int
     ending: Ending
@@ -135,15 +144,17 @@ class LoopOutcome:
 
     @property
     def right(self) -> bool:
-        """It ended without a report, for the reason of the fault; where one call of each pair is made, in any way."""
+        """Whether it ended without a report for the reason of the fault; a fault without texts may end in any way."""
         says = self.case.fault.says
         return not says or (self.ending.report is None and any(word in self.ending.reason for word in (*says, OVERDUE)))
 
     @property
     def overdue(self) -> bool:
+        """Whether the gateway's time limit ended it."""
         return OVERDUE in self.ending.reason
 
     def row(self) -> dict[str, Any]:
+        """Return the row of this loop in the JSON."""
         return {
             "fault": self.case.name,
             "turn": self.case.turn,
@@ -157,7 +168,7 @@ class LoopOutcome:
 
 
 async def play_loops(gateway_url: str, key: str, plans: Plans, cases: Iterator[LoopCase]) -> list[LoopOutcome]:
-    """Plays `cases`, some at a time, as the pick agent."""
+    """Run `cases` as the pick agent, some at a time, and return their results."""
     client = GatewayClient(gateway_url, "pick", key)
     gate = asyncio.Semaphore(AT_ONCE)
 

@@ -1,4 +1,4 @@
-"""One task of a stack with a model that goes wrong in the middle of it."""
+"""One task of a stack whose model goes wrong in its middle."""
 
 import itertools
 import math
@@ -11,11 +11,9 @@ from typing import Any
 
 import httpx
 
-from quartet_agent_runtime.loop import NOT_MADE
+from quartet_agent_runtime.calls import NOT_MADE
 from quartet_benchmarks.faults.endpoint import Plan, Plans, key_of
 from quartet_benchmarks.faults.kinds import FAULTS, OVERDUE, Fault
-from quartet_cli.api import Api
-from quartet_cli.stack import Stack
 from quartet_contracts import (
     MODEL_TOOLS,
     TERMINAL,
@@ -30,26 +28,27 @@ from quartet_contracts import (
     TaskSubmission,
 )
 from quartet_contracts.journal import SkillFinished, ToolCalled, ToolReturned
+from quartet_deployment import OrchestratorClient, Stack
 
 SEATS = ("pick", "orchestrator", "approach", "place")
 LAST_TURN = {"pick": 3, "orchestrator": 2, "approach": 3, "place": 2}
-"""A single skill of the small world has more turns than these, wherever the robot stands."""
+"""Latest turn that goes wrong; a single skill of the small world has more turns, wherever the robot stands."""
 LAST_TURN_OF_JOB = {"pick": 8, "orchestrator": 3, "approach": 3, "place": 6}
-"""The same in a whole job, in which the robot stands where it should."""
+"""Latest turn that goes wrong in a whole job."""
 JOBS = 0.2
 """Share of whole jobs among the cases of sub-agents."""
 TIMEOUT_S, SHORT_TIMEOUT_S = 60.0, 5.0
-"""Of a task: far beyond what the gateway gives a model, and below it, so that the deadline itself has to end it."""
+"""Time limits of a task [s]: far above the gateway's limit for a model, and below it, so that the deadline ends it."""
 THING = "red coke can"
 STILL = ("get_", "clear_", "look", "detect_", "segment_")
-"""Tools that move nothing begin like this."""
+"""Prefixes of tools that move nothing."""
 MOVED = 0.01
-"""How far base, joint or finger must be from where it was to count as moved [m or rad]."""
+"""Least change of base, joint or finger that counts as a motion [m or rad]."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What goes wrong, in whose model, from which turn on, how often (None: always)."""
+    """Fault, agent whose model has it, first turn, and how often (None: always)."""
 
     name: str
     seat: str
@@ -58,15 +57,16 @@ class Case:
     seed: int
     timeout_s: float
     job: bool
-    """A whole job, not only the skill of `seat`."""
+    """Whether it is a whole job, not only the skill of `seat`."""
 
     @property
     def fault(self) -> Fault:
+        """The fault of this case."""
         return FAULTS[self.name]
 
 
 def cases(seed: int) -> Iterator[Case]:
-    """Every fault in every seat in turn, at the first turn as often as later, three of four for good; endless."""
+    """Yield every fault in every agent in turn, without end; half from the first turn on, three in four persist."""
     dice = random.Random(seed)
     for number in itertools.count():
         for offset, name in enumerate(FAULTS):
@@ -86,27 +86,27 @@ def cases(seed: int) -> Iterator[Case]:
 
 @dataclass
 class Outcome:
-    """How a task ended whose model went wrong."""
+    """Result of a task whose model went wrong."""
 
     case: Case
     hits: int
-    """Answers that went wrong; 0: the task was over before."""
+    """Number of answers that went wrong; 0: the task was over before."""
     state: State | None
-    """None: it did not end."""
+    """Terminal state, None for a task that did not end."""
     codes: list[str]
-    """Of the sub-agents, in order."""
+    """Error codes of the sub-agents, in order."""
     words: str
     motions: list[str] = field(default_factory=list[str])
     """Motions that no sound answer asked for."""
     moved: bool = False
-    """By ground truth, although the first answer of all was wrong already."""
+    """Whether the robot moved by ground truth, although the very first answer was wrong."""
     overrun_s: float = 0.0
-    """Past the task's deadline; infinite for one that did not end."""
+    """Seconds past the deadline; infinite for a task that did not end."""
     false_success: bool = False
 
     @property
     def right(self) -> bool:
-        """It ended as the table of faults says, or went on to succeed where the fault passed."""
+        """Whether it ended as FAULTS says, or succeeded after a fault that passed."""
         if self.state is None:
             return False
         if self.state is State.SUCCEEDED:
@@ -121,9 +121,11 @@ class Outcome:
 
     @property
     def overdue(self) -> bool:
+        """Whether the gateway's time limit ended it."""
         return OVERDUE in self.words
 
     def row(self) -> dict[str, Any]:
+        """Return the row of this task in the JSON."""
         return {
             "fault": self.case.name,
             "in": self.case.seat,
@@ -142,11 +144,11 @@ class Outcome:
 
 
 def play(stack: Stack, plans: Plans, case: Case) -> Outcome:
-    """One task, with the fault of `case` in it."""
+    """Run one task with the fault of `case`."""
     scenario = f"in_gripper:{THING}" if case.seat == "place" and not case.job else None
     before = _scoring(stack, "POST", "/reset", {"seed": case.seed, "scenario": scenario})
     agent = "task" if case.seat == "orchestrator" else case.seat
-    plans.here = plan = Plan(agent, case.fault, case.turn, case.times)
+    plans.default = plan = Plan(agent, case.fault, case.turn, case.times)
     events: list[JournalEvent] = []
     with stack.api() as api:
         began = time.time()
@@ -170,7 +172,7 @@ def play(stack: Stack, plans: Plans, case: Case) -> Outcome:
     )
 
 
-def _submit(api: Api, case: Case, world: dict[str, Any]) -> str:
+def _submit(api: OrchestratorClient, case: Case, world: dict[str, Any]) -> str:
     if case.job:
         sentence = f"Pick up the {THING} and place it on the {_other(world)}."
         return api.submit(TaskSubmission(sentence=sentence, timeout_s=case.timeout_s)).task.task_id
@@ -189,7 +191,7 @@ def _other(world: dict[str, Any]) -> str:
 
 
 def _done(case: Case, before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether the world is as a success says."""
+    """Return whether the world is as a success claims."""
     if case.job:
         return after["objects"][THING]["on"] == _other(before)
     if case.seat == "pick":
@@ -201,7 +203,7 @@ def _done(case: Case, before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def _unasked(events: list[JournalEvent], seat: str, plan: Plan) -> list[str]:
-    """Motions of `seat` that were made, beyond those that the endpoint's sound answers hold.
+    """Return the motions that `seat` made beyond those of the endpoint's sound answers.
 
     Each call is followed by its result before the agent makes the next one.
     """
@@ -229,7 +231,7 @@ def _unasked(events: list[JournalEvent], seat: str, plan: Plan) -> list[str]:
 
 
 def _first_of_all(case: Case) -> bool:
-    """Whether no answer that anybody got was sound."""
+    """Return whether no agent got a sound answer."""
     alone = case.seat == "orchestrator" or not case.job
     return alone and case.turn == 0 and case.times is None and not case.fault.sound
 

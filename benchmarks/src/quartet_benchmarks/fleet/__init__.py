@@ -1,5 +1,5 @@
-"""The fleet suite: what the bus takes, and many tasks over many robots."""
+"""The fleet suite: latency of the bus, many tasks over many robots, and robots that cross."""
 
-from quartet_benchmarks.fleet._suite import run
+from quartet_benchmarks.fleet.suite import run
 
 __all__ = ["run"]

@@ -1,4 +1,4 @@
-"""Two robots of one home whose jobs cross: each fetches where the other puts down."""
+"""Two robots in one home whose jobs cross: each fetches an object from where the other puts one down."""
 
 import time
 from dataclasses import dataclass
@@ -6,12 +6,11 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from quartet_benchmarks.home._goals import Goal, Truth
-from quartet_benchmarks.home._world import World
-from quartet_cli.api import Api
-from quartet_cli.stack import Stack
+from quartet_benchmarks.errors import UnfitPlacementError
+from quartet_benchmarks.home.world import Goal, Truth, World
 from quartet_contracts import TERMINAL, JournalEvent, State, TaskStatus, TaskSubmission
 from quartet_contracts.journal import SkillFinished, StateChanged
+from quartet_deployment import OrchestratorClient, Stack
 from quartet_site import SiteFile
 
 TASK_TIMEOUT_S = 600.0
@@ -21,42 +20,44 @@ SEED_ATTEMPTS = 25
 
 @dataclass(frozen=True)
 class Errand:
-    """What one of the robots is asked for."""
+    """Task of one of the robots."""
 
     sentence: str
     goal: Goal
 
 
 @dataclass
-class Crossed:
-    """How one episode ended."""
+class CrossingRun:
+    """Result of one episode."""
 
     seed: int
     errands: list[Errand]
     ends: list[TaskStatus]
     delivered: list[bool]
-    """By ground truth, in the order of the errands."""
+    """Whether each errand was done by ground truth."""
     overlapped: bool
-    """Both tasks were at work at the same time."""
+    """Whether both tasks ran at the same time."""
     touched: set[str]
-    """Robots that were in contact with another one, whenever it was looked at."""
+    """Robots that touched another one at any of the looks."""
     codes: list[str]
-    """Every error code that a skill ended with."""
+    """Error codes of all failed skills."""
     wall_s: float
     sim_s: float
 
     @property
     def succeeded(self) -> list[bool]:
-        """Each errand: done, and the agents know it."""
+        """Whether each errand was done and its task SUCCEEDED."""
         pairs = zip(self.ends, self.delivered, strict=True)
         return [end.state is State.SUCCEEDED and delivered for end, delivered in pairs]
 
     @property
     def false_successes(self) -> int:
+        """Number of tasks that SUCCEEDED although the errand was not done."""
         pairs = zip(self.ends, self.delivered, strict=True)
         return sum(end.state is State.SUCCEEDED and not delivered for end, delivered in pairs)
 
     def row(self) -> dict[str, Any]:
+        """Return the row of this episode in the JSON."""
         return {
             "seed": self.seed,
             "sentences": [errand.sentence for errand in self.errands],
@@ -72,9 +73,9 @@ class Crossed:
 
 
 def crossing_of(truth: Truth, site: SiteFile, rng: Random) -> tuple[Errand, Errand] | None:
-    """Two things on two surfaces, each to be carried to where the other one is; of two areas where there are two.
+    """Return two errands that carry two objects each to the surface of the other, in two areas if possible.
 
-    None when the placement has no such things. The same seed gives the same errands.
+    None when the placement has no such objects. The same seed gives the same errands.
     """
     areas = {surface.name: surface.area for surface in site.surfaces}
     found = [
@@ -98,7 +99,7 @@ def _errand(thing: str, source: str, target: str, areas: dict[str, str]) -> Erra
     return Errand(sentence, Goal(thing, "on", target))
 
 
-def cross(stack: Stack, site: SiteFile, seed: int) -> Crossed:
+def cross(stack: Stack, site: SiteFile, seed: int) -> CrossingRun:
     """One episode from a fresh world to the end of both tasks. Raises LookupError where no placement fits."""
     world = World(stack.scoring_url)
     try:
@@ -116,7 +117,7 @@ def cross(stack: Stack, site: SiteFile, seed: int) -> Crossed:
             journals = [list(api.events(task)) for task in tasks]
         after = world.truth()
         spans = [(_begun(journal), journal[-1].at) for journal in journals]
-        return Crossed(
+        return CrossingRun(
             seed=seed,
             errands=errands,
             ends=ends,
@@ -141,21 +142,21 @@ def _set_up(world: World, site: SiteFile, seed: int) -> tuple[list[Errand], Trut
         truth = world.reset(tried)
         if errands := crossing_of(truth, site, Random(tried)):
             return list(errands), truth
-    raise LookupError(f"no placement has things on two surfaces in {SEED_ATTEMPTS} seeds from {seed}")
+    raise UnfitPlacementError(f"no placement has things on two surfaces in {SEED_ATTEMPTS} seeds from {seed}")
 
 
-def _submit(api: Api, errand: Errand, robot: str) -> str:
+def _submit(api: OrchestratorClient, errand: Errand, robot: str) -> str:
     submission = TaskSubmission(sentence=errand.sentence, robot=robot, timeout_s=TASK_TIMEOUT_S)
     return api.submit(submission).task.task_id
 
 
 def _begun(journal: list[JournalEvent]) -> float:
-    """When the task began to run; a task that never did began at its end."""
+    """Return when the task began to run, or its end if it never did."""
     runs = (one.at for one in journal if isinstance(one.event, StateChanged) and one.event.state is State.RUNNING)
     return next(runs, journal[-1].at)
 
 
 def _in_contact(robots: list[str], truth: Truth) -> set[str]:
-    """Which of `robots` touch another robot's body."""
+    """Return which of `robots` touch another robot."""
     told = zip(robots, truth["robots"], strict=True)
     return {name for name, robot in told if any("body" in part for part in robot["in_collision"])}

@@ -1,4 +1,4 @@
-"""How long the bus takes from a request to its result, agents' work left out."""
+"""Latency of the bus from a request to its result, with agents that answer at once."""
 
 import asyncio
 import random
@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from quartet_benchmarks.fleet.bus_options import OPTIONS
+from quartet_benchmarks.errors import MeasurementError
+from quartet_benchmarks.fleet.instant_agents import OPTIONS
 from quartet_benchmarks.fleet.redis_process import RedisProcess
 from quartet_bus import Bus, Replies
 from quartet_contracts import Budget, PickArguments, Skill, SkillRequest, Task
@@ -21,16 +22,16 @@ WARM_UP = 100
 
 @contextmanager
 def answering(url: str, replicas: int = REPLICAS) -> Iterator[None]:
-    """A process with `replicas` of an agent that answers at once."""
+    """Run a process with `replicas` of an agent that answers at once."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "quartet_benchmarks.fleet.answering", url, str(replicas)],
+        [sys.executable, "-m", "quartet_benchmarks.fleet.instant_agents", url, str(replicas)],
         stdout=subprocess.PIPE,
         text=True,
     )
     assert process.stdout is not None
     try:
         if process.stdout.readline().strip() != "ready":
-            raise RuntimeError("the agents of the benchmark did not come up")
+            raise MeasurementError("the agents of the benchmark did not come up")
         yield
     finally:
         process.terminate()
@@ -39,7 +40,7 @@ def answering(url: str, replicas: int = REPLICAS) -> Iterator[None]:
 
 
 async def measure(redis: RedisProcess, count: int, robots: int, seed: int) -> list[float]:
-    """Milliseconds from request to result of `count` requests, which come at RATE_PER_S whatever happens.
+    """Return the times from request to result [ms] of `count` requests, sent at RATE_PER_S in an open loop.
 
     Each robot has a task stream with a waiting task; requests are for robots at random.
     """
@@ -81,7 +82,7 @@ def _request(robot: str, reply_to: str) -> SkillRequest:
         created_at=now,
         deadline=now + 120,
         arguments=PickArguments(object_name="red coke can"),
-        # As long as a signed grant.
+        # It is as long as a signed grant.
         grant="g" * 420,
         reply_to=reply_to,
     )

@@ -1,4 +1,4 @@
-"""A Redis of the benchmark's own, which it may end and start again."""
+"""A Redis that the benchmark kills and starts again."""
 
 import shutil
 import socket
@@ -8,14 +8,18 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from quartet_cli.stack import StackError
-from quartet_cli.stack._ports import free_ports, hold_ports
+import psutil
+
+from quartet_deployment import StackError, free_ports, hold_ports
 
 START_S = 30.0
 
 
 class RedisProcess:
-    """Use as a context manager. `fsync` is Redis' appendfsync, None for no append-only file at all."""
+    """Redis on a free port; use it as a context manager.
+
+    `fsync` is Redis' appendfsync, None for no append-only file.
+    """
 
     def __init__(self, fsync: str | None) -> None:
         self._fsync = fsync
@@ -26,10 +30,11 @@ class RedisProcess:
 
     @property
     def url(self) -> str:
+        """Address of this Redis."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        """Returns when it answers. Raises StackError."""
+        """Start it and wait until it answers. Raises StackError."""
         binary = shutil.which("redis-server")
         if binary is None:
             raise StackError("redis-server is not installed; on Debian or Ubuntu: apt-get install redis-server")
@@ -55,16 +60,14 @@ class RedisProcess:
             return False
 
     def kill(self) -> None:
-        """As a crash would: what it had acknowledged must be there after `start`, where it keeps a file."""
+        """Kill it as a crash would; with an append-only file all acknowledged writes are there after `start`."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def memory_mb(self) -> float:
-        """Resident, now."""
-        import psutil
-
+        """Return its resident memory [MB]."""
         assert self._process is not None
         return float(psutil.Process(self._process.pid).memory_info().rss) / 1e6
 

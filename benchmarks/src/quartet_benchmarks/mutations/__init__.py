@@ -1,5 +1,5 @@
-"""Mutated messages on every surface of a running stack: nothing crashes, nothing moves, memory stays flat."""
+"""The mutations suite: mutated messages to every interface of a stack; crashes, motions and memory growth count."""
 
-from quartet_benchmarks.mutations._suite import Report, play, run
+from quartet_benchmarks.mutations.suite import Report, play, run
 
 __all__ = ["Report", "play", "run"]

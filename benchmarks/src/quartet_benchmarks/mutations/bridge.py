@@ -1,4 +1,4 @@
-"""rosbridge from both sides: strange clients at the simulated robot, and a strange robot behind the servers."""
+"""Mutated rosbridge frames: from clients to the simulated robot, and from a robot to the servers."""
 
 import asyncio
 import contextlib
@@ -18,11 +18,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import WebSocketException
 
-from quartet_benchmarks.mutations.asked import TIMEOUT_S
+from quartet_benchmarks.errors import MeasurementError
+from quartet_benchmarks.mutations.http_surface import TIMEOUT_S
 from quartet_benchmarks.mutations.mcp import READS
 from quartet_benchmarks.mutations.mutate import Mutator
-from quartet_cli.grants import sign_grant
-from quartet_cli.stack import Stack
+from quartet_deployment import Stack, sign_grant
 
 CLIENTS = 3
 FRAMES: tuple[dict[str, Any], ...] = (
@@ -76,11 +76,11 @@ FRAMES: tuple[dict[str, Any], ...] = (
     {"op": "set_level", "id": "l1", "level": "none"},
     {"op": "auth", "mac": "x", "client": "y", "dest": "z", "rand": "r", "t": 1, "level": "admin", "end": 2},
 )
-"""Operations that move nothing, nor would any mutation of them: they name no topic or action that drives."""
+"""Operations that move nothing, mutated or not, because they name no topic or action of a motion."""
 
 
-class Clients:
-    """Clients of the simulated robot's bridge that send what is not valid."""
+class BridgeClients:
+    """Clients of the simulated robot's bridge that send invalid frames."""
 
     name = "bridge"
 
@@ -90,16 +90,19 @@ class Clients:
         self.failures: list[str] = []
 
     async def open(self) -> None:
+        """Connect the clients."""
         for _ in range(CLIENTS):
             await self._connect()
 
     async def close(self) -> None:
+        """Close everything."""
         for socket, reader in self._open:
             reader.cancel()
             await socket.close()
         await asyncio.gather(*(reader for _, reader in self._open), return_exceptions=True)
 
     async def send(self, number: int) -> None:
+        """Send `number` mutated frames."""
         for _ in range(number):
             socket, reader = self._open[self._mutator.dice.randrange(len(self._open))]
             data = self._mutator.text(self._mutator.dice.choice(FRAMES))
@@ -107,7 +110,7 @@ class Clients:
             try:
                 await socket.send(frame)
             except WebSocketException:
-                # Whoever sends no UTF-8 is hung up on, as the protocol wants it.
+                # The bridge closes the connection after invalid UTF-8, as the protocol demands.
                 self._open.remove((socket, reader))
                 await self._connect()
             if self._mutator.dice.random() < 0.002:
@@ -119,7 +122,7 @@ class Clients:
         self._open.append((socket, asyncio.create_task(_drain(socket))))
 
     async def _answers(self) -> None:
-        """The bridge still serves a sound client."""
+        """Check that the bridge still serves a sound client."""
         try:
             async with (
                 asyncio.timeout(TIMEOUT_S),
@@ -178,7 +181,7 @@ MESSAGES: dict[str, Any] = {
     },
     "clock": {"clock": STAMP},
 }
-"""By a part of a topic's name."""
+"""Messages by a part of the topic's name."""
 VALUES: tuple[dict[str, Any], ...] = (
     {"topics": ["/odom"], "types": ["nav_msgs/msg/Odometry"]},
     {"success": True, "message": ""},
@@ -189,16 +192,16 @@ VALUES: tuple[dict[str, Any], ...] = (
 )
 
 
-class Robot:
-    """A bridge that answers the servers with mutated frames, and the servers that have no other robot.
+class StrangeRobot:
+    """Bridge that answers servers of its own with mutated frames.
 
-    One message is one frame that a server is sent; in between the servers are asked for what they read from it.
+    One message is one frame to a server; in between the servers' reading tools are called.
     """
 
     name = "robot"
 
     def __init__(self, stack: Stack, mutator: Mutator, folder: Path, servers: Sequence[str]) -> None:
-        """`servers` are started before it, with their files in `folder`."""
+        """Take the names of the servers to start, and the folder for their files."""
         self._mutator, self._folder, self._site, self._names = mutator, folder, stack.site_dir, servers
         self._key = Ed25519PrivateKey.generate()
         self._robot = stack.robot
@@ -211,10 +214,11 @@ class Robot:
 
     @property
     def processes(self) -> dict[str, tuple[int, Path]]:
+        """Process id and log of each server."""
         return {f"{name} (strange robot)": (p.pid, self._log(name)) for name, p in self._processes.items()}
 
     async def open(self) -> None:
-        """Start the bridge, then the servers before it."""
+        """Start the bridge and its servers."""
         self._server = await serve(self._serve, "127.0.0.1", 0, compression=None, max_size=None)
         port = self._server.sockets[0].getsockname()[1]
         public = self._key.public_key().public_bytes(
@@ -241,11 +245,12 @@ class Robot:
             end = time.monotonic() + 180
             while not ready.exists():
                 if process.poll() is not None or time.monotonic() > end:
-                    raise RuntimeError(f"{name} did not start:\n{self._log(name).read_text()[-2000:]}")
+                    raise MeasurementError(f"{name} did not start:\n{self._log(name).read_text()[-2000:]}")
                 await asyncio.sleep(0.05)
             self._urls[name] = json.loads(ready.read_text())["url"]
 
     async def close(self) -> None:
+        """End the servers and the bridge."""
         for process in self._processes.values():
             process.terminate()
         for process in self._processes.values():
@@ -260,7 +265,7 @@ class Robot:
             await self._server.wait_closed()
 
     async def send(self, number: int) -> None:
-        """`number` frames to the servers, and each server asked once per hundred."""
+        """Send `number` frames to the servers and call each server once per hundred."""
         asking = asyncio.gather(*(self._ask(name) for name in self._names for _ in range(max(1, number // 100))))
         for _ in range(number):
             if not self._sockets:
@@ -294,7 +299,7 @@ class Robot:
             self._sockets.remove(mine)
 
     def _operation(self, asked: list[dict[str, Any]]) -> dict[str, Any]:
-        """What a robot sends: a message of a topic that was asked for, or the answer to something of before."""
+        """Return a message of a subscribed topic, or an answer to an earlier request."""
         if not asked:
             return {"op": "publish", "topic": "/tf", "msg": MESSAGES["tf"]}
         one = self._mutator.dice.choice(asked)

@@ -1,4 +1,4 @@
-"""Requests to the HTTP APIs of orchestrator, gateway and stop service, and to the servers' control endpoints."""
+"""Mutated requests to the HTTP APIs of orchestrator, gateway and stop service, and to the control endpoints."""
 
 import asyncio
 import contextlib
@@ -10,21 +10,21 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from quartet_benchmarks.mutations.asked import OK_STATUS, HttpSurface
+from quartet_benchmarks.mutations.http_surface import FIRST_ERROR_STATUS, HttpSurface
 from quartet_benchmarks.mutations.mutate import STRANGE, Mutator, dump
-from quartet_cli.stack import SERVERS, Stack
+from quartet_deployment import SERVERS, Stack
 
 RAW_TIMEOUT_S = 5.0
 """A server may wait for the rest of half a request."""
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD")
 SENTENCE = "sing a song about the sea"
 HEADERS = ("Content-Type", "Authorization", "Accept", "Idempotency-Key", "Last-Event-ID", "X-Quartet-Task", "Cookie")
-TOLD = frozenset({502, 503, 504})
+GATEWAY_STATUSES = frozenset({502, 503, 504})
 
 
 @dataclass(frozen=True)
 class Target:
-    """One operation of one process, with a request that it would take."""
+    """Operation of a process, with a valid request."""
 
     url: str
     method: str
@@ -33,22 +33,22 @@ class Target:
     headers: dict[str, str] = field(default_factory=dict[str, str])
     query: dict[str, Any] = field(default_factory=dict[str, Any])
     harmful: bool = False
-    """A request that is still valid after its mutation would move the robot or stop it: it gets another fault."""
+    """Whether a request that is still valid after its mutation would move or stop the robot."""
 
 
-class Requests(HttpSurface):
-    """Mutated requests to all targets; what is answered with status 500 is kept in `failures`."""
+class HttpApiSurface(HttpSurface):
+    """Sends mutated requests to all targets; answers with status 500 are kept in `failures`."""
 
     name = "http"
 
     def __init__(self, stack: Stack, mutator: Mutator, bearers: Mapping[str, str]) -> None:
-        """`bearers`: credential by process; without one a process is asked without."""
+        """Take `bearers`, the credential of each process that asks for one."""
         super().__init__(stack, mutator)
         self._bearers = bearers
         self._targets: list[Target] = []
 
     async def open(self) -> None:
-        """Read what the orchestrator offers from its OpenAPI document."""
+        """Read the operations of the orchestrator from its OpenAPI document."""
         self._targets = [*await self._orchestrator(), *self._others()]
 
     async def _orchestrator(self) -> list[Target]:
@@ -58,7 +58,7 @@ class Requests(HttpSurface):
         targets: list[Target] = []
         for path, operations in document["paths"].items():
             if "{" in path and "events" in path:
-                # A stream of events of a task that is not there is refused; one that is would stay open.
+                # The stream of an unknown task is refused; that of a known one would stay open.
                 path = path.replace("{task_id}", "no-such-task")
             for method, operation in operations.items():
                 schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
@@ -123,7 +123,7 @@ class Requests(HttpSurface):
             if isinstance(error, httpx.TimeoutException | httpx.ConnectError):
                 self.failures.append(f"{method} {url}: {type(error).__name__}")
             return
-        if response.status_code >= OK_STATUS and response.status_code not in TOLD:
+        if response.status_code >= FIRST_ERROR_STATUS and response.status_code not in GATEWAY_STATUSES:
             self.failures.append(f"{method} {url} {str(content)[:300]}: {response.status_code} {response.text[:300]}")
 
     def _content(self, target: Target) -> bytes | None:
@@ -131,7 +131,7 @@ class Requests(HttpSurface):
             return self._mutator.text({"unexpected": "body"}) if self._mutator.dice.random() < 0.2 else None
         if not target.harmful:
             return self._mutator.text(target.body)
-        # A field that nobody knows, and a value that nothing takes: whatever the mutation did, it stays invalid.
+        # An unknown field keeps the request invalid whatever the mutation did.
         changed = self._mutator.value(target.body)
         changed = changed if isinstance(changed, dict) else {"value": changed}
         return dump({**changed, "unknown field of a mutation": self._mutator.dice.choice(STRANGE)})
@@ -159,11 +159,11 @@ class Requests(HttpSurface):
         return "".join(c for c in strange[:4000] if c.isprintable() and ord(c) < 128)
 
     async def _raw(self, target: Target) -> None:
-        """The request as bytes, damaged: what no client would send."""
+        """Send the request as damaged bytes, which no client would send."""
         body = dump({"unknown field of a mutation": 1}) if target.harmful else dump(target.body)
         parts = urlsplit(target.url)
         headers = {"Host": parts.netloc, "Content-Length": str(len(body)), "Content-Type": "application/json"}
-        # Without a credential: a damaged request of somebody who may do it could be another valid one.
+        # No credential, because a damaged request of an authorised client could be another valid one.
         lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
         data = self._mutator.damaged("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
@@ -179,7 +179,7 @@ class Requests(HttpSurface):
 
 
 def example(schema: dict[str, Any], document: dict[str, Any], depth: int = 0) -> Any:
-    """A value that fits `schema`, as far as its types tell."""
+    """Return a value that fits the types of `schema`."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return example(document["components"]["schemas"][name], document, depth + 1)
@@ -200,9 +200,5 @@ def example(schema: dict[str, Any], document: dict[str, Any], depth: int = 0) ->
             return 1
         case "number":
             return 0.5
-        case "boolean":
-            return True
-        case "null":
-            return None
-        case _:
-            return "text"
+        case other:
+            return {"boolean": True, "null": None}.get(str(other), "text")

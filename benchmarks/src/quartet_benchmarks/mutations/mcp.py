@@ -1,14 +1,14 @@
-"""JSON-RPC at the MCP endpoints: calls, sessions, grants, content types, sizes."""
+"""Mutated JSON-RPC requests to the MCP endpoints: calls, sessions, grants, content types, sizes."""
 
 import time
 from typing import Any
 
 import httpx
 
-from quartet_benchmarks.mutations.asked import OK_STATUS, HttpSurface
+from quartet_benchmarks.mutations.http_surface import FIRST_ERROR_STATUS, HttpSurface
 from quartet_benchmarks.mutations.mutate import STRANGE, Mutator, dump
-from quartet_cli.stack import Stack
-from quartet_contracts import Skill, granted_tools
+from quartet_contracts import FENCE_SCOPE, Skill, granted_tools
+from quartet_deployment import Stack
 
 READS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "nav2": [("get_robot_pose", {}), ("get_path_from_robot", {"x": 1.0, "y": 1.0})],
@@ -30,12 +30,12 @@ MOVES: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "ros": [("publish_once", {"topic": "/cmd_vel", "msg_type": "geometry_msgs/msg/Twist", "msg": {}})],
     "perception": [],
 }
-"""Calls that would; they come with a grant that has been overtaken, is a stranger's or is none."""
+"""Calls that move the robot; they come with an outdated, foreign or missing grant."""
 BIG = 3 * 1024 * 1024
 
 
-class Calls(HttpSurface):
-    """Mutated requests to the MCP endpoints of the four servers."""
+class McpSurface(HttpSurface):
+    """Sends mutated requests to the MCP endpoints of the four servers."""
 
     name = "mcp"
 
@@ -45,7 +45,7 @@ class Calls(HttpSurface):
         self._reading = self._old = ""
 
     async def open(self) -> None:
-        """Grants: one that may only read, and one for everything that is older than the fence in force."""
+        """Make a grant that may only read, and one for everything with an outdated fence."""
         await self._install_fence(7)
         motions = sorted({tool for skill in Skill for tool in granted_tools(skill)})
         reads = [f"{server}__{tool}" for server, tools in READS.items() for tool, _ in tools]
@@ -53,8 +53,6 @@ class Calls(HttpSurface):
         self._old = self._stack.grant([*motions, "ros__publish_once"], fence=3)
 
     async def _install_fence(self, fence: int) -> None:
-        from quartet_contracts import FENCE_SCOPE
-
         token = self._stack.grant([FENCE_SCOPE], fence=fence)
         for server in READS:
             url = f"{self._stack.url_of(server)}/control/fence"
@@ -125,5 +123,5 @@ class Calls(HttpSurface):
             return
         if session := response.headers.get("mcp-session-id"):
             self._sessions = [*self._sessions[-9:], session]
-        if response.status_code >= OK_STATUS:
+        if response.status_code >= FIRST_ERROR_STATUS:
             self.failures.append(f"{method} {url} {content[:300]!r}: {response.status_code} {response.text[:300]}")

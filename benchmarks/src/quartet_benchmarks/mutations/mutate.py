@@ -1,4 +1,4 @@
-"""Valid messages made invalid, by their structure and byte by byte; seeded."""
+"""Makes valid messages invalid, in their structure and byte by byte; seeded."""
 
 import copy
 import json
@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 DEEP, DEEPER = "\u0001deep", "\u0001deeper"
-"""Stand for lists within lists, which Python's own encoder would not write."""
+"""Placeholders for deeply nested lists, which Python's encoder does not write."""
 DEPTHS = {DEEP: 200, DEEPER: 20_000}
 LONG = "long " * 20_000
-"""Over the cap of 64 KB that messages have."""
+"""Longer than the limit of messages, 64 KB."""
 STRANGE: tuple[Any, ...] = (
     None,
     True,
@@ -76,30 +76,30 @@ TOKENS = (
 
 
 class Mutator:
-    """Draws from `dice`; the same seed gives the same messages."""
+    """Mutates messages with random numbers of `dice`; the same seed gives the same messages."""
 
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice
 
     def strange(self) -> Any:
-        """A value that few would expect; its own copy, since it may be changed further."""
+        """Return a copy of an unexpected value."""
         return copy.deepcopy(self.dice.choice(STRANGE))
 
     def value(self, value: Any, most: int = 3) -> Any:
-        """`value` with one to `most` changes somewhere in it."""
+        """Return `value` with one to `most` random changes."""
         changed = copy.deepcopy(value)
         for _ in range(self.dice.randint(1, most)):
             changed = self._change(changed)
         return changed
 
     def text(self, value: Any, most: int = 3) -> bytes:
-        """JSON of a changed `value`; one in four is damaged as text as well, one in four only so."""
+        """Return JSON of a changed `value`; one in four is damaged as text too, one in four only as text."""
         kind = self.dice.randrange(4)
         data = dump(value if kind == 0 else self.value(value, most))
         return self.damaged(data) if kind < 2 else data
 
     def damaged(self, data: bytes) -> bytes:
-        """`data` cut, doubled, with bytes turned, put in or taken out."""
+        """Return `data` cut or doubled, with bytes changed, inserted or removed."""
         found = bytearray(data)
         for _ in range(self.dice.randint(1, 4)):
             at = self.dice.randrange(len(found) + 1)
@@ -119,7 +119,7 @@ class Mutator:
         return bytes(found)
 
     def _change(self, value: Any) -> Any:
-        """One change at a place that is drawn from the whole tree."""
+        """Return `value` with one change at a random place of its tree."""
         places = list(_places(value))
         if not places or self.dice.random() < 0.05:
             return self.strange()
@@ -146,7 +146,7 @@ def _has(holder: Any, key: Any) -> bool:
 
 
 def _places(value: Any) -> Any:
-    """Every (container, key) of a tree of dicts and lists."""
+    """Yield every (container, key) of a tree of dicts and lists."""
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, entry in list(entries):
         yield value, key
@@ -154,7 +154,7 @@ def _places(value: Any) -> Any:
 
 
 def dump(value: Any) -> bytes:
-    """As JSON with all that Python's reader takes: NaN, huge numbers, halves of surrogate pairs, deep nesting."""
+    """Return JSON with NaN, huge numbers, lone surrogates and deep nesting."""
     text = json.dumps(value)
     for mark, depth in DEPTHS.items():
         text = text.replace(json.dumps(mark), "[" * depth + "]" * depth)

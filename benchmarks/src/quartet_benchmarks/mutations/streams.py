@@ -1,4 +1,4 @@
-"""Entries of the Redis streams: tasks, skill requests, results, and the signals between them."""
+"""Mutated entries of the Redis streams: tasks, skill requests, results and notifications."""
 
 import time
 from typing import Any
@@ -8,8 +8,8 @@ import redis.asyncio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from quartet_benchmarks.mutations.mutate import Mutator
-from quartet_cli.stack import Stack
 from quartet_contracts import ALGORITHM, ARGUMENTS, GrantClaims, Skill, audience, granted_tools
+from quartet_deployment import Stack
 
 PREFIX = "quartet"
 ARGUMENTS_OF: dict[Skill, dict[str, Any]] = {
@@ -19,29 +19,30 @@ ARGUMENTS_OF: dict[Skill, dict[str, Any]] = {
 }
 
 
-class Streams:
-    """Writes what is not valid onto the streams of a stack, past everything that would check it before."""
+class StreamSurface:
+    """Writes invalid entries onto the streams of a stack, past every check of a client."""
 
     name = "streams"
 
     def __init__(self, stack: Stack, mutator: Mutator) -> None:
         self._robot, self._mutator = stack.robot, mutator
         self._redis = redis.asyncio.Redis.from_url(stack.redis_url)
-        # Who can write to the bus cannot sign: the key is the orchestrator's alone.
+        # A writer to the bus cannot sign grants: only the orchestrator has the key.
         self._stranger = Ed25519PrivateKey.generate()
         self._count = 0
         self._replies: list[bytes] = []
 
     async def close(self) -> None:
+        """Close its connections."""
         await self._redis.aclose()
 
     async def open(self) -> None:
-        """Find out where the orchestrator reads answers."""
+        """Find the streams on which the orchestrator reads results."""
         replicas = await self._redis.xinfo_consumers(f"{PREFIX}:tasks:{self._robot}", "orchestrator")
         self._replies = [f"{PREFIX}:replies:{skill}:".encode() + row["name"] for row in replicas for skill in Skill]
 
     async def send(self, number: int) -> None:
-        """`number` entries at once."""
+        """Write `number` entries at once."""
         async with self._redis.pipeline(transaction=False) as pipe:
             for _ in range(number):
                 self._add(pipe)

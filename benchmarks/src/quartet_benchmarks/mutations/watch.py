@@ -1,4 +1,4 @@
-"""Whether the processes of a stack live, keep quiet, keep their size, and the robot its place."""
+"""Watches the processes of a stack for crashes, unhandled exceptions and growth, and the robot for motions."""
 
 import re
 from collections import defaultdict
@@ -8,15 +8,15 @@ from typing import Any
 import httpx
 import psutil
 
-from quartet_cli.stack import Stack
+from quartet_deployment import Stack
 
 UNHANDLED = re.compile(r"Traceback \(most recent call last\)|never retrieved|Exception in ASGI|could not be handled")
 MOVED = 0.005
-"""How far base, joint, finger or object must be from where it was to count as moved [m or rad]."""
+"""Least change of base, joint, finger or object that counts as a motion [m or rad]."""
 
 
-class Watch:
-    """Over the processes of `stack` and of `more` (pid and log by name), from now on."""
+class StackWatch:
+    """Watches the processes of `stack` and of `more` (pid and log by name) from now on."""
 
     def __init__(self, stack: Stack, more: dict[str, tuple[int, Path]] | None = None) -> None:
         self._stack = stack
@@ -27,13 +27,13 @@ class Watch:
         self._begin = self._place()
         self.crashes: list[str] = []
         self.complaints: dict[str, list[str]] = defaultdict(list)
-        """Unhandled exceptions by process, as its log tells them."""
+        """Unhandled exceptions in the log of each process."""
         self.motions: list[str] = []
         self.sizes: dict[str, list[tuple[int, float]]] = defaultdict(list)
         """Resident memory by process: (messages so far, MB)."""
 
-    def look(self, messages: int) -> None:
-        """Note what became of everything after `messages`."""
+    def check(self, messages: int) -> None:
+        """Note the state of everything after `messages`."""
         for name, (pid, log) in self._processes.items():
             try:
                 size = psutil.Process(pid).memory_info().rss
@@ -44,12 +44,12 @@ class Watch:
                     self.crashes.append(name)
                 continue
             self.sizes[name].append((messages, size / 1e6))
-            self._look_into(name, log)
+            self._read_log(name, log)
         now = self._place()
         self.motions += [f"{name} after {messages}" for name in now if _moved(self._begin.get(name), now[name])]
         self._begin = now
 
-    def _look_into(self, name: str, log: Path) -> None:
+    def _read_log(self, name: str, log: Path) -> None:
         if not log.exists():
             return
         with log.open("rb") as file:
@@ -67,8 +67,10 @@ class Watch:
         return {"robot": [*robot["pose"], *robot["arm"], robot["opening"]], **objects}
 
     def growth_mb(self, name: str, warm: float = 0.4) -> float:
-        """How much larger the process is at the end than when `warm` of the messages had come, each the median of the
-        samples of a fifth of the run, so that one heap that is about to be given back does not count."""
+        """Return the growth of a process since `warm` of the messages [MB].
+
+        Both sizes are medians over a fifth of the run, so that a single peak does not count.
+        """
         sizes = self.sizes[name]
         if len(sizes) < 5:
             return 0.0
@@ -77,6 +79,7 @@ class Watch:
         return _median(sizes[-fifth:]) - _median(sizes[begin : begin + fifth])
 
     def names(self) -> list[str]:
+        """Return the names of the processes that were measured."""
         return [name for name in self._processes if name in self.sizes]
 
 

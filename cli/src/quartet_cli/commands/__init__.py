@@ -1,1 +1,1 @@
-"""The commands, one module each; every module has `register(app)`."""
+"""The commands; every module has `register(app)`."""

@@ -9,37 +9,49 @@ from rich.console import Console
 from rich.text import Text
 
 from quartet_cli.doctor import Finding, Report, Verdict, diagnose
-from quartet_cli.errors import ExitStatus, Refused
+from quartet_cli.errors import ExitStatus, UsageError
 from quartet_cli.settings import running_stack
-from quartet_site import FileProblem, RobotFile, SiteFile, load_robot, load_site
+from quartet_site import RobotFile, SiteFile, SiteFileError, load_robot, load_site
 
 MARKS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.WRONG: "bold red", Verdict.SKIPPED: "dim"}
 
 
 def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
     app.command("doctor")(doctor)
 
 
 def doctor(
     robot_file: Annotated[
-        Path | None, typer.Option("--robot-file", envvar="QUARTET_ROBOT_FILE", help="The robot's robot.yaml.")
+        Path | None,
+        typer.Option(
+            "--robot-file",
+            envvar="QUARTET_ROBOT_FILE",
+            help="robot.yaml of the robot; default: that of the running `quartet up`.",
+        ),
     ] = None,
     site_file: Annotated[
         Path | None,
-        typer.Option("--site-file", envvar="QUARTET_SITE_FILE", help="Its site.yaml; default: beside the robot file."),
+        typer.Option(
+            "--site-file",
+            envvar="QUARTET_SITE_FILE",
+            help="site.yaml of the robot; default: the one beside robot.yaml.",
+        ),
     ] = None,
     bridge_url: Annotated[
         str | None,
-        typer.Option("--bridge-url", envvar="QUARTET_BRIDGE_URL", help="In the place of bridge.url in robot.yaml."),
+        typer.Option(
+            "--bridge-url", envvar="QUARTET_BRIDGE_URL", help="Address of rosbridge; default: bridge.url of robot.yaml."
+        ),
     ] = None,
     patience_s: Annotated[
-        float, typer.Option("--patience", min=0.1, max=60.0, help="Seconds that each answer of the robot has.")
+        float, typer.Option("--patience", min=0.1, max=60.0, help="Seconds to wait for each answer of the robot.")
     ] = 3.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object with all findings.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all findings.")] = False,
 ) -> None:
-    """Check a robot and all that leads to it; nothing moves.
+    """Check a robot and the way to it; nothing moves.
 
-    Bridge, topics, frames, Nav2, MoveIt, cameras, gripper, guard.
+    Checked are bridge, topics, frames, Nav2, MoveIt, cameras, gripper and guard.
     """
     robot, site = _load(robot_file, site_file, bridge_url)
     console = Console(highlight=False, soft_wrap=True)
@@ -58,12 +70,11 @@ def doctor(
 def _load(robot_file: Path | None, site_file: Path | None, bridge_url: str | None) -> tuple[RobotFile, SiteFile | None]:
     running = running_stack()
     if robot_file is None and "site_dir" in running:
-        # The robot of the running `quartet up`.
         robot_file = Path(running["site_dir"]) / "robot.yaml"
         bridge_url = bridge_url or running["bridge_url"]
     if robot_file is None:
-        raise Refused(
-            "--robot-file is needed, because no `quartet up` runs here; for a robot of your own copy "
+        raise UsageError(
+            "--robot-file is needed, because no `quartet up` runs here; for a robot of your own start from a copy of "
             "deploy/sites/template/robot.yaml"
         )
     if site_file is None and (robot_file.parent / "site.yaml").is_file():
@@ -75,10 +86,10 @@ def _load(robot_file: Path | None, site_file: Path | None, bridge_url: str | Non
             fields["bridge"]["url"] = bridge_url
             robot = RobotFile.model_validate(fields)
         return robot, None if site_file is None else load_site(site_file)
-    except FileProblem as error:
-        raise Refused(str(error)) from error
+    except SiteFileError as error:
+        raise UsageError(str(error)) from error
     except ValueError as error:
-        raise Refused(f"--bridge-url {bridge_url} is not valid; valid: ws://HOST:PORT or wss://HOST:PORT") from error
+        raise UsageError(f"--bridge-url {bridge_url} is not valid; valid: ws://HOST:PORT or wss://HOST:PORT") from error
 
 
 def _print(console: Console, finding: Finding) -> None:
@@ -86,11 +97,11 @@ def _print(console: Console, finding: Finding) -> None:
     mark = Text(f"{finding.verdict.value:8}", style=MARKS[finding.verdict])
     console.print(mark + Text(f"{finding.step:8}{finding.what}{took}", style=""))
     if finding.remedy:
-        lead = "" if finding.verdict is Verdict.SKIPPED else "to mend it: "
+        lead = "" if finding.verdict is Verdict.SKIPPED else "to fix it: "
         console.print(Text(f"{'':16}{lead}{finding.remedy}", style=""))
 
 
 def _summary(report: Report) -> str:
     warnings = sum(finding.verdict is Verdict.WARNING for finding in report.findings)
     count = f"{len(report.findings)} checks, {len(report.wrong)} wrong, {warnings} warnings"
-    return f"{count}: the robot is ready" if report.healthy else f"{count}: mend the first one first"
+    return f"{count}: the robot is ready" if report.healthy else f"{count}: fix the first one first"

@@ -1,4 +1,4 @@
-"""`quartet schema`: JSON Schema of what travels, so that an agent can be written in any language."""
+"""`quartet schema`: JSON Schema of all messages, so that an agent can be written in any language."""
 
 import json
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import TypeAdapter
 
-from quartet_cli.errors import Refused
+from quartet_cli.errors import UsageError
 from quartet_contracts import (
     ARGUMENTS,
     MAX_MESSAGE_BYTES,
@@ -44,13 +44,14 @@ MODELS: dict[str, Any] = {
 
 
 def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
     app.command("schema")(schema)
 
 
 def schema(
-    message: Annotated[str | None, typer.Argument(help="One message's name; default: all of them.")] = None,
+    message: Annotated[str | None, typer.Argument(help="Name of one message; default: all messages.")] = None,
 ) -> None:
-    """Print the JSON Schema (2020-12) of the messages."""
+    """Print the JSON Schema (2020-12) of all messages."""
     if message is None:
         whole = {
             "schema_version": SCHEMA_VERSION,
@@ -60,5 +61,5 @@ def schema(
         print(json.dumps(whole, indent=1))
         return
     if message not in MODELS:
-        raise Refused(f"there is no message '{message}'; valid: {', '.join(sorted(MODELS))}")
+        raise UsageError(f"there is no message '{message}'; valid: {', '.join(sorted(MODELS))}")
     print(json.dumps(TypeAdapter(MODELS[message]).json_schema(), indent=1))

@@ -1,6 +1,7 @@
 """`quartet secrets init|rotate|retire|list|check`: the keys and tokens of a deployment."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,30 +12,32 @@ from rich.table import Table
 from quartet_bus import BusError
 from quartet_bus.access import load_users
 from quartet_cli.errors import ExitStatus
-from quartet_cli.secrets import SECRETS, SecretsError, SecretsFolder, check
-from quartet_cli.secrets.folder import Reload
-from quartet_cli.secrets.layout import USERS_FILE, Pair, Password, Token
 from quartet_cli.settings import running_stack
+from quartet_deployment import SECRETS, SecretsError, SecretsFolder, check_secrets
 
-app = typer.Typer(help="The keys and tokens of a deployment.", no_args_is_help=True, rich_markup_mode=None)
-Folder = Annotated[Path, typer.Argument(help="With `quartet up`: .quartet/up/secrets.")]
-Name = Annotated[str, typer.Argument(help=f"One of: {', '.join(SECRETS)}.")]
+app = typer.Typer(help="Manage the keys and tokens of a deployment.", no_args_is_help=True, rich_markup_mode=None)
+Folder = Annotated[Path, typer.Argument(help="Folder of secrets; `quartet up` has it in .quartet/up/secrets.")]
+Name = Annotated[str, typer.Argument(help=f"Name of the secret, one of: {', '.join(SECRETS)}.")]
 RedisUrl = Annotated[
     str | None,
     typer.Option(
-        "--redis-url", envvar="QUARTET_REDIS_URL", help="Where Redis runs; default: that of the running `quartet up`."
+        "--redis-url", envvar="QUARTET_REDIS_URL", help="Address of Redis; default: that of the running `quartet up`."
     ),
 ]
-Offline = Annotated[bool, typer.Option("--offline", help="Redis does not run; it reads its users when it starts.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Redis does not run; it will read its users at its start.")]
 
 
 def register(root: typer.Typer) -> None:
+    """Add the commands of this module."""
     root.add_typer(app, name="secrets")
 
 
 @app.command("init")
 def init(folder: Folder) -> None:
-    """Make what is missing, one folder per process with what that process may hold. What is there is kept."""
+    """Create what is missing.
+
+    Each process gets a folder of its own with what it may hold. Existing files are kept.
+    """
     written = SecretsFolder(folder).init()
     for path in written:
         print(path)
@@ -43,40 +46,38 @@ def init(folder: Folder) -> None:
 
 @app.command("rotate")
 def rotate(folder: Folder, name: Name, redis_url: RedisUrl = None, offline: Offline = False) -> None:
-    """Put a new value in the place of NAME while everything runs; the old one is accepted until `retire`."""
-    SecretsFolder(folder).rotate(name, reload_for(name, folder, redis_url, offline))
-    print(f"{name}: the new value is presented, the old one is accepted until: quartet secrets retire {folder} {name}")
+    """Replace the secret NAME while everything runs.
+
+    Servers accept both values until `quartet secrets retire`.
+    """
+    SecretsFolder(folder).rotate(name, redis_reload(name, folder, redis_url, offline))
+    print(f"{name}: the new value is in use; the old one is accepted until: quartet secrets retire {folder} {name}")
 
 
 @app.command("retire")
 def retire(folder: Folder, name: Name, redis_url: RedisUrl = None, offline: Offline = False) -> None:
-    """Accept the newest value of NAME alone."""
-    SecretsFolder(folder).retire(name, reload_for(name, folder, redis_url, offline))
+    """Accept only the newest value of NAME."""
+    SecretsFolder(folder).retire(name, redis_reload(name, folder, redis_url, offline))
     print(f"{name}: only the newest value is accepted")
 
 
 @app.command("list")
-def show(folder: Folder) -> None:
-    """Which secrets there are and who has them; no values."""
-    held = SecretsFolder(folder)
+def list_secrets(folder: Folder) -> None:
+    """List all secrets and who has them, without values."""
     table = Table("secret", "accepted by", "presented by", "values in use", box=None, pad_edge=False)
-    for name, items in SECRETS.items():
-        for item in items:
-            if isinstance(item, Token):
-                accepts, presents = item.accepts, item.presents
-            elif isinstance(item, Pair):
-                accepts, presents = item.public, (item.private,)
-            else:
-                accepts, presents = (USERS_FILE,), (item.presents,)
-            who = ["every process"] if len(accepts) > 5 else [path.parts[0] for path in accepts]
-            table.add_row(name, ", ".join(who), ", ".join(p.parts[0] for p in presents), str(held.in_use(item)))
+    for use in SecretsFolder(folder).uses():
+        accepted_by = ["every process"] if len(use.accepted_by) > 5 else use.accepted_by
+        table.add_row(use.name, ", ".join(accepted_by), ", ".join(use.presented_by), str(use.values))
     Console(highlight=False, soft_wrap=True).print(table)
 
 
 @app.command("check")
-def examine(folder: Folder) -> None:
-    """Whether everything is there, fits together and is open to nobody else. Exit status 1 where not."""
-    problems = check(SecretsFolder(folder))
+def check(folder: Folder) -> None:
+    """Check that all secrets exist, fit together and are private.
+
+    The exit status is 1 if not.
+    """
+    problems = check_secrets(SecretsFolder(folder))
     for problem in problems:
         print(problem)
     if problems:
@@ -84,9 +85,10 @@ def examine(folder: Folder) -> None:
     print(f"{folder} is in order")
 
 
-def reload_for(name: str, folder: Path, redis_url: str | None, offline: bool) -> Reload | None:
-    """What makes Redis read its users again; None where nobody said which Redis. Raises SecretsError."""
-    if offline or not any(isinstance(item, Password) for item in SECRETS.get(name, [])):
+def redis_reload(name: str, folder: Path, redis_url: str | None, offline: bool) -> Callable[[str], None] | None:
+    """Return what makes Redis read its users again, None when no Redis is named. Raises SecretsError."""
+    secrets = SecretsFolder(folder)
+    if offline or not secrets.changes_users(name):
         return lambda _: None
     running = running_stack()
     mine = running.get("secrets_dir") and Path(running["secrets_dir"]) == folder.resolve()
@@ -98,6 +100,6 @@ def reload_for(name: str, folder: Path, redis_url: str | None, offline: bool) ->
         try:
             asyncio.run(load_users(url, password))
         except BusError as error:
-            raise SecretsError(f"{error} The file {folder / USERS_FILE} has the new users already.") from error
+            raise SecretsError(f"{error} The file {secrets.users_file} has the new users already.") from error
 
     return reload

@@ -6,27 +6,29 @@ import typer
 from rich.console import Console
 
 from quartet_cli.errors import ExitStatus
-from quartet_cli.stop_service import BESIDE, find_stop_service
+from quartet_cli.settings import find_stop_service
+from quartet_deployment import EMERGENCY_STOP
 
-Robot = Annotated[str | None, typer.Argument(help="Which robot; default: all.")]
+Robot = Annotated[str | None, typer.Argument(help="Name of the robot; default: all.")]
 STANDSTILL_S = 8.0
-"""Longer than a robot brakes; after that it is said that nobody knows whether it rests."""
+"""Longest wait for the guard to measure standstill [s]; a robot brakes sooner."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command("stop")(stop)
-    app.command("reset")(reset)
+    """Add the commands of this module."""
+    for command in (stop, reset):
+        app.command()(command)
 
 
 def stop(
     robot: Robot = None,
-    reason: Annotated[str, typer.Option("--reason", help="Told to everybody whose call it ends.")] = (
+    reason: Annotated[str, typer.Option("--reason", help="Shown to everybody whose call the stop ends.")] = (
         "a person pressed stop"
     ),
 ) -> None:
-    """Stop at once, and stay stopped until `quartet reset`.
+    """Stop the robot at once; it stays stopped until `quartet reset`.
 
-    Straight to the robot guard and every server, past the store, the models and the orchestrator. The gripper keeps
+    The stop goes straight to the robot guard and every server, past Redis, models and orchestrator. The gripper keeps
     what it holds.
     """
     console = Console(highlight=False, soft_wrap=True)
@@ -34,13 +36,16 @@ def stop(
         names = list(service.stop(robot, reason))
         found = service.wait_standstill(names, STANDSTILL_S)
     for name, state in sorted(found.items()):
-        _tell(console, name, state)
+        _print_state(console, name, state)
     if not all(state["stopped"] and state["standstill"] is True for state in found.values()):
         raise typer.Exit(ExitStatus.FAILED)
 
 
 def reset(robot: Robot = None) -> None:
-    """Let a stopped robot move again. Nothing that was stopped goes on by itself."""
+    """Let a stopped robot move again.
+
+    Nothing that was stopped goes on by itself.
+    """
     console = Console(highlight=False, soft_wrap=True)
     with find_stop_service() as service:
         found = service.reset(robot)
@@ -48,20 +53,22 @@ def reset(robot: Robot = None) -> None:
         for missed in state["missed"]:
             console.print(f"{name}: not reset: {missed}", style="red")
         for server in state.get("absent", []):
-            console.print(f"{name}: {server} is not running; it is released when it comes back", style="yellow")
-        console.print(f"{name}: {'may move again' if state['reset'] else 'stays stopped in part; reset again'}")
+            console.print(f"{name}: {server} does not run; it is reset when it comes back", style="yellow")
+        console.print(
+            f"{name}: {'may move again' if state['reset'] else 'stays stopped in part; run `quartet reset` again'}"
+        )
     if not all(state["reset"] for state in found.values()):
         raise typer.Exit(ExitStatus.FAILED)
 
 
-def _tell(console: Console, name: str, state: dict[str, Any]) -> None:
+def _print_state(console: Console, name: str, state: dict[str, Any]) -> None:
     if not state["stopped"]:
         why = state["guard"].get("error", "it is not stopped")
-        console.print(f"{name}: the guard did NOT confirm the stop: {why}. {BESIDE}", style="red")
+        console.print(f"{name}: the guard did NOT confirm the stop: {why}. {EMERGENCY_STOP}", style="red")
     elif state["standstill"] is True:
         console.print(f"{name}: stopped; the guard has measured that it stands still")
     else:
-        console.print(f"{name}: stopped, but standstill is NOT confirmed. {BESIDE}", style="red")
+        console.print(f"{name}: stopped, but standstill is NOT confirmed. {EMERGENCY_STOP}", style="red")
     for server, text in sorted(state["servers"].items()):
         console.print(f"  {server}: {text}", style="dim" if text == "stopped" else "yellow")
     console.print(f"  it stays stopped until: quartet reset {name}", style="dim")

@@ -7,47 +7,46 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from quartet_cli.api import Api
-from quartet_cli.commands._common import Json, Url, Verbose, api_for, make_teller, settings_for
-from quartet_cli.errors import Refused
+from quartet_cli.commands.common import Json, Url, Verbose, api_for, make_renderer
+from quartet_cli.errors import UsageError
 from quartet_cli.follow import follow
-from quartet_cli.runs import RunFolder
+from quartet_cli.run_folder import RunFolder
+from quartet_cli.settings import load_settings
 from quartet_contracts import TERMINAL, State
+from quartet_deployment import OrchestratorClient
 
 CANCEL_WAIT_S = 30.0
-"""A robot that is asked to rest does so sooner."""
-TASK_ID = typer.Argument(help="The task's id, as `quartet list` shows it.")
+"""Longest wait for a canceled task to end [s]; a robot comes to rest sooner."""
+TASK_ID = typer.Argument(help="Id of the task, as `quartet list` shows it.")
 
 
 def register(app: typer.Typer) -> None:
-    app.command("watch")(watch)
-    app.command("cancel")(cancel)
-    app.command("pause")(pause)
-    app.command("resume")(resume)
-    app.command("answer")(answer)
+    """Add the commands of this module."""
+    for command in (watch, cancel, pause, resume, answer):
+        app.command()(command)
     app.command("list")(list_tasks)
 
 
 def watch(
-    task_id: Annotated[str | None, typer.Argument(help="The task's id; default: the newest task.")] = None,
+    task_id: Annotated[str | None, typer.Argument(help="Id of the task; default: the newest task.")] = None,
     verbose: Verbose = False,
     json: Json = False,
     url: Url = None,
 ) -> None:
-    """Tell a task from its start and follow it to its end.
+    """Show a task from its start and follow it to its end.
 
-    Ctrl-C leaves, and the task goes on.
+    Ctrl-C ends the watching; the task goes on.
     """
-    settings = settings_for(url)
-    with Api(settings.url, settings.token()) as api:
+    settings = load_settings(url)
+    with OrchestratorClient(settings.url, settings.token()) as api:
         if task_id is None:
             newest = api.tasks(None, 1)
             if not newest:
-                raise Refused('there is no task yet; start one with: quartet run "..."')
+                raise UsageError('there is no task yet; start one with: quartet run "..."')
             task_id = newest[0].task.task_id
         status = api.task(task_id)
         folder = RunFolder(settings.runs_folder(), task_id, api)
-        raise typer.Exit(follow(api, status, make_teller(json, verbose), folder, cancel_on_interrupt=False))
+        raise typer.Exit(follow(api, status, make_renderer(json, verbose), folder, cancel_on_interrupt=False))
 
 
 def cancel(
@@ -55,7 +54,7 @@ def cancel(
     reason: Annotated[str, typer.Option("--reason", help="Written into the journal.")] = "canceled by a person",
     url: Url = None,
 ) -> None:
-    """Cancel a task: the robot halts, what it holds it keeps."""
+    """Cancel a task: the robot comes to rest and keeps what it holds."""
     with api_for(url) as api:
         api.cancel(task_id, reason)
         deadline = time.monotonic() + CANCEL_WAIT_S
@@ -75,7 +74,7 @@ def pause(
 ) -> None:
     """Pause a task before its next step.
 
-    The step that runs is brought to its end, and the task's time runs on. For a halt at once use `quartet cancel`.
+    The step that runs is completed, and the task's time runs on. To stop the robot at once use `quartet stop`.
     """
     with api_for(url) as api:
         state = api.pause(task_id, reason).state
@@ -84,7 +83,7 @@ def pause(
 
 
 def resume(task_id: Annotated[str, TASK_ID], url: Url = None) -> None:
-    """Let a paused task go on."""
+    """Let a paused task continue."""
     with api_for(url) as api:
         api.resume(task_id)
     print(f"task {task_id} goes on; see how with: quartet watch {task_id}")
@@ -92,19 +91,19 @@ def resume(task_id: Annotated[str, TASK_ID], url: Url = None) -> None:
 
 def answer(
     task_id: Annotated[str, TASK_ID],
-    text: Annotated[str, typer.Argument(help="The answer to the question that is open.")],
+    text: Annotated[str, typer.Argument(help="Answer to the open question.")],
     url: Url = None,
 ) -> None:
-    """Answer a question that the robot has asked."""
+    """Answer a question that a task has asked."""
     with api_for(url) as api:
         api.answer(task_id, text)
         print(f"task {task_id}: the answer is taken; see how it goes on with: quartet watch {task_id}")
 
 
 def list_tasks(
-    state: Annotated[State | None, typer.Option("--state", help="Only tasks in this state.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 20,
-    json: Json = False,
+    state: Annotated[State | None, typer.Option("--state", help="Show only tasks in this state.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Number of tasks.")] = 20,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per task in place of the table.")] = False,
     url: Url = None,
 ) -> None:
     """List the robots and the newest tasks."""

@@ -50,6 +50,7 @@ def content(process: str, file: Path) -> bytes:
 
 
 def main(folder: Path, release: str, namespace: str, processes: list[str]) -> None:
+    """Create the Secrets that are missing from the files in `folder`, one per process."""
     secrets = f"/api/v1/namespaces/{namespace}/secrets"
     missing = []
     for process in processes:

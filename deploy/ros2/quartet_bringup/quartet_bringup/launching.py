@@ -30,6 +30,7 @@ def as_actions(specs: Iterable[NodeSpec]) -> list[Node]:
 
 
 def robot_file_argument() -> DeclareLaunchArgument:
+    """Return the launch argument `robot_file`, which has no default."""
     return DeclareLaunchArgument("robot_file", description="Quartet's robot.yaml of this robot")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quartet_bringup.errors import LaunchArgumentError
 from quartet_bringup.robot_file import RobotNames
 
 MAX_MESSAGE_SIZE = 10_000_000
@@ -15,10 +16,6 @@ MAX_MESSAGE_SIZE = 10_000_000
 CALL_TIMEOUT_S = 5.0
 RESPAWN_DELAY_S = 1.0
 COMPRESSED = "/compressed"
-
-
-class BadArgument(ValueError):
-    """A launch argument cannot be used; the text names it, its value and what is valid."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,20 @@ class NodeSpec:
 def bridge(robot: RobotNames, address: str = "", port: str = "", everywhere: str = "false") -> list[NodeSpec]:
     """rosbridge_suite's websocket server and rosapi, with parameters of its rosbridge_websocket_launch.xml.
 
-    address, port: where it listens; empty: what `bridge.url` of robot.yaml says. Raises BadArgument, also for an
-    address that would open the robot to every network, unless `everywhere` is true.
+    Args:
+        robot: names from robot.yaml.
+        address: where it listens; empty: what `bridge.url` of robot.yaml says.
+        port: the same for its port.
+        everywhere: "true" allows an address that opens the robot to every network.
+
+    Raises:
+        LaunchArgumentError: address or port cannot be used.
     """
     address, number = address or robot.bridge_address, port or str(robot.bridge_port)
     if not number.isdecimal() or not 0 < int(number) < 65536:
-        raise BadArgument(f"port: '{number}' cannot be used; 1 to 65535 are valid")
+        raise LaunchArgumentError(f"port: '{number}' cannot be used; 1 to 65535 are valid")
     if _is_everywhere(address) and everywhere != "true":
-        raise BadArgument(
+        raise LaunchArgumentError(
             f"address: '{address}' listens on every network of the robot, and whoever reaches the bridge can move it; "
             "name the address of the network that only robot and Quartet share, or say everywhere:=true"
         )

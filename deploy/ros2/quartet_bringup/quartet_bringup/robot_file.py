@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from quartet_bringup.errors import RobotFileError
+from quartet_safety.guard import HEARTBEAT_TOPIC, STATE_TOPIC, STOP_SERVICE
+
 _NAME = re.compile(r"/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*")
 BRIDGE_URL = "ws://127.0.0.1:9090"
 FRAMES = {"map": "map", "odom": "odom", "base": "base_footprint", "tool": "arm_tool0"}
@@ -18,8 +21,8 @@ TOPICS = {
     "odom": "/odom",
     "scan": "/scan",
     "joint_states": "/joint_states",
-    "guard_state": "/robot_guard/state",
-    "guard_heartbeat": "/robot_guard/heartbeat",
+    "guard_state": STATE_TOPIC,
+    "guard_heartbeat": HEARTBEAT_TOPIC,
 }
 MOTIONS = {
     "navigate_to_pose": "/navigate_to_pose",
@@ -34,15 +37,11 @@ MOTIONS = {
 }
 """Actions that move base or arm."""
 GRIPPER = "/robotiq_gripper_controller/gripper_cmd"
-SERVICES = {"guard_stop": "/robot_guard/stop", "guard_reset": "/robot_guard/reset"}
+SERVICES = {"guard_stop": STOP_SERVICE}
 HEARTBEAT_TIMEOUT_S = 0.4
 FOOTPRINT_RADIUS_M = 0.48
 LINEAR_SPEED_M_S = 0.5
 ANGULAR_SPEED_RAD_S = 0.8
-
-
-class RobotFileError(ValueError):
-    """robot.yaml cannot be used; the text says where and why."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,11 @@ class RobotNames:
 
 
 def read_robot_file(path: Path) -> RobotNames:
-    """Raises RobotFileError, whose text names the file, the field and what is wrong with it."""
+    """Return the names in a robot.yaml.
+
+    Raises:
+        RobotFileError: the file or a field cannot be used.
+    """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

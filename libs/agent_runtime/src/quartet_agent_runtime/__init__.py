@@ -1,76 +1,85 @@
 """How an agent thinks: gateway client, MCP tools, the loop, budgets, transcript, and the life of an agent process."""
 
-from quartet_agent_runtime.definition import AgentDefinition
-from quartet_agent_runtime.errors import AgentError, ModelUnavailable, PromptProblem, SettingsProblem, ToolsUnavailable
-from quartet_agent_runtime.facts import area_facts, arm_facts, place_facts
-from quartet_agent_runtime.gateway import GatewayClient, Model, ModelAnswer, ToolCall
-from quartet_agent_runtime.health import HealthServer
-from quartet_agent_runtime.local_tools import LocalTool, LocalTools
-from quartet_agent_runtime.loop import Cause, Ending, Loop
-from quartet_agent_runtime.outside import from_outside
-from quartet_agent_runtime.overheard import Overheard, site_names
-from quartet_agent_runtime.past import PastTurn, read_past
-from quartet_agent_runtime.process import run_process
-from quartet_agent_runtime.prompt import json_block, load_prompt, render_prompt, request_message
-from quartet_agent_runtime.recorder import Recorder
-from quartet_agent_runtime.report import ReportTool, skill_report, task_report
-from quartet_agent_runtime.serve import serve_agent, unless_stopped
-from quartet_agent_runtime.settings import AgentSettings, load_settings
-from quartet_agent_runtime.standstill import Sight, describe_sight, look_around, observe, stand_still
-from quartet_agent_runtime.toolbox import Toolbox
-from quartet_agent_runtime.tools import Image, Progress, ToolOutcome, Tools, ToolSpec, failure
-from quartet_agent_runtime.verification import CannotVerify, Verification
+from quartet_agent_runtime._agent import AgentContext, AgentDefinition
+from quartet_agent_runtime._loop import Loop
+from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
+from quartet_agent_runtime._prompt import (
+    area_facts,
+    arm_facts,
+    json_block,
+    load_prompt,
+    place_facts,
+    render_prompt,
+    request_message,
+)
+from quartet_agent_runtime._recorder import Recorder
+from quartet_agent_runtime._replay import RecordedTurn, read_turns
+from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
+from quartet_agent_runtime._serve import run_agent, serve_agent
+from quartet_agent_runtime._settings import AgentSettings, load_settings
+from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
+from quartet_agent_runtime._toolbox import Toolbox
+from quartet_agent_runtime._tools import Image, LocalTool, LocalTools, Progress, ToolOutcome, Tools, ToolSpec, failure
+from quartet_agent_runtime._untrusted import UntrustedPhrases, mark_untrusted, site_names
+from quartet_agent_runtime._verification import Verification
+from quartet_agent_runtime.errors import (
+    AgentError,
+    ArgumentsError,
+    ModelUnavailableError,
+    PromptError,
+    ToolsUnavailableError,
+    VerificationError,
+)
+from quartet_agent_runtime.gateway import GatewayClient
 
 __all__ = [
+    "AgentContext",
     "AgentDefinition",
     "AgentError",
     "AgentSettings",
-    "CannotVerify",
+    "ArgumentsError",
     "Cause",
     "Ending",
     "GatewayClient",
-    "HealthServer",
     "Image",
     "LocalTool",
     "LocalTools",
     "Loop",
     "Model",
     "ModelAnswer",
-    "ModelUnavailable",
-    "Overheard",
-    "PastTurn",
+    "ModelUnavailableError",
+    "Observations",
     "Progress",
-    "PromptProblem",
+    "PromptError",
+    "RecordedTurn",
     "Recorder",
     "ReportTool",
-    "SettingsProblem",
-    "Sight",
     "ToolCall",
     "ToolOutcome",
     "ToolSpec",
     "Toolbox",
     "Tools",
-    "ToolsUnavailable",
+    "ToolsUnavailableError",
+    "UntrustedPhrases",
     "Verification",
+    "VerificationError",
     "area_facts",
     "arm_facts",
-    "describe_sight",
+    "bring_to_standstill",
+    "describe_observations",
     "failure",
-    "from_outside",
     "json_block",
     "load_prompt",
     "load_settings",
-    "look_around",
+    "mark_untrusted",
     "observe",
     "place_facts",
-    "read_past",
+    "read_turns",
     "render_prompt",
     "request_message",
-    "run_process",
+    "run_agent",
     "serve_agent",
     "site_names",
     "skill_report",
-    "stand_still",
     "task_report",
-    "unless_stopped",
 ]

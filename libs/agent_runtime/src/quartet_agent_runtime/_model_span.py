@@ -1,24 +1,22 @@
-"""The span around one question to the model."""
+"""The trace span around one request to the model."""
 
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from opentelemetry.trace import Span, SpanKind
 
+from quartet_agent_runtime._model import ModelAnswer
 from quartet_process import redact, tracing
 
-if TYPE_CHECKING:
-    from quartet_agent_runtime.gateway import ModelAnswer
-
 MAX_CONTENT = 20_000
-"""Characters of what was read and said that a span holds at most."""
+"""Characters of input and of output that a span holds at most."""
 
 
 @contextmanager
 def model_span(agent: str, messages: list[dict[str, Any]]) -> Generator[Span]:
-    """A client span as the conventions for inference want it; the gateway decides which model answers."""
+    """Open a client span by OpenTelemetry's conventions for inference; the gateway decides which model answers."""
     about = {tracing.OPERATION: "chat", tracing.AGENT: agent, tracing.REQUEST_MODEL: agent}
     with tracing.span(f"chat {agent}", kind=SpanKind.CLIENT, attributes=about) as one:
         if tracing.captures_content() and one.is_recording():
@@ -26,8 +24,8 @@ def model_span(agent: str, messages: list[dict[str, Any]]) -> Generator[Span]:
         yield one
 
 
-def note_answer(one: Span, answer: "ModelAnswer") -> None:
-    """What the answer cost, and where content is captured what it was."""
+def note_answer(one: Span, answer: ModelAnswer) -> None:
+    """Set what the answer cost and, where content is captured, what it was."""
     provider, _, model = answer.model.partition("/")
     one.set_attributes(
         {
@@ -45,7 +43,7 @@ def note_answer(one: Span, answer: "ModelAnswer") -> None:
 
 
 def _message(message: dict[str, Any]) -> dict[str, Any]:
-    """A message in the conventions' form; pictures are named, not told."""
+    """Return a message in the conventions' form; images are named, without their data."""
     content = message.get("content")
     given = cast("list[dict[str, Any]]", content) if isinstance(content, list) else [{"type": "text", "text": content}]
     parts: list[dict[str, Any]] = [

@@ -1,7 +1,7 @@
-"""One MCP server over streamable HTTP: a session that lives in a task of its own.
+"""One MCP server over streamable HTTP.
 
-The session's cancel scopes belong to the task that entered them, so a task owns it and callers share it. When the
-transport dies, the owning task ends, and whoever waits for a result learns it at once.
+The session lives in a task of its own, since its cancel scopes belong to the task that entered them; callers share it.
+When the transport dies, this task ends, and every caller that waits for a result learns it at once.
 """
 
 import asyncio
@@ -9,17 +9,24 @@ import contextlib
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from quartet_agent_runtime._beats import Beats
-from quartet_agent_runtime._tls import IDLE_S, context_for
-from quartet_agent_runtime.tools import Progress, Specs, ToolSpec
+import httpx2
+
+from quartet_agent_runtime._heartbeats import Heartbeats
+from quartet_agent_runtime._http import open_client
+from quartet_agent_runtime._tools import Progress, Specs, ToolSpec
+from quartet_agent_runtime.errors import (
+    CallTimeoutError,
+    ServerLostError,
+    ServerRefusedError,
+    ServerUnavailableError,
+)
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
     from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, InputResponses
 
-CONNECT_TIMEOUT_S = 5.0
 HANDSHAKE_TIMEOUT_S = 30.0
-"""A server that has just been started lists its tools only after seconds of a busy processor's time."""
+"""On a busy machine a server that has just been started takes seconds until it lists its tools."""
 CANCEL_GRACE_S = 1.0
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 """Images of two cameras fit; the mcp client's own cap is 1 MB."""
@@ -27,24 +34,8 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024
 T = TypeVar("T")
 
 
-class ServerUnavailable(Exception):
-    """No session could be opened; nothing was called."""
-
-
-class ServerLost(Exception):
-    """The connection broke during a call; its effect is not known."""
-
-
-class CallTimeout(Exception):
-    """The call took too long and was canceled; its effect is not known."""
-
-
-class ServerRefused(Exception):
-    """The server answered with an error instead of a result."""
-
-
 class Server:
-    """A lazily opened session with the server `name` at `url`, with `grant` as bearer token."""
+    """The session with the MCP server `name` at `url`, opened at the first call, with `grant` as bearer token."""
 
     def __init__(self, name: str, url: str, grant: str) -> None:
         self.name = name
@@ -58,10 +49,10 @@ class Server:
         self._specs: Specs | None = None
         self._moving: set[str] = set()
         """Tools that may move the robot."""
-        self._beats = Beats(url, grant)
+        self._heartbeats = Heartbeats(url, grant)
 
     async def list(self) -> Specs:
-        """All tools of the server; asked once. Raises ServerUnavailable, ServerLost or ServerRefused."""
+        """Return all tools of the server, which is asked once. Raises ToolServerError."""
         if self._specs is None:
             session = await self._open()
             self._specs = await self._guarded(self._list_all(session), HANDSHAKE_TIMEOUT_S, "tools/list")
@@ -75,8 +66,13 @@ class Server:
         timeout_s: float,
         responses: "dict[str, ElicitResult] | None" = None,
     ) -> "CallToolResult | InputRequiredResult":
-        """The result, or what the server wants to know first; `responses` answer that. Raises ServerUnavailable,
-        ServerLost, CallTimeout or ServerRefused.
+        """Call `tool` and return its result, or what the server asks first; `responses` answer that.
+
+        Raises:
+            ServerUnavailableError: No session could be opened; nothing was called.
+            ServerLostError: The connection broke during the call.
+            CallTimeoutError: The call took longer than `timeout_s` and was canceled.
+            ServerRefusedError: The server answered with an error.
         """
         if self._session is None:
             self._specs = None
@@ -89,7 +85,7 @@ class Server:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             await report(min(1.0, progress / total) if total else None, message or "")
 
-        async with self._beats.during() if tool in self._moving else contextlib.nullcontext():
+        async with self._heartbeats.during() if tool in self._moving else contextlib.nullcontext():
             return await self._guarded(
                 session.call_tool(
                     tool,
@@ -103,8 +99,8 @@ class Server:
             )
 
     async def close(self) -> None:
-        """End the session; waits until its task is gone."""
-        await self._beats.close()
+        """End the session and wait until its task is gone."""
+        await self._heartbeats.close()
         self._close.set()
         self._session = None
         if self._owner is not None:
@@ -132,14 +128,13 @@ class Server:
             ready.cancel()
             why = f"no answer within {HANDSHAKE_TIMEOUT_S:.0f} s" if not done else self._why()
             await self.close()
-            raise ServerUnavailable(
+            raise ServerUnavailableError(
                 f"MCP server '{self.name}' at {self.url} cannot be used: {why}. Start it or correct QUARTET_SERVERS; "
                 "the next call tries again"
             )
 
     async def _own(self, ready: "asyncio.Future[ClientSession]") -> None:
         # Imported here: the mcp package costs half of the time in which an agent must be ready.
-        import httpx2
         from mcp.client.session import ClientSession
         from mcp.client.streamable_http import streamable_http_client
 
@@ -148,13 +143,10 @@ class Server:
                 self._status = response.status_code
 
         async with (
-            httpx2.AsyncClient(
+            open_client(
+                self.url,
                 headers={"Authorization": f"Bearer {self._grant}"},
-                timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
-                limits=httpx2.Limits(keepalive_expiry=IDLE_S),
                 event_hooks={"response": [note_status]},
-                verify=context_for(self.url),
-                trust_env=False,
             ) as http,
             streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES) as (read, write),
             ClientSession(read, write) as session,
@@ -178,7 +170,7 @@ class Server:
                 return specs
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
-        """The result of `work`, or the reason why there is none: time-out, lost connection, refusal."""
+        """Return the result of `work`, or raise why there is none: time-out, lost connection, refusal."""
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 
@@ -194,7 +186,7 @@ class Server:
             await self._cancel(call)
             if lost:
                 raise self._lost(what)
-            raise CallTimeout(
+            raise CallTimeoutError(
                 f"MCP server '{self.name}' gave no result of {what} within {timeout_s:.0f} s; it was canceled. "
                 "Its effect is not known: look at the world before doing it again"
             )
@@ -204,19 +196,19 @@ class Server:
             if error.code == CONNECTION_CLOSED:
                 raise self._lost(what) from error
             if self._status in {401, 403}:
-                raise ServerRefused(
+                raise ServerRefusedError(
                     f"MCP server '{self.name}' refused the grant (HTTP {self._status}); it may have expired"
                 ) from error
-            raise ServerRefused(f"MCP server '{self.name}': {error}") from error
+            raise ServerRefusedError(f"MCP server '{self.name}': {error}") from error
         except asyncio.CancelledError:
             raise self._lost(what) from None
         except Exception as error:
             # The client raises plain RuntimeError for results that do not fit the tool's schema.
-            raise ServerRefused(f"MCP server '{self.name}': {type(error).__name__}: {error}") from error
+            raise ServerRefusedError(f"MCP server '{self.name}': {type(error).__name__}: {error}") from error
 
-    def _lost(self, what: str) -> ServerLost:
+    def _lost(self, what: str) -> ServerLostError:
         self._session = None
-        return ServerLost(
+        return ServerLostError(
             f"MCP server '{self.name}' at {self.url} was lost during {what} ({self._why()}). Its effect is not known: "
             "look at the world before doing it again. Restart the server; the next call connects again"
         )
@@ -230,7 +222,7 @@ class Server:
             call.exception()
 
     def _why(self) -> str:
-        """Why the owning task ended."""
+        """Return why the owning task ended."""
         if self._owner is None or not self._owner.done():
             return "connection closed"
         if self._status in {401, 403}:

@@ -1,65 +1,32 @@
-"""The only caller of a model: OpenAI chat format over HTTP to the model gateway."""
+"""Client of the model gateway: OpenAI's chat format over HTTP."""
 
 import asyncio
+import json
 import time
-from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-# httpx2 is what the mcp client stands on; using it here too keeps a second HTTP stack out of the process.
 import httpx2
 
-from quartet_agent_runtime import metrics
+from quartet_agent_runtime import _metrics as metrics
+from quartet_agent_runtime._arguments import is_text
+from quartet_agent_runtime._http import open_client
+from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._model_span import model_span, note_answer
-from quartet_agent_runtime._tls import IDLE_S, context_for
-from quartet_agent_runtime.errors import ModelUnavailable
+from quartet_agent_runtime.errors import ModelUnavailableError
 from quartet_process import Secret, tracing
 
-CONNECT_TIMEOUT_S = 5.0
 RETRY_DELAY_S = 0.25
 MAX_ANSWER_BYTES = 1024 * 1024
-"""Far above any answer of a model to an agent: its arguments may have 16,000 characters a call."""
+"""Far more than any answer of a model to an agent: a call may have 16,000 characters of arguments."""
 CUT_OFF = "length"
 """OpenAI's finish_reason of an answer that reached the model's token limit."""
 
 
-@dataclass(frozen=True)
-class ToolCall:
-    """A tool call as the model wrote it; `arguments` has not been checked."""
-
-    id: str
-    name: str
-    arguments: Any
-    fault: str = ""
-    """Why the call must not be made, from the way in which the answer came; "" for a sound one."""
-
-
-@dataclass(frozen=True)
-class ModelAnswer:
-    text: str = ""
-    calls: list[ToolCall] = field(default_factory=list[ToolCall])
-    refusal: str | None = None
-    model: str = ""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float = 0.0
-    takes_images: bool = False
-
-
-class Model(Protocol):
-    """Anything that answers a conversation."""
-
-    async def answer(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], timeout_s: float
-    ) -> ModelAnswer:
-        """The model's next message. Raises ModelUnavailable."""
-        ...
-
-
 class GatewayClient:
-    """The model of one agent, reached through the gateway at `url`.
+    """The model of one agent, behind the gateway at `url`.
 
-    The gateway retries providers; this client asks once more when a connection broke, and for `patience_s` where
-    nobody takes one: a gateway that is started again is worth the wait.
+    The gateway retries providers. This client asks once more when a connection broke, and tries to connect for
+    `patience_s` [s]: a gateway that restarts is worth the wait.
     """
 
     def __init__(self, url: str, agent: str, key: Secret | str | None = None, patience_s: float = 0.5) -> None:
@@ -67,18 +34,14 @@ class GatewayClient:
         self._url = url.rstrip("/")
         self._agent = agent
         self._key = Secret.fixed(key) if isinstance(key, str) and key else key or None
-        self._http = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
-            limits=httpx2.Limits(keepalive_expiry=IDLE_S),
-            verify=context_for(url),
-            trust_env=False,
-        )
+        self._http = open_client(url)
 
     async def close(self) -> None:
+        """Close all connections."""
         await self._http.aclose()
 
     def for_task(self, task_id: str, request_id: str) -> "TaskModel":
-        """The model as one task uses it: the gateway counts tokens and cost by task."""
+        """Return the model as one task uses it: the gateway counts tokens and cost by task."""
         return TaskModel(self, {"X-Quartet-Task": task_id, "X-Quartet-Request": request_id})
 
     async def answer(
@@ -104,16 +67,18 @@ class GatewayClient:
             async with asyncio.timeout(timeout_s):
                 response = await self._post(body, headers)
         except TimeoutError:
-            raise ModelUnavailable(
+            raise ModelUnavailableError(
                 f"the gateway at {self._url} gave no answer for '{self._agent}' within {timeout_s:.0f} s; "
                 "is the model overloaded? (QUARTET_MODEL_TIMEOUT_S)"
             ) from None
         if not response.is_success:
-            raise ModelUnavailable(f"the gateway at {self._url} answered {response.status_code}: {_error(response)}")
+            raise ModelUnavailableError(
+                f"the gateway at {self._url} answered {response.status_code}: {_error(response)}"
+            )
         try:
             return _read(response.json())
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-            raise ModelUnavailable(
+            raise ModelUnavailableError(
                 f"the gateway at {self._url} answered something that is not a chat completion "
                 f"({type(error).__name__}: {error}): {response.text[:300]}"
             ) from error
@@ -128,11 +93,11 @@ class GatewayClient:
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
                     return await self._whole(response)
             except httpx2.TransportError as error:
-                # Nobody there: it may be starting again. A connection that broke may have cost an answer already.
+                # Nobody listens: it may be restarting. A connection that broke may have cost an answer already.
                 absent = isinstance(error, httpx2.ConnectError)
                 broken += not absent
                 if broken > 1 or (absent and time.monotonic() >= patient_until):
-                    raise ModelUnavailable(
+                    raise ModelUnavailableError(
                         f"no connection to the gateway at {self._url} ({type(error).__name__}: {error}); "
                         "start it, or set QUARTET_GATEWAY_URL to where it listens"
                     ) from error
@@ -142,12 +107,12 @@ class GatewayClient:
         return {} if self._key is None else {"Authorization": f"Bearer {self._key.first}"}
 
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
-        """`response` with its body. Raises ModelUnavailable for one that is longer than an answer can be."""
+        """Return `response` with its body. Raises ModelUnavailableError for one longer than an answer can be."""
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > MAX_ANSWER_BYTES:
-                raise ModelUnavailable(
+                raise ModelUnavailableError(
                     f"the model of '{self._agent}' answered more than {MAX_ANSWER_BYTES} bytes; none of it is done. "
                     "Set max_tokens for it in the gateway's file"
                 )
@@ -185,11 +150,12 @@ def _read(body: dict[str, Any]) -> ModelAnswer:
         completion_tokens=int(usage.get("completion_tokens") or 0),
         cost_usd=float(extra.get("cost_usd") or 0.0),
         takes_images=bool(extra.get("takes_images", False)),
+        reasoning=_reasoning(message.get("reasoning")),
     )
 
 
 def _calls(wanted: list[dict[str, Any]], *, cut_off: bool) -> list[ToolCall]:
-    """The calls of an answer under ids of their own, with what speaks against making them."""
+    """Return the calls of an answer, each with an id of its own, and with the reason if it must not be made."""
     calls: list[ToolCall] = []
     taken: set[str] = set()
     for index, call in enumerate(wanted):
@@ -198,7 +164,7 @@ def _calls(wanted: list[dict[str, Any]], *, cut_off: bool) -> list[ToolCall]:
             # Providers refuse a history in which two calls have one id.
             call_id, fault = f"{call_id}_{index}", f"an earlier call of the same answer has its id '{call_id[:100]}'"
         if cut_off:
-            # What is missing cannot be told: no arguments at all is what a call without arguments looks like.
+            # What is missing cannot be told: a call that lost its arguments looks like one that has none.
             fault = "the answer was cut off at the model's token limit"
         taken.add(call_id)
         function = call["function"]
@@ -207,20 +173,28 @@ def _calls(wanted: list[dict[str, Any]], *, cut_off: bool) -> list[ToolCall]:
 
 
 def _text(content: Any) -> str:
-    """Text of a message; some models answer a list of parts."""
+    """Return the text of a message; some models answer a list of parts."""
     if isinstance(content, list):
         parts = [cast("dict[str, Any]", part) for part in cast("list[Any]", content) if isinstance(part, dict)]
         content = "".join(str(part.get("text", "")) for part in parts)
     return _encodable(str(content or ""))
 
 
+def _reasoning(value: Any) -> dict[str, Any]:
+    """Return the gateway's `reasoning` of a message, {} where there is none."""
+    if not isinstance(value, dict):
+        return {}
+    reasoning = cast("dict[str, Any]", value)
+    return reasoning if is_text(reasoning) else json.loads(_encodable(json.dumps(reasoning, ensure_ascii=False)))
+
+
 def _encodable(text: str) -> str:
-    """`text` without halves of surrogate pairs, which JSON can say and UTF-8 cannot: it is journaled as it is."""
+    """Return `text` without halves of surrogate pairs, which JSON can express and the UTF-8 of the journal cannot."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _error(response: httpx2.Response) -> str:
-    """The message of an OpenAI-style error, or the start of whatever came."""
+    """Return the message of an OpenAI-style error, or the start of the body."""
     try:
         return str(response.json()["error"]["message"])
     except (ValueError, KeyError, TypeError):

@@ -1,101 +1,124 @@
-"""Names of all keys, in one place."""
+"""Names of all keys in Redis."""
 
 from dataclasses import dataclass
+from typing import NewType
+
+from quartet_contracts import Skill
+
+Key = NewType("Key", str)
+"""The name of a key in Redis, as functions take it."""
+OWNER = "orchestrator"
+"""The role that owns the store: it loads the functions, and what it has written counts."""
+WRITERS = (OWNER, *(str(skill) for skill in Skill))
+"""Roles that write records, each under keys of its own."""
 
 
 @dataclass(frozen=True)
 class Keys:
+    """Names of the keys of one deployment."""
+
     prefix: str
 
-    def of(self, *parts: str) -> str:
-        return ":".join((self.prefix, *parts))
+    def of(self, *parts: str) -> Key:
+        return Key(":".join((self.prefix, *parts)))
 
-    def skill_stream(self, skill: str) -> str:
+    def skill_stream(self, skill: str) -> Key:
         return self.of("skill", skill)
 
-    def task_stream(self, robot: str) -> str:
+    def task_stream(self, robot: str) -> Key:
         return self.of("tasks", robot)
 
-    def present(self, stream: str) -> str:
+    def present(self, stream: str) -> Key:
         """When each consumer of a stream was last seen."""
-        return f"{stream}:present"
+        return Key(f"{stream}:present")
 
-    def replies(self, skill: str, replica: str) -> str:
+    def replies(self, skill: str, replica: str) -> Key:
         """With the skill, so that an agent's user in Redis may answer for its own kind only."""
         return self.of("replies", skill, replica)
 
-    def done(self, kind: str, identity: str) -> str:
+    def done(self, kind: str, identity: str) -> Key:
         return self.of("done", kind, identity)
 
-    def owner(self, kind: str, identity: str) -> str:
+    def owner(self, kind: str, identity: str) -> Key:
         """Entry id of the one queue entry that stands for this identity."""
         return self.of("owner", kind, identity)
 
-    def started(self, kind: str, identity: str) -> str:
+    def started(self, kind: str, identity: str) -> Key:
         return self.of("started", kind, identity)
 
-    def canceled(self, identity: str) -> str:
+    def canceled(self, identity: str) -> Key:
         return self.of("canceled", identity)
 
-    def paused(self, task_id: str) -> str:
+    def paused(self, task_id: str) -> Key:
         return self.of("paused", task_id)
 
-    def epoch(self, task_id: str) -> str:
+    def epoch(self, task_id: str) -> Key:
         """Counts the owners that a task has had."""
         return self.of("epoch", task_id)
 
-    def submission(self, key: str) -> str:
+    def submission(self, key: str) -> Key:
         """Which task an idempotency key stands for."""
         return self.of("submission", key)
 
     @property
-    def waiting(self) -> str:
+    def waiting(self) -> Key:
         """Deadlines of the tasks that have not been begun."""
         return self.of("waiting")
 
-    def journal(self, task_id: str) -> str:
+    def journal(self, task_id: str) -> Key:
         return self.of("journal", task_id)
 
-    def journal_nonces(self, task_id: str) -> str:
+    def journal_nonces(self, task_id: str) -> Key:
         """Position of each event by the nonce of its append, so that none is written twice."""
         return self.of("journal", task_id, "nonces")
 
-    def image(self, task_id: str, reference: str) -> str:
-        return self.of("image", task_id, reference)
+    def agent_journal(self, skill: str, request_id: str) -> Key:
+        """Events that an agent writes about one request, until the owner of the task has copied them."""
+        return self.of("agent-journal", skill, request_id)
 
-    def transcripts(self, task_id: str) -> str:
-        return self.of("transcripts", task_id)
+    def agent_journal_nonces(self, skill: str, request_id: str) -> Key:
+        return self.of("agent-journal", skill, request_id, "nonces")
 
-    def status(self, task_id: str) -> str:
+    def image(self, writer: str, task_id: str, reference: str) -> Key:
+        """With the writer, as transcripts and dead letters, so that no process can replace another one's."""
+        return self.of("image", writer, task_id, reference)
+
+    def transcripts(self, writer: str, task_id: str) -> Key:
+        return self.of("transcripts", writer, task_id)
+
+    def status(self, task_id: str) -> Key:
         return self.of("status", task_id)
 
     @property
-    def index(self) -> str:
+    def index(self) -> Key:
         return self.of("index")
 
-    def question(self, task_id: str) -> str:
+    def ended_session(self, session_id: str) -> Key:
+        return self.of("ended-session", session_id)
+
+    def question(self, task_id: str) -> Key:
         return self.of("question", task_id)
 
-    def answer(self, question_id: str) -> str:
+    def answer(self, question_id: str) -> Key:
         return self.of("answer", question_id)
 
-    def approval(self, request_id: str) -> str:
+    def approval(self, writer: str, request_id: str) -> Key:
         """What a skill request asks a person to allow, while it has no decision."""
-        return self.of("approval", request_id)
+        return self.of("approval", writer, request_id)
 
-    def decision(self, approval_id: str) -> str:
+    def decision(self, approval_id: str) -> Key:
         return self.of("decision", approval_id)
 
-    def fence(self, robot: str) -> str:
+    def fence(self, robot: str) -> Key:
         return self.of("fence", robot)
 
-    def robot_lease(self, robot: str) -> str:
+    def robot_lease(self, robot: str) -> Key:
         return self.of("robot", robot)
 
-    @property
-    def dead(self) -> str:
-        return self.of("dead")
+    def dead(self, writer: str) -> Key:
+        """Dead letters; those of the orchestrator have the key without a writer."""
+        return self.of("dead") if writer == OWNER else self.of("dead", writer)
 
     def signal(self, topic: str) -> str:
-        """Pub/sub channel; it only wakes, what counts lies in keys."""
+        """Pub/sub channel; it only wakes readers, the data is in keys."""
         return self.of("signal", topic)

@@ -4,8 +4,6 @@ These take redis-py as long per command as Redis and the network together (63 ag
 several commands one after the other. What a link does not do is try again.
 """
 
-import functools
-import hashlib
 from typing import Any
 
 from redis import exceptions
@@ -22,12 +20,6 @@ def new_connection(url: str, **options: Any) -> Any:
     return pool.make_connection()
 
 
-@functools.cache
-def digest(source: str) -> str:
-    """By which Redis knows a script."""
-    return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
-
-
 class Link:
     """Commands one after the other: one caller at a time."""
 
@@ -35,7 +27,6 @@ class Link:
         """`client` is a redis-py client, asked for nothing but the form of answers."""
         self._connection = connection
         self._client = client
-        self._loaded: set[str] = set()
 
     async def renew(self) -> None:
         """Connect anew with the next command if the other end has closed the connection meanwhile."""
@@ -46,19 +37,14 @@ class Link:
         """The answer. Raises what redis-py raises."""
         return (await self._exchange(command))[0]
 
-    async def run_then(self, command: Command, source: str, keys: list[str], *arguments: Any) -> tuple[Any, Any]:
-        """The answers of `command`, which may block, and of a script that runs right behind it.
+    async def run_both(self, first: Command, second: Command) -> tuple[Any, Any]:
+        """The answers of `first`, which may block, and of `second`, which runs right behind it.
 
-        Both are sent at once, so that the script costs no way there and back of its own. Its answer is None where
-        Redis did not run it.
+        Both are sent at once, so that the second costs no round trip of its own. Its answer is None where Redis
+        answers it with an error.
         """
-        how = ("EVALSHA", digest(source)) if source in self._loaded else ("EVAL", source)
-        first, second = await self._exchange(command, (*how, len(keys), *keys, *arguments))
-        if isinstance(second, exceptions.ResponseError):
-            self._loaded.discard(source)
-            return first, None
-        self._loaded.add(source)
-        return first, second
+        answer, later = await self._exchange(first, second)
+        return answer, None if isinstance(later, exceptions.ResponseError) else later
 
     async def _exchange(self, *commands: Command) -> list[Any]:
         """The answers in order. An error that is the answer to the first is raised, to a later one is its answer."""

@@ -1,22 +1,22 @@
-"""The stream of tasks that name no robot: whichever is free first takes the oldest."""
+"""Stream of tasks that name no robot: the first free robot takes the oldest."""
 
 import logging
 import time
 
-from quartet_bus import _scripts
 from quartet_bus._keys import Keys
 from quartet_bus._queue import FIELD
 from quartet_bus._store import Store
-from quartet_bus.statuses import Statuses
+from quartet_bus._task_statuses import TaskStatuses
+from quartet_bus.functions.tasks import AssignTask
 from quartet_contracts import ANY_ROBOT, ContractError, Task, TaskStatus, decode, encode
 
 log = logging.getLogger(__name__)
 
 
 class SharedTasks:
-    """A task leaves this stream for the one of a robot in one step, and is from then on a task of that robot."""
+    """Shared tasks; each moves atomically to the stream of one robot, and belongs to that robot from then on."""
 
-    def __init__(self, store: Store, keys: Keys, statuses: Statuses) -> None:
+    def __init__(self, store: Store, keys: Keys, statuses: TaskStatuses) -> None:
         self._store = store
         self._keys = keys
         self._statuses = statuses
@@ -40,10 +40,19 @@ class SharedTasks:
             if known is not None:
                 status = encode(_taken_by(known, task))
         except ContractError as error:
-            # As it is: the robot's queue buries what cannot be read, and tells why.
+            # Assigned unchanged: the robot's queue turns an unreadable entry into a dead letter with the reason.
             log.error("entry %s on %s: %s", entry_id.decode(), self._stream, error)
-        keys = [self._keys.task_stream(robot), self._stream, self._keys.status(task_id)]
-        return bool(await self._store.script(_scripts.ASSIGN, keys, group, entry_id, named, status))
+        return await self._store.run(
+            AssignTask(
+                stream=self._keys.task_stream(robot),
+                shared=self._stream,
+                status=self._keys.status(task_id),
+                group=group,
+                entry_id=entry_id,
+                task=named,
+                message=status,
+            )
+        )
 
 
 def _taken_by(status: TaskStatus, task: Task) -> TaskStatus:

@@ -1,10 +1,11 @@
-"""The one place that speaks to Redis: connections, retries, and errors that say what to do."""
+"""Access to Redis: connections, retries, and errors that name a remedy. No other module sends commands."""
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from redis import exceptions
@@ -13,28 +14,38 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.credentials import CredentialProvider
 
-from quartet_bus._link import Command, Link, digest, new_connection
-from quartet_bus.errors import BusError, BusRefused, BusUnavailable
-from quartet_bus.options import BusOptions
+from quartet_bus._keys import OWNER
+from quartet_bus._link import Command, Link, new_connection
+from quartet_bus._options import BusOptions
+from quartet_bus.errors import BusError, BusRefusedError, BusServerError, BusUnavailableError, StoreFullError
+from quartet_bus.functions import LIBRARY, NOT_FOUND, Function, library
+from quartet_contracts import Skill
 from quartet_process import ProcessSettings, Secret
 
 log = logging.getLogger(__name__)
+_CODE = re.compile(r"(?:Command # \d+ .* of pipeline caused error: (?:\(['\"])?)?([A-Z]+)\b", re.DOTALL)
+R = TypeVar("R")
 
 ANSWER_S = 5.0
-"""A connection that does not answer for so long, beyond the time a command blocks, is broken.
+"""Time without an answer, beyond the time a command blocks, after which a connection is broken [s].
 
 Kept here with asyncio.timeout, because redis-py's own socket_timeout writes inside asyncio.wait_for, which on
 Python 3.11 can swallow a cancellation (python/cpython#86296).
 """
 
 HEALTH_S = 15
-"""A connection that lay idle for so long is asked for a sign of life before it is used."""
+"""Idle time after which a connection is checked before it is used [s]."""
+TRANSIENT = frozenset(
+    {"BUSY", "LOADING", "TRYAGAIN", "MISCONF", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED", "EXECABORT"}
+)
+"""Codes of errors after which a command is worth a retry.
+https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors"""
 LINKS = 4
-"""Scripts that run at once over links; more go through the client."""
+"""Most functions that run over links at the same time; more go through the client."""
 
 
 def without_password(url: str) -> str:
-    """`url` as it may be shown and logged."""
+    """Return `url` without its password, for logs and errors."""
     parts = urlsplit(url)
     if parts.password is None:
         return url
@@ -47,17 +58,24 @@ class Credentials:
 
     username: str
     password: Secret
+    role: str = ""
+    """Role of the process, when its user has another name."""
+
+    @property
+    def agent(self) -> str | None:
+        """The skill, where this is the user of an agent."""
+        return next((str(skill) for skill in Skill if skill in {self.role, self.username}), None)
 
     @classmethod
     def of(cls, settings: ProcessSettings, role: str) -> "Credentials | None":
-        """Those of a process that has `role`, None where it was given no password. Raises SecretProblem."""
+        """Those of a process that has `role`, None where it was given no password. Raises SecretError."""
         password = settings.secret("redis_password")
         name: str | None = getattr(settings, "redis_username", None)
-        return None if password is None else cls(name or role, password)
+        return None if password is None else cls(name or role, password, role)
 
 
 class _Login(CredentialProvider):
-    """What each new connection presents: the newest password, so that it can be rotated."""
+    """Provider of the newest password for each new connection, so that it can be rotated."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -70,7 +88,7 @@ class _Login(CredentialProvider):
 
 
 class Store:
-    """Commands, transactions and scripts. Raises BusUnavailable when Redis stays away."""
+    """Commands, transactions and functions. Raises BusUnavailableError when Redis does not answer."""
 
     def __init__(self, url: str, options: BusOptions, credentials: Credentials | None = None) -> None:
         self.url = url
@@ -78,10 +96,11 @@ class Store:
         self._connection: dict[str, Any] = {
             "protocol": 2,
             "socket_timeout": None,
-            # Redis has no use for the client's name and version, and its users have no right to tell them.
+            # Users have no right to CLIENT SETINFO.
             "driver_info": None,
             **({} if credentials is None else {"credential_provider": _Login(credentials)}),
         }
+        self._loads_functions = credentials is None or OWNER in {credentials.username, credentials.role}
         parts = urlsplit(url)
         if credentials is not None and (parts.username or parts.password):
             raise BusError(
@@ -111,7 +130,7 @@ class Store:
         self._closed = False
 
     async def check(self) -> None:
-        """Raises BusUnavailable at once when Redis is not there."""
+        """Raise BusUnavailableError at once when Redis does not answer."""
         reader = self.reader()
         try:
             await reader("PING")
@@ -122,7 +141,7 @@ class Store:
         return await self._guard(lambda: self._client.execute_command(*command))
 
     async def transaction(self, *commands: Command) -> list[Any]:
-        """All commands in one MULTI, their answers in order."""
+        """Run all commands in one MULTI and return their answers in order."""
 
         async def run() -> list[Any]:
             async with self._client.pipeline(transaction=True) as pipe:
@@ -132,17 +151,41 @@ class Store:
 
         return await self._guard(run)
 
-    async def script(self, source: str, keys: list[str], *arguments: Any) -> Any:
+    async def run(self, function: Function[R]) -> R:
+        """Return the answer of a function; load the library first when it is missing and this user may load it."""
+        command = function.command()
+
         async def run() -> Any:
             try:
-                return await self._swiftly("EVALSHA", digest(source), len(keys), *keys, *arguments)
-            except exceptions.NoScriptError:
-                return await self._client.execute_command("EVAL", source, len(keys), *keys, *arguments)
+                return await self._run_on_link(*command)
+            except exceptions.ResponseError as error:
+                if NOT_FOUND not in str(error):
+                    raise
+                await self._load_functions()
+                return await self._run_on_link(*command)
 
-        return await self._guard(run)
+        return function.read(await self._guard(run))
 
-    async def _swiftly(self, *command: Any) -> Any:
-        """`command` on a free link; through the client, which tries again, where none is free or one breaks."""
+    async def load_functions(self) -> None:
+        """Load the library if it is missing or differs; a user that may not do that leaves it as it is."""
+        if not self._loads_functions:
+            return
+        for row in await self.call("FUNCTION", "LIST", "LIBRARYNAME", LIBRARY, "WITHCODE"):
+            if library().encode() in row:
+                return
+        await self._guard(self._load_functions)
+
+    async def _load_functions(self) -> None:
+        if not self._loads_functions:
+            raise BusUnavailableError(
+                f"Redis at {without_password(self.url)} does not have the functions {LIBRARY}. "
+                "The orchestrator loads them: start it, or wait until it has found Redis again."
+            )
+        await self._client.execute_command("FUNCTION", "LOAD", "REPLACE", library())
+        log.info("functions of %s loaded into Redis at %s", LIBRARY, without_password(self.url))
+
+    async def _run_on_link(self, *command: Any) -> Any:
+        """Run `command` on a free link, or through the client, which retries, when none is free or one breaks."""
         if not self._free and self._links == LINKS:
             return await self._client.execute_command(*command)
         link = self._free.pop() if self._free else self._new_link()
@@ -162,7 +205,7 @@ class Store:
         return Link(new_connection(self.url, health_check_interval=HEALTH_S, **self._connection), self._client)
 
     def reader(self) -> "Reader":
-        """A connection for commands that block."""
+        """Return a connection for commands that block."""
         reader = Reader(
             Link(self.raw_connection(), self._client), self._guard, self._options.block_ms / 1000 + ANSWER_S
         )
@@ -175,7 +218,7 @@ class Store:
             await reader.close()
 
     def raw_connection(self) -> Any:
-        """An unconnected redis-py connection (RESP2) for pub/sub."""
+        """Return an unconnected redis-py connection (RESP2) for pub/sub."""
         return new_connection(self.url, **self._connection)
 
     async def close(self) -> None:
@@ -188,39 +231,56 @@ class Store:
         await self._client.connection_pool.aclose()
 
     async def _guard(self, run: Callable[[], Awaitable[Any]], limit_s: float | None = None) -> Any:
+        """Await `run()` for `limit_s`. Raises BusError: every error of Redis and of the way there has its type."""
         try:
             async with asyncio.timeout(limit_s or self._options.command_patience_s + ANSWER_S):
                 return await run()
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
             raise self.unavailable(error) from error
         except exceptions.NoPermissionError as error:
-            raise BusRefused(
+            raise BusRefusedError(
                 f"Redis at {without_password(self.url)} does not let this user do that: {error}. Its rights are in "
                 "users.acl, which `quartet secrets init` writes; load it again (ACL LOAD) after an update"
             ) from error
         except (exceptions.OutOfMemoryError, exceptions.ReadOnlyError) as error:
-            raise BusUnavailable(
+            kind = StoreFullError if isinstance(error, exceptions.OutOfMemoryError) else BusUnavailableError
+            raise kind(
                 f"Redis at {without_password(self.url)} takes no writes: {error}. Give it more memory (maxmemory), "
                 "or point QUARTET_REDIS_URL to a master that this user may write to."
             ) from error
+        except exceptions.ResponseError as error:
+            raise self._server_error(error) from error
+        except exceptions.RedisError as error:
+            # Not an answer in the protocol of Redis; the connection has been closed.
+            raise self.unavailable(error) from error
 
-    def unavailable(self, error: BaseException) -> BusUnavailable:
-        """What a person is told when Redis is not there."""
+    def _server_error(self, error: exceptions.ResponseError) -> BusError:
+        """Return the error for one with which Redis answered a command, also inside a transaction."""
+        text = str(error)
+        code = _CODE.match(text)
+        name = code.group(1) if code else ""
+        about = f"Redis at {without_password(self.url)} answers: {text.rstrip('.')}."
+        if name in TRANSIENT:
+            return BusUnavailableError(f"{about} It may be busy or starting; the command is tried again.")
+        return BusServerError(about, name)
+
+    def unavailable(self, error: BaseException) -> BusUnavailableError:
+        """Return the error for a Redis that does not answer, with a remedy."""
         text = str(error).rstrip(".") or type(error).__name__
         if isinstance(error, exceptions.AuthenticationError) or "NOAUTH" in text:
-            return BusRefused(
+            return BusRefusedError(
                 f"Redis at {without_password(self.url)} does not know this user or its password: {text}. Set "
                 "QUARTET_REDIS_USERNAME and QUARTET_REDIS_PASSWORD (or the file redis_password in QUARTET_SECRETS_DIR) "
                 "to a user of its users.acl."
             )
-        return BusUnavailable(
+        return BusUnavailableError(
             f"Redis at {without_password(self.url)} does not answer: {text}. "
             "Start it (redis-server) or set QUARTET_REDIS_URL to where it runs."
         )
 
 
 class Reader:
-    """Commands that block, over a connection of its own; made by Store.reader. It does not try again."""
+    """Connection for commands that block, made by Store.reader. It does not retry."""
 
     def __init__(
         self, link: Link, guard: Callable[[Callable[[], Awaitable[Any]], float], Awaitable[Any]], limit_s: float
@@ -232,16 +292,17 @@ class Reader:
     async def __call__(self, *command: Any) -> Any:
         return await self._guard(lambda: self._link.run(*command), self._limit_s)
 
-    async def then(self, command: Command, source: str, keys: list[str], *arguments: Any) -> tuple[Any, Any]:
-        """See Link.run_then."""
-        return await self._guard(lambda: self._link.run_then(command, source, keys, *arguments), self._limit_s)
+    async def then(self, command: Command, function: Function[R]) -> tuple[Any, R | None]:
+        """Return the answers of `command` and of the function sent right after it, None when that did not run."""
+        first, second = await self._guard(lambda: self._link.run_both(command, function.command()), self._limit_s)
+        return first, None if second is None else function.read(second)
 
     async def close(self) -> None:
         await self._link.close()
 
 
-class Patience:
-    """Waits between attempts of a loop that outlives a Redis restart; logs the first failure only."""
+class Backoff:
+    """Waits between the attempts of a loop that survives a restart of Redis; it logs the first failure only."""
 
     def __init__(self, what: str) -> None:
         self._what = what

@@ -1,21 +1,34 @@
 """Who may do what in Redis: one ACL user per role, with the keys, channels and commands that it needs and no others.
 
 The rules follow what the bus does. A command that the bus learns has to be granted here, or Redis refuses it (NOPERM).
-A selector in parentheses is a right of its own: these commands on these keys. What a Lua script does is checked command
-by command as well; to run one at all its keys must lie in the first selector, where there are no other commands on
-keys. https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
+A selector in parentheses is a right of its own: these commands on these keys. A Redis function runs with the
+rights of who calls it: the call needs a selector with the function's name and keys, and every command in it one of its
+own. Agents call the functions that they need and run no script. https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
 """
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from redis.exceptions import ResponseError
-
-from quartet_bus._keys import Keys
+from quartet_bus._keys import OWNER, Keys
+from quartet_bus._options import BusOptions
 from quartet_bus._store import Credentials, Store
-from quartet_bus.errors import BusError
-from quartet_bus.options import BusOptions
+from quartet_bus.errors import BusError, BusServerError
+from quartet_bus.functions import Function
+from quartet_bus.functions.queues import (
+    Admit,
+    AdmitAgain,
+    CountDeliveries,
+    CountPresent,
+    Finish,
+    MarkStarted,
+    NotePresence,
+    RenewLease,
+    ResetDeliveries,
+)
+from quartet_bus.functions.records import AppendAgentEvent
+from quartet_bus.functions.requests import AdmitNewest
 from quartet_contracts import Skill
 from quartet_process import Secret
 
@@ -23,11 +36,11 @@ AGENTS = tuple(str(skill) for skill in Skill)
 ADMIN = "admin"
 """Everything: for the owner of the machine (ACL LOAD, looking for faults). No process of Quartet has its password."""
 EXPORTER = "exporter"
-ORCHESTRATOR = "orchestrator"
+ORCHESTRATOR = OWNER
 ROLES = (ORCHESTRATOR, *AGENTS, EXPORTER, ADMIN)
 
 _CONNECTION = "+ping +select +multi +exec +discard"
-_SCRIPTS = "+eval +evalsha +time"
+_FUNCTIONS = "+fcall +time +function|load +function|list"
 _SIGNALS = "+publish +subscribe +unsubscribe"
 _GROUP = (
     "+xreadgroup +xrange +xautoclaim +xpending +xclaim +xack +xdel +xgroup|create +xgroup|delconsumer +xinfo|consumers"
@@ -35,7 +48,7 @@ _GROUP = (
 _PRESENCE = "+zadd +zcount +zremrangebyscore +expire"
 
 _ORCHESTRATOR = (
-    "+get +set +del +exists +incr +incrby +expire +pexpire +hget +hset +hmget +hgetall +hkeys "
+    "+get +getrange +set +del +exists +incr +incrby +expire +pexpire +hget +hset +hmget +hgetall +hkeys +hlen +hstrlen "
     "+xadd +xread +xlen +xrange +xrevrange +xinfo|groups +xinfo|stream "
     "+zadd +zrem +zcard +zcount +zrange +zrevrange +zrangebyscore +zremrangebyrank +zremrangebyscore +info"
 )
@@ -52,7 +65,7 @@ def rules(role: str, prefix: str = "quartet") -> list[str]:
     if role == ADMIN:
         return ["~*", "&*", "+@all"]
     if role == ORCHESTRATOR:
-        return [everything, signals, _CONNECTION, _SCRIPTS, _SIGNALS, _GROUP, _ORCHESTRATOR]
+        return [everything, signals, _CONNECTION, _FUNCTIONS, _SIGNALS, _GROUP, _ORCHESTRATOR]
     if role == EXPORTER:
         return [f"%R~{keys.skill_stream('*')}", f"%R~{keys.task_stream('*')}", _EXPORTER]
     if role in AGENTS:
@@ -61,31 +74,40 @@ def rules(role: str, prefix: str = "quartet") -> list[str]:
 
 
 def _agent(skill: str, keys: Keys) -> list[str]:
-    """An agent serves one skill's stream, answers, and adds to journals and pictures without reading them."""
+    """Rules of an agent: it serves the stream of its skill, and what it writes has keys that no other role writes."""
     stream, present = keys.skill_stream(skill), keys.present(keys.skill_stream(skill))
     owner, done, started = (of(f"skill:{skill}", "*") for of in (keys.owner, keys.done, keys.started))
-    canceled, journal, epoch = (of("*") for of in (keys.canceled, keys.journal, keys.epoch))
+    canceled, journal = keys.canceled("*"), keys.agent_journal(skill, "*")
     replies = keys.replies(skill, "*")
-    in_scripts = (stream, present, owner, done, started, canceled, replies, journal, epoch)
-    topics = ("cancel:*", "journal:*", "approval-asked:*", "approval-decided:*")
+    topics = ("cancel:*", "agent-journal:*", "approval-asked:*", "approval-decided:*")
     return [
-        *(f"~{key}" for key in in_scripts),
         *(f"&{keys.signal(topic)}" for topic in topics),
         _CONNECTION,
-        _SCRIPTS,
+        "+time",
         _SIGNALS,
+        _may_call((Admit, AdmitAgain), owner, done, started, canceled),
+        _may_call((AdmitNewest, ResetDeliveries, CountDeliveries), stream),
+        _may_call((RenewLease, MarkStarted), stream, started, done),
+        _may_call((Finish,), stream, done, replies),
+        _may_call((AppendAgentEvent,), journal),
+        _may_call((NotePresence, CountPresent), present),
         f"({_GROUP} ~{stream})",
         f"({_PRESENCE} ~{present})",
         f"(+get +set +exists ~{owner} ~{done} ~{started})",
         f"(+exists %R~{canceled})",
-        f"(+get %R~{epoch} %R~{keys.decision('*')})",
+        f"(+get %R~{keys.decision('*')})",
         f"(+xadd +pexpire %W~{replies})",
-        f"(+xadd +xlen %W~{journal})",
-        f"(+xadd %W~{keys.dead})",
-        f"(+hget +hset ~{keys.journal_nonces('*')})",
-        f"(+set %W~{keys.image('*', '*')} %W~{keys.approval('*')})",
-        f"(+hset +pexpire %W~{keys.transcripts('*')})",
+        f"(+xadd +pexpire +hget +hset +hlen ~{journal})",
+        f"(+xadd %W~{keys.dead(skill)})",
+        f"(+set %W~{keys.image(skill, '*', '*')} %W~{keys.approval(skill, '*')})",
+        f"(+hset +pexpire %W~{keys.transcripts(skill, '*')})",
     ]
+
+
+def _may_call(functions: Iterable[type[Function[Any]]], *keys: str) -> str:
+    """The right to call `functions` with `keys`; their commands need rights of their own."""
+    calls = " ".join(f"+fcall|{function.name()}" for function in functions)
+    return f"({calls} {' '.join(f'~{key}' for key in keys)})"
 
 
 def digest(password: str) -> str:
@@ -114,7 +136,7 @@ async def load_users(url: str, password: str) -> None:
     try:
         await store.check()
         await store.call("ACL", "LOAD")
-    except ResponseError as error:
+    except BusServerError as error:
         raise BusError(f"Redis cannot use its ACL file: {error}") from error
     finally:
         await store.close()

@@ -1,52 +1,61 @@
 """Errors of the bus.
 
 BusError
-├── BusUnavailable   Redis cannot be reached; the text names the URL and the remedy
-│   ├── BusRefused   Redis is there, and does not let this process in: waiting changes nothing
-│   └── StoreFull    Redis has next to no memory left; new work is refused, running work goes on
-├── QueueFull        too much is waiting already; nothing was put on the stream
-├── JournalFull      a task has more events than are kept; its sub-agents may write no more of them
-├── KeyReused        the idempotency key stands for a submission that asked for something else
-├── LeaseLost        another consumer took the entry over: what it asked for must not be done here any more
-├── NoAnswer         a request got no result: never taken, or taken and not answered in time
-└── QuestionProblem  there is no such open question, or it was answered already
+├── BusUnavailableError   Redis cannot be reached; the text names the URL and the remedy
+│   ├── BusRefusedError   Redis is there, and does not let this process in: waiting changes nothing
+│   └── StoreFullError    Redis has next to no memory left; new work is refused, running work goes on
+├── BusServerError        Redis answered a command with an error that waiting does not change
+├── QueueFullError        too much is waiting already; nothing was put on the stream
+├── JournalFullError      a task has more events than are kept; its sub-agents may write no more of them
+├── KeyReusedError        the idempotency key stands for a submission that asked for something else
+├── LeaseLostError        another consumer took the entry over: what it asked for must not be done here any more
+├── NoAnswerError         a request got no result: never taken, or taken and not answered in time
+└── QuestionError         there is no such open question, or it was answered already
 """
 
 
 class BusError(Exception):
-    """Base of everything this package raises."""
+    """Base of all errors of the bus."""
 
 
-class BusUnavailable(BusError):
-    """Redis did not answer, also not after retries."""
+class BusUnavailableError(BusError):
+    """Redis did not answer, even after retries."""
 
 
-class BusRefused(BusUnavailable):
+class BusRefusedError(BusUnavailableError):
     """Redis does not know the user or its password, or gives it no rights."""
 
 
-class StoreFull(BusUnavailable):
-    """Redis is so full that what is left is kept for running work."""
+class BusServerError(BusError):
+    """Redis answered a command with an error; `code` is its first word, such as WRONGTYPE, or ''."""
+
+    def __init__(self, reason: str, code: str = "") -> None:
+        super().__init__(reason)
+        self.code = code
 
 
-class JournalFull(BusError):
-    """The task has as many events as are kept for one."""
+class StoreFullError(BusUnavailableError):
+    """Redis is so full that the rest of its memory is reserved for running work."""
 
 
-class KeyReused(BusError):
-    """The idempotency key came before, with another body."""
+class JournalFullError(BusError):
+    """The journal of the task has reached its limit of events."""
 
 
-class QueueFull(BusError):
-    """The stream holds as much as it may; what waits there is kept."""
+class KeyReusedError(BusError):
+    """The idempotency key was used before with another body."""
 
 
-class LeaseLost(BusError):
-    """The entry belongs to another consumer now."""
+class QueueFullError(BusError):
+    """The stream has reached its limit of entries; no waiting entry is dropped."""
 
 
-class NoAnswer(BusError):
-    """No result came. `taken` and `started` tell how far the request got."""
+class LeaseLostError(BusError):
+    """Another consumer owns the entry now."""
+
+
+class NoAnswerError(BusError):
+    """No result came. `taken` and `started` say how far the request got."""
 
     def __init__(self, reason: str, *, taken: bool, started: bool) -> None:
         super().__init__(reason)
@@ -54,5 +63,5 @@ class NoAnswer(BusError):
         self.started = started
 
 
-class QuestionProblem(BusError):
-    """The answer fits no open question."""
+class QuestionError(BusError):
+    """There is no open question with this id, or it does not allow the answer."""

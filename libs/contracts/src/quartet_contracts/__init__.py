@@ -1,10 +1,8 @@
-"""What travels between Quartet's processes: tasks, skill requests and results, grants, tool results, events."""
+"""Messages between Quartet's processes: tasks, skill requests and results, grants, tool results, events."""
 
-from quartet_contracts.budgets import Budget, Usage
-from quartet_contracts.codes import ApproachCode, PickCode, PlaceCode
-from quartet_contracts.durable import write_durably
-from quartet_contracts.errors import ContractError, IllegalMove, MalformedMessage, MessageTooLarge, UnsupportedVersion
-from quartet_contracts.grants import (
+from quartet_contracts._budgets import Budget, Usage
+from quartet_contracts._codes import ApproachCode, PickCode, PlaceCode
+from quartet_contracts._grants import (
     ALGORITHM,
     FENCE_SCOPE,
     ISSUER,
@@ -16,17 +14,49 @@ from quartet_contracts.grants import (
     control_url,
     health_url,
 )
-from quartet_contracts.journal import JournalEvent
-from quartet_contracts.latch import Latch, LatchFile
-from quartet_contracts.objects import ObjectId, Term, new_object_id
-from quartet_contracts.schema import json_schemas
-from quartet_contracts.skill_tools import (
+from quartet_contracts._objects import ObjectId, Term, new_object_id
+from quartet_contracts._schema import json_schemas
+from quartet_contracts._skill_tools import (
     MODEL_TOOLS,
     MOTION_SERVERS,
     OBSERVE_TOOLS,
     STANDSTILL_TOOLS,
     VERIFY_TOOLS,
     granted_tools,
+)
+from quartet_contracts._states import TERMINAL, TRANSITIONS, State, may_transition, move
+from quartet_contracts._tasks import (
+    ANY_ROBOT,
+    MAX_SENTENCE,
+    Actor,
+    Answer,
+    Cancellation,
+    DeliveryOutcome,
+    DirectStep,
+    Pause,
+    Task,
+    TaskReport,
+    TaskStatus,
+    TaskSubmission,
+)
+from quartet_contracts.errors import (
+    ContractError,
+    IllegalTransitionError,
+    MalformedMessageError,
+    MessageTooLargeError,
+    UnsupportedVersionError,
+)
+from quartet_contracts.journal import JournalEvent
+from quartet_contracts.messages import (
+    MAX_MESSAGE_BYTES,
+    SCHEMA_VERSION,
+    Arguments,
+    Identifier,
+    Message,
+    Seconds,
+    decode,
+    describe,
+    encode,
 )
 from quartet_contracts.skills import (
     ARGUMENTS,
@@ -49,32 +79,6 @@ from quartet_contracts.skills import (
     SkillRequest,
     SkillResult,
     without_ids,
-)
-from quartet_contracts.states import TERMINAL, TRANSITIONS, State, may_move, move
-from quartet_contracts.tasks import (
-    ANY_ROBOT,
-    MAX_SENTENCE,
-    Actor,
-    Answer,
-    Cancellation,
-    DeliveryOutcome,
-    DirectStep,
-    Pause,
-    Task,
-    TaskReport,
-    TaskStatus,
-    TaskSubmission,
-)
-from quartet_contracts.wire import (
-    MAX_MESSAGE_BYTES,
-    SCHEMA_VERSION,
-    Arguments,
-    Identifier,
-    Message,
-    Seconds,
-    decode,
-    describe,
-    encode,
 )
 
 __all__ = [
@@ -114,13 +118,11 @@ __all__ = [
     "DirectStep",
     "GrantClaims",
     "Identifier",
-    "IllegalMove",
+    "IllegalTransitionError",
     "JournalEvent",
-    "Latch",
-    "LatchFile",
-    "MalformedMessage",
+    "MalformedMessageError",
     "Message",
-    "MessageTooLarge",
+    "MessageTooLargeError",
     "NextAction",
     "ObjectId",
     "Pause",
@@ -143,7 +145,7 @@ __all__ = [
     "TaskStatus",
     "TaskSubmission",
     "Term",
-    "UnsupportedVersion",
+    "UnsupportedVersionError",
     "Usage",
     "audience",
     "control_url",
@@ -153,9 +155,8 @@ __all__ = [
     "granted_tools",
     "health_url",
     "json_schemas",
-    "may_move",
+    "may_transition",
     "move",
     "new_object_id",
     "without_ids",
-    "write_durably",
 ]

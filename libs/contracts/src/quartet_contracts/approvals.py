@@ -1,6 +1,6 @@
-"""Approvals: a person's word on one call of one tool, signed by the orchestrator.
+"""Approvals: a person's decision on one call of one tool, signed by the orchestrator.
 
-A server whose policy wants a person's word on a call answers with MCP's input_required result. It holds one form
+A server whose policy demands a person's approval of a call answers with MCP's input_required result. It holds one form
 request, whose key is the approval id. The client calls again with an ElicitResult under that key; `accept` carries
 `{"decision": token}`, where the token is a JWT (Ed25519) with ApprovalClaims. The decision fits that one call only:
 the same grant, tool and arguments, and no second use.
@@ -13,13 +13,13 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quartet_contracts.grants import ISSUER
-from quartet_contracts.wire import Identifier, Message, Seconds
+from quartet_contracts._grants import ISSUER
+from quartet_contracts.messages import Identifier, Message, Seconds
 
 DECISION_FIELD = "decision"
 """Field of the form in which the signed decision comes back."""
 EXPIRES_AT = "quartet/expires_at"
-"""In `_meta` of the result: seconds since the epoch after which no decision is taken any more."""
+"""In `_meta` of the result: seconds since the epoch after which no decision is accepted."""
 Text = Annotated[str, Field(max_length=2000)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -45,11 +45,11 @@ class ApprovalClaims(BaseModel):
     arguments_sha256: Digest
     decision: Literal["allow", "deny"]
     reason: Text = ""
-    """The person's words."""
+    """Reason that the person gives."""
 
 
 class ApprovalRequest(Message):
-    """An agent asks for a person's word on a call that a server has put off."""
+    """Request of an agent for a person's approval of a call that a server has deferred."""
 
     approval_id: Identifier
     request_id: Identifier
@@ -59,7 +59,7 @@ class ApprovalRequest(Message):
     tool: Annotated[str, Field(max_length=200)]
     arguments: dict[str, Any]
     because: Text = ""
-    """The server's words on why a person is asked."""
+    """Reason that the server gives for asking a person."""
     expires_at: Seconds
 
 
@@ -74,12 +74,12 @@ class ApprovalDecision(Message):
 
 
 def approval_audience(robot: str) -> str:
-    """The audience claim of a decision for a robot's servers."""
+    """Return the audience claim of a decision for a robot's servers."""
     return f"approval:{robot}"
 
 
 def arguments_digest(arguments: Mapping[str, Any]) -> str:
-    """SHA-256 of the arguments as canonical JSON: sorted keys, no spaces, whole numbers without a fraction.
+    """Return the SHA-256 of the arguments as canonical JSON: sorted keys, no spaces, whole numbers without a fraction.
 
     1 and 1.0 are the same number in JSON, and give the same digest.
     """

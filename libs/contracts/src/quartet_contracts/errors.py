@@ -1,28 +1,28 @@
 """Errors of the contracts.
 
 ContractError
-├── MessageTooLarge      the encoded message is over MAX_MESSAGE_BYTES
-├── UnsupportedVersion   the message's schema has another major version
-├── MalformedMessage     not JSON, or fields missing, wrong or inconsistent
-└── IllegalMove          a task or step cannot go from its state to that one
+├── MessageTooLargeError      the encoded message is over MAX_MESSAGE_BYTES
+├── UnsupportedVersionError   the message's schema has another major version
+├── MalformedMessageError     not JSON, or fields missing, wrong or inconsistent
+└── IllegalTransitionError          a task or step cannot go from its state to that one
 """
 
 
 class ContractError(Exception):
-    """Base of everything this package raises."""
+    """Base of all errors of the contracts."""
 
 
-class MessageTooLarge(ContractError):
+class MessageTooLargeError(ContractError):
     """The encoded message is over the size cap."""
 
 
-class UnsupportedVersion(ContractError):
+class UnsupportedVersionError(ContractError):
     """The message was written for another major version of the schema."""
 
 
-class MalformedMessage(ContractError):
+class MalformedMessageError(ContractError):
     """The message cannot be read; the text names each wrong field."""
 
 
-class IllegalMove(ContractError):
-    """A state that may not follow; the text names those that may."""
+class IllegalTransitionError(ContractError):
+    """The state may not follow the current one; the text names those that may."""

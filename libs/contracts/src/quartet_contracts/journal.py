@@ -1,19 +1,19 @@
-"""The journal: everything that happens in a task, in order, one event after the other."""
+"""Journal: the events of a task in order."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quartet_contracts.budgets import Usage
-from quartet_contracts.states import State
-from quartet_contracts.tasks import Actor, TaskReport
-from quartet_contracts.wire import Identifier, Message, Seconds
+from quartet_contracts._budgets import Usage
+from quartet_contracts._states import State
+from quartet_contracts._tasks import Actor, TaskReport
+from quartet_contracts.messages import Identifier, Message, Seconds
 
 MAX_TEXT = 16_000
 
 
 class Entry(BaseModel):
-    """Base of what an event carries; readers ignore fields that they do not know."""
+    """Base of the content of an event; readers ignore fields that they do not know."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -22,6 +22,8 @@ Text = Annotated[str, Field(max_length=MAX_TEXT)]
 
 
 class StateChanged(Entry):
+    """The task has entered a state."""
+
     kind: Literal["state"] = "state"
     state: State
     reason: Text = ""
@@ -35,11 +37,11 @@ class WantedCall(Entry):
     arguments: str
     """JSON text, not checked."""
     fault: str = ""
-    """Why it must not be made: the answer was cut off, or gave its id twice."""
+    """Reason why it must not be made: the answer was cut off, or its id came twice."""
 
 
 class ModelTurn(Entry):
-    """What a model said: its text and the tool calls that it wants."""
+    """Answer of a model: its text and the tool calls that it wants."""
 
     kind: Literal["model_turn"] = "model_turn"
     turn: int
@@ -48,13 +50,17 @@ class ModelTurn(Entry):
     """The text is the model's refusal."""
     tools: list[str] = []
     calls: list[WantedCall] = []
-    """With these and the tools' results whoever takes the task over rebuilds the conversation."""
+    """A replica that takes the task over rebuilds the conversation from these and the tools' results."""
     usage: Usage = Usage()
     model: str = ""
     takes_images: bool = False
+    reasoning: dict[str, Any] = {}
+    """Data of the gateway that the next request has to repeat with this turn; no other component reads it."""
 
 
 class ToolCalled(Entry):
+    """A tool is about to be called."""
+
     kind: Literal["tool_call"] = "tool_call"
     call_id: str
     tool: str
@@ -72,6 +78,8 @@ class ToolProgress(Entry):
 
 
 class ToolReturned(Entry):
+    """A tool has returned."""
+
     kind: Literal["tool_result"] = "tool_result"
     call_id: str
     tool: str
@@ -84,6 +92,8 @@ class ToolReturned(Entry):
 
 
 class SkillRequested(Entry):
+    """The orchestrator is about to ask a sub-agent for a skill."""
+
     kind: Literal["skill_requested"] = "skill_requested"
     request_id: Identifier
     skill: str
@@ -91,9 +101,13 @@ class SkillRequested(Entry):
     fence: int
     arguments: dict[str, Any]
     deadline: Seconds | None = None
+    stops: dict[str, int] = {}
+    """Stops that each motion server had counted when the task began."""
 
 
 class SkillStarted(Entry):
+    """A sub-agent begins to work on a request."""
+
     kind: Literal["skill_started"] = "skill_started"
     request_id: Identifier
     skill: str
@@ -101,6 +115,8 @@ class SkillStarted(Entry):
 
 
 class SkillFinished(Entry):
+    """The result of a skill request, as the orchestrator has received it."""
+
     kind: Literal["skill_result"] = "skill_result"
     request_id: Identifier
     skill: str
@@ -114,17 +130,17 @@ class SkillFinished(Entry):
 
 
 class SkillSettled(Entry):
-    """What the orchestrator saw of a step whose outcome was not known, after it had ended all motion at the servers."""
+    """Observed outcome of an uncertain step, after the orchestrator had ended all motion at the servers."""
 
     kind: Literal["skill_settled"] = "skill_settled"
     request_id: Identifier
     skill: str
     state: State
-    """RETRIABLE, or UNCERTAIN where nothing could be seen either."""
+    """RETRIABLE, or UNCERTAIN when nothing could be observed."""
     reason: Text
     observed: Text = ""
     grasp: str = ""
-    """HOLDING or EMPTY; anything else is not known."""
+    """HOLDING or EMPTY; any other value means unknown."""
     in_hand: str = ""
     """What the wrist camera shows between the fingers."""
 
@@ -138,7 +154,7 @@ class TakenOver(Entry):
 
 
 class Verified(Entry):
-    """What an agent's verify step found after the model's report."""
+    """Result of an agent's verification of the model's report."""
 
     kind: Literal["verified"] = "verified"
     claimed: str
@@ -147,7 +163,7 @@ class Verified(Entry):
 
 
 class Observation(Entry):
-    """The cameras at a moment between two steps."""
+    """Camera images between two steps."""
 
     kind: Literal["observation"] = "observation"
     label: str
@@ -156,6 +172,8 @@ class Observation(Entry):
 
 
 class Asked(Entry):
+    """A person is asked something."""
+
     kind: Literal["question"] = "question"
     question_id: Identifier
     text: Text
@@ -163,28 +181,32 @@ class Asked(Entry):
 
 
 class Answered(Entry):
+    """A person has answered."""
+
     kind: Literal["answer"] = "answer"
     question_id: Identifier
     text: Text
 
 
 class Ordered(Entry):
-    """A person or a program asked for something over the API."""
+    """A person or a program sent a command over the API."""
 
     kind: Literal["ordered"] = "ordered"
     order: Literal["submit", "pause", "resume", "cancel", "answer"]
     by: Text
-    """Whose credential it was."""
+    """Owner of the credential."""
 
 
 class Note(Entry):
-    """Something worth telling that is none of the above, such as a retry or a limit reached."""
+    """Remark of another kind, such as a retry or a limit reached."""
 
     kind: Literal["note"] = "note"
     text: Text
 
 
 class Reported(Entry):
+    """The report with which the task ends."""
+
     kind: Literal["report"] = "report"
     report: TaskReport
 

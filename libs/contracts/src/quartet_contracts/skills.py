@@ -1,15 +1,16 @@
-"""What the orchestrator asks of a sub-agent and what comes back."""
+"""Skill requests of the orchestrator and the results of the sub-agents."""
 
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
-from quartet_contracts.budgets import Budget, Usage
-from quartet_contracts.codes import ApproachCode, PickCode, PlaceCode
-from quartet_contracts.objects import ObjectId, Term
-from quartet_contracts.states import State
-from quartet_contracts.wire import Arguments, Identifier, Message, Seconds
+from quartet_contracts._budgets import Budget, Usage
+from quartet_contracts._codes import ApproachCode, PickCode, PlaceCode
+from quartet_contracts._objects import ObjectId, Term
+from quartet_contracts._states import State
+from quartet_contracts.errors import MalformedMessageError
+from quartet_contracts.messages import Arguments, Identifier, Message, Seconds, read_json
 
 
 class Skill(StrEnum):
@@ -21,7 +22,7 @@ class Skill(StrEnum):
 
 
 class NextAction(StrEnum):
-    """What the robot does after an approach; it decides the standoff."""
+    """Purpose of an approach; it decides the standoff."""
 
     PICK = "pick"
     SURFACE_PLACE = "surface_place"
@@ -92,7 +93,7 @@ def read_arguments_of_skill(data: Any) -> Any:
 
 
 def check_arguments_of_skill(skill: Skill, arguments: Arguments) -> None:
-    """Raises ValueError when the arguments are another skill's."""
+    """Raise ValueError when the arguments are another skill's."""
     if type(arguments) is not ARGUMENTS[skill]:
         raise ValueError(f"skill '{skill}' takes {ARGUMENTS[skill].__name__}, got {type(arguments).__name__}")
 
@@ -106,7 +107,7 @@ class SkillRequest(Message):
     skill: Skill
     attempt: Annotated[int, Field(ge=1)] = 1
     follows_uncertain: bool = False
-    """What an earlier attempt at the same did is not known: what is asked for may be done already."""
+    """Whether the outcome of an earlier attempt is unknown, so that the request may be fulfilled already."""
     created_at: Seconds
     deadline: Seconds
     """Wall time after which the agent must have answered."""
@@ -131,6 +132,8 @@ class SkillRequest(Message):
 
 
 class CheckResult(StrEnum):
+    """Outcome of one check of an approach."""
+
     PASS = "PASS"
     FAIL = "FAIL"
     SKIP = "SKIP"
@@ -144,11 +147,13 @@ class Check(Arguments):
     note: Annotated[str, Field(max_length=500)] = ""
 
 
-Reason = Annotated[str, Field(max_length=2000)]
+MAX_REASON = 2000
+"""Characters of a report's or a result's reason."""
+Reason = Annotated[str, Field(max_length=MAX_REASON)]
 
 
 class SkillResult(Message):
-    """What every sub-agent answers. `success` is true exactly when `error_code` is NONE."""
+    """Result of a skill request. `success` is true exactly when `error_code` is NONE."""
 
     NONE: ClassVar[str] = "NONE"
 
@@ -164,7 +169,7 @@ class SkillResult(Message):
     state: State = State.SUCCEEDED
     """SUCCEEDED, FAILED, CANCELED, or UNCERTAIN when the outcome is not known and the world must be looked at."""
     observed: Annotated[str, Field(max_length=4000)] = ""
-    """What was seen when the state is UNCERTAIN."""
+    """Observation when the state is UNCERTAIN."""
     object_id: ObjectId | None = None
     """Of what the robot stands before, or saw last of where it should (approach), holds (pick) or has put down (place);
     None where perception gives no ids, or the thing was not seen."""
@@ -182,18 +187,26 @@ class SkillResult(Message):
 
 
 class ApproachResult(SkillResult):
+    """Result of an approach."""
+
     skill: Literal[Skill.APPROACH] = Skill.APPROACH  # pyright: ignore[reportIncompatibleVariableOverride]
     error_code: ApproachCode  # pyright: ignore[reportIncompatibleVariableOverride]
     checks: list[Check] = []
 
 
 class PickResult(SkillResult):
+    """Result of a pick."""
+
     skill: Literal[Skill.PICK] = Skill.PICK  # pyright: ignore[reportIncompatibleVariableOverride]
     error_code: PickCode  # pyright: ignore[reportIncompatibleVariableOverride]
     held_object_height_m: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+    held_object: Term | None = None
+    """Name of what the gripper holds, in words of the request or the site; None where it is empty or has no name."""
 
 
 class PlaceResult(SkillResult):
+    """Result of a place."""
+
     skill: Literal[Skill.PLACE] = Skill.PLACE  # pyright: ignore[reportIncompatibleVariableOverride]
     error_code: PlaceCode  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -224,6 +237,10 @@ class PickReport(Arguments):
         float | None,
         Field(ge=0, le=1, description="Height of the held object, from the grasp pose's bounding box [m]."),
     ] = None
+    held_object: Annotated[
+        Term | None,
+        Field(description="Name of what the gripper holds, where a tool has told it; none for an empty one."),
+    ] = None
 
 
 class PlaceReport(Arguments):
@@ -239,3 +256,41 @@ REPORTS: dict[Skill, type[ApproachReport] | type[PickReport] | type[PlaceReport]
     Skill.PICK: PickReport,
     Skill.PLACE: PlaceReport,
 }
+
+
+def unknown_result(request: SkillRequest, reason: str, state: State = State.FAILED, observed: str = "") -> SkillResult:
+    """Return the result UNKNOWN for a request that no agent answered; `reason` is cut to what a result may carry."""
+    return RESULTS[request.skill].model_validate(
+        {
+            "request_id": request.request_id,
+            "task_id": request.task_id,
+            "attempt": request.attempt,
+            "success": False,
+            "error_code": "UNKNOWN",
+            "reason": reason[:MAX_REASON],
+            "state": state,
+            "observed": observed[:4000],
+        }
+    )
+
+
+def unreadable_request(skill: Skill, data: bytes, reason: str) -> tuple[str, SkillResult] | None:
+    """Return reply stream and result for a request that does not validate; None when it names no reply stream."""
+    try:
+        raw = read_json(data, "the request")
+        reply_to = raw["reply_to"]
+        if not isinstance(reply_to, str) or not 0 < len(reply_to) <= 200:
+            return None
+        result = RESULTS[skill].model_validate(
+            {
+                "request_id": raw["request_id"],
+                "task_id": raw["task_id"],
+                "success": False,
+                "error_code": "UNKNOWN",
+                "reason": f"the request could not be read: {reason}"[:MAX_REASON],
+                "state": State.FAILED,
+            }
+        )
+    except (MalformedMessageError, ValueError, LookupError, TypeError, ValidationError):
+        return None
+    return reply_to, result

@@ -1,56 +1,74 @@
-"""What every process has: logs, metrics, traces, secrets."""
+"""What every process has: settings, secrets, logs, metrics, traces, and a life from its start to an orderly end.
 
-from quartet_process.exposure import foreign_page, is_loopback, metrics_secret, require_credential
-from quartet_process.logs import JsonLines, set_up_logging
+`quartet_process.serving` and `quartet_process.health` hold the HTTP side; they are imported by name, so that a command
+without a port does not pay for it.
+"""
+
+from quartet_process._access import cross_site_reason, is_loopback, metrics_secret, require_credential
+from quartet_process._background import BACKGROUND, BackgroundTasks
+from quartet_process._correlation import correlation_ids, current_ids
+from quartet_process._logs import JsonFormatter, set_up_logging
+from quartet_process._running import run_process, stop_on_signals, unless_stopped, write_ready_file
+from quartet_process._secrets import (
+    MIN_TOKEN_LENGTH,
+    Secret,
+    SecretValue,
+    bearer_token,
+    find_secret,
+    missing_secret,
+    token_source,
+)
+from quartet_process._settings import HttpSettings, ProcessSettings, load_settings
+from quartet_process.errors import ListenError, ProcessError, SecretError, ServingError, SettingsError
 from quartet_process.metrics import REGISTRY, Exposition, LabelValues
 from quartet_process.redact import (
     RedactingFilter,
+    displayed_value,
     redact,
     redact_all,
     redact_bytes,
-    remember,
-    remember_environment,
-    shown,
+    register_environment_secrets,
+    register_secret,
 )
-from quartet_process.secrets import (
-    LEAST,
-    ProcessSettings,
-    Secret,
-    SecretProblem,
-    Value,
-    bearer,
-    find_secret,
-    missing,
-    presented,
-)
-from quartet_process.work import current_work, work
 
 __all__ = [
-    "LEAST",
+    "BACKGROUND",
+    "MIN_TOKEN_LENGTH",
     "REGISTRY",
+    "BackgroundTasks",
     "Exposition",
-    "JsonLines",
+    "HttpSettings",
+    "JsonFormatter",
     "LabelValues",
+    "ListenError",
+    "ProcessError",
     "ProcessSettings",
     "RedactingFilter",
     "Secret",
-    "SecretProblem",
-    "Value",
-    "bearer",
-    "current_work",
+    "SecretError",
+    "SecretValue",
+    "ServingError",
+    "SettingsError",
+    "bearer_token",
+    "correlation_ids",
+    "cross_site_reason",
+    "current_ids",
+    "displayed_value",
     "find_secret",
-    "foreign_page",
     "is_loopback",
+    "load_settings",
     "metrics_secret",
-    "missing",
-    "presented",
+    "missing_secret",
     "redact",
     "redact_all",
     "redact_bytes",
-    "remember",
-    "remember_environment",
+    "register_environment_secrets",
+    "register_secret",
     "require_credential",
+    "run_process",
     "set_up_logging",
-    "shown",
-    "work",
+    "stop_on_signals",
+    "token_source",
+    "unless_stopped",
+    "write_ready_file",
 ]

@@ -1,4 +1,4 @@
-"""GET /metrics of a process, and what every process tells of itself."""
+"""GET /metrics of a process, and the metrics that every process has."""
 
 import asyncio
 import functools
@@ -9,23 +9,23 @@ import time
 from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
 
-from quartet_process.secrets import Secret, bearer
+from quartet_process._secrets import Secret, bearer_token
 
 BUILD = "quartet_build_info"
 LAG = "quartet_event_loop_lag_seconds"
 PROCESS, VERSION, PYTHON = "process", "version", "python"
 
 REGISTRY = CollectorRegistry()
-"""For metrics of which a process has one set."""
+"""Registry of the metrics of which a process has one set."""
 
 TICK_S = 0.5
 IDLE_S = 60.0
-"""Nobody has asked for so long: the lag is measured no longer."""
+"""Time without a scrape after which the lag is no longer measured [s]."""
 OTHER = "other"
 
 
 class Exposition:
-    """What `process` answers to GET /metrics: the metrics of the registries and its own basics."""
+    """Answers GET /metrics of `process` with REGISTRY, further registries and the basics of every process."""
 
     def __init__(
         self,
@@ -33,15 +33,16 @@ class Exposition:
         *registries: CollectorRegistry,
         token: Secret | None = None,
     ) -> None:
-        """With a `token` nobody is answered without it."""
-        self._process, self._registries, self._token = process, registries, token
+        """`token`: the bearer token that a request needs; None: none."""
+        self._process, self._token = process, token
+        self._registries = dict.fromkeys((REGISTRY, *registries))
 
     def accepts(self, authorization: str | None) -> bool:
-        """Whether `answer` will tell the metrics, for who has to measure something first."""
-        return self._token is None or self._token.accepts(bearer(authorization))
+        """Return whether `answer` will give the metrics, for callers that have to sample something first."""
+        return self._token is None or self._token.accepts(bearer_token(authorization))
 
     def answer(self, authorization: str | None) -> tuple[int, str, bytes]:
-        """Status, content type and body. Called in the event loop, whose lag it tells."""
+        """Return status, content type and body; must be called in the event loop, whose lag is a metric."""
         if not self.accepts(authorization):
             text = "send 'Authorization: Bearer <token>' with the token of QUARTET_METRICS_TOKEN\n"
             return 401, "text/plain; charset=utf-8", text.encode()
@@ -52,13 +53,14 @@ class Exposition:
 
 
 class LabelValues:
-    """Keeps a label bounded: the first `limit` values pass, later ones count as "other"."""
+    """Bounds the values of a label: the first `limit` values pass, later ones become "other"."""
 
     def __init__(self, limit: int = 64) -> None:
         self._limit = limit
         self._known: set[str] = set()
 
     def __call__(self, value: str) -> str:
+        """Return `value`, or "other" beyond the limit."""
         if value not in self._known:
             if len(self._known) >= self._limit or len(value) > 100:
                 return OTHER
@@ -81,6 +83,7 @@ class _Basics:
         self._asked = 0.0
 
     def seen(self, process: str) -> None:
+        """Update the metrics for a scrape, and measure the event loop's lag from now on."""
         self._build.labels(process, self._version, platform.python_version()).set(1)
         self._asked = time.monotonic()
         loop = asyncio.get_running_loop()

@@ -1,6 +1,6 @@
-"""Keeps secrets out of whatever is written down: logs, journals, transcripts, error texts, traces.
+"""Redaction of secrets in everything that is written: logs, journals, transcripts, error texts, traces.
 
-Two nets: the values that this process was given (`remember`), and texts of the shape of a token, whoever made them.
+Two nets: values that this process was given (`register_secret`), and any text that has the shape of a token.
 """
 
 import json
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 HIDDEN = "***"
-LEAST = 8
-"""Shorter values are part of ordinary words."""
+MIN_SECRET_LENGTH = 8
+"""Shorter values may be parts of ordinary words, so they are not hidden."""
 SECRET_NAME = re.compile(
     r"(_APIKEY|_TOKEN|_SECRET|_PASSWORD|_ACCESS_KEY_ID|_KEY(_(?!(?:FILE|PATH|DIR)$)[A-Z]+)?)$", re.IGNORECASE
 )
-"""Names of variables and settings whose values are secrets."""
+"""Matches names of variables and settings whose values are secrets."""
 
 _PEM = r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\+[nr])*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
 _JWT = r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
@@ -32,17 +32,17 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     (("earer", "BEARER"), re.compile(_BEARER), rf"\g<1>{HIDDEN}"),
     (("://",), re.compile(_URL_PASSWORD), rf"\g<1>:{HIDDEN}@"),
 )
-"""What gives a shape away, its pattern, and what stands in its place."""
+"""For each shape of a secret: texts that hint at it, its pattern, its replacement."""
 
 
 _QUOTED = frozenset("bfnrtu/")
-"""What stands behind the backslash of an escape in JSON text, quotation mark and backslash apart."""
+"""Characters behind the backslash of an escape in JSON text, except quotation mark and backslash."""
 _ALWAYS_AS_IS = re.compile(r"[A-Za-z0-9 !#$%()*+,\-.:;=?@\[\]^_`{|}~]+")
-"""Characters that no writer of JSON text escapes."""
+"""Matches characters that no JSON writer escapes."""
 
 
 class _Known:
-    """The values that this process was given."""
+    """The secrets that this process was given."""
 
     def __init__(self) -> None:
         self._values: tuple[str, ...] = ()
@@ -52,7 +52,9 @@ class _Known:
         # What the ends of a JSON text's string look like is left outside, so that the string keeps its ends.
         cores = {value.strip('"\\ \t\r\n') for value in values}
         # The longest first, so that none is found inside another.
-        longest = sorted({*self._values, *(core for core in cores if len(core) >= LEAST)}, key=len, reverse=True)
+        longest = sorted(
+            {*self._values, *(core for core in cores if len(core) >= MIN_SECRET_LENGTH)}, key=len, reverse=True
+        )
         if len(longest) > len(self._values):
             self._values = tuple(longest)
             self._patterns = tuple((_longest_as_is(value), _pattern(value)) for value in longest)
@@ -65,12 +67,14 @@ class _Known:
 
 
 def _longest_as_is(value: str) -> str:
-    """A part of `value` that is in every text that holds it."""
+    """Return a part of `value` that every text with `value` contains unchanged."""
     return max(_ALWAYS_AS_IS.findall(value), key=len, default="")
 
 
 def _pattern(value: str) -> re.Pattern[str]:
-    """Finds `value`, which has no quotation mark or backslash at its ends, also as JSON text in JSON text says it.
+    """Return a pattern that finds `value` also where it is JSON text inside JSON text.
+
+    `value` has no quotation mark or backslash at its ends.
 
     Each JSON text around another doubles the backslashes and puts one before each quotation mark, so that between the
     characters that stay there may be any number of them; a character may be escaped by its number in any of them.
@@ -98,8 +102,8 @@ def _pattern(value: str) -> re.Pattern[str]:
 _known = _Known()
 
 
-def remember(*values: str) -> None:
-    """Hide these from now on. Of a PEM every line of its body is hidden, since a text may hold it in pieces."""
+def register_secret(*values: str) -> None:
+    """Hide these values from now on; of a PEM every line of its body, since a text may contain parts of it."""
     for value in values:
         if value.startswith("-----BEGIN"):
             _known.add(line for line in value.splitlines() if not line.startswith("-----"))
@@ -107,13 +111,13 @@ def remember(*values: str) -> None:
             _known.add([value])
 
 
-def remember_environment(environment: Mapping[str, str]) -> None:
-    """Hide the values of the variables whose names say that they are secrets."""
-    remember(*(value for name, value in environment.items() if SECRET_NAME.search(name)))
+def register_environment_secrets(environment: Mapping[str, str]) -> None:
+    """Hide the values of all variables whose names match SECRET_NAME."""
+    register_secret(*(value for name, value in environment.items() if SECRET_NAME.search(name)))
 
 
 def redact(text: str) -> str:
-    """`text` with *** in place of each secret. Of JSON text the result is JSON with the same structure."""
+    """Return `text` with *** in place of each secret; JSON text stays JSON of the same structure."""
     text = _known.hide(text)
     # Every event of every task passes here: a pattern is tried only where a part of it that is quickly found is there.
     for marks, pattern, instead in _SHAPES:
@@ -123,14 +127,14 @@ def redact(text: str) -> str:
 
 
 def redact_bytes(data: bytes) -> bytes:
-    """The same for UTF-8, and for what should be it."""
+    """Redact UTF-8 text; bytes that are not UTF-8 are kept."""
     text = data.decode("utf-8", "surrogateescape")
     safe = redact(text)
     return data if safe is text or safe == text else safe.encode("utf-8", "surrogateescape")
 
 
 def redact_all(value: Any) -> Any:
-    """The same for every text in lists and dictionaries, keys excepted; other values are returned as they are."""
+    """Redact every text in lists and dictionaries, except keys; return other values unchanged."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):
@@ -140,15 +144,16 @@ def redact_all(value: Any) -> Any:
     return value
 
 
-def shown(name: str, value: object, most: int = 100) -> str:
-    """`value` of the setting `name` as an error message may show it."""
+def displayed_value(name: str, value: object, most: int = 100) -> str:
+    """Return `value` of the setting `name` as an error message may show it, at most `most` characters."""
     return HIDDEN if SECRET_NAME.search(f"_{name}") else redact(repr(value))[:most]
 
 
 class RedactingFilter(logging.Filter):
-    """Redacts every record that passes."""
+    """Redacts every log record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Redact message and exception of `record`, and let it pass."""
         try:
             said = record.getMessage()
         except Exception:

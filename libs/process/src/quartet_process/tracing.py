@@ -1,4 +1,4 @@
-"""Traces: spans of what a process does, sent over OTLP where an endpoint is configured.
+"""Traces: spans of a process, sent over OTLP if an endpoint is configured.
 
 The SDK is imported only then; else a span costs next to nothing, and its trace id still goes along with every message,
 so that logs can be put together by it. Names and attributes follow OpenTelemetry's conventions for generative AI,
@@ -18,7 +18,7 @@ from opentelemetry.context import attach, detach
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from quartet_process.work import current_work
+from quartet_process._correlation import current_ids
 
 if TYPE_CHECKING:
     from opentelemetry.util.types import AttributeValue
@@ -41,7 +41,7 @@ INPUT, OUTPUT, CONVERSATION = "gen_ai.input.messages", "gen_ai.output.messages",
 ERROR = "error.type"
 COST, CODE, STATE, ATTEMPT = "quartet.cost_usd", "quartet.error_code", "quartet.state", "quartet.attempt"
 ACTION, STATUS = "quartet.action", "quartet.goal.status"
-_OF_WORK = {"task_id": "quartet.task_id", "request_id": "quartet.request_id", "robot": "quartet.robot", "agent": AGENT}
+_OF_ID = {"task_id": "quartet.task_id", "request_id": "quartet.request_id", "robot": "quartet.robot", "agent": AGENT}
 
 TRACEPARENT = "traceparent"
 _propagator = TraceContextTextMapPropagator()
@@ -49,14 +49,14 @@ _tracer = trace.get_tracer("quartet")
 
 
 def set_up_tracing(process: str) -> bool:
-    """Send spans where OTEL_EXPORTER_OTLP_ENDPOINT says, as service `process`; whether they are sent.
+    """Send spans to OTEL_EXPORTER_OTLP_ENDPOINT as service `process`; return whether they are sent.
 
     The other variables of the SDK hold as well. What is left is sent when the process ends.
     """
     if not any(os.environ.get(name) for name in ENDPOINTS) or os.environ.get("OTEL_SDK_DISABLED") == "true":
         return False
     try:
-        from quartet_process.otlp import export_spans
+        from quartet_process._otlp import export_spans
     except ImportError as error:
         log.error("traces are not sent, %s is missing: pip install 'quartet-process[otlp]'", error.name)
         return False
@@ -65,7 +65,7 @@ def set_up_tracing(process: str) -> bool:
 
 
 def captures_content() -> bool:
-    """Whether spans hold what models read and say."""
+    """Return whether spans contain what models read and say."""
     return os.environ.get(CONTENT, "").lower() == "true"
 
 
@@ -77,7 +77,7 @@ def span(
     kind: SpanKind = SpanKind.INTERNAL,
     attributes: "Mapping[str, AttributeValue] | None" = None,
 ) -> Generator[Span]:
-    """A span around what is done inside, with the ids of the work it belongs to.
+    """Run the block inside a span with the correlation ids.
 
     `parent` is a W3C traceparent that came with a message; None: the span around this one, or a new trace. An
     exception marks the span as failed, with its type alone, since a message may hold anything.
@@ -98,57 +98,58 @@ def span(
         try:
             yield started
         except Exception as error:
-            failed(started, type(error).__qualname__)
+            mark_failed(started, type(error).__qualname__)
             raise
 
 
-def failed(one: Span, kind: str) -> None:
+def mark_failed(one: Span, kind: str) -> None:
     """Mark a span as failed; `kind` is an error code or the type of an exception."""
     one.set_attribute(ERROR, kind)
     one.set_status(StatusCode.ERROR)
 
 
 def traceparent() -> str | None:
-    """The current span as a message takes it along; None outside of any."""
+    """Return the W3C traceparent of the current span for a message; None outside of any span."""
     carrier: dict[str, str] = {}
     _propagator.inject(carrier)
     return carrier.get(TRACEPARENT)
 
 
 def trace_headers() -> dict[str, str]:
-    """The same as HTTP headers."""
+    """Return the traceparent of the current span as HTTP headers."""
     found = traceparent()
     return {} if found is None else {TRACEPARENT: found}
 
 
 def _unsent() -> Span:
-    """The root of a trace that nobody records; not sampled, so that no other process sends parts of it."""
+    """Return the root of a trace that is not recorded and not sampled, so that no other process sends parts of it."""
     return NonRecordingSpan(
         SpanContext(trace_id=secrets.randbits(128) or 1, span_id=secrets.randbits(64) or 1, is_remote=False)
     )
 
 
-def note(attributes: "Mapping[str, AttributeValue]") -> None:
-    """Add to the current span."""
+def add_attributes(attributes: "Mapping[str, AttributeValue]") -> None:
+    """Add attributes to the current span."""
     trace.get_current_span().set_attributes(attributes)
 
 
-def note_work() -> None:
-    """Add the ids of the current work to the current span, which a library has begun."""
-    note(_ids())
+def add_current_ids() -> None:
+    """Add the correlation ids to the current span, which a library has begun."""
+    add_attributes(_ids())
 
 
 def _ids() -> dict[str, str]:
-    return {_OF_WORK[key]: value for key, value in current_work().items()}
+    return {_OF_ID[key]: value for key, value in current_ids().items()}
 
 
-class TraceContext:
-    """ASGI middleware: what a request's traceparent names is the parent of the spans that its handling makes."""
+class TraceContextMiddleware:
+    """ASGI middleware that continues the trace of a request's traceparent header."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the application inside the trace of the request."""
         given = next((value for name, value in scope.get("headers", ()) if name == TRACEPARENT.encode()), None)
         if given is None:
             await self._app(scope, receive, send)

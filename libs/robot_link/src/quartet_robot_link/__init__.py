@@ -1,4 +1,4 @@
-"""How a server reaches the robot: rosbridge v2 client, transforms, motions under supervision, camera snapshots.
+"""The servers' way to the robot: rosbridge v2 client, transforms, supervised motions, camera snapshots.
 
 robot = await Robot.open(load_robot(path))
 pose = await robot.base_pose()                      # map frame
@@ -9,23 +9,29 @@ outcome = await motion.outcome()
 
 from typing import TYPE_CHECKING, Any
 
-from quartet_robot_link.bridge import BridgeLink
-from quartet_robot_link.clock import RosClock, duration, seconds, stamp_of
+from quartet_robot_link._bridge import BridgeLink
+from quartet_robot_link._clock import RosClock, duration, seconds, stamp_of
+from quartet_robot_link._guard import GuardState
+from quartet_robot_link._heartbeat import Heartbeat
+from quartet_robot_link._joints import joint_values
+from quartet_robot_link._motion import Motion, MotionOutcome
+from quartet_robot_link._robot import BasePose, Robot
+from quartet_robot_link._transforms import TransformBuffer
 from quartet_robot_link.errors import (
-    ActionUnavailable,
-    BadFrame,
-    BridgeUnavailable,
-    CallTimeout,
-    CameraUnavailable,
-    GoalRejected,
-    LinkError,
+    ActionServerLostError,
+    ActionUnavailableError,
+    BadFrameError,
+    BridgeUnavailableError,
+    CallTimeoutError,
+    CameraUnavailableError,
+    CancelRejectedError,
+    GoalRejectedError,
+    RobotLinkError,
     RosError,
-    ServiceUnavailable,
-    TransformUnavailable,
+    ServiceUnavailableError,
+    TransformUnavailableError,
 )
 from quartet_robot_link.geometry import Rigid, Transform
-from quartet_robot_link.guard import GuardState
-from quartet_robot_link.heartbeat import Heartbeat
 from quartet_robot_link.link import (
     LATCHED,
     SENSOR,
@@ -37,9 +43,6 @@ from quartet_robot_link.link import (
     RobotLink,
     Subscription,
 )
-from quartet_robot_link.motion import Motion, MotionOutcome
-from quartet_robot_link.robot import BasePose, Robot
-from quartet_robot_link.transforms import TransformBuffer
 
 if TYPE_CHECKING:
     from quartet_robot_link.camera import CameraSnapshot, Intrinsics
@@ -47,22 +50,23 @@ if TYPE_CHECKING:
 __all__ = [
     "LATCHED",
     "SENSOR",
-    "ActionUnavailable",
-    "BadFrame",
+    "ActionServerLostError",
+    "ActionUnavailableError",
+    "BadFrameError",
     "BasePose",
     "BridgeLink",
-    "BridgeUnavailable",
-    "CallTimeout",
+    "BridgeUnavailableError",
+    "CallTimeoutError",
     "CameraSnapshot",
-    "CameraUnavailable",
+    "CameraUnavailableError",
+    "CancelRejectedError",
     "GoalHandle",
-    "GoalRejected",
+    "GoalRejectedError",
     "GoalResult",
     "GoalStatus",
     "GuardState",
     "Heartbeat",
     "Intrinsics",
-    "LinkError",
     "Message",
     "Motion",
     "MotionOutcome",
@@ -70,21 +74,23 @@ __all__ = [
     "Rigid",
     "Robot",
     "RobotLink",
+    "RobotLinkError",
     "RosClock",
     "RosError",
-    "ServiceUnavailable",
+    "ServiceUnavailableError",
     "Subscription",
     "Transform",
     "TransformBuffer",
-    "TransformUnavailable",
+    "TransformUnavailableError",
     "duration",
+    "joint_values",
     "seconds",
     "stamp_of",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Image types on demand: numpy and Pillow are loaded only by servers that use cameras."""
+    """Import the image types on demand, so that only servers with cameras load numpy and Pillow."""
     if name in {"CameraSnapshot", "Intrinsics"}:
         from quartet_robot_link import camera
 

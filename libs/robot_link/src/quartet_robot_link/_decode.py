@@ -1,4 +1,4 @@
-"""Bytes of a websocket frame to rosbridge operations: JSON, CBOR, PNG, fragments."""
+"""Decoder of websocket frames to rosbridge operations: JSON, CBOR, PNG, fragments."""
 
 import base64
 import io
@@ -7,10 +7,11 @@ from typing import Any, cast
 
 import orjson
 
+from quartet_robot_link.errors import UndecodableFrameError
 from quartet_robot_link.link import Message
 
 MAX_PENDING_FRAGMENTS = 64
-"""Messages whose fragments may be incomplete at the same time; the oldest is dropped beyond."""
+"""Messages whose fragments may be incomplete at the same time; beyond it the oldest is dropped."""
 MAX_FRAGMENTS = 4096
 
 # RFC 8746 typed arrays, little and big endian, as rosbridge_library's cbor_conversion writes them.
@@ -36,12 +37,8 @@ _TYPED_ARRAYS: dict[int, str] = {
 }
 
 
-class Undecodable(Exception):
-    """A frame that is no rosbridge operation."""
-
-
 def binary(value: Any) -> bytes:
-    """uint8[] of a message: bytes from CBOR, base64 text or a list of numbers from JSON."""
+    """Return a uint8[] field as bytes: it is bytes in CBOR, base64 text or a list of numbers in JSON."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
@@ -51,12 +48,12 @@ def binary(value: Any) -> bytes:
 
 @dataclass
 class Decoder:
-    """Turns frames into operations; keeps the parts of fragmented ones."""
+    """Turns frames into operations and keeps the parts of fragmented ones."""
 
     _fragments: dict[str, dict[int, str]] = field(default_factory=dict[str, dict[int, str]])
 
     def decode(self, frame: str | bytes) -> list[Message]:
-        """Operations that are complete with this frame. Raises Undecodable."""
+        """Return the operations that this frame completes. Raises UndecodableFrameError."""
         operation = self._parse(frame)
         if operation.get("op") == "fragment":
             whole = self._collect(operation)
@@ -70,18 +67,18 @@ class Decoder:
         try:
             operation: Any = _loads_cbor(frame) if isinstance(frame, bytes) else orjson.loads(frame)
         except Exception as error:
-            raise Undecodable(f"frame of {len(frame)} bytes cannot be decoded: {error}") from error
+            raise UndecodableFrameError(f"frame of {len(frame)} bytes cannot be decoded: {error}") from error
         if not isinstance(operation, dict):
-            raise Undecodable(f"frame holds {type(operation).__name__}, not an object")
+            raise UndecodableFrameError(f"frame holds {type(operation).__name__}, not an object")
         return cast(Message, operation)
 
     def _collect(self, part: Message) -> str | None:
         try:
             key, number, total, data = str(part["id"]), int(part["num"]), int(part["total"]), str(part["data"])
         except (KeyError, TypeError, ValueError) as error:
-            raise Undecodable(f"fragment without id, num, total or data: {error}") from error
+            raise UndecodableFrameError(f"fragment without id, num, total or data: {error}") from error
         if not 0 < total <= MAX_FRAGMENTS or not 0 <= number < total:
-            raise Undecodable(f"fragment {number} of {total} is out of range")
+            raise UndecodableFrameError(f"fragment {number} of {total} is out of range")
         parts = self._fragments.setdefault(key, {})
         parts[number] = data
         if len(parts) == total:
@@ -112,12 +109,14 @@ def _typed_array(first: Any, second: Any) -> Any:
 
 
 def _unpack_png(data: str) -> str:
-    """rosbridge packs the JSON text into the pixels of an RGB image, row by row, padded with newlines
-    (rosbridge_library/internal/pngcompression.py)."""
+    """Return the JSON text that rosbridge packed into the pixels of an RGB image, row by row, padded with newlines.
+
+    Source: rosbridge_library/internal/pngcompression.py.
+    """
     from PIL import Image
 
     try:
         with Image.open(io.BytesIO(base64.b64decode(data))) as image:
             return image.tobytes().decode()
     except Exception as error:
-        raise Undecodable(f"png operation cannot be unpacked: {error}") from error
+        raise UndecodableFrameError(f"png operation cannot be unpacked: {error}") from error

@@ -5,28 +5,34 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING
 
-from quartet_robot_link.errors import BridgeUnavailable, CallTimeout
+from quartet_robot_link.errors import BridgeUnavailableError, CallTimeoutError
 from quartet_robot_link.link import Message
-
-if TYPE_CHECKING:
-    from quartet_robot_link.bridge import BridgeLink
 
 log = logging.getLogger(__name__)
 
 UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What a reader runs into in a message that is not of the type of its topic."""
+"""Errors of a reader for a message that is not of the type of its topic."""
 
 
 class BridgeSubscription:
-    """Messages of one topic; see link.Subscription."""
+    """Messages of one topic through the bridge: a `Subscription`.
+
+    operation: the subscribe operation. keep: unread messages kept, the oldest are dropped. on_close: ends it at the
+    bridge. down: returns the error for a reader while there is no connection.
+    """
 
     def __init__(
-        self, bridge: "BridgeLink", operation: Message, keep: int, on_message: Callable[[Message], None] | None
+        self,
+        operation: Message,
+        keep: int,
+        on_message: Callable[[Message], None] | None,
+        *,
+        on_close: Callable[["BridgeSubscription"], None],
+        down: Callable[[], BridgeUnavailableError | None],
     ) -> None:
         self.operation = operation
-        self._bridge = bridge
+        self._on_close, self._down = on_close, down
         self._unread: deque[Message] = deque(maxlen=max(1, keep))
         self._arrived = asyncio.Event()
         self._latest: Message | None = None
@@ -35,14 +41,16 @@ class BridgeSubscription:
 
     @property
     def topic(self) -> str:
+        """Name of the topic."""
         return str(self.operation["topic"])
 
     @property
     def latest(self) -> Message | None:
+        """The newest message, None before the first."""
         return self._latest
 
     def deliver(self, message: Message) -> None:
-        """A message from the robot. A faulty reader must not stop the others."""
+        """Take a message from the robot; an error of one reader does not stop the others."""
         self._latest = message
         self._unread.append(message)
         self._arrived.set()
@@ -55,15 +63,16 @@ class BridgeSubscription:
                 log.exception("a reader of %s failed", self.topic)
 
     async def next(self, timeout_s: float) -> Message:
+        """Return the oldest unread message. Raises CallTimeoutError, BridgeUnavailableError."""
         deadline = time.monotonic() + timeout_s
         while not self._unread:
             self._arrived.clear()
             try:
                 await asyncio.wait_for(self._arrived.wait(), deadline - time.monotonic())
             except TimeoutError:
-                if not self._bridge.connected:
-                    raise BridgeUnavailable(self._bridge.down()) from None
-                raise CallTimeout(f"no message on {self.topic} within {timeout_s:g} s") from None
+                if (down := self._down()) is not None:
+                    raise down from None
+                raise CallTimeoutError(f"no message on {self.topic} within {timeout_s:g} s") from None
         return self._unread.popleft()
 
     async def __aiter__(self) -> AsyncIterator[Message]:
@@ -75,10 +84,11 @@ class BridgeSubscription:
                 yield self._unread.popleft()
 
     def close(self) -> None:
+        """Unsubscribe; a second call does nothing."""
         if not self._closed:
             self._closed = True
             self._arrived.set()
-            self._bridge.drop(self)
+            self._on_close(self)
 
     async def __aenter__(self) -> "BridgeSubscription":
         return self

@@ -1,24 +1,26 @@
-"""One matching set of colour, depth and calibration of a camera, as arrays."""
+"""Camera frames: one matching set of colour, depth and calibration, as arrays."""
 
 import asyncio
 import io
 import re
 import struct
 import time
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Generator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quartet_robot_link._clock import stamp_of
 from quartet_robot_link._decode import binary
-from quartet_robot_link.clock import stamp_of
-from quartet_robot_link.errors import BadFrame, CameraUnavailable
+from quartet_robot_link.errors import BadFrameError, CameraUnavailableError
 from quartet_robot_link.link import SENSOR, Message, RobotLink
 
 if TYPE_CHECKING:
+    from PIL.Image import Image as PillowImage
+
     from quartet_site import Camera
 
 Matrix = NDArray[np.float64]
@@ -27,8 +29,9 @@ T = TypeVar("T")
 MATCH_S = 0.02
 """Colour and depth belong together when their stamps are at most this far apart [s]: less than a frame at 30 Hz."""
 KEEP = 8
+"""Unmatched messages kept of each topic."""
 MAX_PIXELS = 40_000_000
-"""Of a compressed picture; more is a mistake or an attack."""
+"""Largest picture that is decoded; more is a mistake or an attack."""
 STAMP_SLACK_S = 1e-6
 """Two stamps of one moment may differ by rounding."""
 
@@ -68,7 +71,7 @@ class CameraSnapshot:
 
 @dataclass(frozen=True)
 class Frames:
-    """Colour, depth and calibration with one stamp, decoded; not yet placed in the robot."""
+    """Colour, depth and calibration with one stamp, decoded, without the pose of the camera."""
 
     stamp: float
     frame: str
@@ -81,9 +84,9 @@ class Frames:
 async def capture(
     link: RobotLink, camera: "Camera", *, timeout_s: float, since: Callable[[], float | None] = lambda: None
 ) -> Frames:
-    """The first colour, depth and info that match; subscribes only for this. Raises CameraUnavailable.
+    """Return the first colour, depth and calibration that match; subscribes only for this.
 
-    `since` gives the earliest stamp that counts [s, ROS time]; None is any.
+    `since` returns the earliest stamp that counts [s, ROS time], None for any. Raises CameraUnavailableError.
     """
     wanted = {
         "colour": (camera.colour_topic, _image_type(camera.colour_topic)),
@@ -118,7 +121,7 @@ async def capture(
             try:
                 await asyncio.wait_for(changed.wait(), deadline - time.monotonic())
             except TimeoutError:
-                raise CameraUnavailable(_missing(wanted, seen, timeout_s, link, since())) from None
+                raise CameraUnavailableError(_missing(wanted, seen, timeout_s, link, since())) from None
     colour, depth, info = match
     pixels = _read(decode_colour, colour, camera.colour_topic)
     picture = binary(colour["data"])
@@ -134,36 +137,32 @@ async def capture(
 
 
 def _read(decode: Callable[[Message], T], message: Message, topic: str) -> T:
-    """Raises BadFrame, whatever is wrong with the message."""
+    """Return the decoded message. Raises BadFrameError, whatever is wrong with it."""
     try:
         return decode(message)
-    except BadFrame:
+    except BadFrameError:
         raise
     except Exception as error:
         what = f"{message.get('encoding') or message.get('format') or 'no format'}, {type(error).__name__}: {error}"
-        raise BadFrame(
+        raise BadFrameError(
             f"a message on {topic} cannot be read ({what[:300]}); let the camera publish JPEG or PNG as colour, and "
             "16UC1, 32FC1 or compressedDepth as depth, of the size that the message says"
         ) from error
 
 
 def decode_colour(message: Message) -> NDArray[np.uint8]:
-    """(H, W, 3) RGB of a sensor_msgs CompressedImage (JPEG, PNG) or Image (rgb8, bgr8, rgba8, bgra8, mono8).
+    """Return (H, W, 3) uint8 RGB of a sensor_msgs CompressedImage or Image.
 
-    Raises BadFrame for an encoding that is not supported, and whatever a damaged picture leads to.
+    CompressedImage: JPEG or PNG. Image: rgb8, bgr8, rgba8, bgra8 or mono8. Raises
+    BadFrameError for an encoding that is not supported, and whatever a damaged picture leads to.
     """
     data = binary(message["data"])
     if "encoding" not in message:
-        from PIL import Image
-
-        # Only the header is read by then: a small file can unpack to gigabytes.
-        with Image.open(io.BytesIO(data)) as image:
-            if image.width * image.height > MAX_PIXELS:
-                raise ValueError(f"{image.width} x {image.height} pixels are too many, at most {MAX_PIXELS}")
+        with _opened(data) as image:
             return np.asarray(image.convert("RGB"))
     channels = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}.get(message["encoding"])
     if channels is None:
-        raise BadFrame(
+        raise BadFrameError(
             f"colour encoding '{message['encoding']}' is not supported; valid: rgb8, bgr8, rgba8, bgra8, mono8"
         )
     height, width, step = int(message["height"]), int(message["width"]), int(message["step"])
@@ -174,7 +173,10 @@ def decode_colour(message: Message) -> NDArray[np.uint8]:
 
 
 def decode_depth(message: Message) -> NDArray[np.float32]:
-    """(H, W) metres, 0 for no return, of an Image (16UC1 in mm, 32FC1 in m) or a compressedDepth CompressedImage."""
+    """Return (H, W) float32 [m], 0 for no return, of a sensor_msgs Image or a compressedDepth CompressedImage.
+
+    Encodings: 16UC1 [mm], 32FC1 [m]. Raises BadFrameError for others, and whatever a damaged picture leads to.
+    """
     data = binary(message["data"])
     if "encoding" not in message:
         return _compressed_depth(str(message.get("format", "")), data)
@@ -188,22 +190,34 @@ def decode_depth(message: Message) -> NDArray[np.float32]:
     if encoding == "32FC1":
         raw = np.ascontiguousarray(rows[:, : width * 4]).view(f"{order}f4").astype(np.float32)
         return np.where(np.isfinite(raw), raw, np.float32(0))
-    raise BadFrame(f"depth encoding '{encoding}' is not supported; valid: 16UC1, 32FC1, compressedDepth")
+    raise BadFrameError(f"depth encoding '{encoding}' is not supported; valid: 16UC1, 32FC1, compressedDepth")
 
 
 def _compressed_depth(text: str, data: bytes) -> NDArray[np.float32]:
-    """Header of 12 bytes (format, quantisation a, b), then a 16-bit PNG: ros-perception/image_transport_plugins,
-    compressed_depth_image_transport/codec.cpp."""
-    from PIL import Image
+    """Decode a header of 12 bytes (format, quantisation a, b) and the 16-bit PNG after it.
 
+    Source: ros-perception/image_transport_plugins, compressed_depth_image_transport/codec.cpp.
+    """
     _, a, b = struct.unpack("<iff", data[:12])
-    with Image.open(io.BytesIO(data[12:])) as image:
+    with _opened(data[12:]) as image:
         raw = np.asarray(image).astype(np.float32)
     if text.startswith("32FC1"):
         with np.errstate(divide="ignore"):
             metres = np.where(raw > 0, np.float32(a) / (raw - np.float32(b)), np.float32(0))
         return metres.astype(np.float32)
     return raw / np.float32(1000.0)
+
+
+@contextmanager
+def _opened(data: bytes) -> "Generator[PillowImage]":
+    """Open a compressed picture. Raises ValueError for one of too many pixels, before it is unpacked."""
+    from PIL import Image
+
+    # Only the header is read by now: a small file can unpack to gigabytes.
+    with Image.open(io.BytesIO(data)) as image:
+        if image.width * image.height > MAX_PIXELS:
+            raise ValueError(f"{image.width} x {image.height} pixels are too many, at most {MAX_PIXELS}")
+        yield image
 
 
 def _image_type(topic: str) -> str:
@@ -214,7 +228,7 @@ def _image_type(topic: str) -> str:
 def _match(
     seen: dict[str, dict[float, Message]], since: float | None = None
 ) -> tuple[Message, Message, Message] | None:
-    """The newest colour with a depth of the same moment; calibration changes slowly, so any info will do."""
+    """Return the newest colour with a depth of the same moment; calibration changes slowly, so any will do."""
     if not seen["info"]:
         return None
     for stamp in sorted(seen["colour"], reverse=True):
@@ -254,5 +268,5 @@ def _missing(
 def _intrinsics(info: dict[str, Any]) -> Intrinsics:
     k = [float(value) for value in info.get("k", info.get("K", []))]
     if len(k) != 9 or k[0] <= 0:
-        raise BadFrame(f"CameraInfo has no usable matrix k: {k}; check the camera's calibration")
+        raise BadFrameError(f"CameraInfo has no usable matrix k: {k}; check the camera's calibration")
     return Intrinsics(int(info["width"]), int(info["height"]), k[0], k[4], k[2], k[5])

@@ -1,53 +1,68 @@
-"""Errors of the way to the robot.
+"""Errors of the connection to the robot.
 
-LinkError
-├── BridgeUnavailable      no connection to rosbridge, or it was lost during the call
-├── CallTimeout            no answer in time; the outcome is not known
-├── RosError               the robot's side answered with an error
-│   ├── ServiceUnavailable     no such service
-│   ├── ActionUnavailable      no such action server
-│   └── GoalRejected           the action server refused the goal
-├── TransformUnavailable   a frame is not connected to another one, or its data is too old
-└── CameraUnavailable      no fresh, matching frames of a camera
-    └── BadFrame               its message is no image, or no calibration
+RobotLinkError
+├── BridgeUnavailableError         no connection to rosbridge, or it was lost during the call
+├── CallTimeoutError               no answer in time; the outcome is unknown
+│   └── ActionServerLostError          the action server left the ROS graph during a goal
+├── RosError                       a ROS node or the bridge answered with an error
+│   ├── ServiceUnavailableError        no such service
+│   ├── ActionUnavailableError         no such action server
+│   ├── GoalRejectedError              the action server rejected the goal
+│   ├── CancelRejectedError            the action server refused to cancel its goals
+│   └── UndecodableFrameError          a websocket frame is not a rosbridge operation; logged, never raised to a caller
+├── TransformUnavailableError      a frame is not connected to another one, or its data is too old
+└── CameraUnavailableError         no fresh, matching frames from a camera
+    └── BadFrameError                  a camera message is not an image, or not a calibration
 """
 
 
-class LinkError(Exception):
+class RobotLinkError(Exception):
     """Base of everything this package raises."""
 
 
-class BridgeUnavailable(LinkError):
-    """No connection to the robot's rosbridge, or it was lost during the call."""
+class BridgeUnavailableError(RobotLinkError):
+    """There is no connection to the robot's rosbridge, or it was lost during the call."""
 
 
-class CallTimeout(LinkError):
-    """The robot did not answer in time; whether it did what was asked is not known."""
+class CallTimeoutError(RobotLinkError):
+    """The robot did not answer in time; whether it did what was asked is unknown."""
 
 
-class RosError(LinkError):
-    """The robot's side answered with an error; the text is the robot's own."""
+class ActionServerLostError(CallTimeoutError):
+    """The action server left the ROS graph during a goal; whether the robot still moves is unknown."""
 
 
-class ServiceUnavailable(RosError):
+class RosError(RobotLinkError):
+    """A ROS node or the bridge answered with an error; the text is its own."""
+
+
+class ServiceUnavailableError(RosError):
     """The robot offers no such service."""
 
 
-class ActionUnavailable(RosError):
+class ActionUnavailableError(RosError):
     """The robot runs no such action server."""
 
 
-class GoalRejected(RosError):
-    """The action server refused the goal."""
+class GoalRejectedError(RosError):
+    """The action server rejected the goal."""
 
 
-class TransformUnavailable(LinkError):
-    """Two frames are not connected, or the connecting data is too old; the text names the missing link."""
+class CancelRejectedError(RosError):
+    """The action server refused to cancel its goals, which go on."""
 
 
-class CameraUnavailable(LinkError):
+class TransformUnavailableError(RobotLinkError):
+    """Two frames are not connected, or the connecting data is too old; the text names the missing transform."""
+
+
+class CameraUnavailableError(RobotLinkError):
     """The camera sent no fresh frames with matching stamps."""
 
 
-class BadFrame(CameraUnavailable):
-    """The camera sent what is no image, or no calibration; the text names the topic."""
+class BadFrameError(CameraUnavailableError):
+    """The camera sent a message that is not an image or not a calibration; the text names the topic."""
+
+
+class UndecodableFrameError(RosError):
+    """A websocket frame is not a rosbridge operation."""

@@ -20,14 +20,14 @@ IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
 
 def unit(q: Quaternion) -> Quaternion:
-    """`q` scaled to norm 1, with w >= 0."""
+    """Return `q` scaled to norm 1, with w >= 0."""
     norm = math.sqrt(sum(value * value for value in q))
     scale = -norm if q[3] < 0 else norm
     return (q[0] / scale, q[1] / scale, q[2] / scale, q[3] / scale)
 
 
 def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
-    """The rotation that applies `b` first, then `a`."""
+    """Return the rotation that applies `b` first, then `a`."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     return (
@@ -39,34 +39,34 @@ def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 def conjugate(q: Quaternion) -> Quaternion:
-    """The opposite rotation of a unit quaternion."""
+    """Return the inverse rotation of a unit quaternion."""
     return (-q[0], -q[1], -q[2], q[3])
 
 
 def rotate(q: Quaternion, v: Vector) -> Vector:
-    """Vector `v` turned by a unit quaternion."""
+    """Return `v` rotated by a unit quaternion."""
     x, y, z, _ = multiply(multiply(q, (*v, 0.0)), conjugate(q))
     return (x, y, z)
 
 
 def angle_between(a: Quaternion, b: Quaternion) -> float:
-    """Angle [rad] of the turn from unit quaternion `a` to `b`, 0 to pi."""
+    """Return the angle [rad] between unit quaternions `a` and `b`, 0 to pi."""
     x, y, z, w = multiply(conjugate(a), b)
     return 2 * math.atan2(math.sqrt(x * x + y * y + z * z), abs(w))
 
 
 def yaw_quaternion(yaw: float) -> Quaternion:
-    """Quaternion of a rotation about z [rad]."""
+    """Return the quaternion of a rotation about z [rad]."""
     return (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2))
 
 
 def wrap(angle: float) -> float:
-    """`angle` [rad] in (-pi, pi]."""
+    """Return `angle` [rad] in (-pi, pi]."""
     return math.pi - (math.pi - angle) % (2 * math.pi)
 
 
 def slerp(a: Quaternion, b: Quaternion, fraction: float) -> Quaternion:
-    """Spherical interpolation from `a` (fraction 0) to `b` (fraction 1), the short way round."""
+    """Interpolate spherically from `a` (fraction 0) to `b` (fraction 1), the short way round."""
     dot = sum(p * q for p, q in zip(a, b, strict=True))
     sign = -1.0 if dot < 0 else 1.0
     if abs(dot) > 0.9995:
@@ -86,17 +86,17 @@ class Rigid:
     rotation: Quaternion = IDENTITY
 
     def __matmul__(self, other: "Rigid") -> "Rigid":
-        """The transform that applies `other` first, as a product of matrices does."""
+        """Return the transform that applies `other` first, as a product of matrices does."""
         return Rigid(self.apply(other.translation), unit(multiply(self.rotation, other.rotation)))
 
     def inverse(self) -> "Rigid":
-        """The transform back."""
+        """Return the inverse transform."""
         back = conjugate(self.rotation)
         x, y, z = rotate(back, self.translation)
         return Rigid((-x, -y, -z), back)
 
     def apply(self, point: Vector) -> Vector:
-        """A point [m] transformed."""
+        """Return a transformed point [m]."""
         x, y, z = rotate(self.rotation, point)
         tx, ty, tz = self.translation
         return (x + tx, y + ty, z + tz)
@@ -128,7 +128,7 @@ class Transform:
         return math.atan2(y, x)
 
     def apply(self, point: Vector) -> Vector:
-        """A point of `source` [m] in `target`."""
+        """Return a point of `source` [m] in `target`."""
         return self.rigid.apply(point)
 
     @property

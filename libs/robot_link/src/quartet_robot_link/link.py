@@ -1,4 +1,4 @@
-"""What a transport to the robot can do; rosbridge is the one that exists."""
+"""Interface of a transport to the robot; rosbridge is the one that exists."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class QoS:
     history: Literal["keep_last", "keep_all"] = "keep_last"
 
     def as_message(self) -> Message:
-        """The `qos` field of a rosbridge operation."""
+        """Return the `qos` field of a rosbridge operation."""
         return {
             "history": self.history,
             "depth": self.depth,
@@ -54,7 +54,9 @@ class GoalHandle(Protocol):
     """A goal that was sent."""
 
     @property
-    def action(self) -> str: ...
+    def action(self) -> str:
+        """Name of the action."""
+        ...
 
     @property
     def feedback(self) -> Message | None:
@@ -67,11 +69,11 @@ class GoalHandle(Protocol):
         ...
 
     async def result(self) -> GoalResult:
-        """Wait for the end. Raises ActionUnavailable, GoalRejected, RosError or BridgeUnavailable."""
+        """Wait for the end. Raises ActionUnavailableError, GoalRejectedError, RosError or BridgeUnavailableError."""
         ...
 
     async def cancel(self, timeout_s: float | None = None) -> int:
-        """Ask the robot to cancel; the end comes through `result`. Number of goals that are canceling."""
+        """Ask the robot to cancel and return how many goals are canceling; the end comes through `result`."""
         ...
 
 
@@ -79,7 +81,9 @@ class Subscription(Protocol):
     """Messages of one topic from now on; survives reconnects. Use as an async context manager or close it."""
 
     @property
-    def topic(self) -> str: ...
+    def topic(self) -> str:
+        """Name of the topic."""
+        ...
 
     @property
     def latest(self) -> Message | None:
@@ -87,7 +91,10 @@ class Subscription(Protocol):
         ...
 
     async def next(self, timeout_s: float) -> Message:
-        """The next unread message (the oldest of those kept). Raises CallTimeout or BridgeUnavailable."""
+        """Return the oldest unread message of those kept, or wait for one.
+
+        Raises CallTimeoutError, BridgeUnavailableError.
+        """
         ...
 
     def __aiter__(self) -> AsyncIterator[Message]: ...
@@ -105,7 +112,9 @@ class RobotLink(Protocol):
     """A transport to one robot. Every call has a deadline; nothing but subscriptions outlives a lost connection."""
 
     @property
-    def connected(self) -> bool: ...
+    def connected(self) -> bool:
+        """Whether calls can be sent now."""
+        ...
 
     @property
     def reconnects(self) -> int:
@@ -113,15 +122,15 @@ class RobotLink(Protocol):
         ...
 
     async def wait_connected(self, timeout_s: float) -> bool:
-        """True once connected, False when `timeout_s` passed first."""
+        """Return True once connected, False when `timeout_s` (wall time) passed first."""
         ...
 
     async def call_service(
         self, service: str, args: Message | None = None, *, timeout_s: float | None = None
     ) -> Message:
-        """The service's response. `timeout_s` is wall time; None means the robot file's default.
+        """Return the service's response. `timeout_s` is wall time; None means the robot file's default.
 
-        Raises BridgeUnavailable, CallTimeout, ServiceUnavailable, RosError.
+        Raises BridgeUnavailableError, CallTimeoutError, ServiceUnavailableError, RosError.
         """
         ...
 
@@ -133,23 +142,30 @@ class RobotLink(Protocol):
         *,
         on_feedback: Callable[[Message], None] | None = None,
     ) -> GoalHandle:
-        """Send a goal and return at once; acceptance or refusal comes through the handle's `result`.
+        """Send a goal and return at once; acceptance or rejection comes through the handle's `result`.
 
-        Raises BridgeUnavailable when there is no connection.
+        Raises BridgeUnavailableError when there is no connection.
         """
         ...
 
     async def cancel_goals(self, action: str, *, timeout_s: float | None = None) -> int:
-        """Cancel every goal of an action server, whoever sent it; how many are canceling.
+        """Cancel every goal of an action server, whoever sent it, and return how many are canceling.
 
-        Raises BridgeUnavailable, CallTimeout, ServiceUnavailable, RosError.
+        Raises BridgeUnavailableError, CallTimeoutError, ServiceUnavailableError, CancelRejectedError, RosError.
         """
         ...
 
     async def action_type(self, action: str, *, timeout_s: float | None = None) -> str | None:
-        """`pkg/action/Name` of an action server; None when there is none of that name or its type cannot be learned.
+        """Return `pkg/action/Name` of an action server; None when there is none or its type cannot be learned.
 
-        Sends no goal. Raises BridgeUnavailable, CallTimeout.
+        Sends no goal. Raises BridgeUnavailableError, CallTimeoutError.
+        """
+        ...
+
+    async def has_action_server(self, action: str, *, timeout_s: float | None = None) -> bool:
+        """Return whether the ROS graph has an action server of that name; sends no goal.
+
+        Raises BridgeUnavailableError, CallTimeoutError.
         """
         ...
 
@@ -164,26 +180,28 @@ class RobotLink(Protocol):
         keep: int = 10,
         on_message: Callable[[Message], None] | None = None,
     ) -> Subscription:
-        """Subscribe now, or as soon as there is a connection. `keep`: unread messages kept, the oldest go first."""
+        """Subscribe now, or as soon as there is a connection. `keep`: unread messages kept, the oldest are dropped."""
         ...
 
     def latest(self, topic: str) -> Message | None:
-        """The newest message of a topic that somebody here subscribes to."""
+        """Return the newest message of a topic that somebody here subscribes to."""
         ...
 
     async def advertise(self, topic: str, msg_type: str) -> None:
         """Become a publisher ahead of `publish`: subscribers miss what is sent before they discovered it.
 
-        Raises BridgeUnavailable.
+        Raises BridgeUnavailableError.
         """
         ...
 
     async def publish(self, topic: str, msg_type: str, msg: Message) -> None:
-        """Publish one message. Raises BridgeUnavailable; nothing is kept for later."""
+        """Publish one message. Raises BridgeUnavailableError; nothing is kept for later."""
         ...
 
     async def probe(self, timeout_s: float = 2.0) -> bool:
-        """True when the robot's side answers a real service call, so that a silent bridge is noticed."""
+        """Return whether the bridge answers, so that a silent one is noticed."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """End the connection and everything that waits for it."""
+        ...

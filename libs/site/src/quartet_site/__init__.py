@@ -1,13 +1,13 @@
 """The robot file, the site file and the policy file: schema, loading, messages that name file, line and field."""
 
-from quartet_site.errors import FileProblem, SiteError, misfit
-from quartet_site.load import load_file, load_policy, load_robot, load_site
-from quartet_site.outline import distance_to_edge, inside
+from quartet_site._load import load_file, load_policy, load_robot, load_site
+from quartet_site._outline import distance_to_edge, inside
+from quartet_site._robot import Camera, Gripper, RobotFile
+from quartet_site._robots import RobotFiles, RobotSetup, load_robots
+from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
+from quartet_site.errors import SiteError, SiteFileError, field_error
 from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, Workspace, Zone
-from quartet_site.robot import Camera, RobotFile
-from quartet_site.robots import Known, RobotFiles, load_robots
 from quartet_site.site import Area, CatalogueObject, Container, Pose2D, SiteFile, Surface, normalise
-from quartet_site.writes import RosWrites, WritableAction, WritableService, WritableTopic
 
 __all__ = [
     "ApprovalRule",
@@ -15,16 +15,17 @@ __all__ = [
     "Camera",
     "CatalogueObject",
     "Container",
-    "FileProblem",
     "Geofence",
-    "Known",
+    "Gripper",
     "PolicyFile",
     "Pose2D",
     "RobotFile",
     "RobotFiles",
+    "RobotSetup",
     "RosWrites",
     "SiteError",
     "SiteFile",
+    "SiteFileError",
     "Surface",
     "Workspace",
     "WritableAction",
@@ -32,12 +33,12 @@ __all__ = [
     "WritableTopic",
     "Zone",
     "distance_to_edge",
+    "field_error",
     "inside",
     "load_file",
     "load_policy",
     "load_robot",
     "load_robots",
     "load_site",
-    "misfit",
     "normalise",
 ]

@@ -1,7 +1,7 @@
-"""Errors of the robot and site files.
+"""Errors of the robot, site and policy files.
 
 SiteError
-└── FileProblem   one file is wrong; the message lists every fault with file, line, field and valid values
+└── SiteFileError   one file cannot be used; the message lists every fault with file, line, field and valid values
 """
 
 from pydantic_core import PydanticCustomError
@@ -11,10 +11,10 @@ class SiteError(Exception):
     """Base of everything this package raises."""
 
 
-class FileProblem(SiteError):
-    """A robot or site file that cannot be used."""
+class SiteFileError(SiteError):
+    """A robot, site or policy file cannot be used."""
 
 
-def misfit(text: str, *at: str | int) -> PydanticCustomError:
-    """What a validator raises for a fault that sits deeper in its section: at field or index `at`."""
-    return PydanticCustomError("misfit", "{text}", {"text": text, "at": list(at)})
+def field_error(text: str, *at: str | int) -> PydanticCustomError:
+    """Return the error that a validator raises for a fault at the nested field or index `at` of its section."""
+    return PydanticCustomError("field_error", "{text}", {"text": text, "at": list(at)})

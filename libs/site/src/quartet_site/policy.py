@@ -1,4 +1,4 @@
-"""The policy file: what a site allows its agents, whatever a model says. The servers check it before anything moves.
+"""The policy file: what a site allows its agents, whatever a model asks for. The servers check it before every motion.
 
 Every section may be left out; docs/policy.md says what holds then.
 """
@@ -7,25 +7,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from quartet_site.errors import misfit
-from quartet_site.outline import area_of
-from quartet_site.robot import Finite, Positive, RobotFile, Section
+from quartet_site._outline import area_of
+from quartet_site._robot import Finite, Positive, RobotFile, Section
+from quartet_site._ros_writes import AbsoluteName
+from quartet_site.errors import field_error
 from quartet_site.site import Name, Pose2D, SiteFile
-from quartet_site.writes import AbsoluteName
 
 AgentName = Annotated[str, Field(pattern=r"^([a-z][a-z0-9_-]{0,31}|\*)$")]
-"""`sub` of a grant; `*` is everybody who is not listed."""
+"""The `sub` of a grant; `*` is every agent that is not listed."""
 ToolPattern = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*__([a-z][a-z0-9_]*\*?|\*)$", max_length=128)]
 """`<server>__<tool>`; a `*` at the end stands for any rest."""
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*__[a-z][a-z0-9_]*$", max_length=128)]
 Point = tuple[Finite, Finite, Finite]
 
 SMALLEST_M2 = 0.01
-"""A polygon of less area is a typing mistake."""
+"""Smallest area of a polygon; less is a typing mistake."""
 
 
 def _of(info: ValidationInfo, key: str, kind: type[Any]) -> Any:
-    """The file that the policy goes with, where the loader has it."""
+    """Return the robot or site file that the policy belongs to, None when the loader was given none."""
     context: dict[str, Any] = info.context or {}
     value = context.get(key)
     return value if isinstance(value, kind) else None
@@ -54,15 +54,15 @@ class Geofence(Section):
     zones: list[Zone] = []
     forbidden: list[Zone] = []
     margin_m: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    """The base's middle keeps this far from forbidden zones."""
+    """Distance that the middle of the base keeps from forbidden zones [m]."""
     docks: dict[str, Pose2D] = {}
-    """Where the docks are that dock_robot may be told by name, map frame; others are refused."""
+    """Docks that dock_robot may be given by name, with their poses in the map frame; others are refused."""
     undock_m: Positive = 1.0
-    """How far undock_robot may drive back."""
+    """How far undock_robot may drive back [m]."""
 
     @property
     def bounded(self) -> bool:
-        """Whether there is any place where the base may not be sent."""
+        """Whether there is any place that the base may not be sent to."""
         return self.areas != "any place" or bool(self.forbidden)
 
     @model_validator(mode="after")
@@ -72,9 +72,9 @@ class Geofence(Section):
             known = [area.name for area in site.areas]
             for number, name in enumerate(self.areas):
                 if name not in known:
-                    raise misfit(f"'{name}' is no area of site.yaml; valid: {', '.join(known)}", "areas", number)
+                    raise field_error(f"'{name}' is no area of site.yaml; valid: {', '.join(known)}", "areas", number)
         if self.areas == [] and not self.zones:
-            raise misfit("with no areas and no zones the base may go nowhere; list some, or 'all'", "areas")
+            raise field_error("with no areas and no zones the base may go nowhere; list some, or 'all'", "areas")
         return self
 
 
@@ -88,12 +88,12 @@ class Workspace(Section):
     def _is_a_box(self) -> "Workspace":
         for axis, low, high in zip("xyz", self.minimum, self.maximum, strict=True):
             if low >= high:
-                raise misfit(f"minimum {axis} {low:g} is not below maximum {axis} {high:g}", "maximum")
+                raise field_error(f"minimum {axis} {low:g} is not below maximum {axis} {high:g}", "maximum")
         return self
 
 
 class SpeedCaps(Section):
-    """What a call may ask for at most. A cap that is left out is that of the robot file."""
+    """Largest speeds that a call may ask for. A cap that is left out is the robot file's."""
 
     base_m_s: Positive | None = None
     base_rad_s: Positive | None = None
@@ -105,13 +105,13 @@ class SpeedCaps(Section):
         robot = _of(info, "robot", RobotFile)
         if robot is not None:
             if self.base_m_s is not None and robot.approach.speed_m_s > self.base_m_s:
-                raise misfit(
+                raise field_error(
                     f"robot.yaml drives in at approach.speed_m_s {robot.approach.speed_m_s:g}, faster than this cap "
                     f"{self.base_m_s:g}; lower that one, so that the agents keep to it",
                     "base_m_s",
                 )
             if self.arm_scale is not None and robot.arm.speed_scale > self.arm_scale:
-                raise misfit(
+                raise field_error(
                     f"robot.yaml has arm.speed_scale {robot.arm.speed_scale:g}, above this cap {self.arm_scale:g}; "
                     "lower that one, so that the servers keep to it",
                     "arm_scale",
@@ -120,56 +120,56 @@ class SpeedCaps(Section):
 
 
 class Phases(Section):
-    """What may not happen at the same time, or not now."""
+    """Motions that exclude each other, and agents that may not release an object."""
 
     arm_or_base: bool = True
-    """The arm does not start while the base drives, nor the base while the arm moves."""
+    """Whether the arm may not start while the base drives, nor the base while the arm moves."""
     no_release: list[AgentName] = ["approach", "pick"]
-    """Agents that may not open the gripper while something is in it."""
+    """Agents that may not open the gripper while it holds something."""
 
 
 class Rates(Section):
-    """Calls in one minute of wall time, of all callers together. What only looks, and what stops, is not counted."""
+    """Calls per minute of wall time, of all callers together; read-only and stopping tools are not counted."""
 
     per_tool: Annotated[int, Field(ge=1)] = 600
-    """Of every tool that is not listed."""
+    """Limit of every tool that is not listed."""
     tools: dict[ToolName, Annotated[int, Field(ge=1)]] = {}
 
 
 class Range(Section):
-    """Which values of an argument a rule is about."""
+    """Values of an argument that a rule applies to."""
 
     min: Finite | None = None
     max: Finite | None = None
-    """Both ends belong to the range."""
+    """Both ends are inside the range."""
     one_of: Annotated[list[str | bool | float | None], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> "Range":
         if self.one_of is None and self.min is None and self.max is None:
-            raise misfit("give min, max or one_of")
+            raise field_error("give min, max or one_of")
         if self.one_of is not None and (self.min is not None or self.max is not None):
-            raise misfit("one_of does not go with min and max", "one_of")
+            raise field_error("one_of does not go with min and max", "one_of")
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise misfit(f"min {self.min:g} is above max {self.max:g}; valid: at least {self.min:g}", "max")
+            raise field_error(f"min {self.min:g} is above max {self.max:g}; valid: at least {self.min:g}", "max")
         return self
 
 
 class ApprovalRule(Section):
-    """What becomes of a call that it fits: the first rule that fits holds; a call that none fits is `auto`."""
+    """What happens to a call that the rule matches: the first match counts, a call without one is `auto`."""
 
     tool: ToolPattern
     agents: list[AgentName] = ["*"]
     when: dict[Annotated[str, Field(pattern=r"^[a-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$")], Range] = {}
     """By argument; `target.position.2` is the third number of the field `position` of the argument `target`. All must
-    fit. A value that cannot be compared fits `ask` and `deny`, and does not fit `auto`."""
+    match. A value that cannot be compared matches `ask` and `deny`, not `auto`."""
     then: Literal["auto", "ask", "deny"]
     because: Annotated[str, Field(max_length=200)] = ""
-    """Told to the person who is asked, and to the agent that is refused."""
+    """Reason shown to the person who is asked, and to the agent that is refused."""
 
 
 class Unchecked(Section):
-    """Generic writes of the ros server that the policy cannot judge and lets through all the same."""
+    """Generic writes of the ros server that the policy cannot check and allows all the same."""
 
     actions: list[AbsoluteName] = []
     topics: list[AbsoluteName] = []
@@ -179,16 +179,16 @@ class PolicyFile(Section):
     """policy.yaml, whole."""
 
     agents: dict[AgentName, list[ToolPattern]] = {}
-    """Tools of its grant that an agent may use. Narrower than the grant, never wider; who is not listed may use all of
-    its grant."""
+    """Tools of its grant that an agent may use: narrower than the grant, never wider. An agent that is not listed may
+    use all of its grant."""
     geofence: Geofence = Geofence()
     workspace: Workspace | None = None
     speed: SpeedCaps = SpeedCaps()
     payload_kg: Positive | None = None
-    """Heaviest object of the catalogue that a grasp may be planned for."""
+    """Heaviest object of the catalogue that a grasp may be planned for [kg]."""
     phases: Phases = Phases()
     rates: Rates = Rates()
     approval: list[ApprovalRule] = []
     approval_wait_s: Annotated[float, Field(gt=0, le=3600)] = 300.0
-    """A call whose approval has not come by then is refused."""
+    """Wall time [s] after which a call without an answer is refused."""
     unchecked: Unchecked = Unchecked()

@@ -4,12 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from quartet_site.errors import misfit
-from quartet_site.robot import Finite, Positive, Section
-from quartet_site.writes import RosWrites
+from quartet_site._robot import Finite, Positive, Section
+from quartet_site._ros_writes import RosWrites
+from quartet_site.errors import field_error
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
-"""Lower-case words, as a person says them: "parents' bedroom"."""
+"""Lower-case words as a person says them, such as "parents' bedroom"."""
 
 
 class Pose2D(Section):
@@ -21,43 +21,45 @@ class Pose2D(Section):
 
 
 class Area(Section):
+    """A room or a part of one."""
+
     name: Name
     aliases: list[Name] = []
     entry: Pose2D
     """Where the robot stands after driving to the area, looking into it."""
     other_entries: list[Pose2D] = []
-    """The same, while the entry pose is not free; poses around it are tried as well."""
+    """Further poses for when the entry pose is not free; poses around it are tried as well."""
     outline: Annotated[list[tuple[Finite, Finite]], Field(min_length=3)]
     """Corners of the area on the floor, in order, map frame [m]."""
     landmarks: list[Name] = []
-    """Names of furniture that tells a viewer that this is the area."""
+    """Furniture by which a viewer recognises the area."""
 
 
 class Part(Section):
-    """A piece of something that one simple shape describes too roughly: the neck of a bottle, the head of a toy."""
+    """A piece of an object that one simple shape describes too roughly: the neck of a bottle, the head of a toy."""
 
     shape: Literal["cylinder", "box", "sphere"]
     size_m: tuple[Positive, Positive, Positive]
     offset_m: tuple[Finite, Finite, Finite]
-    """Middle of its underside, from the middle of the whole thing's underside."""
+    """Middle of its underside, from the middle of the whole object's underside [m]."""
     colours: list[str] = []
-    """Where they differ from the thing's own: the white cap of an orange bottle."""
+    """Colours that differ from the object's own: the white cap of an orange bottle."""
 
 
 class Appearance(Section):
-    """How a thing looks to the colour-and-shape segmenter."""
+    """Appearance of an object, surface or container for the colour-and-shape segmenter."""
 
     colours: Annotated[list[str], Field(min_length=1)]
-    """Colour words (red, green, wood ...) or '#rrggbb' samples; a pixel of any of them belongs to the thing."""
+    """Colour words (red, green, wood ...) or '#rrggbb' samples; a pixel of any of them belongs to the object."""
     shape: Literal["cylinder", "box", "sphere", "bowl", "surface", "container"]
     size_m: tuple[Positive, Positive, Positive]
-    """Extent as it usually stands: along x, along y, height."""
+    """Extent as it usually stands: along x, along y, height [m]."""
     parts: list[Part] = []
-    """The pieces that the thing is put together from, all of them; none for a thing of one simple shape."""
+    """All pieces of an object that is put together from several; none for one simple shape."""
 
 
 class CatalogueObject(Section):
-    """Something that the robot can pick up."""
+    """An object that the robot can pick up."""
 
     name: Name
     aliases: list[Name] = []
@@ -66,7 +68,7 @@ class CatalogueObject(Section):
 
 
 class Surface(Section):
-    """Something with a top to put things on: table, counter, shelf, nightstand."""
+    """Furniture with a top to put objects on: table, counter, shelf, nightstand."""
 
     name: Name
     aliases: list[Name] = []
@@ -77,7 +79,7 @@ class Surface(Section):
 
 
 class Container(Section):
-    """Something with a rim to drop things into: bin, basket."""
+    """A container with a rim to drop objects into: bin, basket."""
 
     name: Name
     aliases: list[Name] = []
@@ -92,14 +94,13 @@ class SiteFile(Section):
     name: Name
     description: str = ""
     segmenter: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """What finds things in this site's pictures: a segmenter of the perception server, or several with commas;
-    QUARTET_SEGMENTER overrides it."""
+    """The segmenter of the perception server, or several with commas; QUARTET_SEGMENTER overrides it."""
     areas: Annotated[list[Area], Field(min_length=1)]
     surfaces: list[Surface] = []
     containers: list[Container] = []
     objects: list[CatalogueObject] = []
     parking: list[Pose2D] = []
-    """Where a robot that lets another one pass stands in nobody's way; the areas' entry poses when there is none."""
+    """Where a robot waits while another one passes; the areas' entry poses when there is none."""
     ros_writes: RosWrites = RosWrites()
     """What the ros server may write; nothing unless it is listed."""
 
@@ -111,11 +112,11 @@ class SiteFile(Section):
             seen: set[str] = set()
             for number, thing in enumerate(things):
                 if thing.name in seen:
-                    raise misfit(f"'{thing.name}' is there twice; names must differ", field, number, "name")
+                    raise field_error(f"'{thing.name}' is there twice; names must differ", field, number, "name")
                 seen.add(thing.name)
                 if isinstance(thing, Surface | Container) and thing.area not in areas:
                     known = ", ".join(sorted(areas))
-                    raise misfit(
+                    raise field_error(
                         f"'{thing.name}' stands in area '{thing.area}', which is not one of: {known}",
                         field,
                         number,
@@ -124,13 +125,13 @@ class SiteFile(Section):
         return self
 
     def area(self, name: str) -> Area | None:
-        """The area that a person means by `name` (its name or an alias, any case), or None."""
+        """Return the area that a person means by `name` (its name or an alias, in any case), or None."""
         wanted = normalise(name)
         return next((a for a in self.areas if wanted in {a.name, *a.aliases}), None)
 
 
 def normalise(name: str) -> str:
-    """`name` as names are written in a site file: lower case, single spaces, no leading article."""
+    """Return `name` as a site file writes it: lower case, single spaces, no leading article."""
     words = name.replace("_", " ").replace("’", "'").lower().split()
     if words and words[0] in {"the", "a", "an"}:
         words = words[1:]

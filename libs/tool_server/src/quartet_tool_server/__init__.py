@@ -1,69 +1,71 @@
-"""How a server serves: FastMCP factory, grant and fence check, motions, error map, metrics.
+"""Library of the tool servers: FastMCP factory, grant and fence check, motion leases, error map, metrics.
 
     def register(server: ToolServer) -> None:
         @server.tool
         async def get_robot_pose() -> RobotPoseResult:
-            '''Where the robot stands.'''
+            '''Return where the robot stands.'''
             pose = await server.robot.base_pose()
             ...
 
     if __name__ == "__main__":
-        run("nav2", register)
+        run(ServerSpec("nav2", register))
 
-A tool raises ToolFailure(message, code=...) or lets a LinkError through; both become a failed result of its model.
+A tool raises ToolError(message, code=...) or lets a RobotLinkError through; both become a failed result of its model.
 A tool that returns images: `@server.tool(result=LookResult)` and `return as_tool_result(LookResult(...), images)`.
-A tool that moves: `async with server.motions.claim("base", "spin_robot") as claim: await claim.run(action, ...)`.
+A tool that moves the robot is registered with `moves=` and owns the motion lease while it does:
+
+    async with server.leases.acquire("base", "spin_robot") as lease:
+        outcome = await server.run_goal(lease, action, action_type, goal, limit_s=30)
 """
 
-from quartet_tool_server.arguments import Finite, Orientation, Position, Positive
-from quartet_tool_server.claim import Claim
+from quartet_tool_server._arguments import Finite, Orientation, Position, Positive
+from quartet_tool_server._goal_runner import REPORT_EVERY_S, Progress, report_progress, run_goal
+from quartet_tool_server._results import as_tool_result
+from quartet_tool_server._safety_state import SafetyState, lease_terms
+from quartet_tool_server._server import ServerSpec, ToolServer
 from quartet_tool_server.errors import (
-    Busy,
-    Canceled,
-    Denied,
-    Fenced,
-    InvalidArguments,
-    Lapsed,
-    Stopped,
-    ToolFailure,
+    DeniedError,
+    InvalidArgumentsError,
+    InvalidGrantError,
+    KeyFileError,
+    StartError,
+    ToolError,
+    ToolServerError,
     failure,
 )
-from quartet_tool_server.fence import FenceProblem, FenceStore
-from quartet_tool_server.grants import GrantVerifier, InvalidGrant, KeyProblem, PublicKeys, read_keys
+from quartet_tool_server.grants import GrantVerifier, PublicKeys, current_grant, read_keys
 from quartet_tool_server.metrics import Metrics
-from quartet_tool_server.motions import Motions
-from quartet_tool_server.results import as_tool_result
 from quartet_tool_server.run import make_server, run
-from quartet_tool_server.server import ToolServer
 from quartet_tool_server.settings import ServerSettings
 
 __all__ = [
-    "Busy",
-    "Canceled",
-    "Claim",
-    "Denied",
-    "FenceProblem",
-    "FenceStore",
-    "Fenced",
+    "REPORT_EVERY_S",
+    "DeniedError",
     "Finite",
     "GrantVerifier",
-    "InvalidArguments",
-    "InvalidGrant",
-    "KeyProblem",
-    "Lapsed",
+    "InvalidArgumentsError",
+    "InvalidGrantError",
+    "KeyFileError",
     "Metrics",
-    "Motions",
     "Orientation",
     "Position",
     "Positive",
+    "Progress",
     "PublicKeys",
+    "SafetyState",
     "ServerSettings",
-    "Stopped",
-    "ToolFailure",
+    "ServerSpec",
+    "StartError",
+    "ToolError",
     "ToolServer",
+    "ToolServerError",
     "as_tool_result",
+    "current_grant",
     "failure",
+    "lease_terms",
     "make_server",
     "read_keys",
+    "report_progress",
     "run",
+    "run_goal",
 ]

@@ -1,13 +1,23 @@
-"""Errors of a tool, and the one place where exceptions become error codes.
+"""Errors of a tool server, and the one place where exceptions become error codes.
 
-ToolFailure          an expected failure with its own code; the message is for the model
-├── InvalidArguments     a value that this tool cannot take
-├── Busy                 another motion of the same channel runs
-├── Canceled             the motion was canceled before it could go on
-├── Stopped              the robot guard or this server is latched
-├── Lapsed               heartbeats stayed out while the robot moved
-├── Denied               the caller's grant does not cover this
-└── Fenced               the caller's grant is older than the newest one
+ToolServerError         root
+├── StartError              the process cannot start
+├── KeyFileError            the public keys are missing or cannot be used
+├── InvalidGrantError       a token that is no valid grant for this robot
+└── ToolError               an expected failure of a tool with a code of its own; the message is for the model
+    ├── InvalidArgumentsError   a value that this tool cannot take
+    ├── DeniedError             the caller's grant does not cover this
+    ├── InputRequiredError      a person must allow the call, and the client cannot ask for it
+    ├── ApprovalDeniedError     no valid decision of a person allows the call
+    ├── PolicyDeniedError       the site's policy does not allow the call
+    │   └── UnjudgeableError        the policy cannot tell what a goal or message does
+    ├── RateLimitedError        the tool was called too often
+    ├── OutsideGeofenceError    the base would end, or pass, where it may not be
+    ├── OutsideWorkspaceError   the tool flange would leave its box
+    ├── OverLimitError          faster or heavier than the policy allows
+    └── WrongPhaseError         another part of the robot moves, or the gripper holds something
+
+Who may not move the robot (stopped, fenced, busy, canceled) gets a quartet_safety.MotionRefusedError.
 """
 
 import logging
@@ -18,15 +28,16 @@ from pydantic import ValidationError as PydanticValidationError
 
 from quartet_contracts.tools import CommonCode
 from quartet_contracts.tools.perception import PerceptionCode
+from quartet_contracts.tools.results import PolicyCode
 from quartet_process import redact
 from quartet_robot_link import (
-    BridgeUnavailable,
-    CallTimeout,
-    CameraUnavailable,
-    LinkError,
+    BridgeUnavailableError,
+    CallTimeoutError,
+    CameraUnavailableError,
     RosError,
-    TransformUnavailable,
+    TransformUnavailableError,
 )
+from quartet_safety.motion import BusyError, CanceledError, FencedError, LapsedError, StoppedError
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +45,23 @@ MAX_MESSAGE = 2000
 """Characters of a message; it may repeat what a model sent."""
 
 
-class ToolFailure(Exception):
+class ToolServerError(Exception):
+    """Root of the errors of this package."""
+
+
+class StartError(ToolServerError):
+    """The process cannot start; the message says what to change."""
+
+
+class KeyFileError(ToolServerError):
+    """The public keys of the orchestrator or the stop service are missing or cannot be used."""
+
+
+class InvalidGrantError(ToolServerError):
+    """A token that is no valid grant for this robot; the message says why."""
+
+
+class ToolError(ToolServerError):
     """An expected failure. `code` is the result's error_code, `fields` are further fields of the result."""
 
     code: str = CommonCode.UNKNOWN
@@ -46,63 +73,90 @@ class ToolFailure(Exception):
         self.fields = fields
 
 
-class InvalidArguments(ToolFailure):
-    """The message names the value, the valid values and what to do."""
+class InvalidArgumentsError(ToolError):
+    """A value that this tool cannot take; the message names it, the valid values and what to do."""
 
     code = CommonCode.INVALID_PARAMETERS
 
 
-class Busy(ToolFailure):
-    """Another motion of the same channel runs."""
-
-    code = CommonCode.BUSY
-
-
-class Canceled(ToolFailure):
-    """The motion was canceled before it could go on."""
-
-    code = CommonCode.CANCELED
-
-
-class Stopped(ToolFailure):
-    """The robot guard or this server is latched."""
-
-    code = CommonCode.STOPPED
-
-
-class Lapsed(ToolFailure):
-    """Heartbeats of the caller or of this server stayed out, so the motion was ended."""
-
-    code = CommonCode.HEARTBEAT_LAPSED
-
-
-class Denied(ToolFailure):
+class DeniedError(ToolError):
     """The caller's grant does not cover this."""
 
     code = CommonCode.DENIED
 
 
-class Fenced(ToolFailure):
-    """The caller's grant is older than the newest one for this robot."""
+class InputRequiredError(ToolError):
+    """A person must allow the call, and the client speaks no MCP version that could ask for it."""
 
-    code = CommonCode.FENCED
+    code = PolicyCode.INPUT_REQUIRED
 
 
-_CODES: tuple[tuple[type[LinkError], str], ...] = (
-    (BridgeUnavailable, CommonCode.BRIDGE_UNAVAILABLE),
-    (CallTimeout, CommonCode.TIMEOUT),
-    (TransformUnavailable, CommonCode.TRANSFORM_UNAVAILABLE),
-    (CameraUnavailable, PerceptionCode.CAMERA_UNAVAILABLE),
+class ApprovalDeniedError(ToolError):
+    """No valid decision of a person allows the call."""
+
+    code = PolicyCode.APPROVAL_DENIED
+
+
+class PolicyDeniedError(ToolError):
+    """The site's policy does not allow this agent this call."""
+
+    code = PolicyCode.POLICY_DENIED
+
+
+class UnjudgeableError(PolicyDeniedError):
+    """A goal or message whose effect the policy cannot tell."""
+
+
+class RateLimitedError(ToolError):
+    """The tool was called too often."""
+
+    code = PolicyCode.RATE_LIMITED
+
+
+class OutsideGeofenceError(ToolError):
+    """The base would end, or pass, where it may not be sent."""
+
+    code = PolicyCode.OUTSIDE_GEOFENCE
+
+
+class OutsideWorkspaceError(ToolError):
+    """The tool flange would leave its box."""
+
+    code = PolicyCode.OUTSIDE_WORKSPACE
+
+
+class OverLimitError(ToolError):
+    """Faster or heavier than the policy allows."""
+
+    code = PolicyCode.OVER_LIMIT
+
+
+class WrongPhaseError(ToolError):
+    """Another part of the robot moves, or the gripper holds something."""
+
+    code = PolicyCode.WRONG_PHASE
+
+
+_CODES: tuple[tuple[type[Exception], str], ...] = (
+    (BusyError, CommonCode.BUSY),
+    (CanceledError, CommonCode.CANCELED),
+    (StoppedError, CommonCode.STOPPED),
+    (LapsedError, CommonCode.HEARTBEAT_LAPSED),
+    (FencedError, CommonCode.FENCED),
+    (BridgeUnavailableError, CommonCode.BRIDGE_UNAVAILABLE),
+    (CallTimeoutError, CommonCode.TIMEOUT),
+    (TransformUnavailableError, CommonCode.TRANSFORM_UNAVAILABLE),
+    (CameraUnavailableError, PerceptionCode.CAMERA_UNAVAILABLE),
     (RosError, CommonCode.ROS_ERROR),
 )
 
 
 def failure(error: BaseException, *, tool: str = "", arguments: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Fields of a failed result: ok, error_code, message and what else the error knows.
+    """Return the fields of a failed result: ok, error_code, message, and what else the error has.
 
     `arguments`: names of the tool's arguments, for the message about a wrong one.
     """
-    if isinstance(error, ToolFailure):
+    if isinstance(error, ToolError):
         return _fields(error.code, str(error)) | error.fields
     for kind, code in _CODES:
         if isinstance(error, kind):

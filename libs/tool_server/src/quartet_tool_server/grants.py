@@ -1,8 +1,9 @@
-"""Who calls: checks the signed grant that every request carries."""
+"""Verification of the signed grant that every request carries."""
 
 import logging
 import time
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any, overload
 
 import jwt
@@ -13,24 +14,20 @@ from fastmcp.server.dependencies import get_access_token
 from pydantic import ValidationError
 
 from quartet_contracts import ALGORITHM, ISSUER, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
-from quartet_process import ProcessSettings, Secret, SecretProblem, Value
+from quartet_process import ProcessSettings, Secret, SecretError, SecretValue
+from quartet_tool_server.errors import InvalidGrantError, KeyFileError
 
 log = logging.getLogger(__name__)
+
+current_grant: ContextVar[GrantClaims | None] = ContextVar("current_grant", default=None)
+"""Grant of the call that is being served."""
 
 LEEWAY_S = 2
 """Clock difference between orchestrator and robot that an expiry tolerates."""
 
 
-class KeyProblem(Exception):
-    """The public keys of the orchestrator are missing or cannot be used."""
-
-
-class InvalidGrant(Exception):
-    """A token that is no valid grant for this robot; the text says why."""
-
-
 class PublicKeys(Sequence[Ed25519PublicKey]):
-    """The keys in a secret, read again when it changes, so that who signs can rotate them. Raises KeyProblem."""
+    """The keys in a secret, read again when it changes, so that who signs can rotate them. Raises KeyFileError."""
 
     def __init__(self, secret: Secret) -> None:
         self._secret = secret
@@ -53,7 +50,7 @@ class PublicKeys(Sequence[Ed25519PublicKey]):
             self._read = values
             try:
                 self._keys = _parse(values, self._secret.where)
-            except KeyProblem as problem:
+            except KeyFileError as problem:
                 log.error("%s; the keys from before stay in use", problem)
         return self._keys
 
@@ -61,7 +58,7 @@ class PublicKeys(Sequence[Ed25519PublicKey]):
 def read_keys(settings: ProcessSettings, name: str = "grant_public_key") -> PublicKeys:
     """The Ed25519 public keys that are the secret `name`; several, one after the other, while they are rotated.
 
-    Raises KeyProblem.
+    Raises KeyFileError.
     """
     try:
         return PublicKeys(
@@ -69,21 +66,21 @@ def read_keys(settings: ProcessSettings, name: str = "grant_public_key") -> Publ
                 name, "it is the Ed25519 public key of who signs, with its line -----BEGIN PUBLIC KEY-----"
             )
         )
-    except SecretProblem as problem:
-        raise KeyProblem(str(problem)) from problem
+    except SecretError as problem:
+        raise KeyFileError(str(problem)) from problem
 
 
-def _parse(values: Sequence[Value], where: str) -> list[Ed25519PublicKey]:
+def _parse(values: Sequence[SecretValue], where: str) -> list[Ed25519PublicKey]:
     keys: list[Ed25519PublicKey] = []
     for value in values:
         if "-----BEGIN PUBLIC KEY-----" not in value.text:
-            raise KeyProblem(f"{where} holds no '-----BEGIN PUBLIC KEY-----' block; valid: Ed25519 public keys (PEM)")
+            raise KeyFileError(f"{where} holds no '-----BEGIN PUBLIC KEY-----' block; valid: Ed25519 public keys (PEM)")
         try:
             key = load_pem_public_key(value.text.encode())
         except ValueError as error:
-            raise KeyProblem(f"{where}: not a PEM public key: {error}") from error
+            raise KeyFileError(f"{where}: not a PEM public key: {error}") from error
         if not isinstance(key, Ed25519PublicKey):
-            raise KeyProblem(f"{where}: {type(key).__name__} is not an Ed25519 public key")
+            raise KeyFileError(f"{where}: {type(key).__name__} is not an Ed25519 public key")
         keys.append(key)
     return keys
 
@@ -114,7 +111,7 @@ class GrantVerifier(TokenVerifier):
         self.robot, self.keys, self._stop_keys = robot, keys, stop_keys
 
     def check(self, token: str) -> GrantClaims:
-        """The claims of a valid token. Raises InvalidGrant."""
+        """The claims of a valid token. Raises InvalidGrantError."""
         why = "no key is known"
         for key, issuer in (*((key, ISSUER) for key in self.keys), *((key, STOP_ISSUER) for key in self._stop_keys)):
             try:
@@ -123,13 +120,14 @@ class GrantVerifier(TokenVerifier):
             except jwt.InvalidSignatureError as error:
                 why = str(error)
             except (jwt.InvalidTokenError, ValidationError) as error:
-                raise InvalidGrant(f"{type(error).__name__}: {error}") from error
-        raise InvalidGrant(f"InvalidSignatureError: {why}")
+                raise InvalidGrantError(f"{type(error).__name__}: {error}") from error
+        raise InvalidGrantError(f"InvalidSignatureError: {why}")
 
     async def verify_token(self, token: str) -> AccessToken | None:
+        """Return the access of a valid token, None for any other."""
         try:
             claims = self.check(token)
-        except InvalidGrant:
+        except InvalidGrantError:
             return None
         return AccessToken(
             token=token,
@@ -141,10 +139,10 @@ class GrantVerifier(TokenVerifier):
 
 
 def _within_rights(claims: GrantClaims, issuer: str) -> GrantClaims:
-    """Raises InvalidGrant when a stop service grants more than stops and resets."""
+    """Raises InvalidGrantError when a stop service grants more than stops and resets."""
     beyond = sorted(set(claims.tools) - {STOP_SCOPE, RESET_SCOPE})
     if issuer == STOP_ISSUER and beyond:
-        raise InvalidGrant(f"a stop service cannot grant {', '.join(beyond)}")
+        raise InvalidGrantError(f"a stop service cannot grant {', '.join(beyond)}")
     return claims
 
 

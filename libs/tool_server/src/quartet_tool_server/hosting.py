@@ -8,11 +8,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from quartet_tool_server.server import ToolServer
+from quartet_process import BACKGROUND
+from quartet_tool_server._server import ToolServer
 
 
 def host(servers: Mapping[str, ToolServer]) -> Starlette:
-    """The server of the only robot at /mcp; of several robots each at /<robot>/mcp, /<robot>/control/... and
+    """Return the ASGI application of a process.
+
+    The server of an only robot is at /mcp; of several robots each is at /<robot>/mcp, /<robot>/control/... and
     /<robot>/health, with one /health and one /metrics for all of them.
     """
     if len(servers) == 1:
@@ -21,7 +24,8 @@ def host(servers: Mapping[str, ToolServer]) -> Starlette:
 
     async def health(_: Request) -> Response:
         robots = {name: {"connected": server.robot.link.connected} for name, server in servers.items()}
-        return JSONResponse({"status": "ok", "robots": robots})
+        status, base = BACKGROUND.health()
+        return JSONResponse({**base, "robots": robots}, status_code=status)
 
     async def metrics(request: Request) -> Response:
         # They share their metric families, so that any of them answers for all.

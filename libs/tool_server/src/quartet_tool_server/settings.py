@@ -1,17 +1,17 @@
 """Settings of a tool server process, from the environment."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from quartet_contracts import Identifier
-from quartet_process import ProcessSettings
+from quartet_process import HttpSettings
 from quartet_site import RobotFiles
 
 
-class ServerSettings(ProcessSettings):
+class ServerSettings(HttpSettings):
     """QUARTET_ROBOT_FILE, QUARTET_SITE_FILE, QUARTET_BRIDGE_URL, QUARTET_HOST, QUARTET_PORT and so on."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", env_ignore_empty=True, extra="ignore")
@@ -19,7 +19,7 @@ class ServerSettings(ProcessSettings):
     robot_file: Path | None = None
     site_file: Path | None = None
     policy_file: Path | None = None
-    """What the site allows its agents; None: the policy.yaml beside the site file, where there is one."""
+    """Policy file; None: the policy.yaml beside the site file, if there is one, else the defaults."""
     bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
     """Instead of the robot file's."""
     robots: dict[Identifier, RobotFiles] = {}
@@ -29,11 +29,6 @@ class ServerSettings(ProcessSettings):
     """Mapping file of third-party MCP servers that do this server's work; None: it does it itself."""
     upstream_urls: dict[str, Annotated[str, Field(pattern=r"^https?://")]] = {}
     """Instead of the mapping file's, by name of the upstream."""
-    host: str = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535)] = 0
-    """0: a free one; see ready_file."""
-    ready_file: Path | None = None
-    """Gets {"url": "http://HOST:PORT"} once the server listens."""
     state_dir: Path = Path("state")
     grant_public_key: str | None = None
     grant_public_key_file: Path | None = None
@@ -44,7 +39,6 @@ class ServerSettings(ProcessSettings):
     """In place of both time-outs of the robot file's heartbeat section: for a simulation that is not in real time."""
     require_beats: bool = False
     """Whether every caller must send heartbeats while it moves the robot; else those whose grant says so."""
-    log_format: Literal["json", "text"] = "text"
 
     def files(self) -> dict[str, RobotFiles]:
         """By robot; the only robot of a process has its name from its file, here it is ''. {}: no robot is named."""

@@ -3,18 +3,11 @@
 from quartet_moveit import cartesian, execute, gripper, kinematics, objects, plan, plans, scene, state
 from quartet_moveit.operations import Operations
 from quartet_moveit.state import actions
-from quartet_tool_server import ToolServer
-from quartet_tool_server.middleware import current_grant
-
-NAME = "moveit"
-INSTRUCTIONS = (
-    "Moves the arm and the gripper of one robot. Poses are of the tool flange in metres, quaternions x, y, z, w. One "
-    "arm motion at a time; stop_execution works at any time."
-)
+from quartet_tool_server import ServerSpec, ToolServer, current_grant
 
 
 def register(server: ToolServer) -> None:
-    """Add the tools."""
+    """Add the tools of arm and gripper."""
     operations = Operations(lambda: grant.fence if (grant := current_grant.get()) else 0)
     for topic in (plan, cartesian, state, scene, gripper, kinematics):
         topic.register(server)
@@ -22,4 +15,12 @@ def register(server: ToolServer) -> None:
         topic.register(server, operations)
 
 
-__all__ = ["INSTRUCTIONS", "NAME", "actions", "register"]
+SERVER = ServerSpec(
+    "moveit",
+    register,
+    instructions="Moves the arm and the gripper of one robot. Poses are of the tool flange in metres, quaternions x, "
+    "y, z, w. One arm motion at a time; stop_execution works at any time.",
+    actions=lambda robot, site: actions(robot),
+)
+
+__all__ = ["SERVER"]

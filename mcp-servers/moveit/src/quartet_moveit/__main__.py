@@ -1,7 +1,7 @@
 """`python -m quartet_moveit`: serve until SIGTERM."""
 
-from quartet_moveit import INSTRUCTIONS, NAME, actions, register
+from quartet_moveit import SERVER
 from quartet_tool_server import run
 
 if __name__ == "__main__":
-    run(NAME, register, actions=actions, instructions=INSTRUCTIONS)
+    run(SERVER)

@@ -1,23 +1,24 @@
-"""What the arm tools share: running a MoveIt action, reading where the arm is, checking that it got there."""
+"""Shared steps of the arm tools: run a MoveIt action, read the arm's pose, verify that the target was reached."""
 
 import math
 from typing import Any
 
 from quartet_contracts.tools import Pose3D
-from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import MoveitCode
+from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.codes import ADVICE, SUCCESS, name_of, tool_code
 from quartet_robot_link import (
-    ActionUnavailable,
-    CallTimeout,
+    ActionUnavailableError,
+    CallTimeoutError,
     GoalStatus,
     Message,
     MotionOutcome,
     Robot,
-    TransformUnavailable,
+    TransformUnavailableError,
 )
 from quartet_robot_link.geometry import angle_between, wrap
-from quartet_tool_server import Claim
+from quartet_safety.motion import MotionLease
+from quartet_tool_server import ToolServer
 
 REACHED_M = 0.01
 REACHED_RAD = 0.05
@@ -25,16 +26,20 @@ REACHED_RAD = 0.05
 REACHED_JOINT_RAD = 0.02
 
 
-async def run(claim: Claim, action: str, kind: str, goal: Message, *, limit_s: float) -> MotionOutcome:
-    """One goal of a moveit_msgs action. Raises what Claim.run raises."""
+async def run(
+    server: ToolServer, lease: MotionLease, action: str, kind: str, goal: Message, *, limit_s: float
+) -> MotionOutcome:
+    """One goal of a moveit_msgs action. Raises what ToolServer.run_goal raises."""
 
     def report(feedback: Message) -> tuple[float, float | None, str]:
         return 0.0, None, str(feedback.get("state") or "moving").lower()
 
     try:
-        return await claim.run(action, f"moveit_msgs/action/{kind}", goal, limit_s=limit_s, progress=report)
-    except ActionUnavailable as error:
-        raise ActionUnavailable(f"{error} (MoveIt's move_group is not running)") from error
+        return await server.run_goal(
+            lease, action, f"moveit_msgs/action/{kind}", goal, limit_s=limit_s, progress=report
+        )
+    except ActionUnavailableError as error:
+        raise ActionUnavailableError(f"{error} (MoveIt's move_group is not running)") from error
 
 
 def moveit_code(values: Message) -> int:
@@ -70,12 +75,12 @@ def failed(code: str, message: str) -> dict[str, Any]:
 
 
 async def tool_pose(robot: Robot) -> Pose3D:
-    """Pose of the tool flange in the base frame, from /tf. Raises TransformUnavailable."""
+    """Pose of the tool flange in the base frame, from /tf. Raises TransformUnavailableError."""
     return await link_pose(robot, None)
 
 
 async def link_pose(robot: Robot, link: str | None) -> Pose3D:
-    """Pose of a link (None: the tool flange) in the base frame, from /tf. Raises TransformUnavailable."""
+    """Pose of a link (None: the tool flange) in the base frame, from /tf. Raises TransformUnavailableError."""
     frames = robot.file.frames
     found = await robot.transform(frames.base, link or frames.tool)
     return Pose3D(frame_id=frames.base, position=found.translation, orientation=found.quaternion)
@@ -85,23 +90,26 @@ async def tool_pose_or_none(robot: Robot) -> Pose3D | None:
     """The same, None while it is not known: a motion's own outcome matters more."""
     try:
         return await tool_pose(robot)
-    except TransformUnavailable:
+    except TransformUnavailableError:
         return None
 
 
 async def arm_joints(robot: Robot) -> list[float]:
-    """Joint positions of the arm [rad] in the order of the robot file. Raises CallTimeout, BridgeUnavailable."""
+    """Joint positions of the arm [rad] in the order of the robot file.
+
+    Raises CallTimeoutError, BridgeUnavailableError.
+    """
     positions = await robot.joint_positions()
     missing = [name for name in robot.file.arm.joints if name not in positions]
     if missing:
-        raise CallTimeout(
+        raise CallTimeoutError(
             f"{robot.file.topics.joint_states} lacks {', '.join(missing)}; check arm.joints in robot.yaml"
         )
     return [positions[name] for name in robot.file.arm.joints]
 
 
 def missed(reached: Pose3D, wanted: Pose3D) -> str | None:
-    """How far the tool is from where it should be, None when it is there."""
+    """Return how far the tool is from its target, None when it is there."""
     off = math.dist(reached.position, wanted.position)
     angle = angle_between(reached.orientation, wanted.orientation)
     if off <= REACHED_M and angle <= REACHED_RAD:

@@ -1,15 +1,16 @@
 """plan_cartesian_path."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
 from quartet_moveit.arm import failed, missed, moveit_code, not_reached, run, tool_pose, tool_pose_or_none, verdict
 from quartet_moveit.codes import SUCCESS, name_of, tool_code
-from quartet_moveit.requests import cartesian_request
+from quartet_moveit.requests import cartesian_request, flange_at, move_goal
 from quartet_moveit.target import check_group, in_base
+from quartet_robot_link import Message
 from quartet_tool_server import Finite, Orientation, Position, ToolServer
 
 MAX_STEP_M = 0.01
@@ -19,9 +20,13 @@ COMPLETE = 0.999
 
 
 def register(server: ToolServer) -> None:
+    """Add plan_cartesian_path."""
     robot = server.robot
 
-    @server.tool
+    def cartesian_goal(position: Position, frame_id: str | None, **_: Any) -> tuple[str, Message]:
+        return "MoveGroup", move_goal(robot, robot.file.arm.group, flange_at(robot, position, frame_id), "", 0.0)
+
+    @server.tool(moves="arm", goal=cartesian_goal)
     async def plan_cartesian_path(
         position: Position,
         orientation: Orientation | None = None,
@@ -41,14 +46,14 @@ def register(server: ToolServer) -> None:
         first), STOPPED (report it).
         """
         chosen = check_group(group, robot)
-        async with server.motions.claim("arm", "plan_cartesian_path") as claim:
+        async with server.leases.acquire("arm", "plan_cartesian_path") as lease:
             start = await tool_pose(robot)
             if orientation is None:
                 in_frame = await in_base(robot, position, (0.0, 0.0, 0.0, 1.0), frame_id)
                 goal = in_frame.model_copy(update={"orientation": start.orientation})
             else:
                 goal = await in_base(robot, position, orientation, frame_id)
-            response = await claim.unless_canceled(
+            response = await lease.unless_canceled(
                 robot.link.call_service(
                     robot.file.services.compute_cartesian_path,
                     cartesian_request(robot, chosen, goal, MAX_STEP_M),
@@ -69,7 +74,8 @@ def register(server: ToolServer) -> None:
                 )
                 return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
             outcome = await run(
-                claim,
+                server,
+                lease,
                 robot.file.actions.execute_trajectory,
                 "ExecuteTrajectory",
                 {"trajectory": response["solution"]},

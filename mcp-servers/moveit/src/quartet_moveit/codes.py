@@ -3,8 +3,8 @@
 Source: moveit/moveit_msgs, ros2 branch, msg/MoveItErrorCodes.msg.
 """
 
-from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import MoveitCode
+from quartet_contracts.tools.results import CommonCode
 
 SUCCESS = 1
 

@@ -1,11 +1,12 @@
 """execute_plan, get_execution_status."""
 
-from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import ExecutionResult, MoveitCode, OperationState
+from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, missed_joints, not_reached, run, tool_pose_or_none, verdict
 from quartet_moveit.operations import Operation, Operations
-from quartet_robot_link import BridgeUnavailable, CallTimeout, Robot
-from quartet_tool_server import Canceled, Fenced, Stopped, ToolFailure, ToolServer
+from quartet_robot_link import BridgeUnavailableError, CallTimeoutError, Robot
+from quartet_safety.motion import CanceledError, FencedError, StoppedError
+from quartet_tool_server import ToolError, ToolServer
 
 FINISHED = {
     OperationState.SUCCEEDED: "it was executed already",
@@ -17,26 +18,28 @@ FINISHED = {
 
 
 def register(server: ToolServer, operations: Operations) -> None:
+    """Add execute_plan and get_execution_status."""
     robot = server.robot
 
-    @server.tool
+    @server.tool(moves="arm", goal=lambda **_: ("ExecuteTrajectory", {}))
     async def execute_plan(operation_id: str | None = None, controllers: list[str] | None = None) -> ExecutionResult:
-        """Move the arm along a plan of plan_to_pose, plan_to_joint_state or plan_to_named_state; the newest when
-        operation_id is left out. Returns when the arm is there (measured) or has failed.
+        """Move the arm along a plan; returns when the arm is there (measured) or has failed.
 
-        A plan is executed once, from where it was planned. controllers may be left out. pose is where the tool is
-        after the motion, in the base frame. Failures: UNKNOWN_OPERATION, PLAN_OUTDATED (plan again), EXECUTION_FAILED
-        (the arm stopped on the way: get_current_pose), CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome
-        unknown: get_execution_status looks), STOPPED (report it).
+        operation_id: of plan_to_pose, plan_to_joint_state or plan_to_named_state; the newest plan when left
+        out. A plan is executed once, from where it was planned. controllers may be left out. pose is where the
+        tool is after the motion, in the base frame. Failures: UNKNOWN_OPERATION, PLAN_OUTDATED (plan again),
+        EXECUTION_FAILED (the arm stopped on the way: get_current_pose), CANCELED, BUSY, TIMEOUT or
+        BRIDGE_UNAVAILABLE (outcome unknown: get_execution_status looks), STOPPED (report it).
         """
-        async with server.motions.claim("arm", "execute_plan") as claim:
+        async with server.leases.acquire("arm", "execute_plan") as lease:
             operation = operations.find(operation_id)
             check(operation)
             goal = {"trajectory": operation.trajectory, "controller_names": controllers or []}
             operation.state = OperationState.EXECUTING
             try:
                 outcome = await run(
-                    claim,
+                    server,
+                    lease,
                     robot.file.actions.execute_trajectory,
                     "ExecuteTrajectory",
                     goal,
@@ -89,7 +92,7 @@ def register(server: ToolServer, operations: Operations) -> None:
 
 
 def check(operation: Operation) -> None:
-    """Raises ToolFailure PLAN_OUTDATED for a plan that is not executed any more."""
+    """Raises ToolError PLAN_OUTDATED for a plan that is not executed any more."""
     if operation.state is OperationState.PLANNED:
         return
     reason = FINISHED.get(operation.state)
@@ -97,7 +100,7 @@ def check(operation: Operation) -> None:
         reason = f"{operation.why} after it was planned"
     elif operation.state is OperationState.PLAN_FAILED:
         reason = "no path was found"
-    raise ToolFailure(
+    raise ToolError(
         f"{operation.id} cannot be executed: {reason}; plan again. Nothing moved.",
         code=MoveitCode.PLAN_OUTDATED,
         operation_id=operation.id,
@@ -106,15 +109,18 @@ def check(operation: Operation) -> None:
 
 
 def state_after(error: BaseException) -> OperationState:
-    """What is known of an execution that ended with an error."""
-    if isinstance(error, Canceled | Stopped | Fenced):
+    """Return the state of an operation whose execution ended with an error."""
+    if isinstance(error, CanceledError | StoppedError | FencedError):
         return OperationState.CANCELED
-    lost = isinstance(error, CallTimeout | BridgeUnavailable) or not isinstance(error, Exception)
+    lost = isinstance(error, CallTimeoutError | BridgeUnavailableError) or not isinstance(error, Exception)
     return OperationState.UNKNOWN if lost else OperationState.FAILED
 
 
 async def not_there(robot: Robot, operation: Operation) -> str | None:
-    """How far the arm is from the end of a plan, None when it is there. Raises CallTimeout, BridgeUnavailable."""
+    """Return how far the arm is from the end of a plan, None when it is there.
+
+    Raises CallTimeoutError, BridgeUnavailableError.
+    """
     result = operation.result
     wanted = dict(zip(result.joint_names, result.final_positions, strict=True))
     return missed_joints(robot, await arm_joints(robot), [wanted[name] for name in robot.file.arm.joints])

@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode
-from quartet_robot_link import LATCHED, SENSOR, GoalStatus, Message, Robot
-from quartet_tool_server import Finite, InvalidArguments, ToolFailure, ToolServer
+from quartet_contracts.tools.results import CommonCode
+from quartet_robot_link import LATCHED, SENSOR, GoalStatus, Message, Robot, joint_values
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer
 
-STILL_RAD_S = 0.02
-"""Below this speed of its joint the gripper has come to rest."""
 OPEN_SHARE = 0.9
 """An opened gripper is at least this part of its stroke wide."""
 WIDER_M = 0.002
 """Fingers that are told to go apart by less than this keep their grip."""
-MAX_EFFORT_N = 235.0
-"""Upper end of the 2F-140's and 2F-85's force range (Robotiq, 2F-85 and 2F-140 instruction manual)."""
 NOTHING = frozenset({"detached", "empty"})
 """A driver's words for fingers with nothing between them, however they press."""
 JOINT_WAIT_S = 2.0
@@ -28,7 +24,7 @@ CLOCK_STANDS_S = 0.5
 
 @dataclass(frozen=True)
 class Reading:
-    """What the gripper's sensors say. effort_n is the size of the joint effort; status is the driver's own word."""
+    """Reading of the gripper's sensors. effort_n is the size of the joint effort; status is the driver's own word."""
 
     width_m: float
     effort_n: float
@@ -36,21 +32,24 @@ class Reading:
     status: str | None
 
 
-def register(server: ToolServer) -> None:
+def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+    """Add open_gripper, close_gripper and get_grasp_state."""
     robot, file = server.robot, server.robot.file.gripper
 
     async def grip_limits(tool: str, position: float, effort: float) -> None:
         low, high = sorted((file.open_position, file.closed_position))
         if not low <= position <= high:
-            raise InvalidArguments(
+            raise InvalidArgumentsError(
                 f"position {position:g} is not valid; valid: {low:g} to {high:g} ({file.open_position:g} is open)"
             )
-        if not 0 < effort <= MAX_EFFORT_N:
-            raise InvalidArguments(f"effort {effort:g} N is not valid; valid: above 0, at most {MAX_EFFORT_N:g}")
+        if not 0 < effort <= file.max_effort_n:
+            raise InvalidArgumentsError(
+                f"effort {effort:g} N is not valid; valid: above 0, at most {file.max_effort_n:g}"
+            )
         if tool == "close_gripper" and effort < file.holding_min_effort_n:
-            raise InvalidArguments(
+            raise InvalidArgumentsError(
                 f"effort {effort:g} N is not valid for closing; valid: {file.holding_min_effort_n:g} to "
-                f"{MAX_EFFORT_N:g}: fingers that press less cannot be told from fingers that hold nothing"
+                f"{file.max_effort_n:g}: fingers that press less cannot be told from fingers that hold nothing"
             )
         if not server.limits.may_release:
             now = judge(robot, await read(robot))
@@ -58,7 +57,7 @@ def register(server: ToolServer) -> None:
             if wider and now.state is not GraspState.EMPTY:
                 server.limits.check_release(tool, now.message)
 
-    @server.tool(limits=partial(grip_limits, "open_gripper"))
+    @server.tool(moves="gripper", limits=partial(grip_limits, "open_gripper"))
     async def open_gripper(position: Finite = file.open_position, effort: Finite = file.effort) -> GripperResult:
         """Open the gripper; whatever it holds is released. width_m is the opening afterwards.
 
@@ -76,7 +75,7 @@ def register(server: ToolServer) -> None:
             return GripperResult(**fields)
         return result
 
-    @server.tool(limits=partial(grip_limits, "close_gripper"))
+    @server.tool(moves="gripper", limits=partial(grip_limits, "close_gripper"))
     async def close_gripper(position: Finite = file.closed_position, effort: Finite = file.effort) -> GripperResult:
         """Close the gripper on what is between its fingers.
 
@@ -89,11 +88,11 @@ def register(server: ToolServer) -> None:
 
     @server.tool(read_only=True)
     async def get_grasp_state() -> GripperResult:
-        """Whether something is in the gripper: HOLDING, EMPTY, MOVING or UNKNOWN (the fingers touch something and
-        press too little to hold it for sure), with width_m and effort_n.
+        """Tell whether the gripper holds something: HOLDING, EMPTY, MOVING or UNKNOWN, with width_m and effort_n.
 
-        Measured from width and force after the fingers have come to rest; it does not say which object it is (the
-        wrist camera does). Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
+        UNKNOWN: the fingers touch something and press too little to hold it for sure. Measured from width and
+        force after the fingers have come to rest; it does not say which object it is (the wrist camera does).
+        Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
         """
         return judge(robot, await read(robot))
 
@@ -102,15 +101,16 @@ def register(server: ToolServer) -> None:
         return 0.0, None, f"the fingers are {max(0.0, width) * 1000:.0f} mm apart"
 
     async def command(tool: str, position: float, effort: float) -> GripperResult:
-        async with server.motions.claim("gripper", tool) as claim:
-            outcome = await claim.run(
+        async with server.leases.acquire("gripper", tool) as lease:
+            outcome = await server.run_goal(
+                lease,
                 robot.file.actions.gripper,
                 "control_msgs/action/GripperCommand",
                 {"command": {"position": position, "max_effort": effort}},
                 limit_s=file.settle_timeout_s,
                 progress=report,
             )
-        # Out of the claim: who stops the robot must not wait for the fingers' reading to settle.
+        # Out of the lease: who stops the robot must not wait for the fingers' reading to settle.
         measured = judge(robot, await read(robot))
         values = outcome.values
         fields: dict[str, Any] = measured.model_dump()
@@ -130,7 +130,10 @@ def width_of(robot: Robot, position: float) -> float:
 
 
 async def read(robot: Robot) -> Reading:
-    """The gripper once it has come to rest, or as it is when it does not. Raises CallTimeout, BridgeUnavailable."""
+    """The gripper once it has come to rest, or as it is when it does not.
+
+    Raises CallTimeoutError, BridgeUnavailableError.
+    """
     topics, deadline = robot.file.topics, time.monotonic() + robot.file.gripper.settle_timeout_s
     name = robot.file.gripper.joint
     async with (
@@ -141,33 +144,32 @@ async def read(robot: Robot) -> Reading:
         lacking = time.monotonic() + JOINT_WAIT_S
         while True:
             message = await joints.next(JOINT_WAIT_S)
-            seen |= set(message["name"])
-            if name not in message["name"]:
-                # Another node publishes its own joints on the same topic.
+            positions = joint_values(message, "position")
+            seen |= set(positions)
+            if name not in positions:
+                # Another node publishes its own joints on the same topic, or the driver has no position yet.
                 if time.monotonic() > lacking:
                     raise _no_joint(robot, seen)
                 continue
             latched = status.latest
-            reading = _reading(robot, message, None if latched is None else str(latched.get("data", "")))
+            reading = _reading(
+                robot, message, positions[name], None if latched is None else str(latched.get("data", ""))
+            )
             stands = robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S
             if not reading.moving or stands or time.monotonic() > deadline:
                 return reading
 
 
-def _reading(robot: Robot, message: Message, status: str | None) -> Reading:
-    index = list(message["name"]).index(robot.file.gripper.joint)
-
-    def value(kind: str) -> float:
-        values = message.get(kind)
-        return float(values[index]) if values is not None and len(values) > index else 0.0
-
-    moving = status == "moving" if status else abs(value("velocity")) > STILL_RAD_S
-    return Reading(max(0.0, width_of(robot, value("position"))), abs(value("effort")), moving, status)
+def _reading(robot: Robot, message: Message, position: float, status: str | None) -> Reading:
+    name, limit = robot.file.gripper.joint, robot.file.gripper.at_rest_rad_s
+    moving = status == "moving" if status else abs(joint_values(message, "velocity").get(name, 0.0)) > limit
+    effort = abs(joint_values(message, "effort").get(name, 0.0))
+    return Reading(max(0.0, width_of(robot, position)), effort, moving, status)
 
 
-def _no_joint(robot: Robot, seen: set[str]) -> ToolFailure:
-    return ToolFailure(
-        f"{robot.file.topics.joint_states} has no joint '{robot.file.gripper.joint}'; it has: "
+def _no_joint(robot: Robot, seen: set[str]) -> ToolError:
+    return ToolError(
+        f"{robot.file.topics.joint_states} has no position of joint '{robot.file.gripper.joint}'; it has: "
         f"{', '.join(sorted(seen))}. Set gripper.joint in robot.yaml",
         code=CommonCode.ROS_ERROR,
     )

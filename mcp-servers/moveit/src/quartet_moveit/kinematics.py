@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quartet_contracts.tools import Pose3D
-from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import (
     Contact,
     JointStateResult,
@@ -17,12 +16,13 @@ from quartet_contracts.tools.moveit import (
     PlanningGroupsResult,
     StateCollisionResult,
 )
+from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, moveit_code
 from quartet_moveit.codes import ADVICE, SUCCESS, name_of, tool_code
 from quartet_moveit.requests import ik_request
 from quartet_moveit.target import Target, check_group, in_base, joints_of
 from quartet_robot_link import Message
-from quartet_tool_server import Finite, Orientation, Position, ToolFailure, ToolServer
+from quartet_tool_server import Finite, Orientation, Position, ToolError, ToolServer
 
 MAX_IK_S = 10.0
 MAX_ATTEMPTS = 50
@@ -32,7 +32,8 @@ SEED_RANGE_RAD = 3.1416
 JointPositions = Annotated[list[Finite], Field(description="rad, in the order of list_planning_groups")]
 
 
-def register(server: ToolServer) -> None:
+def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+    """Add get_current_joint_state, compute_fk, compute_ik, check_state_collision and list_planning_groups."""
     robot, arm, frames, services = (
         server.robot,
         server.robot.file.arm,
@@ -67,7 +68,7 @@ def register(server: ToolServer) -> None:
         code = moveit_code(response)
         if code != SUCCESS or not response.get("pose_stamped"):
             wire = CommonCode.INVALID_PARAMETERS if code == INVALID_LINK_NAME else CommonCode.ROS_ERROR
-            raise ToolFailure(f"no pose of link '{link}': {_said(response)}", code=wire, link_name=link[:64])
+            raise ToolError(f"no pose of link '{link}': {_said(response)}", code=wire, link_name=link[:64])
         stamped = response["pose_stamped"][0]
         position, q = stamped["pose"]["position"], stamped["pose"]["orientation"]
         pose = Pose3D(
@@ -113,7 +114,7 @@ def register(server: ToolServer) -> None:
                 )
         wire = tool_code(moveit_code(response), planned=False)
         x, y, z = pose.position
-        raise ToolFailure(
+        raise ToolError(
             f"no free joint positions bring the tool to ({x:.3f}, {y:.3f}, {z:.3f}) in {pose.frame_id}: "
             f"{_said(response)}; {ADVICE.get(wire, '')}".rstrip("; "),
             code=MoveitCode.OUT_OF_REACH if wire == MoveitCode.PLANNING_FAILED else wire,

@@ -1,23 +1,22 @@
-"""Collision objects: add_collision_box, add_collision_sphere, remove_collision_object, list_collision_objects,
-attach_object, detach_object."""
+"""Tools for collision objects: add, remove, list, attach and detach them."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from quartet_contracts.tools import Pose3D
-from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.moveit import (
     CollisionObject,
     CollisionObjectResult,
     CollisionObjectsResult,
     MoveitCode,
 )
+from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.operations import Operations
 from quartet_moveit.target import in_base, pose_message
 from quartet_robot_link import Message, Robot
 from quartet_robot_link.geometry import Rigid, unit
-from quartet_tool_server import Finite, Orientation, Position, ToolFailure, ToolServer
+from quartet_tool_server import Finite, Orientation, Position, ToolError, ToolServer
 
 ADD, REMOVE = 0, 1
 """Operations of moveit_msgs/msg/CollisionObject."""
@@ -36,6 +35,7 @@ Length = Annotated[Finite, Field(gt=0, le=WITHIN_M)]
 
 
 def register(server: ToolServer, operations: Operations) -> None:
+    """Add the tools of this module: 6 in all."""
     robot = server.robot
 
     @server.tool
@@ -127,7 +127,7 @@ def register(server: ToolServer, operations: Operations) -> None:
     async def add(object_id: str, pose: Pose3D, shape: int, dimensions: list[float]) -> CollisionObjectResult:
         known = {item.object_id: item for item in await scene_objects(robot)}
         if object_id in known and known[object_id].attached_to is not None:
-            raise ToolFailure(
+            raise ToolError(
                 f"'{object_id}' is attached to {known[object_id].attached_to}; detach_object first, or use another id",
                 code=CommonCode.INVALID_PARAMETERS,
             )
@@ -152,7 +152,10 @@ def register(server: ToolServer, operations: Operations) -> None:
 async def apply(
     robot: Robot, *, world: list[Message] | None = None, attached: list[Message] | None = None, **fields: Any
 ) -> None:
-    """Change MoveIt's planning scene. Raises ToolFailure ROS_ERROR with `fields`, CallTimeout, BridgeUnavailable."""
+    """Change MoveIt's planning scene.
+
+    Raises ToolError ROS_ERROR with `fields`, CallTimeoutError, BridgeUnavailableError.
+    """
     scene: Message = {
         "is_diff": True,
         "robot_state": {"is_diff": True, "attached_collision_objects": attached or []},
@@ -161,13 +164,13 @@ async def apply(
     answer = await robot.link.call_service(robot.file.services.apply_planning_scene, {"scene": scene})
     if not answer.get("success"):
         names = [item["id"] for item in world or []] + [item["object"]["id"] for item in attached or []]
-        raise ToolFailure(
+        raise ToolError(
             f"MoveIt refused the change of {', '.join(names)}; its log says why", code=CommonCode.ROS_ERROR, **fields
         )
 
 
 async def scene_objects(robot: Robot) -> list[CollisionObject]:
-    """What MoveIt was told of, by name. Raises LinkError."""
+    """Return the collision objects of MoveIt's planning scene, by name. Raises RobotLinkError."""
     components = ATTACHED_OBJECTS | WORLD_OBJECT_NAMES | WORLD_OBJECT_GEOMETRY
     response = await robot.link.call_service(
         robot.file.services.get_planning_scene, {"components": {"components": components}}
@@ -201,7 +204,7 @@ def _rigid(pose: Message) -> Rigid:
 
 
 def find(objects: list[CollisionObject], object_id: str, *, attached: bool) -> CollisionObject:
-    """The object of that name, attached or not. Raises ToolFailure UNKNOWN_OBJECT."""
+    """The object of that name, attached or not. Raises ToolError UNKNOWN_OBJECT."""
     right = [item for item in objects if (item.attached_to is not None) == attached]
     for item in right:
         if item.object_id == object_id:
@@ -210,4 +213,4 @@ def find(objects: list[CollisionObject], object_id: str, *, attached: bool) -> C
     other = "; it is attached: detach_object first" if any(item.object_id == object_id for item in objects) else ""
     known = ", ".join(item.object_id for item in right) or "none"
     text = f"'{object_id}' is not {where}{'' if attached else other}; valid: {known}"
-    raise ToolFailure(text, code=MoveitCode.UNKNOWN_OBJECT)
+    raise ToolError(text, code=MoveitCode.UNKNOWN_OBJECT)

@@ -6,7 +6,7 @@ from typing import Any
 
 from quartet_contracts.tools.moveit import MoveitCode, OperationState, PlanResult
 from quartet_robot_link import Message
-from quartet_tool_server import ToolFailure
+from quartet_tool_server import ToolError
 
 KEPT = 50
 """Operations that are remembered; the oldest go first."""
@@ -22,14 +22,16 @@ class Operation:
     execution: dict[str, Any] = field(default_factory=dict[str, Any])
     """Fields of the execution's result, once there is one."""
     why: str = ""
-    """Why it is outdated."""
+    """Reason for which the plan is outdated."""
 
     @property
     def id(self) -> str:
+        """Operation id, such as plan-3."""
         return self.result.operation_id
 
     @property
     def state(self) -> OperationState:
+        """How far the operation is."""
         return self.result.state or OperationState.UNKNOWN
 
     @state.setter
@@ -56,7 +58,7 @@ class Operations:
         return item
 
     def find(self, operation_id: str | None) -> Operation:
-        """The plan of that id, the newest when None. Raises ToolFailure UNKNOWN_OPERATION."""
+        """The plan of that id, the newest when None. Raises ToolError UNKNOWN_OPERATION."""
         own = [item for item in self._items.values() if item.fence == self._fence()]
         if operation_id is None and own:
             return own[-1]
@@ -65,7 +67,7 @@ class Operations:
                 return item
         known = ", ".join(item.id for item in own[-5:]) or "none; call plan_to_pose, for example"
         asked = "there is no plan" if operation_id is None else f"operation_id '{operation_id}' is not known"
-        raise ToolFailure(f"{asked}; valid: {known}", code=MoveitCode.UNKNOWN_OPERATION)
+        raise ToolError(f"{asked}; valid: {known}", code=MoveitCode.UNKNOWN_OPERATION)
 
     def outdate(self, why: str) -> None:
         """No plan that was made so far is executed any more."""

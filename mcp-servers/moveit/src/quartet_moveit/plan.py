@@ -17,17 +17,19 @@ from quartet_moveit.arm import (
     verdict,
 )
 from quartet_moveit.codes import ADVICE, SUCCESS, name_of
-from quartet_moveit.requests import ik_request, joint_constraints, move_goal, pose_constraints
+from quartet_moveit.requests import flange_at, ik_request, joint_constraints, move_goal, pose_constraints
 from quartet_moveit.target import Target, check_group, in_base, joints_of
 from quartet_robot_link import Message, Robot
-from quartet_tool_server import Claim, Finite, InvalidArguments, ToolFailure, ToolServer
+from quartet_safety.motion import MotionLease
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer
 
 IK_TIMEOUT_S = 5.0
 MAX_PLANNING_S = 15.0
-"""Less than the wall time for which a simulated clock may stand still while a goal runs (quartet_robot_link.motion)."""
+"""Less than the wall time for which a simulated clock may stand still while a goal runs (robot_link, _motion.py)."""
 
 
 def register(server: ToolServer) -> None:
+    """Add plan_and_execute."""
     robot = server.robot
 
     async def arm_limits(target: Target, group: str | None, **_: Any) -> None:
@@ -37,7 +39,14 @@ def register(server: ToolServer) -> None:
         elif target.position is not None and target.orientation is not None:
             await in_base(robot, target.position, target.orientation, target.frame_id)
 
-    @server.tool(limits=arm_limits)
+    def arm_goal(target: Target, **_: Any) -> tuple[str, Message]:
+        if target.position is not None:
+            constraints = flange_at(robot, target.position, target.frame_id)
+        else:
+            constraints = joint_constraints(robot, joints_of(target, robot))
+        return "MoveGroup", move_goal(robot, robot.file.arm.group, constraints, "", 0.0)
+
+    @server.tool(moves="arm", limits=arm_limits, goal=arm_goal)
     async def plan_and_execute(
         target: Target,
         target_type: Literal["pose", "joint_state", "named_state"] | None = None,
@@ -57,32 +66,35 @@ def register(server: ToolServer) -> None:
         CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
         """
         if target_type not in {None, target.kind}:
-            raise InvalidArguments(
+            raise InvalidArgumentsError(
                 f"target_type '{target_type}' does not go with this target, which is a {target.kind}"
             )
         chosen = check_group(group, robot)
-        async with server.motions.claim("arm", "plan_and_execute") as claim:
+        async with server.leases.acquire("arm", "plan_and_execute") as lease:
             if target.kind == "pose":
-                return await _to_pose(claim, robot, target, chosen, planner_id, timeout)
+                return await _to_pose(server, lease, target, chosen, planner_id, timeout)
             joints = joints_of(target, robot)
-            fields = await _move(claim, robot, chosen, joint_constraints(robot, joints), planner_id, timeout)
+            fields = await _move(server, lease, chosen, joint_constraints(robot, joints), planner_id, timeout)
             if fields["executed"] and (off := missed_joints(robot, await arm_joints(robot), joints)):
                 fields |= not_reached(off)
             return ArmResult(**fields, pose=await tool_pose_or_none(robot))
 
 
 async def _to_pose(
-    claim: Claim, robot: Robot, target: Target, group: str, planner_id: str, planning_s: float
+    server: ToolServer, lease: MotionLease, target: Target, group: str, planner_id: str, planning_s: float
 ) -> ArmResult:
-    """Inverse kinematics from where the arm is, so that it takes the near solution, then a joint plan; when that fails
-    the planner chooses the solution itself."""
+    """Move to a pose: inverse kinematics from where the arm is, which takes the near solution, then a joint plan.
+
+    When no path leads there the planner chooses the solution itself.
+    """
+    robot = server.robot
     assert target.position is not None
     assert target.orientation is not None
     pose = await in_base(robot, target.position, target.orientation, target.frame_id)
-    joints = await claim.unless_canceled(solve(robot, group, pose))
-    fields = await _move(claim, robot, group, joint_constraints(robot, joints), planner_id, planning_s)
+    joints = await lease.unless_canceled(solve(robot, group, pose))
+    fields = await _move(server, lease, group, joint_constraints(robot, joints), planner_id, planning_s)
     if fields.get("error_code") == MoveitCode.PLANNING_FAILED:
-        fields = await _move(claim, robot, group, pose_constraints(robot, pose), planner_id, planning_s)
+        fields = await _move(server, lease, group, pose_constraints(robot, pose), planner_id, planning_s)
     reached = await tool_pose_or_none(robot)
     if fields["executed"]:
         off = "where the tool is cannot be read from /tf" if reached is None else missed(reached, pose)
@@ -92,7 +104,7 @@ async def _to_pose(
 
 
 async def solve(robot: Robot, group: str, pose: Pose3D) -> list[float]:
-    """Joint positions for a tool pose. Raises ToolFailure OUT_OF_REACH or GOAL_IN_COLLISION."""
+    """Joint positions for a tool pose. Raises ToolError OUT_OF_REACH or GOAL_IN_COLLISION."""
     for avoid_collisions in (True, False):
         request = ik_request(robot, group, pose, avoid_collisions=avoid_collisions)
         response = await robot.link.call_service(robot.file.services.compute_ik, request, timeout_s=IK_TIMEOUT_S)
@@ -111,18 +123,20 @@ async def solve(robot: Robot, group: str, pose: Pose3D) -> list[float]:
     return [found[name] for name in robot.file.arm.joints]
 
 
-def _unreachable(code: int, text: str, wire: MoveitCode) -> ToolFailure:
-    return ToolFailure(
+def _unreachable(code: int, text: str, wire: MoveitCode) -> ToolError:
+    return ToolError(
         f"{text}; {ADVICE[wire]}. Nothing moved.", code=wire, moveit_error_code=code, moveit_error=name_of(code)
     )
 
 
 async def _move(
-    claim: Claim, robot: Robot, group: str, constraints: Message, planner_id: str, planning_s: float
+    server: ToolServer, lease: MotionLease, group: str, constraints: Message, planner_id: str, planning_s: float
 ) -> dict[str, Any]:
     """Plan and execute through MoveGroup; the fields of the result."""
+    robot = server.robot
     outcome = await run(
-        claim,
+        server,
+        lease,
         robot.file.actions.move_group,
         "MoveGroup",
         move_goal(robot, group, constraints, planner_id, planning_s),

@@ -20,6 +20,7 @@ PlanningTime = Annotated[Finite, Field(gt=0, le=MAX_PLANNING_S, description="pla
 
 
 def register(server: ToolServer, operations: Operations) -> None:
+    """Add plan_to_pose, plan_to_joint_state, plan_to_named_state and get_plan_result."""
     robot = server.robot
 
     @server.tool(destructive=False)
@@ -87,7 +88,7 @@ def register(server: ToolServer, operations: Operations) -> None:
         return operations.find(operation_id).result
 
     async def plan(group: str, constraints: Message, planner_id: str, planning_s: float) -> tuple[PlanResult, Message]:
-        """The result without its id, and the trajectory. Raises LinkError."""
+        """The result without its id, and the trajectory. Raises RobotLinkError."""
         request = move_goal(robot, group, constraints, planner_id, planning_s)["request"]
         answer = await robot.link.call_service(
             robot.file.services.plan_kinematic_path,

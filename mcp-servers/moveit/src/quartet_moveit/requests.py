@@ -30,21 +30,30 @@ def joint_constraints(robot: Robot, joints: list[float]) -> Message:
     }
 
 
-def pose_constraints(robot: Robot, pose: Pose3D) -> Message:
-    """moveit_msgs/msg/Constraints for a tool pose, with tight tolerances."""
-    header, link, message = {"frame_id": pose.frame_id}, robot.file.frames.tool, pose_message(pose)
+def flange_at(
+    robot: Robot, position: tuple[float, float, float], frame_id: str | None, tolerance_m: float = 0.0
+) -> Message:
+    """Return moveit_msgs/msg/Constraints for a point [m] of the tool flange in `frame_id` (None: the base frame)."""
+    x, y, z = position
     return {
         "position_constraints": [
             {
-                "header": header,
-                "link_name": link,
+                "header": {"frame_id": frame_id or robot.file.frames.base},
+                "link_name": robot.file.frames.tool,
                 "constraint_region": {
-                    "primitives": [{"type": SPHERE, "dimensions": [POSITION_TOLERANCE_M]}],
-                    "primitive_poses": [{"position": message["position"], "orientation": {"w": 1.0}}],
+                    "primitives": [{"type": SPHERE, "dimensions": [tolerance_m]}],
+                    "primitive_poses": [{"position": {"x": x, "y": y, "z": z}, "orientation": {"w": 1.0}}],
                 },
                 "weight": 1.0,
             }
-        ],
+        ]
+    }
+
+
+def pose_constraints(robot: Robot, pose: Pose3D) -> Message:
+    """moveit_msgs/msg/Constraints for a tool pose, with tight tolerances."""
+    header, link, message = {"frame_id": pose.frame_id}, robot.file.frames.tool, pose_message(pose)
+    return flange_at(robot, pose.position, pose.frame_id, POSITION_TOLERANCE_M) | {
         "orientation_constraints": [
             {
                 "header": header,

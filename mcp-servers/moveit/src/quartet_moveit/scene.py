@@ -7,6 +7,7 @@ from quartet_tool_server import ToolServer
 
 
 def register(server: ToolServer) -> None:
+    """Add clear_planning_scene."""
     robot, services = server.robot, server.robot.file.services
 
     @server.tool

@@ -1,4 +1,4 @@
-"""Where an arm motion shall end: a pose, joint positions or a named state."""
+"""Arm goal: pose, joints or named state."""
 
 import math
 from typing import Annotated, Literal, Self
@@ -9,12 +9,10 @@ from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_robot_link import Message, Robot
 from quartet_robot_link.geometry import Rigid, unit
-from quartet_tool_server import Finite, InvalidArguments, Orientation, Position, ToolFailure
+from quartet_tool_server import Finite, InvalidArgumentsError, Orientation, Position, ToolError
 
 MAX_DISTANCE_M = 3.0
 """A pose further from the base than this cannot be meant for the arm; it is most likely in another frame."""
-JOINT_LIMIT_RAD = 6.2832
-"""+-360 degrees, the range of every UR5 joint (Universal Robots, UR5 technical specification)."""
 
 
 class Target(BaseModel):
@@ -35,6 +33,7 @@ class Target(BaseModel):
 
     @property
     def kind(self) -> Literal["pose", "joint_state", "named_state"]:
+        """Which of the three it is."""
         if self.state_name is not None:
             return "named_state"
         return "pose" if self.joint_positions is None else "joint_state"
@@ -64,34 +63,35 @@ class Target(BaseModel):
 
 
 def check_group(group: str | None, robot: Robot) -> str:
-    """The planning group. Raises ToolFailure INVALID_GROUP."""
+    """The planning group. Raises ToolError INVALID_GROUP."""
     own = robot.file.arm.group
     if group not in {None, "", own}:
-        raise ToolFailure(f"group '{group}' is not known; valid: {own}", code=MoveitCode.INVALID_GROUP)
+        raise ToolError(f"group '{group}' is not known; valid: {own}", code=MoveitCode.INVALID_GROUP)
     return own
 
 
 def joints_of(target: Target, robot: Robot) -> list[float]:
-    """Joint positions of a joint or named target. Raises ToolFailure UNKNOWN_STATE, InvalidArguments."""
+    """Joint positions of a joint or named target. Raises ToolError UNKNOWN_STATE, InvalidArgumentsError."""
     arm = robot.file.arm
     if target.state_name is not None:
         values = arm.named_states.get(target.state_name)
         if values is None:
-            raise ToolFailure(
+            raise ToolError(
                 f"state '{target.state_name}' is not known; valid: {', '.join(sorted(arm.named_states))}",
                 code=MoveitCode.UNKNOWN_STATE,
             )
         return list(values)
     values = target.joint_positions or []
     if len(values) != len(arm.joints):
-        raise InvalidArguments(
+        raise InvalidArgumentsError(
             f"joint_positions has {len(values)} values; valid: {len(arm.joints)}, for {', '.join(arm.joints)}"
         )
-    beyond = [
-        f"{name} {value:g}" for name, value in zip(arm.joints, values, strict=True) if abs(value) > JOINT_LIMIT_RAD
-    ]
+    limit = arm.joint_limit_rad
+    beyond = [f"{name} {value:g}" for name, value in zip(arm.joints, values, strict=True) if abs(value) > limit]
     if beyond:
-        raise InvalidArguments(f"joint_positions out of range: {', '.join(beyond)}; valid: -6.2832 to 6.2832 rad")
+        raise InvalidArgumentsError(
+            f"joint_positions out of range: {', '.join(beyond)}; valid: -{limit:g} to {limit:g} rad"
+        )
     return list(values)
 
 
@@ -105,7 +105,7 @@ async def in_base(
 ) -> Pose3D:
     """A pose of any frame in the base frame, now; at most `within_m` away.
 
-    Raises TransformUnavailable, InvalidArguments.
+    Raises TransformUnavailableError, InvalidArgumentsError.
     """
     base = robot.file.frames.base
     placed = Rigid(position, orientation)
@@ -114,7 +114,7 @@ async def in_base(
     x, y, z = placed.translation
     distance = math.hypot(x, y, z)
     if distance > within_m:
-        raise InvalidArguments(
+        raise InvalidArgumentsError(
             f"the pose ({x:.2f}, {y:.2f}, {z:.2f}) in {base} is {distance:.1f} m away; valid: at most "
             f"{within_m:g} m. Is its frame_id right?"
         )

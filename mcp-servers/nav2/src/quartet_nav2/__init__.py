@@ -1,20 +1,24 @@
 """MCP server for the base: navigation tools over Nav2."""
 
-from quartet_nav2 import approach, behaviours, control, docking, navigate, path, waiting, waypoints, whereabouts
+from quartet_contracts.tools.nav2 import NavCode
+from quartet_nav2 import approach, behaviours, control, docking, navigate, path, robot_pose, waiting, waypoints
 from quartet_nav2.control import actions
-from quartet_tool_server import ToolServer
-
-NAME = "nav2"
-INSTRUCTIONS = (
-    "Drives the base of one robot. Poses are in the map frame in metres and radians. One motion at a time; "
-    "cancel_navigation works at any time."
-)
+from quartet_tool_server import ServerSpec, ToolServer
 
 
 def register(server: ToolServer) -> None:
-    """Add the tools."""
-    for topic in (navigate, waypoints, path, waiting, behaviours, approach, docking, control, whereabouts):
+    """Add the tools of the base."""
+    for topic in (navigate, waypoints, path, waiting, behaviours, approach, docking, control, robot_pose):
         topic.register(server)
 
 
-__all__ = ["INSTRUCTIONS", "NAME", "actions", "register"]
+SERVER = ServerSpec(
+    "nav2",
+    register,
+    instructions="Drives the base of one robot. Poses are in the map frame in metres and radians. One motion at a "
+    "time; cancel_navigation works at any time.",
+    actions=lambda robot, site: actions(robot),
+    canceled_code=NavCode.NAVIGATION_CANCELED,
+)
+
+__all__ = ["SERVER"]

@@ -16,11 +16,10 @@ from quartet_nav2.motion import (
     verdict,
     where,
 )
-from quartet_robot_link import MotionOutcome, Robot
+from quartet_robot_link import Message, MotionOutcome, Robot
 from quartet_robot_link.geometry import Vector
 from quartet_site import RobotFile
-from quartet_tool_server import Finite, InvalidArguments, ToolServer
-from quartet_tool_server.calls import approach_way
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolServer
 
 MAX_DISTANCE_M = 5.0
 """A target further away is driven to with navigate_to_pose first."""
@@ -28,14 +27,14 @@ MAX_DISTANCE_M = 5.0
 
 @dataclass(frozen=True)
 class Sight:
-    """Where the target lies from base_footprint: distance on the floor plane [m] and bearing [rad, left positive]."""
+    """Target as seen from base_footprint: distance on the floor plane [m] and bearing [rad, left positive]."""
 
     distance: float
     bearing: float
 
 
 def drive_distance(distance: float, standoff: float, file: RobotFile) -> float:
-    """How far to drive towards a target; 0 when the robot is near enough already.
+    """Return how far to drive towards a target [m]; 0 when the robot is near enough.
 
     The published rule is max(distance - standoff, 0.20), and nothing at all up to standoff + 0.10: a short drive is
     stretched to the minimum that the base does well. The stretch is limited here so that the robot never plans to end
@@ -48,23 +47,37 @@ def drive_distance(distance: float, standoff: float, file: RobotFile) -> float:
     return max(distance - standoff, stretched)
 
 
+def approach_way(x: float, y: float, standoff: float) -> tuple[float, float]:
+    """Return how far approach_target drives towards a target at (x, y) [m] of the base frame; (0, 0) if it is near."""
+    distance = math.hypot(x, y)
+    share = max(0.0, 1.0 - standoff / distance) if distance > 0 else 0.0
+    return share * x, share * y
+
+
 def register(server: ToolServer) -> None:
+    """Add approach_target."""
     robot, file = server.robot, server.robot.file
 
     def approach_limits(target_x_base: float, target_y_base: float, standoff_m: float, speed: float) -> None:
         distance = math.hypot(target_x_base, target_y_base)
         if not 0 < standoff_m <= MAX_DISTANCE_M:
-            raise InvalidArguments(
+            raise InvalidArgumentsError(
                 f"standoff_m {standoff_m:g} is not valid; valid: above 0, at most {MAX_DISTANCE_M:g}"
             )
         if distance > MAX_DISTANCE_M:
-            raise InvalidArguments(
+            raise InvalidArgumentsError(
                 f"the target is {distance:.2f} m away; valid: at most {MAX_DISTANCE_M:g} m. Drive nearer with "
                 "navigate_to_pose, then look again"
             )
         check_speed(speed, robot)
 
-    @server.tool(limits=approach_limits)
+    def approach_goal(
+        target_x_base: float, target_y_base: float, standoff_m: float, speed: float
+    ) -> tuple[str, Message]:
+        x, y = approach_way(target_x_base, target_y_base, standoff_m)
+        return "DriveOnHeading", {"target": {"x": x, "y": y}, "speed": speed}
+
+    @server.tool(moves="base", limits=approach_limits, goal=approach_goal)
     async def approach_target(
         target_x_base: Finite, target_y_base: Finite, standoff_m: Finite, speed: Finite = file.approach.speed_m_s
     ) -> ApproachTargetResult:
@@ -93,14 +106,15 @@ def register(server: ToolServer) -> None:
             )
         # Before the turn, so that nothing moves towards what is out of bounds; the drive itself is judged once more.
         await server.limits.check_way("approach_target", *approach_way(target_x_base, target_y_base, standoff_m))
-        async with server.motions.claim("base", "approach_target") as claim:
+        async with server.leases.acquire("base", "approach_target") as lease:
             target = await _in_odom(robot, target_x_base, target_y_base)
             sight, turned, driven, took = Sight(distance, bearing), 0.0, 0.0, 0.0
             outcome: MotionOutcome | None = None
             if abs(bearing) > math.radians(file.approach.turn_threshold_deg):
                 limit_s = limit_for(bearing, file.base.angular_speed_rad_s)
                 outcome = await drive(
-                    claim,
+                    server,
+                    lease,
                     file.actions.spin,
                     "Spin",
                     spin_goal(bearing, limit_s),
@@ -113,7 +127,8 @@ def register(server: ToolServer) -> None:
             if length > 0 and (outcome is None or verdict(outcome).get("ok", True)):
                 limit_s = limit_for(length, speed)
                 outcome = await drive(
-                    claim,
+                    server,
+                    lease,
                     file.actions.drive_on_heading,
                     "DriveOnHeading",
                     straight_goal(length, speed, limit_s),

@@ -1,6 +1,7 @@
 """spin_robot, drive_on_heading, backup_robot."""
 
 import math
+from functools import partial
 
 from quartet_contracts.tools.nav2 import MotionResult
 from quartet_nav2.motion import (
@@ -15,6 +16,7 @@ from quartet_nav2.motion import (
     verdict,
     where,
 )
+from quartet_robot_link import Message
 from quartet_tool_server import Finite, ToolServer
 
 MAX_TURN_RAD = 4 * math.pi
@@ -23,6 +25,7 @@ MAX_DRIVE_M = 5.0
 
 
 def register(server: ToolServer) -> None:
+    """Add spin_robot, drive_on_heading and backup_robot."""
     robot, names = server.robot, server.robot.file
 
     def turn_limits(angle: float) -> None:
@@ -36,7 +39,13 @@ def register(server: ToolServer) -> None:
         check_length("distance", distance, MAX_DRIVE_M, "m", instead="; drive_on_heading drives forward")
         check_speed(speed, robot)
 
-    @server.tool(limits=turn_limits)
+    def turn_goal(angle: float) -> tuple[str, Message]:
+        return "Spin", spin_goal(angle, limit_for(angle, names.base.angular_speed_rad_s))
+
+    def drive_goal(kind: str, distance: float, speed: float) -> tuple[str, Message]:
+        return kind, straight_goal(distance, speed, limit_for(distance, speed))
+
+    @server.tool(moves="base", limits=turn_limits, goal=turn_goal)
     async def spin_robot(angle: Finite) -> MotionResult:
         """Turn the base on the spot by an angle in radians relative to where it looks now, positive to the left.
 
@@ -45,9 +54,10 @@ def register(server: ToolServer) -> None:
         (outcome unknown: look first), STOPPED (report it).
         """
         limit_s = limit_for(angle, names.base.angular_speed_rad_s)
-        async with server.motions.claim("base", "spin_robot") as claim:
+        async with server.leases.acquire("base", "spin_robot") as lease:
             outcome = await drive(
-                claim,
+                server,
+                lease,
                 names.actions.spin,
                 "Spin",
                 spin_goal(angle, limit_s),
@@ -56,7 +66,7 @@ def register(server: ToolServer) -> None:
             )
             return MotionResult(pose=await where(robot), **verdict(outcome))
 
-    @server.tool(limits=drive_limits)
+    @server.tool(moves="base", limits=drive_limits, goal=partial(drive_goal, "DriveOnHeading"))
     async def drive_on_heading(distance: Finite, speed: Finite = 0.2) -> MotionResult:
         """Drive straight forward by a distance in metres at a speed in m/s, without planning around obstacles.
 
@@ -67,7 +77,7 @@ def register(server: ToolServer) -> None:
         """
         return await straight("drive_on_heading", names.actions.drive_on_heading, "DriveOnHeading", distance, speed)
 
-    @server.tool(limits=backup_limits)
+    @server.tool(moves="base", limits=backup_limits, goal=partial(drive_goal, "BackUp"))
     async def backup_robot(distance: Finite, speed: Finite = 0.2) -> MotionResult:
         """Drive straight backward by a distance in metres (a positive number) at a speed in m/s.
 
@@ -78,9 +88,10 @@ def register(server: ToolServer) -> None:
 
     async def straight(tool: str, action: str, kind: str, distance: float, speed: float) -> MotionResult:
         limit_s = limit_for(distance, speed)
-        async with server.motions.claim("base", tool) as claim:
+        async with server.leases.acquire("base", tool) as lease:
             outcome = await drive(
-                claim,
+                server,
+                lease,
                 action,
                 kind,
                 straight_goal(distance, speed, limit_s),

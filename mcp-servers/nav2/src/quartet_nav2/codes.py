@@ -88,7 +88,7 @@ def name_of(code: int) -> str:
 
 
 def advice(name: str) -> str:
-    """What to do about it, '' where there is nothing special."""
+    """Return what to do about a code."""
     return next(
         (text for end, text in _ADVICE if name.endswith(end)), "look where the robot stands before trying again"
     )

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.nav2 import CancelResult, ClearCostmapsResult, LifecycleResult, NavCode
-from quartet_robot_link import CallTimeout, ServiceUnavailable
+from quartet_contracts.tools.results import CommonCode
+from quartet_robot_link import CallTimeoutError, ServiceUnavailableError
 from quartet_site import RobotFile
-from quartet_tool_server import ToolFailure, ToolServer
+from quartet_tool_server import ToolError, ToolServer
 
 STARTUP, SHUTDOWN = 0, 4
 """Commands of nav2_msgs/srv/ManageLifecycleNodes."""
@@ -28,7 +28,8 @@ def actions(file: RobotFile) -> tuple[str, ...]:
     )
 
 
-def register(server: ToolServer) -> None:
+def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+    """Add clear_costmaps, cancel_navigation and nav2_lifecycle."""
     robot, services = server.robot, server.robot.file.services
 
     @server.tool
@@ -46,25 +47,28 @@ def register(server: ToolServer) -> None:
                 cleared.append(name)
         return ClearCostmapsResult(cleared=cleared)
 
-    @server.tool(destructive=False)
+    @server.tool(destructive=False, cancels="base")
     async def cancel_navigation() -> CancelResult:
         """Bring the base to a standstill: cancel every motion of the base, also one that another client started.
 
         Works at any time and returns when the base stands still. canceled lists what was running (empty: nothing was);
-        standstill is null where odometry is missing. Failures: TIMEOUT (it still moves: use the stop button),
-        BRIDGE_UNAVAILABLE (use the stop button).
+        standstill is null where odometry is missing. Failures: TIMEOUT (it still moves), ROS_ERROR (an action server
+        refused to cancel), BRIDGE_UNAVAILABLE: use the stop button.
         """
-        canceled = await server.motions.cancel("cancel_navigation was called", channels=("base",))
-        canceled += await server.motions.cancel_on_robot(actions(robot.file))
+        canceled, going_on = await server.safety.cancel_channel(
+            "base", actions(robot.file), "cancel_navigation was called"
+        )
         try:
             standstill = await robot.wait_standstill()
-        except CallTimeout:
+        except CallTimeoutError:
             standstill = None
-        names = sorted(set(canceled))
         if standstill is False:
-            text = f"the base still moves after {', '.join(names) or 'nothing'} was canceled; use the stop button"
-            raise ToolFailure(text, code=CommonCode.TIMEOUT, canceled=names, standstill=False)
-        return CancelResult(canceled=names, standstill=standstill)
+            text = f"the base still moves after {', '.join(canceled) or 'nothing'} was canceled; use the stop button"
+            raise ToolError(text, code=CommonCode.TIMEOUT, canceled=canceled, standstill=False)
+        if going_on:
+            text = f"{', '.join(going_on)} was not canceled: the robot refused or goes on; use the stop button"
+            raise ToolError(text, code=CommonCode.ROS_ERROR, canceled=canceled, standstill=standstill)
+        return CancelResult(canceled=canceled, standstill=standstill)
 
     @server.tool
     async def nav2_lifecycle(operation: Literal["startup", "shutdown"]) -> LifecycleResult:
@@ -76,17 +80,17 @@ def register(server: ToolServer) -> None:
         runs: cancel_navigation first), CANCELED, TIMEOUT, BRIDGE_UNAVAILABLE.
         """
         command = STARTUP if operation == "startup" else SHUTDOWN
-        async with server.motions.claim("base", "nav2_lifecycle") as claim:
+        async with server.leases.acquire("base", "nav2_lifecycle") as lease:
             try:
-                answer = await claim.unless_canceled(
+                answer = await lease.unless_canceled(
                     robot.link.call_service(
                         services.manage_navigation, {"command": command}, timeout_s=MANAGE_TIMEOUT_S
                     )
                 )
-            except ServiceUnavailable as error:
-                raise ToolFailure(f"{error}. Nav2 is not running.", code=NavCode.NAV2_NOT_ACTIVE) from error
+            except ServiceUnavailableError as error:
+                raise ToolError(f"{error}. Nav2 is not running.", code=NavCode.NAV2_NOT_ACTIVE) from error
         if not answer.get("success"):
-            raise ToolFailure(
+            raise ToolError(
                 f"Nav2's lifecycle manager could not do '{operation}'; read Nav2's log and start its launch file anew",
                 code=NavCode.NAV2_NOT_ACTIVE,
                 operation=operation,

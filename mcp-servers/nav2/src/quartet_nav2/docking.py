@@ -7,7 +7,7 @@ from pydantic import Field
 from quartet_contracts.tools.nav2 import DockResult, NavCode
 from quartet_nav2.motion import drive, failed, pose_stamped, verdict, where
 from quartet_robot_link import Message, MotionOutcome
-from quartet_tool_server import Finite, InvalidArguments, ToolServer
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolServer
 
 UNDOCKING_S = 60.0
 STATES = ("starting", "driving to the staging pose", "looking for the dock", "driving in", "charging", "trying again")
@@ -17,9 +17,14 @@ DockName = Annotated[str, Field(max_length=64)]
 
 
 def register(server: ToolServer) -> None:
+    """Add dock_robot and undock_robot."""
     robot, names = server.robot, server.robot.file
 
-    @server.tool
+    def dock_goal(x: float | None, y: float | None, yaw: float, dock_id: str, **_: Any) -> tuple[str, Message]:
+        pose = {} if dock_id else pose_stamped(robot, x, y, yaw)
+        return "DockRobot", {"use_dock_id": bool(dock_id), "dock_id": dock_id, "dock_pose": pose}
+
+    @server.tool(moves="base", goal=dock_goal)
     async def dock_robot(
         x: Finite | None = None,
         y: Finite | None = None,
@@ -46,10 +51,10 @@ def register(server: ToolServer) -> None:
         if x is not None and y is not None and not dock_id:
             goal["dock_pose"] = pose_stamped(robot, x, y, yaw)
         elif x is not None or y is not None or not dock_id:
-            raise InvalidArguments("give either dock_id or both x and y of the dock, and not both of them")
+            raise InvalidArgumentsError("give either dock_id or both x and y of the dock, and not both of them")
         return await run("dock_robot", names.actions.dock_robot, "DockRobot", goal, names.base.navigation_timeout_s * 2)
 
-    @server.tool
+    @server.tool(moves="base", goal=lambda **_: ("UndockRobot", {}))
     async def undock_robot(dock_type: DockName = "") -> DockResult:
         """Drive the base backward off its dock. Look behind first; dock_type may be left out.
 
@@ -59,8 +64,8 @@ def register(server: ToolServer) -> None:
         return await run("undock_robot", names.actions.undock_robot, "UndockRobot", goal, UNDOCKING_S)
 
     async def run(tool: str, action: str, kind: str, goal: Message, limit_s: float) -> DockResult:
-        async with server.motions.claim("base", tool) as claim:
-            outcome = await drive(claim, action, kind, goal, limit_s=limit_s, progress=report)
+        async with server.leases.acquire("base", tool) as lease:
+            outcome = await drive(server, lease, action, kind, goal, limit_s=limit_s, progress=report)
             pose = await where(robot)
         return DockResult(**judged(outcome), pose=pose, num_retries=int(outcome.values.get("num_retries") or 0))
 

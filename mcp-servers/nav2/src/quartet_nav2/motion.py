@@ -5,21 +5,21 @@ import math
 from typing import Any
 
 from quartet_contracts.tools import Pose2D
-from quartet_contracts.tools.common_codes import CommonCode
 from quartet_contracts.tools.nav2 import NavCode
+from quartet_contracts.tools.results import CommonCode
 from quartet_nav2.codes import advice, name_of
 from quartet_robot_link import (
-    ActionUnavailable,
-    GoalRejected,
+    ActionUnavailableError,
+    GoalRejectedError,
     GoalStatus,
     Message,
     MotionOutcome,
     Robot,
-    TransformUnavailable,
+    TransformUnavailableError,
     duration,
 )
-from quartet_tool_server import Canceled, Claim, InvalidArguments, ToolFailure
-from quartet_tool_server.claim import Progress
+from quartet_safety.motion import CanceledError, MotionLease
+from quartet_tool_server import InvalidArgumentsError, Progress, ToolError, ToolServer
 
 MIN_SPEED_M_S = 0.01
 """Slower is standing, and the time that it would take has no end."""
@@ -37,22 +37,25 @@ def limit_for(length: float, speed: float) -> float:
 
 
 def check_speed(speed: float, robot: Robot) -> None:
-    """Raises InvalidArguments for a speed that the robot file does not allow."""
+    """Raises InvalidArgumentsError for a speed that the robot file does not allow."""
     cap = robot.file.base.linear_speed_m_s
     if not MIN_SPEED_M_S <= speed <= cap:
-        raise InvalidArguments(f"speed {speed:g} m/s is not valid; valid: at least {MIN_SPEED_M_S:g}, at most {cap:g}")
+        raise InvalidArgumentsError(
+            f"speed {speed:g} m/s is not valid; valid: at least {MIN_SPEED_M_S:g}, at most {cap:g}"
+        )
 
 
 def check_length(name: str, value: float, limit: float, unit: str, *, signed: bool = False, instead: str = "") -> None:
-    """Raises InvalidArguments when a distance or an angle is out of range."""
+    """Raises InvalidArgumentsError when a distance or an angle is out of range."""
     low = -limit if signed else 0.0
     if not (low <= value <= limit) or (value == 0 and not signed):
         valid = f"{low:g} to {limit:g} {unit}" if signed else f"above 0, at most {limit:g} {unit}"
-        raise InvalidArguments(f"{name} {value:g} is not valid; valid: {valid}{instead}")
+        raise InvalidArgumentsError(f"{name} {value:g} is not valid; valid: {valid}{instead}")
 
 
 async def drive(
-    claim: Claim,
+    server: ToolServer,
+    lease: MotionLease,
     action: str,
     kind: str,
     args: Message,
@@ -60,33 +63,40 @@ async def drive(
     limit_s: float,
     progress: Progress,
 ) -> MotionOutcome:
-    """One goal of an action of Nav2. Raises ToolFailure NAV2_NOT_ACTIVE, NAVIGATION_CANCELED (before the goal was sent,
-    such as between two steps of a call), and what Claim.run raises but Canceled."""
+    """Run one goal of a Nav2 action to its end.
+
+    Raises ToolError NAV2_NOT_ACTIVE, NAVIGATION_CANCELED (before the goal was sent, such as between two steps of a
+    call), and what ToolServer.run_goal raises except CanceledError.
+    """
     try:
-        return await claim.run(action, f"nav2_msgs/action/{kind}", args, limit_s=limit_s + GRACE_S, progress=progress)
-    except Canceled as error:
-        raise ToolFailure(f"{error}; the base stands", code=NavCode.NAVIGATION_CANCELED) from error
-    except ActionUnavailable as error:
-        raise ToolFailure(f"{error}. Nav2 is not running or not active.", code=NavCode.NAV2_NOT_ACTIVE) from error
-    except GoalRejected as error:
-        raise ToolFailure(
+        return await server.run_goal(
+            lease, action, f"nav2_msgs/action/{kind}", args, limit_s=limit_s + GRACE_S, progress=progress
+        )
+    except CanceledError as error:
+        raise ToolError(f"{error}; the base stands", code=NavCode.NAVIGATION_CANCELED) from error
+    except ActionUnavailableError as error:
+        raise ToolError(f"{error}. Nav2 is not running or not active.", code=NavCode.NAV2_NOT_ACTIVE) from error
+    except GoalRejectedError as error:
+        raise ToolError(
             f"{error}. Nav2 refuses goals while it is not active: wait until it is, then try again.",
             code=NavCode.NAV2_NOT_ACTIVE,
         ) from error
 
 
-async def unclaimed(robot: Robot, action: str, kind: str, goal: Message, *, limit_s: float) -> MotionOutcome:
-    """One goal of an action of Nav2 that moves nothing, and so needs no claim. Raises ToolFailure NAV2_NOT_ACTIVE, and
-    what Motion.outcome raises."""
+async def run_without_lease(robot: Robot, action: str, kind: str, goal: Message, *, limit_s: float) -> MotionOutcome:
+    """Run one goal of a Nav2 action that moves nothing, and so needs no motion lease.
+
+    Raises ToolError NAV2_NOT_ACTIVE, and what Motion.outcome raises.
+    """
     running = robot.start_motion(action, f"nav2_msgs/action/{kind}", goal, limit_s=limit_s)
     try:
         return await running.outcome()
     except asyncio.CancelledError:
         running.cancel("the caller gave the call up")
         raise
-    except (ActionUnavailable, GoalRejected) as error:
+    except (ActionUnavailableError, GoalRejectedError) as error:
         text = f"{error}. Nav2 is not running or not active: wait until it is, then try again."
-        raise ToolFailure(text, code=NavCode.NAV2_NOT_ACTIVE) from error
+        raise ToolError(text, code=NavCode.NAV2_NOT_ACTIVE) from error
 
 
 def verdict(outcome: MotionOutcome) -> dict[str, Any]:
@@ -118,12 +128,12 @@ async def where(robot: Robot, *, timeout_s: float = 1.0) -> Pose2D | None:
     """Pose of the base in the map, None while it is not known: a motion's own outcome matters more."""
     try:
         pose = await robot.base_pose(timeout_s=timeout_s)
-    except TransformUnavailable:
+    except TransformUnavailableError:
         return None
     return Pose2D(x=pose.x, y=pose.y, yaw=pose.yaw, frame_id=pose.frame)
 
 
-def pose_stamped(robot: Robot, x: float, y: float, yaw: float) -> Message:
+def pose_stamped(robot: Robot, x: float | None, y: float | None, yaw: float) -> Message:
     """geometry_msgs/msg/PoseStamped on the floor of the map; no stamp means the newest transform."""
     return {
         "header": {"frame_id": robot.file.frames.map},

@@ -5,15 +5,19 @@ import math
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult, RobotPoseResult
 from quartet_nav2.motion import drive, pose_stamped, verdict, where
-from quartet_robot_link import Message
+from quartet_robot_link import BridgeUnavailableError, Message
 from quartet_site import Area, SiteFile, inside
 from quartet_tool_server import Finite, ToolServer
 
 
 def register(server: ToolServer) -> None:
+    """Add navigate_to_pose and get_robot_pose."""
     robot, names = server.robot, server.robot.file
 
-    @server.tool
+    def navigate_goal(x: float, y: float, yaw: float) -> tuple[str, Message]:
+        return "NavigateToPose", {"pose": pose_stamped(robot, x, y, yaw)}
+
+    @server.tool(moves="base", goal=navigate_goal)
     async def navigate_to_pose(x: Finite, y: Finite, yaw: Finite = 0.0) -> MotionResult:
         """Drive the base to a pose on the map, around obstacles. Tuck the arm first.
 
@@ -31,14 +35,15 @@ def register(server: ToolServer) -> None:
             total = math.hypot(pose["x"] - start[0], pose["y"] - start[1]) + left
             return max(0.0, total - left), total, f"{left:.2f} m to go"
 
-        goal: Message = {"pose": pose_stamped(robot, x, y, yaw)}
-        async with server.motions.claim("base", "navigate_to_pose") as claim:
+        kind, goal = navigate_goal(x, y, yaw)
+        async with server.leases.acquire("base", "navigate_to_pose") as lease:
             here = await where(robot)
             start = (x, y) if here is None else (here.x, here.y)
             outcome = await drive(
-                claim,
+                server,
+                lease,
                 names.actions.navigate_to_pose,
-                "NavigateToPose",
+                kind,
                 goal,
                 limit_s=names.base.navigation_timeout_s,
                 progress=report,
@@ -54,6 +59,9 @@ def register(server: ToolServer) -> None:
         area is null between areas. Failures: TRANSFORM_UNAVAILABLE (the message names the missing frame; the robot is
         not localised: wait and try again), BRIDGE_UNAVAILABLE.
         """
+        if not robot.link.connected:
+            # The transforms that have arrived stay usable for seconds, and the base may be driving.
+            raise BridgeUnavailableError("no connection to the robot's rosbridge, so its pose is not known")
         found = await robot.base_pose()
         pose = Pose2D(x=found.x, y=found.y, yaw=found.yaw, frame_id=found.frame)
         area = area_at(server.site, pose.x, pose.y)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import PathResult
-from quartet_nav2.motion import pose_stamped, unclaimed, verdict
+from quartet_nav2.motion import pose_stamped, run_without_lease, verdict
 from quartet_robot_link import Message, seconds
 from quartet_tool_server import Finite, ToolServer
 
@@ -15,6 +15,7 @@ MOST_POSES = 40
 
 
 def register(server: ToolServer) -> None:
+    """Add get_path and get_path_from_robot."""
     robot = server.robot
 
     @server.tool(read_only=True)
@@ -50,7 +51,7 @@ def register(server: ToolServer) -> None:
     async def plan(x: float, y: float, yaw: float, planner_id: str, start: Message) -> PathResult:
         goal = {"goal": pose_stamped(robot, x, y, yaw), "planner_id": planner_id, **start}
         action = robot.file.actions.compute_path_to_pose
-        outcome = await unclaimed(robot, action, "ComputePathToPose", goal, limit_s=LIMIT_S)
+        outcome = await run_without_lease(robot, action, "ComputePathToPose", goal, limit_s=LIMIT_S)
         fields = verdict(outcome)
         del fields["duration_s"]
         poses = [pose_2d(message) for message in (outcome.values.get("path") or {}).get("poses") or []]

@@ -1,7 +1,7 @@
 """wait: let the robot's time go by where it stands."""
 
 from quartet_contracts.tools.nav2 import WaitResult
-from quartet_nav2.motion import check_length, unclaimed, verdict
+from quartet_nav2.motion import check_length, run_without_lease, verdict
 from quartet_robot_link import duration
 from quartet_robot_link import seconds as in_seconds
 from quartet_tool_server import Finite, ToolServer
@@ -12,6 +12,7 @@ LATE_S = 10.0
 
 
 def register(server: ToolServer) -> None:
+    """Add wait."""
     robot = server.robot
 
     def limits(seconds: float) -> None:
@@ -25,7 +26,7 @@ def register(server: ToolServer) -> None:
         NAVIGATION_FAILED, NAVIGATION_CANCELED (by somebody else), NAV2_NOT_ACTIVE, TIMEOUT, BRIDGE_UNAVAILABLE.
         """
         goal = {"time": duration(seconds)}
-        outcome = await unclaimed(robot, robot.file.actions.wait, "Wait", goal, limit_s=seconds + LATE_S)
+        outcome = await run_without_lease(robot, robot.file.actions.wait, "Wait", goal, limit_s=seconds + LATE_S)
         ended = verdict(outcome)
         told = {name: ended[name] for name in ("ok", "error_code", "message") if name in ended}
         spent = outcome.values.get("total_elapsed_time")

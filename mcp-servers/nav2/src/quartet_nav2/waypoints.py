@@ -8,7 +8,7 @@ from quartet_contracts.tools.nav2 import MissedWaypoint, NavCode, WaypointsResul
 from quartet_nav2.codes import MISSED_WAYPOINT, name_of
 from quartet_nav2.motion import drive, failed, pose_stamped, verdict, where
 from quartet_robot_link import GoalStatus, Message
-from quartet_tool_server import Finite, ToolFailure, ToolServer
+from quartet_tool_server import Finite, ToolError, ToolServer
 
 MOST_WAYPOINTS = 100
 MAX_LIMIT_S = 3600.0
@@ -44,13 +44,18 @@ Waypoints = Annotated[
         }
     ),
 ]
-"""What a client is shown; the values are checked by `read`, so that a wrong one has this tool's own code."""
+"""Argument type as a client sees it; the values are checked by `read`, so that a wrong one has this tool's own code."""
 
 
 def register(server: ToolServer) -> None:
+    """Add follow_waypoints."""
     robot, names = server.robot, server.robot.file
 
-    @server.tool
+    def waypoints_goal(waypoints: list[dict[str, Any]]) -> tuple[str, Message]:
+        poses = [pose_stamped(robot, point.x, point.y, point.yaw) for point in read(waypoints)]
+        return "FollowWaypoints", {"poses": poses}
+
+    @server.tool(moves="base", goal=waypoints_goal)
     async def follow_waypoints(waypoints: Waypoints) -> WaypointsResult:
         """Drive the base through a list of poses of the map, in order, stopping at each. Tuck the arm first.
 
@@ -60,8 +65,8 @@ def register(server: ToolServer) -> None:
         NAVIGATION_CANCELED, NAV2_NOT_ACTIVE, TRANSFORM_UNAVAILABLE, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome
         unknown: get_robot_pose first), STOPPED (report it).
         """
-        chosen = read(waypoints)
-        count = len(chosen)
+        kind, goal = waypoints_goal(waypoints)
+        count = len(waypoints)
         passed = 0
 
         def report(feedback: Message) -> tuple[float, float | None, str]:
@@ -69,12 +74,12 @@ def register(server: ToolServer) -> None:
             passed = int(feedback.get("current_waypoint") or 0)
             return float(passed), float(count), f"on the way to waypoint {passed + 1} of {count}"
 
-        goal: Message = {"poses": [pose_stamped(robot, point.x, point.y, point.yaw) for point in chosen]}
-        async with server.motions.claim("base", "follow_waypoints") as claim:
+        async with server.leases.acquire("base", "follow_waypoints") as lease:
             outcome = await drive(
-                claim,
+                server,
+                lease,
                 names.actions.follow_waypoints,
-                "FollowWaypoints",
+                kind,
                 goal,
                 limit_s=min(MAX_LIMIT_S, names.base.navigation_timeout_s * count),
                 progress=report,
@@ -102,7 +107,7 @@ def register(server: ToolServer) -> None:
 
 
 def read(waypoints: list[dict[str, Any]]) -> list[Waypoint]:
-    """Checked waypoints. Raises ToolFailure INVALID_WAYPOINTS."""
+    """Checked waypoints. Raises ToolError INVALID_WAYPOINTS."""
     if not 1 <= len(waypoints) <= MOST_WAYPOINTS:
         raise _invalid(f"{len(waypoints)} waypoints were given; valid: 1 to {MOST_WAYPOINTS}")
     chosen: list[Waypoint] = []
@@ -119,5 +124,5 @@ def read(waypoints: list[dict[str, Any]]) -> list[Waypoint]:
     return chosen
 
 
-def _invalid(text: str) -> ToolFailure:
-    return ToolFailure(f"{text}. Nothing moved.", code=NavCode.INVALID_WAYPOINTS)
+def _invalid(text: str) -> ToolError:
+    return ToolError(f"{text}. Nothing moved.", code=NavCode.INVALID_WAYPOINTS)

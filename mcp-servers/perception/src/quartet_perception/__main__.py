@@ -1,7 +1,7 @@
 """`python -m quartet_perception`: serve one robot's cameras."""
 
-from quartet_perception.server import INSTRUCTIONS, register
+from quartet_perception.server import SERVER
 from quartet_tool_server import run
 
 if __name__ == "__main__":
-    run("perception", register, instructions=INSTRUCTIONS)
+    run(SERVER)

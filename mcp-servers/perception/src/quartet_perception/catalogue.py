@@ -1,12 +1,12 @@
-"""The named things of a site and what a person's words mean among them."""
+"""The catalogue: everything that a site names, and which of it a person's words mean."""
 
 import difflib
 import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from quartet_perception.colour import COLOUR_WORDS, words_of_sample
-from quartet_perception.errors import UnknownObject
+from quartet_perception.errors import UnknownObjectError
+from quartet_perception.scene.colour import COLOUR_WORDS, words_of_sample
 from quartet_site import SiteFile, normalise
 from quartet_site.site import Appearance
 
@@ -34,8 +34,8 @@ _FLOOR = frozenset({"floor", "ground"})
 
 
 @dataclass(frozen=True)
-class Thing:
-    """Something with a name: an object to pick, a surface or a container."""
+class CatalogueEntry:
+    """One named object, surface or container of the site."""
 
     name: str
     kind: Kind
@@ -47,7 +47,7 @@ class Thing:
 
     @property
     def palette(self) -> tuple[str, ...]:
-        """Colours of the thing and of its parts."""
+        """Colours of the entry and of its parts."""
         parts = (c for part in self.appearance.parts for c in part.colours)
         return tuple(dict.fromkeys((*self.appearance.colours, *parts)))
 
@@ -61,29 +61,29 @@ class Thing:
 
 
 class Catalogue:
-    """Everything that site.yaml names."""
+    """All entries of site.yaml."""
 
-    def __init__(self, things: list[Thing]) -> None:
+    def __init__(self, things: list[CatalogueEntry]) -> None:
         self.things = things
         self._vocabulary = frozenset(w for t in things for w in t.words)
 
     @classmethod
     def of_site(cls, site: SiteFile) -> "Catalogue":
-        """The catalogue of a site file."""
+        """Return the catalogue of a site file."""
         outlines = {a.name: tuple(a.outline) for a in site.areas}
-        things = [Thing(o.name, "object", o.appearance, tuple(o.aliases)) for o in site.objects]
+        things = [CatalogueEntry(o.name, "object", o.appearance, tuple(o.aliases)) for o in site.objects]
         for kind, places in (("surface", site.surfaces), ("container", site.containers)):
             things += [
-                Thing(p.name, kind, p.appearance, tuple(p.aliases), p.area, outlines.get(p.area))  # type: ignore[arg-type]
+                CatalogueEntry(p.name, kind, p.appearance, tuple(p.aliases), p.area, outlines.get(p.area))  # type: ignore[arg-type]
                 for p in places
             ]
         return cls(things)
 
-    def match(self, prompt: str, kinds: tuple[Kind, ...] = KINDS) -> list[Thing]:
-        """What `prompt` means: several things when it is ambiguous ("can" where there are two).
+    def match(self, prompt: str, kinds: tuple[Kind, ...] = KINDS) -> list[CatalogueEntry]:
+        """Return what `prompt` means: several entries when it is ambiguous ("can" where there are two).
 
         An exact name or alias wins; otherwise the last noun must be known, no colour may be contradicted and at
-        least half of the words must fit. Raises UnknownObject with the catalogue's names.
+        least half of the words must fit. Raises UnknownObjectError with the catalogue's names.
         """
         wanted = normalise(prompt)
         candidates = [t for t in self.things if t.kind in kinds]
@@ -95,10 +95,10 @@ class Catalogue:
         scored = [(self._fit(tokens, t), t) for t in candidates]
         best = max((s for s, _ in scored), default=0.0)
         if best <= 0:
-            raise UnknownObject(self._unknown(prompt, candidates))
+            raise UnknownObjectError(self._unknown(prompt, candidates))
         return [t for s, t in scored if s >= best - 1e-9]
 
-    def _fit(self, tokens: list[str], thing: Thing) -> float:
+    def _fit(self, tokens: list[str], thing: CatalogueEntry) -> float:
         content = [t for t in tokens if t not in _NEUTRAL]
         nouns = [t for t in content if t not in COLOUR_WORDS]
         colours = [t for t in content if t in COLOUR_WORDS]
@@ -117,7 +117,7 @@ class Catalogue:
         return known / len(nouns) + 0.01 * min(closeness, 1.0)
 
     def _spelled(self, word: str) -> str:
-        """`word`, or the catalogue's word that it is a slip or plural of."""
+        """Return `word`, or the catalogue's word that it is a misspelling or plural of."""
         if word in self._vocabulary or word in COLOUR_WORDS or word in _NEUTRAL:
             return word
         if word.endswith("s") and word[:-1] in self._vocabulary:
@@ -128,7 +128,7 @@ class Catalogue:
         return close[0] if close else word
 
     @staticmethod
-    def _unknown(prompt: str, candidates: list[Thing]) -> str:
+    def _unknown(prompt: str, candidates: list[CatalogueEntry]) -> str:
         names = ", ".join(t.name for t in candidates)
         return (
             f"nothing here is called {prompt[:80]!r}; this site's catalogue has: {names}. Ask for one of these names."
@@ -136,16 +136,18 @@ class Catalogue:
 
 
 def free_name(prompt: str) -> str:
-    """A name that the catalogue does not have, as it is asked for and reported: printable, in lower case. Raises
-    UnknownObject when nothing is left."""
+    """Return a name that is not in the catalogue as segmenters are asked for it: printable, in lower case.
+
+    Raises UnknownObjectError when nothing is left of it.
+    """
     name = normalise("".join(c if c.isprintable() else " " for c in prompt))
     if not name:
-        raise UnknownObject(f"{prompt[:80]!r} has no word in it; say what to look for, such as 'red mug'")
+        raise UnknownObjectError(f"{prompt[:80]!r} has no word in it; say what to look for, such as 'red mug'")
     return name
 
 
 def is_floor(prompt: str) -> bool:
-    """Whether a place name means the floor."""
+    """Return whether the name of a place means the floor."""
     words = set(_tokens(normalise(prompt)))
     return bool(words & _FLOOR) and not words & {"lamp", "mat", "cushion"}
 

@@ -1,4 +1,4 @@
-"""What is known about one found object in the base frame: middle, box, yaw, what it stands on."""
+"""The estimate of a segmented object in the base frame: middle, box, yaw, what it stands on."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from quartet_perception import fit
-from quartet_perception.errors import TooFewPoints
-from quartet_perception.segmenter import Found
-from quartet_perception.solids import Placed, Solid
-from quartet_perception.view import Mask, View
+from quartet_perception.errors import TooFewPointsError
+from quartet_perception.scene.pose_fit import refine
+from quartet_perception.scene.shapes import box_from_points
+from quartet_perception.scene.solids import PosedSolid
+from quartet_perception.scene.view import Mask, View
+from quartet_perception.segmenters.base import SegmentedObject
 
 _MIN_POINTS = 12
 _ABOVE_M = 0.07
-"""How far a part (a cap, a bottle's neck) may rise above the catalogue's shape."""
+"""Height that a part (a cap, a bottle's neck) may rise above the catalogue's shape."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Estimate:
     what it stands on. points: Nx3 seen points.
     """
 
-    solid: Placed
+    solid: PosedSolid
     top: float
     support: float
     points: NDArray[np.float32]
@@ -34,10 +35,12 @@ class Estimate:
 
     @property
     def height(self) -> float:
+        """Height above what it stands on [m]."""
         return self.top - self.support
 
     @property
     def centre(self) -> tuple[float, float, float]:
+        """Middle, base frame [m]."""
         return (self.solid.x, self.solid.y, (self.top + self.support) / 2)
 
     @property
@@ -47,17 +50,17 @@ class Estimate:
         return 1.0 if self.solid.solid.round else max(x, y) / min(x, y)
 
 
-def estimate(view: View, found: Found) -> Estimate:
-    """The object behind a detection. Raises TooFewPoints."""
+def estimate(view: View, found: SegmentedObject) -> Estimate:
+    """Return the estimate of a segmented object. Raises TooFewPointsError."""
     points = masked_points(view, found.mask)
     if len(points) < _MIN_POINTS:
-        raise TooFewPoints(
+        raise TooFewPointsError(
             f"'{found.label}' is seen, but only {len(points)} of its pixels have depth (at least {_MIN_POINTS} are "
             "needed); look from another place or with the other camera"
         )
-    solid = found.solid or box_of_points(points, found.support_z)
+    solid = found.solid or box_from_points(points, found.support_z)
     if found.solid is not None and found.region is not None and found.member is not None:
-        solid = fit.refine(view, found.solid, found.region, found.member)
+        solid = refine(view, found.solid, found.region, found.member)
     support = found.support_z if found.support_z is not None else solid.z
     return Estimate(
         solid=solid,
@@ -70,31 +73,14 @@ def estimate(view: View, found: Found) -> Estimate:
 
 
 def masked_points(view: View, mask: Mask) -> NDArray[np.float32]:
-    """Nx3 points under a mask without its rim, where colour and depth of two things mix."""
+    """Return the Nx3 points under a mask without its rim, where colour and depth of two objects mix."""
     core = ndimage.binary_erosion(mask)
     sure = core if core.sum() >= 4 * _MIN_POINTS else mask
     return view.points[sure & view.valid]
 
 
-def box_of_points(points: NDArray[np.floating], support: float | None = None) -> Placed:
-    """Gravity-aligned box around points, by principal components of their footprint (long side along its x)."""
-    xy = np.asarray(points[:, :2], dtype=np.float64)
-    z = np.asarray(points[:, 2], dtype=np.float64)
-    values, vectors = np.linalg.eigh(np.cov(xy.T))
-    axis = vectors[:, int(np.argmax(values))]
-    yaw = float(np.arctan2(axis[1], axis[0]))
-    turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
-    local = xy @ turn
-    low, high = np.percentile(local, 1, axis=0), np.percentile(local, 99, axis=0)
-    x, y = turn @ ((low + high) / 2)
-    bottom = float(np.percentile(z, 2)) if support is None else support
-    top = float(np.percentile(z, 98))
-    sx, sy = np.maximum(high - low, 0.005)
-    return Solid("box", (float(sx), float(sy), max(top - bottom, 0.005))).place(float(x), float(y), bottom, yaw)
-
-
-def _top(view: View, solid: Placed) -> float:
-    """Height of the highest part: the shape's own top, or what rises out of it."""
+def _top(view: View, solid: PosedSolid) -> float:
+    """Return the height of the highest part: the shape's own top, or what rises out of it."""
     low, high = solid.bounds
     corners, _ = view.project(np.vstack([solid.corners(), [[solid.x, solid.y, solid.top + _ABOVE_M]]]))
     u0, v0 = np.clip(np.floor(corners.min(axis=0)).astype(int), 0, None)

@@ -5,26 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from quartet_perception.errors import ObjectTooWideError
 from quartet_perception.estimate import Estimate
-from quartet_perception.view import View
-from quartet_site import RobotFile
+from quartet_perception.scene.view import View
+from quartet_site import Gripper, RobotFile
 
 _ORIENTED_ASPECT = 1.2
 """Long over short side from which the fingers close across the short axis."""
 _YAWS = 36
 _TURN_TOLERANCE = np.radians(16)
 """How far a grasp of a long object may turn from its short axis to keep the fingers free."""
-_SIDE_CLEARANCE_M = 0.006
-"""Least gap between an open finger and the object on each side."""
-_FLOOR_GAP_M = 0.009
-"""Fingertips stay this far above what the object stands on."""
-_MAX_DEPTH_M = 0.065
-_PAST_MIDDLE_M = 0.018
-"""Fingertips reach below the object's half height, so that the pads meet the widest part of a ball."""
-
-
-class TooWide(ValueError):
-    """The object fits between the open fingers at no yaw; the message says how wide it is."""
+_HAND_BEHIND_M, _HAND_BEYOND_M = 0.10, 0.02
+"""The hand's own body reaches from this far behind the flange to this far beyond the finger tips."""
 
 
 @dataclass(frozen=True)
@@ -46,26 +38,29 @@ class Grasp:
 
     @property
     def quaternion(self) -> tuple[float, float, float, float]:
+        """Orientation x, y, z, w of the tool flange, base frame."""
         return downward(self.yaw)
 
 
 def downward(yaw: float) -> tuple[float, float, float, float]:
-    """Orientation x, y, z, w of a tool that points down with its own x axis at `yaw` in the base frame."""
+    """Return the orientation x, y, z, w of a tool that points down with its x axis at `yaw` [rad], base frame."""
     return (float(np.cos(yaw / 2)), float(np.sin(yaw / 2)), 0.0, 0.0)
 
 
-def grip_depth(height: float) -> float:
-    """How far below the top of an object of that height the fingertips go [m]."""
-    return float(np.clip(min(height / 2 + _PAST_MIDDLE_M, height - _FLOOR_GAP_M, _MAX_DEPTH_M), 0.0, _MAX_DEPTH_M))
+def grasp_depth(height: float, gripper: Gripper) -> float:
+    """Return how far below the top of an object of that height the finger tips go [m]."""
+    depth = min(height / 2 + gripper.tip_below_middle_m, height - gripper.tip_clearance_m, gripper.grasp_depth_m)
+    return float(np.clip(depth, 0.0, gripper.grasp_depth_m))
 
 
 def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
-    """The best top-down grasp: minimum width, fingers free of neighbours, across the short axis of long objects.
+    """Return the best top-down grasp: narrow, fingers clear of neighbours, across the short axis of long objects.
 
-    Raises TooWide.
+    Raises ObjectTooWideError.
     """
-    stroke = robot.gripper.stroke_m
-    tip_z = max(seen.top - grip_depth(seen.height), seen.support + _FLOOR_GAP_M)
+    gripper = robot.gripper
+    stroke = gripper.stroke_m
+    tip_z = max(seen.top - grasp_depth(seen.height, gripper), seen.support + gripper.tip_clearance_m)
     bearing = float(np.arctan2(seen.solid.y, seen.solid.x))
     oriented = seen.aspect >= _ORIENTED_ASPECT
     if oriented:
@@ -75,7 +70,7 @@ def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
         preferred = bearing + np.pi / 2
     else:
         preferred = _nearest_quarter(seen.solid.yaw, bearing + np.pi / 2)
-    obstacles = _neighbours(view, seen, tip_z)
+    obstacles = _neighbours(view, seen, tip_z, gripper)
     outline = seen.solid.footprint
     best: tuple[float, Grasp] | None = None
     narrowest = np.inf
@@ -86,27 +81,27 @@ def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
         axis = np.array([np.cos(yaw), np.sin(yaw)])
         width = float(np.ptp(outline @ axis))
         narrowest = min(narrowest, width)
-        if width > stroke - 2 * _SIDE_CLEARANCE_M:
+        if width > stroke - 2 * gripper.side_clearance_m:
             continue
         blocked = _blocked(obstacles, seen, axis, width, robot)
         cost = min(blocked, 60) * 0.05 + width * 4 + abs(float(turn)) * 0.3
         if best is None or cost < best[0]:
-            z = tip_z + robot.gripper.finger_offset_m
+            z = tip_z + gripper.finger_offset_m
             best = (cost, Grasp(seen.solid.x, seen.solid.y, z, _half_turn(yaw), width, tip_z, oriented, blocked))
     if best is None:
-        raise TooWide(f"{narrowest:.3f} m wide, the fingers open {stroke:.3f} m")
+        raise ObjectTooWideError(f"{narrowest:.3f} m wide, the fingers open {stroke:.3f} m")
     return best[1]
 
 
 def reach_of_pick(robot: RobotFile, height: float) -> float:
-    """Horizontal reach for a top-down grasp at a height [m]: from the floor's to the table's, linear between."""
-    table = 0.75
-    part = float(np.clip(height / table, 0, 1))
-    return robot.arm.reach_floor_m + part * (robot.arm.reach_top_down_m - robot.arm.reach_floor_m)
+    """Return the horizontal reach for a top-down grasp at a height [m]: linear between the floor's and a table's."""
+    arm = robot.arm
+    part = float(np.clip(height / arm.reach_top_down_height_m, 0, 1))
+    return arm.reach_floor_m + part * (arm.reach_top_down_m - arm.reach_floor_m)
 
 
-def _neighbours(view: View, seen: Estimate, tip_z: float) -> NDArray[np.float64]:
-    """Nx2 seen points of other things between the fingertips' height and the palm's, near the object."""
+def _neighbours(view: View, seen: Estimate, tip_z: float, gripper: Gripper) -> NDArray[np.float64]:
+    """Return the Nx2 seen points of other objects between the heights of finger tips and palm, near the object."""
     points = view.points[::2, ::2][view.valid[::2, ::2]]
     near = (np.abs(points[:, 0] - seen.solid.x) < 0.16) & (np.abs(points[:, 1] - seen.solid.y) < 0.16)
     points = points[near & (points[:, 2] > max(tip_z, seen.support + 0.012)) & (points[:, 2] < tip_z + 0.12)]
@@ -117,14 +112,16 @@ def _neighbours(view: View, seen: Estimate, tip_z: float) -> NDArray[np.float64]
         # The robot's own hand is no neighbour.
         tool = view.tool_in_base
         local = (points - tool[:3, 3]) @ tool[:3, :3]
-        points = points[~((np.abs(local[:, :2]) < 0.13).all(axis=1) & (local[:, 2] > -0.1) & (local[:, 2] < 0.16))]
+        beside = (np.abs(local[:, :2]) < gripper.hand_radius_m).all(axis=1)
+        along = (local[:, 2] > -_HAND_BEHIND_M) & (local[:, 2] < gripper.finger_offset_m + _HAND_BEYOND_M)
+        points = points[~(beside & along)]
     return points[seen.solid.distances(points) > 0.010][:, :2] if len(points) else np.zeros((0, 2))
 
 
 def _blocked(
     points: NDArray[np.float64], seen: Estimate, axis: NDArray[np.float64], width: float, robot: RobotFile
 ) -> int:
-    """How many of the points lie where a finger comes down or closes."""
+    """Return how many of the points lie where a finger comes down or closes."""
     if len(points) == 0:
         return 0
     local = points - (seen.solid.x, seen.solid.y)
@@ -135,7 +132,7 @@ def _blocked(
 
 
 def _nearest_quarter(yaw: float, wanted: float) -> float:
-    """The one of the four sides of a square object that is nearest to `wanted`."""
+    """Return the side of a square object that is nearest to `wanted` [rad]."""
     return yaw + round((wanted - yaw) / (np.pi / 2)) * (np.pi / 2)
 
 
@@ -144,5 +141,5 @@ def _square_on(turn: float) -> bool:
 
 
 def _half_turn(yaw: float) -> float:
-    """The same grasp (the fingers are alike) with yaw in [0, pi), so that pi/2 closes along the robot's y axis."""
+    """Return the yaw of the same grasp in [0, pi): the fingers are alike, and pi/2 closes along the y axis."""
     return float(yaw % np.pi)

@@ -1,41 +1,51 @@
-"""Eyes of one robot: takes pictures, runs the segmenter off the event loop, remembers steady estimates."""
+"""The perception pipeline of one robot: pictures, segmentation off the event loop, object tracking, pose memory."""
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from quartet_contracts.tools.perception import CameraName
-from quartet_perception.catalogue import KINDS, Catalogue, Kind, Thing, free_name
-from quartet_perception.errors import NothingFound, UnknownObject
+from quartet_perception.catalogue import KINDS, Catalogue, CatalogueEntry, Kind, free_name
+from quartet_perception.detection import extent, to_point
+from quartet_perception.errors import BadParametersError, NothingFoundError, UnknownObjectError, UnknownObjectIdError
 from quartet_perception.estimate import Estimate
-from quartet_perception.held import find_held
-from quartet_perception.identity import Wanted, identified
-from quartet_perception.placing import Drop
-from quartet_perception.segmenter import Found, Segmenter, caller_left
-from quartet_perception.sightings import Sightings
-from quartet_perception.stability import PoseMemory
-from quartet_perception.view import Intrinsics, View
-from quartet_robot_link import BridgeUnavailable, CameraSnapshot, LinkError, Robot
+from quartet_perception.held_object import find_held_object
+from quartet_perception.object_query import NAME_ARGUMENTS, ObjectQuery, id_scope
+from quartet_perception.object_tracker import ObjectTracker, Observation
+from quartet_perception.placing import Placement
+from quartet_perception.pose_memory import PoseMemory
+from quartet_perception.scene.view import Intrinsics, View
+from quartet_perception.segmenters.base import SegmentedObject, Segmenter, caller_left
+from quartet_robot_link import BridgeUnavailableError, CameraSnapshot, Robot, RobotLinkError
 from quartet_site import RobotFile, SiteFile
-from quartet_tool_server.claim import REPORT_EVERY_S, report_progress
+from quartet_tool_server import REPORT_EVERY_S, report_progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_GOOD_QUALITY = 0.75
+"""Score times visible share above which no other camera is tried."""
+
 
 class Perceiver:
-    """What the tools share. Pictures are fresh at every call; only settled poses are remembered, and which thing has
-    which id."""
+    """What the tools of one robot share.
+
+    Every call takes fresh pictures; only settled poses and object_ids are remembered.
+    """
 
     def __init__(self, robot: Robot, site: SiteFile, segmenter: Segmenter, catalogue: Catalogue) -> None:
         self.robot, self.site, self.catalogue, self.segmenter = robot, site, catalogue, segmenter
         self.grasps: PoseMemory[Estimate] = PoseMemory()
-        self.drops: PoseMemory[Drop] = PoseMemory()
-        self.sightings = Sightings()
+        self.placements: PoseMemory[Placement] = PoseMemory()
+        self.tracker = ObjectTracker()
         # One worker: pictures are large, and a second one would only compete for the same core.
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="perception")
         # A segmenter that waits for another process must not hold the worker up meanwhile.
@@ -43,10 +53,11 @@ class Perceiver:
 
     @property
     def file(self) -> RobotFile:
+        """The robot file."""
         return self.robot.file
 
     async def compute(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run heavy work in the worker thread."""
+        """Run `function` in the worker thread, so that the event loop stays free."""
         return await self._run(self._worker, function, *args, **kwargs)
 
     async def _run(
@@ -64,37 +75,72 @@ class Perceiver:
             raise
 
     def names(self, prompt: str, kinds: tuple[Kind, ...] = KINDS) -> list[str]:
-        """What the segmenter is asked for when a person says `prompt`: names of the catalogue, or, where the segmenter
-        takes free text, the words themselves. Raises UnknownObject."""
+        """Return what the segmenter is asked for when a person says `prompt`.
+
+        These are names of the catalogue or, where the segmenter takes free text, the words themselves. Raises
+        UnknownObjectError.
+        """
         try:
             return [t.name for t in self.catalogue.match(prompt, kinds)]
-        except UnknownObject:
-            # What the catalogue has as something else is not looked for as this.
+        except UnknownObjectError:
+            # What the catalogue has as another kind is not looked for as free text.
             if not self.segmenter.free_text or (kinds != KINDS and self._known(prompt)):
                 raise
         return [free_name(prompt)]
 
-    def _known(self, name: str) -> list[Thing]:
+    def query(
+        self, name: str | None, object_id: str | None, argument: str, kinds: tuple[Kind, ...] = KINDS
+    ) -> ObjectQuery:
+        """Return what a caller asks for with the text in `argument`, or with object_id.
+
+        Raises BadParametersError unless exactly one of both is given, UnknownObjectIdError, UnknownObjectError.
+        """
+        if (name is None) == (object_id is None):
+            what = "neither was given" if name is None else "both were given"
+            raise BadParametersError(f"give {argument} (a name) or object_id (of an earlier result), not both: {what}")
+        if object_id is None:
+            assert name is not None
+            return ObjectQuery(self.names(name, kinds), name)
+        known = self.tracker.get(id_scope(), object_id)
+        return ObjectQuery(self.names(known.name, kinds), f"{known.name} ({object_id})", object_id)
+
+    def names_of_ids(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the names that the object_ids in a call's arguments stand for, by name argument.
+
+        `arguments` is as it came, so it may hold anything. An unknown id adds nothing: the tool itself refuses it.
+        """
+        said: dict[str, Any] = {}
+        for argument, names in NAME_ARGUMENTS.items():
+            ids = arguments.get(argument)
+            known: list[str] = []
+            for object_id in ids if isinstance(ids, list) else [ids]:
+                with contextlib.suppress(UnknownObjectIdError):
+                    known += [self.tracker.get(id_scope(), object_id).name] if isinstance(object_id, str) else []
+            if known:
+                said |= dict.fromkeys(names, known if argument == "object_ids" else known[0])
+        return said
+
+    def _known(self, name: str) -> list[CatalogueEntry]:
         try:
             return self.catalogue.match(name)
-        except UnknownObject:
+        except UnknownObjectError:
             return []
 
     async def shoot(self, camera: CameraName) -> CameraSnapshot:
-        """A fresh snapshot, without waiting for a bridge that is known to be away. Raises LinkError."""
+        """Take a fresh snapshot; does not wait while the bridge is disconnected. Raises RobotLinkError."""
         if not self.robot.link.connected:
-            raise BridgeUnavailable("the connection to the robot's rosbridge is down; it is being tried again")
+            raise BridgeUnavailableError("the connection to the robot's rosbridge is down; it is being tried again")
         return await self.robot.snapshot(camera)
 
     async def view(self, camera: CameraName) -> View:
-        """A fresh picture of a camera. Raises LinkError, BadImage."""
+        """Take a fresh picture with its depth and camera pose. Raises RobotLinkError, BadImageError."""
         shot = await self.shoot(camera)
         try:
             tool = await self.robot.transform(
                 self.file.frames.base, self.file.frames.tool, stamp=shot.stamp, timeout_s=0.3
             )
             tool_in_base = tool.matrix
-        except LinkError:
+        except RobotLinkError:
             tool_in_base = None
         k = shot.intrinsics
         return View(
@@ -106,60 +152,90 @@ class Perceiver:
             stamp=shot.stamp,
             map_from_base=shot.map_from_base,
             tool_in_base=tool_in_base,
+            gripper=self.file.gripper,
         )
 
     async def base(self) -> tuple[float, float, float] | None:
-        """x, y, yaw of the base in the odometry frame, which does not jump; None when it is not known."""
+        """Return x, y [m] and yaw [rad] of the base in the odometry frame, which does not jump; None when unknown."""
         try:
             pose = await self.robot.base_pose(self.file.frames.odom, timeout_s=0.5)
-        except LinkError:
+        except RobotLinkError:
             return None
         return pose.x, pose.y, pose.yaw
 
-    async def find(self, camera: CameraName, names: Sequence[str]) -> tuple[View, list[Found]]:
-        """A fresh picture and what of `names` is in it, best first, each with the id that it has in the caller's task.
+    async def segment(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
+        """Run the segmenter in a thread of its kind. Raises UnknownObjectError, SegmenterError."""
+        executor = self._waiters if self.segmenter.remote else self._worker
+        return await self._run(executor, self.segmenter.segment, view, prompts)
 
-        Raises UnknownObject, SegmenterFailure, LinkError.
+    async def find(self, camera: CameraName, names: Sequence[str]) -> tuple[View, list[SegmentedObject]]:
+        """Take a fresh picture and find `names` in it, best first, each with its object_id in the caller's task.
+
+        Raises UnknownObjectError, SegmenterError, RobotLinkError.
         """
         for name in names:
             self.names(name)
         view = await self.view(camera)
-        executor = self._waiters if self.segmenter.remote else self._worker
-        found = await _told(self._run(executor, self.segmenter.segment, view, names))
-        wanted = [thing for name in names for thing in self._known(name)]
-        held = await self.compute(find_held, view, self.catalogue.things, wanted, self.file)
+        found = await _with_progress(self.segment(view, names))
+        entries = [entry for name in names for entry in self._known(name)]
+        held = await self.compute(find_held_object, view, self.catalogue.things, entries, self.file)
         everything = [*(f for f in found if not (held and f.in_gripper)), *held]
         base = await self.base() if everything and view.map_from_base is None else None
-        return view, await self.compute(identified, self, view, everything, base)
+        return view, await self.compute(self._with_ids, view, everything, base)
 
-    async def best(self, wanted: Wanted, cameras: Sequence[CameraName]) -> tuple[View, Found, list[Found]]:
-        """The best sight of what is wanted, and everything else found in that picture.
+    def _with_ids(
+        self, view: View, found: Sequence[SegmentedObject], base: tuple[float, float, float] | None
+    ) -> list[SegmentedObject]:
+        """Return `found` with object_ids; `base` is the pose in the odometry frame of a robot without localisation."""
+        seen = [_observation(view, one, base, self.file.frames.odom) for one in found]
+        ids = self.tracker.update(id_scope(), seen)
+        return [replace(one, object_id=object_id) for one, object_id in zip(found, ids, strict=True)]
 
-        A later camera is asked only when an earlier one shows the thing badly or not at all. What hangs in the
-        gripper is passed over. Raises NothingFound.
+    async def best(
+        self, query: ObjectQuery, cameras: Sequence[CameraName]
+    ) -> tuple[View, SegmentedObject, list[SegmentedObject]]:
+        """Return the best view of what is asked for: the picture, the object and everything found in that picture.
+
+        A later camera is used only when an earlier one shows the object badly or not at all. Objects in the gripper
+        are skipped. Raises NothingFoundError.
         """
-        best: tuple[View, Found, list[Found]] | None = None
+        best: tuple[View, SegmentedObject, list[SegmentedObject]] | None = None
         for camera in cameras:
-            view, found = await self.find(camera, wanted.names)
-            usable = [f for f in wanted.of(found) if not f.in_gripper]
+            view, found = await self.find(camera, query.names)
+            usable = [f for f in query.select(found) if not f.in_gripper]
             if usable and (best is None or _quality(usable[0]) > _quality(best[1])):
                 best = (view, usable[0], found)
-            if best is not None and _quality(best[1]) > 0.75:
+            if best is not None and _quality(best[1]) > _GOOD_QUALITY:
                 break
         if best is None:
             seen_by = " nor ".join(f"the {c} camera" for c in cameras)
             negation = "does not show" if len(cameras) == 1 else "show"
             subject = seen_by if len(cameras) == 1 else f"neither {seen_by}"
-            raise NothingFound(
-                f"{subject} {negation} '{wanted.text}' within 6 m; drive nearer or turn towards it and look again"
-                + (", or go on with its name if it may have been moved" if wanted.object_id else "")
+            raise NothingFoundError(
+                f"{subject} {negation} '{query.text}' within 6 m; drive nearer or turn towards it and look again"
+                + (", or go on with its name if it may have been moved" if query.object_id else "")
             )
         return best
 
 
-async def _told(looking: Coroutine[Any, Any, T]) -> T:
-    """The result of a segmenter, which may take long: its caller is told meanwhile that it is at work."""
-    task, began = asyncio.create_task(looking), time.monotonic()
+def _observation(view: View, found: SegmentedObject, base: tuple[float, float, float] | None, odom: str) -> Observation:
+    """Return what the tracker needs: the object's middle in the map, else in the odometry frame."""
+    measured = extent(view, found)
+    unique = found.thing is not None and found.kind != "object"
+    frame, place = "map", None
+    if measured is not None and view.map_from_base is not None:
+        place = to_point(view.map_from_base @ [*measured[1], 1.0])
+    elif measured is not None and base is not None:
+        x, y, yaw = base
+        c, s = np.cos(yaw), np.sin(yaw)
+        centre = measured[1]
+        frame, place = odom, (x + c * centre[0] - s * centre[1], y + s * centre[0] + c * centre[1], centre[2])
+    return Observation(found.label, place, frame, unique, found.in_gripper)
+
+
+async def _with_progress(segmentation: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a segmenter and report progress to the caller meanwhile, since it may take long."""
+    task, began = asyncio.create_task(segmentation), time.monotonic()
     try:
         while not (await asyncio.wait([task], timeout=REPORT_EVERY_S))[0]:
             await report_progress(time.monotonic() - began, None, "the segmenter is at work")
@@ -169,5 +245,6 @@ async def _told(looking: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(task, return_exceptions=True)
 
 
-def _quality(found: Found) -> float:
+def _quality(found: SegmentedObject) -> float:
+    """Return score times visible share, 0 to 1."""
     return found.score * found.visible

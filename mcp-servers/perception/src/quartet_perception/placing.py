@@ -1,4 +1,4 @@
-"""Where to put a held object down: on the floor, on a surface, into a container."""
+"""Placements: where to put a held object down on a surface, in a container or on the floor."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from quartet_perception.errors import NoFreeSpace, TooFewPoints
-from quartet_perception.grasp import grip_depth
-from quartet_perception.segmenter import Found
-from quartet_perception.view import Mask, View
+from quartet_perception.errors import NoFreeSpaceError, TooFewPointsError
+from quartet_perception.grasp import grasp_depth
+from quartet_perception.scene.view import Mask, View
+from quartet_perception.segmenters.base import SegmentedObject
 from quartet_site import RobotFile
 
 _CELL_M = 0.01
 _STANDING_M = 0.06
-"""Something whose lowest seen point is at most this far above a surface stands on it; the rest hovers."""
+"""What has its lowest seen point at most this far above a surface stands on it; the rest hovers."""
 _THICK_M = 0.012
 _TALL_M = 0.45
 _EDGE_M = 0.05
@@ -22,8 +22,8 @@ _EDGE_M = 0.05
 
 
 @dataclass(frozen=True)
-class Drop:
-    """Where an object is let go, base frame [m].
+class Placement:
+    """Where an object is released, base frame [m].
 
     x, y, z: of the tool flange at the release. underside: where the object's underside comes to lie. height: of the
     surface (95th percentile of z), the rim, or the floor. centroid: of what is seen of the place.
@@ -40,37 +40,40 @@ class Drop:
 
     @property
     def distance(self) -> float:
+        """Horizontal distance from the base frame's origin [m]."""
         return float(np.hypot(self.x, self.y))
 
     @property
     def reachable(self) -> bool:
+        """Whether the arm reaches it from here."""
         return self.distance <= self.reach_m
 
 
 def hanging_m(object_height_m: float, robot: RobotFile) -> float:
-    """Distance from the tool flange to the underside of a held object of that height, gripped as grasp.py does."""
-    return robot.gripper.finger_offset_m + object_height_m - grip_depth(object_height_m)
+    """Return the distance from the tool flange to the underside of an object held as grasp.py plans it [m]."""
+    return robot.gripper.finger_offset_m + object_height_m - grasp_depth(object_height_m, robot.gripper)
 
 
 def on_surface(
     view: View,
-    found: Found,
+    found: SegmentedObject,
     object_height_m: float,
     robot: RobotFile,
     *,
     radius_m: float = 0.05,
     x_bias_m: float = 0.0,
     crop_radius_m: float | None = None,
-) -> Drop:
-    """A free spot on a seen surface, a little inside its near edge. Raises TooFewPoints, NoFreeSpace.
+) -> Placement:
+    """Return a free spot on a seen surface, a little inside its near edge.
 
     radius_m: of the object's footprint. x_bias_m: moves the wanted spot away from the robot. crop_radius_m: how far
-    from the wanted spot a free one is looked for; None for the whole surface.
+    from the wanted spot a free one is looked for; None for the whole surface. Raises TooFewPointsError,
+    NoFreeSpaceError.
     """
     mask = found.mask & view.valid
     points = view.points[mask]
     if len(points) < 60:
-        raise TooFewPoints(f"only {len(points)} pixels of '{found.label}' have depth; drive nearer and look again")
+        raise TooFewPointsError(f"only {len(points)} pixels of '{found.label}' have depth; drive nearer and look again")
     height = float(np.percentile(points[:, 2], 95)) if found.support_z is None else found.support_z
     height = max(height, float(np.percentile(points[:, 2], 50)))
     top = float(np.percentile(points[:, 2], 95))
@@ -95,7 +98,7 @@ def on_surface(
         wanted = np.unravel_index(int(np.argmin(np.where(plane | standing, cost, np.inf))), cost.shape)
         good &= np.hypot(x - x[wanted], y - y[wanted]) <= crop_radius_m
     if not good.any():
-        raise NoFreeSpace(
+        raise NoFreeSpaceError(
             f"'{found.label}' is seen, but no free spot of {2 * max(fingers, radius_m):.2f} m is in view on it; look "
             "from another side or choose another place"
         )
@@ -104,7 +107,7 @@ def on_surface(
     cx, cy = float(x[row, col]), float(y[row, col])
     clearance = robot.manipulation.surface_clearance_m
     middle = points.mean(axis=0)
-    return Drop(
+    return Placement(
         cx,
         cy,
         height + hanging_m(object_height_m, robot) + clearance,
@@ -115,22 +118,24 @@ def on_surface(
     )
 
 
-def into_container(view: View, found: Found, object_height_m: float, robot: RobotFile) -> Drop:
-    """Above the middle of a container's opening. Raises TooFewPoints."""
+def into_container(view: View, found: SegmentedObject, object_height_m: float, robot: RobotFile) -> Placement:
+    """Return the placement above the middle of a container's opening. Raises TooFewPointsError."""
     points = view.points[found.mask & view.valid]
     if found.solid is None or len(points) < 30:
-        raise TooFewPoints(f"'{found.label}' is seen, but its depth is too sparse ({len(points)} points); drive nearer")
+        raise TooFewPointsError(
+            f"'{found.label}' is seen, but its depth is too sparse ({len(points)} points); drive nearer"
+        )
     rim = _rim(points, found.solid.top)
     clearance = robot.manipulation.container_clearance_m
     # The reference clearance holds for things as long as the fingers; taller ones must clear the rim as well.
     z = rim + max(clearance, hanging_m(object_height_m, robot) + robot.manipulation.surface_clearance_m)
     bottom = found.support_z if found.support_z is not None else found.solid.z
     x, y = found.solid.x, found.solid.y
-    return Drop(x, y, z, (x, y, bottom), rim, (x, y, rim), robot.arm.reach_top_down_m)
+    return Placement(x, y, z, (x, y, bottom), rim, (x, y, rim), robot.arm.reach_top_down_m)
 
 
-def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_bias_m: float = 0.0) -> Drop:
-    """Straight ahead on the floor; moved aside when something is seen to stand there. Raises NoFreeSpace."""
+def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_bias_m: float = 0.0) -> Placement:
+    """Return a spot straight ahead on the floor, or beside it when something stands there. Raises NoFreeSpaceError."""
     m = robot.manipulation
     z = hanging_m(object_height_m, robot) + m.floor_drop_clearance_m
     wanted = (m.floor_drop_x_m + x_bias_m, m.floor_drop_y_m)
@@ -143,19 +148,19 @@ def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_b
     for x, y in spots:
         if not len(things) or int((np.hypot(things[:, 0] - x, things[:, 1] - y) < fingers).sum()) < 8:
             note = "" if (x, y) == wanted else "moved from the usual spot, where something stands"
-            return Drop(x, y, z, (x, y, 0.0), 0.0, (x, y, 0.0), robot.arm.reach_floor_m, note)
-    raise NoFreeSpace("things stand on the floor everywhere before the robot; turn or back up, then try again")
+            return Placement(x, y, z, (x, y, 0.0), 0.0, (x, y, 0.0), robot.arm.reach_floor_m, note)
+    raise NoFreeSpaceError("things stand on the floor everywhere before the robot; turn or back up, then try again")
 
 
 def _rim(points: NDArray[np.float32], expected: float) -> float:
-    """Height of a container's rim: the highest dense points near where the catalogue has it."""
+    """Return the height of a container's rim: the highest dense points near where the catalogue has it."""
     z = points[:, 2]
     near = z[np.abs(z - expected) < 0.03]
     return float(np.percentile(near, 95)) if len(near) >= 20 else expected
 
 
 def _low_points(view: View | None) -> NDArray[np.float32]:
-    """Nx2 points of things that stand on the floor before the robot."""
+    """Return the Nx2 points of objects that stand on the floor before the robot."""
     if view is None:
         return np.zeros((0, 2), dtype=np.float32)
     points = view.points[::2, ::2][view.valid[::2, ::2]]
@@ -166,7 +171,7 @@ def _low_points(view: View | None) -> NDArray[np.float32]:
 def _edges(
     seen: Mask, radial: NDArray[np.float64], bearing: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For every cell the distance of the surface's near and far edge in its direction (2 degree sectors)."""
+    """Return for every cell the distance of the surface's near and far edge in its direction (2 degree sectors)."""
     sector = np.round(np.degrees(bearing) / 2).astype(int)
     sector -= sector.min()
     near = np.full(sector.max() + 1, np.inf)
@@ -204,14 +209,14 @@ class _Grid:
         return row[inside], col[inside], inside
 
     def filled(self, points: NDArray[np.float32]) -> Mask:
-        """Cells with points, small gaps between scan lines closed."""
+        """Return the cells with points; small gaps between scan lines are closed."""
         row, col, _ = self._cells(points)
         cells = np.zeros(self.shape, dtype=bool)
         cells[row, col] = True
         return ndimage.binary_closing(np.pad(cells, 3), structure=np.ones((5, 5)))[3:-3, 3:-3]
 
-    def standing(self, view: View, found: Found, height: float) -> Mask:
-        """Cells over which something stands on the surface."""
+    def standing(self, view: View, found: SegmentedObject, height: float) -> Mask:
+        """Return the cells over which something stands on the surface."""
         points = view.points[view.valid & ~found.mask]
         points = points[(points[:, 2] > height + _THICK_M) & (points[:, 2] < height + _TALL_M)]
         row, col, inside = self._cells(points)

@@ -1,4 +1,4 @@
-"""Settings of the perception server beside those of every tool server."""
+"""Settings of the perception server, in addition to those of every tool server."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,7 +1,7 @@
 """`python -m quartet_ros`: serve until SIGTERM."""
 
-from quartet_ros import INSTRUCTIONS, NAME, register
+from quartet_ros import SERVER
 from quartet_tool_server import run
 
 if __name__ == "__main__":
-    run(NAME, register, instructions=INSTRUCTIONS)
+    run(SERVER)

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field
 
 from quartet_contracts.tools.ros import PingResult, PingsResult, RobotSpecResult, RobotsResult, RosVersionResult
-from quartet_robot_link import BridgeUnavailable, CallTimeout, LinkError, RosError
+from quartet_robot_link import BridgeUnavailableError, CallTimeoutError, RobotLinkError, RosError
 from quartet_ros.graph import ROSAPI_S
-from quartet_tool_server import Denied, Finite, InvalidArguments, ToolServer
+from quartet_tool_server import DeniedError, Finite, InvalidArgumentsError, ToolServer
 
 PROBE = "/rosapi/get_time"
 
@@ -28,7 +28,8 @@ class Target(BaseModel):
     port: Port = 0
 
 
-def register(server: ToolServer) -> None:
+def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+    """Add the tools of this module: 6 in all."""
     robot, file = server.robot, server.robot.file
 
     def own_url() -> str:
@@ -39,7 +40,7 @@ def register(server: ToolServer) -> None:
         own_port = own.port or (443 if own.scheme == "wss" else 80)
         host = ip if ip in {"", file.name} else (urlsplit(ip if "://" in ip else f"//{ip}").hostname or ip)
         if host not in {"", file.name, own.hostname} or port not in {0, own_port}:
-            raise Denied(
+            raise DeniedError(
                 f"{ip or own.hostname}:{port or own_port} is not this server's robot; allowed: '{file.name}' at "
                 f"{own.hostname}:{own_port}. A person configures others in robot.yaml"
             )
@@ -50,15 +51,15 @@ def register(server: ToolServer) -> None:
             await robot.link.call_service(PROBE, timeout_s=timeout_s)
         except RosError:
             pass  # a refusal is an answer too
-        except LinkError as error:
-            code = "BRIDGE_UNAVAILABLE" if isinstance(error, BridgeUnavailable) else "TIMEOUT"
+        except RobotLinkError as error:
+            code = "BRIDGE_UNAVAILABLE" if isinstance(error, BridgeUnavailableError) else "TIMEOUT"
             return PingResult(
                 ok=False,
                 error_code=code,
                 message=str(error),
                 robot=file.name,
                 url=own_url(),
-                connected=not isinstance(error, BridgeUnavailable | CallTimeout),
+                connected=not isinstance(error, BridgeUnavailableError | CallTimeoutError),
             )
         took = (time.monotonic() - started) * 1000
         return PingResult(robot=file.name, url=own_url(), connected=True, latency_ms=round(took, 2))
@@ -96,7 +97,7 @@ def register(server: ToolServer) -> None:
         for target in targets or [Target()]:
             try:
                 check(target.ip, target.port)
-            except Denied as error:
+            except DeniedError as error:
                 url = f"{target.ip}:{target.port}"
                 results.append(PingResult(ok=False, error_code="DENIED", message=str(error), url=url))
             else:
@@ -118,10 +119,13 @@ def register(server: ToolServer) -> None:
     async def get_verified_robot_spec(
         name: Annotated[str, Field(max_length=64, description="of get_verified_robots_list; left out: the robot")] = "",
     ) -> RobotSpecResult:
-        """What is configured of a robot: frames, topics, actions, services, base, arm, gripper and cameras (metres,
-        radians), and what the site allows the generic tools to write. Failure: INVALID_PARAMETERS (another name)."""
+        """Return the configuration of a robot: frames, topics, actions, services, base, arm, gripper and cameras.
+
+        Lengths are in metres, angles in radians; writes has what the site allows the generic tools to write. Failure:
+        INVALID_PARAMETERS (another name).
+        """
         if name not in {"", file.name}:
-            raise InvalidArguments(f"robot '{name}' is not configured here; valid: {file.name}")
+            raise InvalidArgumentsError(f"robot '{name}' is not configured here; valid: {file.name}")
         writes = server.site.ros_writes
         return RobotSpecResult(
             robot=file.name,

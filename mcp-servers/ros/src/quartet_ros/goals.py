@@ -15,12 +15,12 @@ from quartet_contracts.tools.ros import (
     GoalInfo,
     TopicInfo,
 )
-from quartet_robot_link import LATCHED, CallTimeout, GoalStatus, Message, seconds
+from quartet_robot_link import LATCHED, CallTimeoutError, GoalStatus, Message, seconds
 from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, absolute, all_actions, page, plain, require
 from quartet_ros.messages import shorten, shown_whole
 from quartet_ros.permits import action_permit
 from quartet_ros.types import MAX_STRUCTURES, Checker, finite, structures
-from quartet_tool_server import Finite, InvalidArguments, ToolFailure, ToolServer
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer
 
 STATUS_WAIT_S = 1.0
 MAX_GOALS = 20
@@ -37,14 +37,13 @@ _TOO_LARGE = ("moveit_msgs/",)
 """Packages with actions whose details end rosapi 2.7.1."""
 
 
-def register(server: ToolServer) -> None:
+def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+    """Add get_actions, get_action_details, get_action_status, send_action_goal and cancel_action_goal."""
     robot = server.robot
     # Asking rosapi 2.7.1 for the type of an action would end rosapi.
     actions = robot.file.actions
     configured = {absolute(str(name)): actions.TYPES[field] for field, name in actions}
     types = configured | {entry.name: entry.type for entry in server.site.ros_writes.actions}
-    # What a stop of this server ends on the robot: the goals that its send_action_goal may have sent.
-    server.actions = tuple(entry.name for entry in server.site.ros_writes.actions)
 
     async def known_action(action_name: str) -> str:
         name = absolute(action_name)
@@ -82,11 +81,13 @@ def register(server: ToolServer) -> None:
         name = await known_action(action_name)
         kind = types.get(name) or await robot.link.action_type(name, timeout_s=ROSAPI_S) or ""
         if kind and action_type and plain(kind) != plain(action_type):
-            raise InvalidArguments(f"action '{name}' has type {kind}, not {action_type}; leave action_type out")
+            raise InvalidArgumentsError(f"action '{name}' has type {kind}, not {action_type}; leave action_type out")
         if not (kind := kind or action_type):
-            raise InvalidArguments(f"the type of '{name}' cannot be learned; give action_type, e.g. pkg/action/Name")
+            raise InvalidArgumentsError(
+                f"the type of '{name}' cannot be learned; give action_type, e.g. pkg/action/Name"
+            )
         if kind.startswith(_TOO_LARGE):
-            raise ToolFailure(
+            raise ToolError(
                 f"the details of {kind} are not asked for: rosapi 2.7.1 ends at actions of this size; its definition "
                 f"is in the package {kind.partition('/')[0]}",
                 code="ROS_ERROR",
@@ -145,7 +146,7 @@ def register(server: ToolServer) -> None:
         own = await robot.link.action_type(name, timeout_s=ROSAPI_S) or configured.get(name)
         if own is not None and plain(own) != plain(permit.type):
             # A goal of a wrong type makes the bridge lose the action until it restarts.
-            raise InvalidArguments(f"'{name}' is {own}, the site file says {permit.type}; correct it")
+            raise InvalidArgumentsError(f"'{name}' is {own}, the site file says {permit.type}; correct it")
         kind = await known_type(permit.type)
         if not kind.startswith(_TOO_LARGE):
             parts = structures(
@@ -154,11 +155,13 @@ def register(server: ToolServer) -> None:
             if parts:
                 Checker(parts).check(parts[0].type, goal, "goal")
         limit_s = min(timeout, permit.max_duration_s)
-        async with server.motions.claim(f"action {name}", "send_action_goal") as claim:
-            outcome = await claim.run(
+        async with server.leases.acquire(f"action {name}", "send_action_goal") as lease:
+            outcome = await server.run_goal(
+                lease,
                 name,
                 kind,
                 goal,
+                generic=True,
                 limit_s=limit_s,
                 progress=lambda values: (0.0, None, str(shorten(values))[:200]),
             )
@@ -198,7 +201,7 @@ def register(server: ToolServer) -> None:
         canceling = [_goal_id(info) for info in answer.get("goals_canceling") or []]
         code = int(answer.get("return_code", 0))
         if code and goal_id:
-            raise ToolFailure(
+            raise ToolError(
                 f"{_CANCEL_CODES.get(code, f'return code {code}')}: {goal_id} of {name}; get_action_status lists "
                 "the goals",
                 code="INVALID_PARAMETERS" if code == 2 else "ROS_ERROR",
@@ -213,7 +216,7 @@ def register(server: ToolServer) -> None:
         ) as subscription:
             try:
                 message = await subscription.next(STATUS_WAIT_S)
-            except CallTimeout:
+            except CallTimeoutError:
                 return []
         goals = [
             GoalInfo(

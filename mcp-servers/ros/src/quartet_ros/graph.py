@@ -1,4 +1,4 @@
-"""What is in the ROS graph, through requests that rosapi survives.
+"""Queries of the ROS graph, limited to requests that rosapi survives.
 
 rosapi 2.7.1 dies of action_type, of node_details and get_param for an unknown node, and of action_goal_details of a
 large action. So names are looked up in a list first, parameters go through the nodes' own services, and the type of an
@@ -12,7 +12,7 @@ from typing import Annotated, TypeVar
 from pydantic import Field
 
 from quartet_robot_link import Robot
-from quartet_tool_server import InvalidArguments
+from quartet_tool_server import InvalidArgumentsError
 
 ROSAPI_S = 10.0
 NEAREST = 5
@@ -58,22 +58,22 @@ async def all_actions(robot: Robot) -> list[str]:
 
 
 async def known_topic(robot: Robot, topic: str, msg_type: str) -> tuple[str, str]:
-    """Name and type of a topic that exists. Raises InvalidArguments."""
+    """Name and type of a topic that exists. Raises InvalidArgumentsError."""
     topics, name = await all_topics(robot), absolute(topic)
     require(name, topics, "topic", "get_topics")
     known = topics[name]
     if msg_type and plain(msg_type) != plain(known):
-        raise InvalidArguments(f"topic '{name}' has type {known}, not {msg_type}; leave msg_type out")
+        raise InvalidArgumentsError(f"topic '{name}' has type {known}, not {msg_type}; leave msg_type out")
     return name, known
 
 
 def require(name: str, there: Iterable[str], what: str, lister: str) -> None:
-    """Raises InvalidArguments, with similar names, when `name` is not one of `there`."""
+    """Raises InvalidArgumentsError, with similar names, when `name` is not one of `there`."""
     names = list(there)
     if name not in names:
         near = get_close_matches(name, names, n=NEAREST, cutoff=0.4)
         hint = f"similar: {', '.join(near)}" if near else f"{lister} lists the {len(names)} that there are"
-        raise InvalidArguments(f"{what} '{name}' does not exist; {hint}")
+        raise InvalidArgumentsError(f"{what} '{name}' does not exist; {hint}")
 
 
 def page(found: list[T], limit: int) -> tuple[list[T], str]:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from quartet_contracts.tools.ros import SavedImageResult
 from quartet_robot_link import Message
-from quartet_tool_server import InvalidArguments, ToolFailure, ToolServer, as_tool_result
+from quartet_tool_server import InvalidArgumentsError, ToolError, ToolServer, as_tool_result
 
 IMAGE_TYPES = ("sensor_msgs/CompressedImage", "sensor_msgs/Image")
 MAX_SIDE = 1280
@@ -23,12 +23,12 @@ _NAME = re.compile(r"^[A-Za-z0-9_.-]{1,120}\.jpg$")
 
 
 def folder(server: ToolServer) -> Path:
-    """Where images are saved."""
-    return server.fences.path.parent / f"images-{server.robot.file.name}"
+    """Return the folder in which images are saved."""
+    return server.safety.state_dir / f"images-{server.robot.file.name}"
 
 
 def to_jpeg(topic: str, message: Message) -> bytes:
-    """JPEG of an Image or CompressedImage; depth in shades of grey up to its largest value. Raises ToolFailure."""
+    """JPEG of an Image or CompressedImage; depth in shades of grey up to its largest value. Raises ToolError."""
     # numpy and Pillow are loaded only where there are images.
     import numpy as np
     from PIL import Image
@@ -60,7 +60,7 @@ def to_jpeg(topic: str, message: Message) -> bytes:
         picture.save(out, "JPEG", quality=85)
         return out.getvalue()
     except Exception as error:
-        raise ToolFailure(
+        raise ToolError(
             f"the message of {topic} is no image that can be shown: {error}", code="ROS_ERROR", topic=topic
         ) from error
 
@@ -88,6 +88,8 @@ def saved(server: ToolServer) -> list[str]:
 
 
 def register(server: ToolServer) -> None:
+    """Add view_saved_image."""
+
     @server.tool(result=SavedImageResult, read_only=True)
     async def view_saved_image(
         image_path: Annotated[
@@ -100,6 +102,6 @@ def register(server: ToolServer) -> None:
         # Only a bare name that is listed: a path could lead anywhere.
         if not _NAME.match(name) or name not in names:
             newest = ", ".join(names[-3:]) or "none; call subscribe_once on an image topic first"
-            raise InvalidArguments(f"there is no saved image '{name}'; saved: {newest}")
+            raise InvalidArgumentsError(f"there is no saved image '{name}'; saved: {newest}")
         data = (folder(server) / name).read_bytes()
         return as_tool_result(SavedImageResult(image_path=name, size_bytes=len(data)), [(data, "image/jpeg")])

@@ -9,11 +9,18 @@ from fastmcp.tools import ToolResult as McpResult
 from pydantic import Field
 
 from quartet_contracts.tools.ros import MessageResult, MessagesResult
-from quartet_robot_link import SENSOR, CallTimeout, Message, QoS
+from quartet_robot_link import SENSOR, CallTimeoutError, Message, QoS
 from quartet_ros.graph import Name, known_topic, plain
 from quartet_ros.images import IMAGE_TYPES, save, to_jpeg
-from quartet_tool_server import Finite, InvalidArguments, ToolFailure, ToolServer, as_tool_result
-from quartet_tool_server.claim import REPORT_EVERY_S, report_progress
+from quartet_tool_server import (
+    REPORT_EVERY_S,
+    Finite,
+    InvalidArgumentsError,
+    ToolError,
+    ToolServer,
+    as_tool_result,
+    report_progress,
+)
 
 MAX_ITEMS = 32
 """A longer array is cut, with a mark that tells its length."""
@@ -26,7 +33,8 @@ QueueLength = Annotated[int, Field(ge=1, le=100, description="messages kept whil
 Throttle = Annotated[int, Field(ge=0, le=60_000, description="least time between two messages [ms]")]
 
 
-def register(server: ToolServer) -> None:
+def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+    """Add subscribe_once and subscribe_for_duration."""
     robot = server.robot
 
     @server.tool(result=MessageResult, read_only=True)
@@ -50,14 +58,14 @@ def register(server: ToolServer) -> None:
         name, known = await known_topic(robot, topic, msg_type)
         pictures = plain(known) in IMAGE_TYPES
         if expects_image == "true" and not pictures:
-            raise InvalidArguments(f"topic '{name}' has type {known}, which is no image; leave expects_image out")
+            raise InvalidArgumentsError(f"topic '{name}' has type {known}, which is no image; leave expects_image out")
         async with robot.link.subscribe(
             name, known, qos=_qos(known), keep=queue_length, throttle_ms=throttle_rate_ms
         ) as subscription:
             try:
                 message = await subscription.next(timeout)
-            except CallTimeout as error:
-                raise ToolFailure(
+            except CallTimeoutError as error:
+                raise ToolError(
                     f"{error}; the topic exists but is silent", code="TIMEOUT", topic=name, msg_type=known
                 ) from error
         if pictures and expects_image != "false":
@@ -69,7 +77,7 @@ def register(server: ToolServer) -> None:
         short = cast(Message, shorten(message))
         size = _size(short)
         if size > MAX_BYTES:
-            raise ToolFailure(
+            raise ToolError(
                 f"a message of {name} ({known}) has {size} bytes also after cutting, at most {MAX_BYTES} can be shown",
                 code="ROS_ERROR",
                 topic=name,
@@ -93,7 +101,7 @@ def register(server: ToolServer) -> None:
         """
         name, known = await known_topic(robot, topic, msg_type)
         if plain(known) in IMAGE_TYPES:
-            raise InvalidArguments(f"topic '{name}' carries images ({known}); use subscribe_once for one of them")
+            raise InvalidArgumentsError(f"topic '{name}' carries images ({known}); use subscribe_once for one of them")
         shown: list[Message] = []
         received, size, full, started = 0, 0, False, time.monotonic()
         told_at = started
@@ -103,7 +111,7 @@ def register(server: ToolServer) -> None:
             while received < max_messages and (left := started + duration - time.monotonic()) > 0:
                 try:
                     message = await subscription.next(min(left, REPORT_EVERY_S))
-                except CallTimeout:
+                except CallTimeoutError:
                     message = None
                 if time.monotonic() - told_at >= REPORT_EVERY_S:
                     told_at = time.monotonic()
@@ -141,10 +149,10 @@ def shorten(value: Any) -> Any:
 
 
 def shown_whole(value: Message, what: str) -> Message:
-    """`value` shortened. Raises ToolFailure when it is still too long to be read."""
+    """`value` shortened. Raises ToolError when it is still too long to be read."""
     short = cast(Message, shorten(value))
     if (size := _size(short)) > MAX_BYTES:
-        raise ToolFailure(
+        raise ToolError(
             f"{what} has {size} bytes also after cutting, at most {MAX_BYTES} can be shown", code="ROS_ERROR"
         )
     return short

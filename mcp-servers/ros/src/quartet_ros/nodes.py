@@ -9,6 +9,8 @@ MAX_LISTED = 60
 
 
 def register(server: ToolServer) -> None:
+    """Add get_nodes and get_node_details."""
+
     @server.tool(read_only=True)
     async def get_nodes(contains: Contains = "", limit: Limit = 50) -> NamesResult:
         """Names of the running ROS nodes, at most `limit`. Failures: ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE."""

@@ -10,12 +10,12 @@ import orjson
 from pydantic import Field
 
 from quartet_contracts.tools.ros import Parameter, ParameterDetailsResult, ParameterResult, ParametersResult
-from quartet_robot_link import Message, Robot, ServiceUnavailable
+from quartet_robot_link import Message, Robot, ServiceUnavailableError
 from quartet_ros.graph import Contains, Limit, Name, absolute, all_nodes, page, require
 from quartet_ros.messages import shorten
 from quartet_ros.permits import parameter_permit
 from quartet_ros.types import finite
-from quartet_tool_server import InvalidArguments, ToolFailure, ToolServer
+from quartet_tool_server import InvalidArgumentsError, ToolError, ToolServer
 
 # rcl_interfaces/msg/ParameterType: its number, name, and the field of ParameterValue that carries it.
 _TYPES: tuple[tuple[str, str], ...] = (
@@ -36,6 +36,7 @@ FullName = Annotated[str, Field(min_length=4, max_length=256, description="/node
 
 
 def register(server: ToolServer) -> None:
+    """Add get_parameter, has_parameter, get_parameters, get_parameter_details, set_parameter and delete_parameter."""
     robot = server.robot
 
     @server.tool(read_only=True)
@@ -131,25 +132,27 @@ def register(server: ToolServer) -> None:
 
     async def write(node: str, key: str, value: Message, tool: str) -> None:
         request = {"parameters": [{"name": key, "value": value}]}
-        async with server.motions.claim(f"parameter {node}:{key}", tool) as claim:
-            await claim.ready()
-            answer = await claim.unless_canceled(_ask(robot, node, "set_parameters", request))
+        async with server.leases.acquire(f"parameter {node}:{key}", tool) as lease:
+            await lease.ready()
+            answer = await lease.unless_canceled(_ask(robot, node, "set_parameters", request))
         outcome = cast(Message, (answer.get("results") or [{}])[0])
         if not outcome.get("successful"):
             reason = outcome.get("reason") or "it gave no reason"
-            raise ToolFailure(f"{node} refused to change '{key}': {reason}", code="ROS_ERROR")
+            raise ToolError(f"{node} refused to change '{key}': {reason}", code="ROS_ERROR")
 
 
 def _split(name: str) -> tuple[str, str]:
     """Node and parameter of `/node:parameter`."""
     node, colon, key = name.partition(":")
     if not colon or not node.strip("/") or not key:
-        raise InvalidArguments(f"name '{name}' is not valid; valid: /node:parameter, e.g. /move_group:use_sim_time")
+        raise InvalidArgumentsError(
+            f"name '{name}' is not valid; valid: /node:parameter, e.g. /move_group:use_sim_time"
+        )
     return absolute(node), key
 
 
 async def _names(robot: Robot, node: str) -> list[str]:
-    """Names of a node's parameters. Raises InvalidArguments for an unknown node."""
+    """Names of a node's parameters. Raises InvalidArgumentsError for an unknown node."""
     answer = await _ask(robot, node, "list_parameters", {"prefixes": [], "depth": 0})
     return sorted((answer.get("result") or {}).get("names") or [])
 
@@ -173,9 +176,9 @@ def _value(message: Message) -> tuple[str, Any]:
 async def _ask(robot: Robot, node: str, service: str, request: Message) -> Message:
     try:
         return await robot.link.call_service(f"{node}/{service}", request)
-    except ServiceUnavailable:
+    except ServiceUnavailableError:
         require(node, await all_nodes(robot), "node", "get_nodes")
-        raise ToolFailure(f"node '{node}' has no parameter services ({service})", code="ROS_ERROR") from None
+        raise ToolError(f"node '{node}' has no parameter services ({service})", code="ROS_ERROR") from None
 
 
 def _convert(value: Any, kind: str, name: str) -> tuple[str, Any]:
@@ -185,7 +188,7 @@ def _convert(value: Any, kind: str, name: str) -> tuple[str, Any]:
             value = orjson.loads(value)
         except orjson.JSONDecodeError:
             if kind != "not set":
-                raise InvalidArguments(f"{name} is a {kind}; {value!r} is not valid") from None
+                raise InvalidArgumentsError(f"{name} is a {kind}; {value!r} is not valid") from None
     if kind == "double" and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if kind == "double[]" and isinstance(value, list):
@@ -198,7 +201,7 @@ def _convert(value: Any, kind: str, name: str) -> tuple[str, Any]:
         return looks, value
     if looks == kind or empty or bytes_:
         return kind, value
-    raise InvalidArguments(f"{name} is a {kind}; {str(value)[:80]!r} is not valid")
+    raise InvalidArgumentsError(f"{name} is a {kind}; {str(value)[:80]!r} is not valid")
 
 
 def _looks(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the generic tools may write: only what the site file lists by name, and never what belongs to the guard."""
+"""Write permissions of the generic tools: what the site file lists by name, and nothing that belongs to the guard."""
 
 import math
 from typing import Any
@@ -6,33 +6,33 @@ from typing import Any
 from quartet_robot_link import Message
 from quartet_ros.graph import absolute, plain
 from quartet_site import WritableAction, WritableService, WritableTopic
-from quartet_tool_server import Denied, InvalidArguments, ToolServer
+from quartet_tool_server import DeniedError, InvalidArgumentsError, ToolServer
 
 
 def topic_permit(server: ToolServer, topic: str, msg_type: str) -> WritableTopic:
-    """Entry of a topic. Raises Denied, InvalidArguments for another type than it has."""
+    """Entry of a topic. Raises DeniedError, InvalidArgumentsError for another type than it has."""
     return _entry(server, "topics", absolute(topic), server.site.ros_writes.topics, msg_type, "msg_type")
 
 
 def service_permit(server: ToolServer, service: str, service_type: str) -> WritableService:
-    """Entry of a service. Raises Denied, InvalidArguments."""
+    """Entry of a service. Raises DeniedError, InvalidArgumentsError."""
     return _entry(server, "services", absolute(service), server.site.ros_writes.services, service_type, "service_type")
 
 
 def action_permit(server: ToolServer, action: str, action_type: str) -> WritableAction:
-    """Entry of an action. Raises Denied, InvalidArguments."""
+    """Entry of an action. Raises DeniedError, InvalidArgumentsError."""
     return _entry(server, "actions", absolute(action), server.site.ros_writes.actions, action_type, "action_type")
 
 
 def parameter_permit(server: ToolServer, name: str) -> None:
-    """Raises Denied for a parameter that the site does not list."""
+    """Raises DeniedError for a parameter that the site does not list."""
     allowed = server.site.ros_writes.parameters
     if name not in allowed:
         raise _denied(server, "parameters", name, list(allowed))
 
 
 def check_velocity(server: ToolServer, permit: WritableTopic, twists: list[Message]) -> None:
-    """Raises InvalidArguments when a Twist is faster than the site allows; it is not slowed down in silence."""
+    """Raises InvalidArgumentsError when a Twist is faster than the site allows; it is not slowed down in silence."""
     base = server.robot.file.base
     caps = (
         ("linear", permit.max_linear_m_s or base.linear_speed_m_s, "m/s"),
@@ -43,7 +43,7 @@ def check_velocity(server: ToolServer, permit: WritableTopic, twists: list[Messa
             vector = twist.get(part) or {}
             speed = math.hypot(*(float(vector.get(axis, 0.0)) for axis in "xyz"))
             if speed > cap:
-                raise InvalidArguments(
+                raise InvalidArgumentsError(
                     f"{part} velocity {speed:g} {unit} on {permit.name} is not valid; valid: at most {cap:g} {unit} "
                     "(the site's cap). Nothing was sent"
                 )
@@ -61,19 +61,19 @@ def _entry(server: ToolServer, kind: str, name: str, entries: list[Any], given: 
         )
     }
     if name in guarded:
-        raise Denied(f"'{name}' belongs to the robot guard; only a person or the guard itself uses it")
+        raise DeniedError(f"'{name}' belongs to the robot guard; only a person or the guard itself uses it")
     entry = next((entry for entry in entries if entry.name == name), None)
     if entry is None:
         raise _denied(server, kind, name, [entry.name for entry in entries])
     if given and plain(given) != plain(entry.type):
-        raise InvalidArguments(
+        raise InvalidArgumentsError(
             f"'{name}' is of type {entry.type} at this site, not {given}; {argument} '{entry.type}' is valid"
         )
     return entry
 
 
-def _denied(server: ToolServer, kind: str, name: str, allowed: list[str]) -> Denied:
-    return Denied(
+def _denied(server: ToolServer, kind: str, name: str, allowed: list[str]) -> DeniedError:
+    return DeniedError(
         f"the site '{server.site.name}' does not allow to write '{name}'; of {kind} it allows: "
         f"{', '.join(allowed) or 'none'}. A person can list it under ros_writes.{kind} in the site file"
     )

@@ -10,20 +10,20 @@ import anyio
 from pydantic import Field
 
 from quartet_contracts.tools.ros import PublishResult
-from quartet_robot_link import BridgeUnavailable, Message, Robot
+from quartet_robot_link import BridgeUnavailableError, Message, Robot
 from quartet_ros.graph import Name, known_topic, plain
 from quartet_ros.permits import check_velocity, topic_permit
 from quartet_ros.types import Checker, message_structures
+from quartet_safety.motion import MotionLease
 from quartet_site import WritableTopic
-from quartet_tool_server import Claim, Finite, InvalidArguments, ToolServer
-from quartet_tool_server.claim import REPORT_EVERY_S, report_progress
+from quartet_tool_server import REPORT_EVERY_S, Finite, InvalidArgumentsError, ToolServer, report_progress
 
 DISCOVERY_S = 0.2
 """Wall time that a new publisher gets before its first message."""
 REPEAT_S = 0.1
 """A velocity is repeated this often, since controllers drop one that grows old."""
 VELOCITY_S = 0.5
-"""How long publish_once holds a velocity before it sends zero."""
+"""Duration for which publish_once repeats a velocity before it sends zero [s]."""
 MAX_MESSAGES = 100
 MAX_TOTAL_S = 60.0
 VELOCITIES = {"geometry_msgs/Twist", "geometry_msgs/TwistStamped"}
@@ -32,6 +32,7 @@ MsgType = Annotated[str, Field(max_length=128, description="e.g. geometry_msgs/m
 
 
 def register(server: ToolServer) -> None:
+    """Add publish_once and publish_for_durations."""
     robot = server.robot
 
     async def check(topic: str, msg_type: str, messages: list[Message]) -> tuple[WritableTopic, str]:
@@ -78,11 +79,13 @@ def register(server: ToolServer) -> None:
         Durations are in the robot's time and never longer in wall time. Failures: as of publish_once.
         """
         if len(messages) != len(durations):
-            raise InvalidArguments(
+            raise InvalidArgumentsError(
                 f"{len(messages)} messages and {len(durations)} durations; valid: as many durations as messages"
             )
         if sum(durations) > MAX_TOTAL_S:
-            raise InvalidArguments(f"the durations add up to {sum(durations):g} s; valid: at most {MAX_TOTAL_S:g} s")
+            raise InvalidArgumentsError(
+                f"the durations add up to {sum(durations):g} s; valid: at most {MAX_TOTAL_S:g} s"
+            )
         permit, known = await check(topic, msg_type, messages)
         await server.limits.check_velocity("publish_for_durations", velocities(permit, messages, durations))
         async with _publisher(server, permit, known, "publish_for_durations") as sender:
@@ -103,8 +106,8 @@ def velocities(permit: WritableTopic, messages: list[Message], seconds: list[flo
 class _Sender:
     """Publishes to one topic for one call."""
 
-    def __init__(self, robot: Robot, permit: WritableTopic, msg_type: str, claim: Claim) -> None:
-        self._robot, self._topic, self._type, self._claim = robot, permit.name, msg_type, claim
+    def __init__(self, robot: Robot, permit: WritableTopic, msg_type: str, lease: MotionLease) -> None:
+        self._robot, self._topic, self._type, self._lease = robot, permit.name, msg_type, lease
         self.moves = plain(msg_type) in VELOCITIES
         self._sent, self._started = 0, time.monotonic()
         self._told_at = self._started
@@ -112,14 +115,14 @@ class _Sender:
     async def hold(self, message: Message, seconds: float) -> None:
         """Send, and wait; nothing goes out once the call is canceled, fenced off, or the guard has latched.
 
-        Raises Canceled, Fenced, Stopped, BridgeUnavailable.
+        Raises CanceledError, FencedError, StoppedError, BridgeUnavailableError.
         """
         clock = self._robot.clock
         until, ros_until = time.monotonic() + seconds, clock.now() + seconds
         await self._send(message)
         while (left := min(until - time.monotonic(), ros_until - clock.now())) > 0:
-            await _sleep(self._claim, min(left, REPEAT_S))
-            await self._claim.ready()
+            await _sleep(self._lease, min(left, REPEAT_S))
+            await self._lease.ready()
             if self.moves:
                 await self._send(message)
             await self._tell()
@@ -136,11 +139,11 @@ class _Sender:
             self._sent += 1
             try:
                 await self._robot.link.publish(self._topic, self._type, {})
-            except BridgeUnavailable:
+            except BridgeUnavailableError:
                 return  # the controller's own time-out or the guard ends the motion
 
     async def _send(self, message: Message) -> None:
-        await self._claim.ready()
+        await self._lease.ready()
         await self._robot.link.publish(self._topic, self._type, message)
         self._sent += 1
 
@@ -155,11 +158,11 @@ class _Sender:
 
 @asynccontextmanager
 async def _publisher(server: ToolServer, permit: WritableTopic, msg_type: str, tool: str) -> AsyncGenerator[_Sender]:
-    async with server.motions.claim(f"topic {permit.name}", tool) as claim:
-        await claim.ready()
+    async with server.leases.acquire(f"topic {permit.name}", tool) as lease:
+        await lease.ready()
         await server.robot.link.advertise(permit.name, msg_type)
-        await _sleep(claim, DISCOVERY_S)
-        sender = _Sender(server.robot, permit, msg_type, claim)
+        await _sleep(lease, DISCOVERY_S)
+        sender = _Sender(server.robot, permit, msg_type, lease)
         try:
             yield sender
         finally:
@@ -167,9 +170,9 @@ async def _publisher(server: ToolServer, permit: WritableTopic, msg_type: str, t
                 await sender.halt()
 
 
-async def _sleep(claim: Claim, seconds: float) -> None:
+async def _sleep(lease: MotionLease, seconds: float) -> None:
     """Wait, at most until the call is canceled."""
     try:
-        await asyncio.wait_for(claim.canceled.wait(), seconds)
+        await asyncio.wait_for(lease.canceled.wait(), seconds)
     except TimeoutError:
         return

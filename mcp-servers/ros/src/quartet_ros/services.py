@@ -11,11 +11,11 @@ from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, absolute, all_ser
 from quartet_ros.messages import shown_whole
 from quartet_ros.permits import service_permit
 from quartet_ros.types import MAX_STRUCTURES, Checker, structures
-from quartet_tool_server import Finite, InvalidArguments, ToolServer
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolServer
 
 
 async def service_type(robot: Robot, service: str) -> tuple[str, str]:
-    """Name and type of a service that exists. Raises InvalidArguments."""
+    """Name and type of a service that exists. Raises InvalidArgumentsError."""
     name = absolute(service)
     require(name, await all_services(robot), "service", "get_services")
     found = await robot.link.call_service("/rosapi/service_type", {"service": name}, timeout_s=ROSAPI_S)
@@ -23,6 +23,7 @@ async def service_type(robot: Robot, service: str) -> tuple[str, str]:
 
 
 def register(server: ToolServer) -> None:
+    """Add get_services, get_service_type, get_service_details and call_service."""
     robot = server.robot
 
     @server.tool(read_only=True)
@@ -37,8 +38,11 @@ def register(server: ToolServer) -> None:
 
     @server.tool(read_only=True)
     async def get_service_type(service: Name) -> TypeResult:
-        """Type of a service, e.g. std_srvs/srv/Trigger. Failures: INVALID_PARAMETERS (no such service; the message
-        has similar ones), ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE."""
+        """Return the type of a service, e.g. std_srvs/srv/Trigger.
+
+        Failures: INVALID_PARAMETERS (no such service; the message has similar ones), ROS_ERROR, TIMEOUT,
+        BRIDGE_UNAVAILABLE.
+        """
         name, known = await service_type(robot, service)
         return TypeResult(name=name, type=known)
 
@@ -79,7 +83,7 @@ def register(server: ToolServer) -> None:
         permit = service_permit(server, service_name, service_type)
         known = (await _type_of(robot, permit.name)) or permit.type
         if plain(known) != plain(permit.type):
-            raise InvalidArguments(
+            raise InvalidArgumentsError(
                 f"'{permit.name}' has type {known} on the robot, the site file says {permit.type}; correct the file"
             )
         fields = request or {}
@@ -88,9 +92,9 @@ def register(server: ToolServer) -> None:
         )
         if parts:
             Checker(parts).check(parts[0].type, fields, "request")
-        async with server.motions.claim(f"service {permit.name}", "call_service") as claim:
-            await claim.ready()
-            answer = await claim.unless_canceled(robot.link.call_service(permit.name, fields, timeout_s=timeout))
+        async with server.leases.acquire(f"service {permit.name}", "call_service") as lease:
+            await lease.ready()
+            answer = await lease.unless_canceled(robot.link.call_service(permit.name, fields, timeout_s=timeout))
         return CallServiceResult(
             service=permit.name, service_type=known, response=shown_whole(answer, f"the response of {permit.name}")
         )

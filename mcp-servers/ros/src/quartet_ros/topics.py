@@ -12,6 +12,7 @@ from quartet_tool_server import ToolServer
 
 
 def register(server: ToolServer) -> None:
+    """Add get_topics, get_topic_type, get_topic_details and get_message_details."""
     link = server.robot.link
 
     @server.tool(read_only=True)

@@ -6,7 +6,7 @@ from typing import Any, cast
 from quartet_contracts.tools.ros import Field, Structure
 from quartet_robot_link import Message, Robot
 from quartet_ros.graph import ROSAPI_S, plain
-from quartet_tool_server import InvalidArguments
+from quartet_tool_server import InvalidArgumentsError
 
 _INTEGERS = {
     f"{sign}int{bits}": (0 if sign else -(1 << bits - 1), (1 << (bits if sign else bits - 1)) - 1)
@@ -24,7 +24,7 @@ MAX_STRUCTURES = 60
 
 
 def structures(response: Message) -> list[Structure]:
-    """rosapi's typedefs as they are told to a model."""
+    """Return the typedefs of rosapi in the form that a model is given."""
     return [
         Structure(
             type=str(part["type"]),
@@ -52,13 +52,13 @@ class Checker:
         self.twists: list[Message] = []
 
     def check(self, msg_type: str, value: Any, at: str = "msg") -> None:
-        """Raises InvalidArguments that names the field, its value and what is valid."""
+        """Raises InvalidArgumentsError that names the field, its value and what is valid."""
         self._struct(plain(msg_type), value, at, 0)
 
     def _struct(self, type_name: str, value: Any, at: str, depth: int) -> None:
         part = self._known.get(type_name)
         if not isinstance(value, dict):
-            raise InvalidArguments(f"{at}: {_short(value)} is not an object of type {type_name}")
+            raise InvalidArgumentsError(f"{at}: {_short(value)} is not an object of type {type_name}")
         message = cast(Message, value)
         if part is None or depth > MAX_DEPTH:
             finite(message, at)
@@ -69,7 +69,9 @@ class Checker:
         for name, item in message.items():
             field = fields.get(name)
             if field is None:
-                raise InvalidArguments(f"{at}: {type_name} has no field '{name}'; valid: {', '.join(fields) or 'none'}")
+                raise InvalidArgumentsError(
+                    f"{at}: {type_name} has no field '{name}'; valid: {', '.join(fields) or 'none'}"
+                )
             self._field(field, item, f"{at}.{name}", depth)
 
     def _field(self, field: Field, value: Any, at: str, depth: int) -> None:
@@ -80,10 +82,10 @@ class Checker:
         if base in _BINARY and isinstance(value, str):
             return  # base64
         if not isinstance(value, list):
-            raise InvalidArguments(f"{at}: {_short(value)} is not an array of {base}")
+            raise InvalidArgumentsError(f"{at}: {_short(value)} is not an array of {base}")
         items = cast(list[Any], value)
         if field.array_length and len(items) != field.array_length:
-            raise InvalidArguments(f"{at}: has {len(items)} values, valid: exactly {field.array_length}")
+            raise InvalidArgumentsError(f"{at}: has {len(items)} values, valid: exactly {field.array_length}")
         for number, item in enumerate(items):
             self._single(base, item, f"{at}[{number}]", depth)
 
@@ -103,9 +105,11 @@ class Checker:
 
 
 def finite(value: Any, at: str) -> None:
-    """Raises InvalidArguments for NaN, infinity, and null, which they become in JSON, anywhere inside."""
+    """Raises InvalidArgumentsError for NaN, infinity, and null, which they become in JSON, anywhere inside."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        raise InvalidArguments(f"{at}: {value} is not valid; numbers must be finite, and what has no value is left out")
+        raise InvalidArgumentsError(
+            f"{at}: {value} is not valid; numbers must be finite, and what has no value is left out"
+        )
     if isinstance(value, dict):
         for name, item in cast(Message, value).items():
             finite(item, f"{at}.{name}")
@@ -116,7 +120,7 @@ def finite(value: Any, at: str) -> None:
 
 def _expect(good: bool, value: Any, at: str, valid: str) -> None:
     if not good:
-        raise InvalidArguments(f"{at}: {_short(value)} is not valid; valid: {valid}")
+        raise InvalidArgumentsError(f"{at}: {_short(value)} is not valid; valid: {valid}")
 
 
 def _short(value: Any) -> str:

@@ -1,5 +1,5 @@
 """The approach agent: definition, prompt and check in code."""
 
-from quartet_approach.definition import definition
+from quartet_approach.agent import definition
 
 __all__ = ["definition"]

@@ -8,25 +8,25 @@ Point = tuple[float, float]
 
 
 def wrap(angle: float) -> float:
-    """The same angle between -pi and pi."""
+    """Return the same angle [rad] between -pi and pi."""
     return math.atan2(math.sin(angle), math.cos(angle))
 
 
 def to_map(pose: Pose2D, point: Point) -> Point:
-    """A point of the base frame of a robot at `pose`, in the map frame."""
+    """Transform a point from the base frame of a robot at `pose` to the map frame."""
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
     return pose.x + c * point[0] - s * point[1], pose.y + s * point[0] + c * point[1]
 
 
 def to_base(pose: Pose2D, point: Point) -> Point:
-    """A point of the map frame in the base frame of a robot at `pose`."""
+    """Transform a point from the map frame to the base frame of a robot at `pose`."""
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
     dx, dy = point[0] - pose.x, point[1] - pose.y
     return c * dx + s * dy, -s * dx + c * dy
 
 
 def facing(centre: Point, direction: float, distance: float) -> Pose2D:
-    """The pose at `distance` from `centre` in `direction`, looking at it."""
+    """Return the pose at `distance` [m] from `centre` in `direction` [rad], facing it (map frame)."""
     return Pose2D(
         x=centre[0] + distance * math.cos(direction),
         y=centre[1] + distance * math.sin(direction),
@@ -35,7 +35,7 @@ def facing(centre: Point, direction: float, distance: float) -> Pose2D:
 
 
 def distance_to(outline: list[Point], point: Point) -> float:
-    """How far a point lies outside of a polygon; 0 inside."""
+    """Return how far a point lies outside of a polygon [m]; 0 inside."""
     edges = list(zip(outline, [*outline[1:], outline[0]], strict=True))
     crossings = sum(
         (y1 > point[1]) != (y2 > point[1]) and point[0] < x1 + (point[1] - y1) * (x2 - x1) / (y2 - y1)

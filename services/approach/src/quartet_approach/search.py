@@ -1,4 +1,4 @@
-"""The spin-search: turn on the spot, then look from where the site file says that things can be seen."""
+"""Search for the target: turn on the spot, then look from the poses of the area's surfaces and containers."""
 
 import math
 
@@ -15,7 +15,7 @@ NEARER_M = 0.4
 
 
 async def find(check: Verification, target: Target) -> Sight | None:
-    """The target from wherever it can be seen in its area; None when it is nowhere."""
+    """Return the target as it is seen from anywhere in its area, None when it is not seen."""
     if sight := await look(check, target):
         return sight
     if sight := await _spin(check, target):
@@ -24,7 +24,7 @@ async def find(check: Verification, target: Target) -> Sight | None:
 
 
 async def _spin(check: Verification, target: Target) -> Sight | None:
-    """Turn step by step, at most once around, and look after each step."""
+    """Turn step by step, at most a full turn, and look after each step."""
     rules = check.robot.approach
     around = math.ceil(360 / rules.spin_step_deg) - 1
     for _ in range(min(rules.spin_steps, around)):
@@ -37,7 +37,7 @@ async def _spin(check: Verification, target: Target) -> Sight | None:
 
 
 async def visit(check: Verification, target: Target) -> Sight | None:
-    """Look from the places of the area, the target's own place first, then the nearest ones."""
+    """Look from before each surface and container of the area, first the target itself, then the nearest."""
     site, here = check.site, await check.pose()
     places = [place for place in [*site.surfaces, *site.containers] if place.area == target.area.name]
     poses = [
@@ -54,7 +54,7 @@ async def visit(check: Verification, target: Target) -> Sight | None:
             continue
         if sight := await look(check, target):
             return sight
-        # Something flat or small may only be told apart from nearer.
+        # Something flat or small may be recognised only from nearer.
         await check.call(MotionResult, "nav2__drive_on_heading", distance=NEARER_M)
         if sight := await look(check, target):
             return sight

@@ -1,4 +1,4 @@
-"""Brings the robot to the standoff: straight in where that works, around the furniture where it does not."""
+"""Bring the robot to the standoff: straight in where that works, around the furniture where it does not."""
 
 import math
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from quartet_contracts.tools.nav2 import ApproachTargetResult, MotionResult
 
 ROUNDS = 4
 STRAIGHT_WITHIN_M = 1.2
-"""A target at most this far beyond the standoff is driven to in a straight line; one further away is navigated to."""
+"""Up to this far beyond the standoff the robot drives in a straight line, from further away it navigates."""
 FRONT_M = 0.20
-"""Free floor to leave before a surface when navigating to it; the drive-in does the rest."""
+"""Free floor before a surface at the end of navigation; the drive-in covers it."""
 AROUND_DEG = (0, 35, -35, 70, -70, 110, -110, 145, -145, 180)
-"""Sides from which a target is tried, relative to where it was seen from."""
+"""Directions from which to try a target, relative to where it was seen from."""
 TOO_NEAR_M = 0.25
 FACING_RAD = math.radians(20)
 BACK_OFF_M = 0.25
@@ -26,7 +26,7 @@ FAR_ENOUGH_M = 0.15
 
 @dataclass(frozen=True)
 class Standing:
-    """How the drive-in ended: `sight` is the last look, None when the target was lost."""
+    """How the drive-in ended; `sight` is the last look at the target, None when it was lost."""
 
     reached: bool
     sight: Sight | None
@@ -34,7 +34,7 @@ class Standing:
 
 
 async def stand_before(check: Verification, target: Target, sight: Sight) -> Standing:
-    """Drive in, look again, correct. Ends at most ROUNDS corrections later."""
+    """Drive in, look again and correct, at most ROUNDS times."""
     limit = target.standoff + check.robot.approach.tolerance_m
     note, fresh = "", False
     for _ in range(ROUNDS):
@@ -71,7 +71,7 @@ async def stand_before(check: Verification, target: Target, sight: Sight) -> Sta
 
 
 async def _settled(check: Verification, target: Target, sight: Sight) -> bool:
-    """Face the target and keep a distance at which the arm can work; True when nothing had to be done."""
+    """Face the target and keep the distance that the arm needs; return whether nothing had to be done."""
     missing = target.standoff - sight.distance
     if abs(sight.bearing) > FACING_RAD:
         await check.call(MotionResult, "nav2__spin_robot", angle=sight.bearing)
@@ -81,7 +81,7 @@ async def _settled(check: Verification, target: Target, sight: Sight) -> bool:
 
 
 async def _look_again(check: Verification, target: Target, sight: Sight) -> Sight | None:
-    """The target after a motion; turns to where it must be when it is not in view."""
+    """Return the target as it is seen after a motion; turn to where it must be when it is not in view."""
     if again := await look(check, target, expected=sight.centre):
         return again
     expected = remembered(sight, await check.pose())
@@ -92,7 +92,7 @@ async def _look_again(check: Verification, target: Target, sight: Sight) -> Sigh
 
 
 async def _from_another_side(check: Verification, target: Target, sight: Sight) -> Sight | None:
-    """Navigate to a free pose near the target, trying its sides in turn, until the target is seen from there."""
+    """Navigate to free poses on all sides of the target until it is seen from one."""
     here = await check.pose()
     for pose in _candidates(check, target, sight, here):
         if await drive_if_open(check, pose):
@@ -104,7 +104,7 @@ async def _from_another_side(check: Verification, target: Target, sight: Sight) 
 
 
 def _candidates(check: Verification, target: Target, sight: Sight, here: Pose2D) -> list[Pose2D]:
-    """Poses that face the target from its sides, in its area; the site's own pose before a place comes first."""
+    """Return poses in the area that face the target from its sides; the site's own pose before it comes first."""
     poses: list[Pose2D] = []
     given = target.place.approach if target.place else None
     if given is not None and math.dist((given.x, given.y), (here.x, here.y)) > check.robot.base.footprint_radius_m:

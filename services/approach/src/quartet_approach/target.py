@@ -1,4 +1,4 @@
-"""What the robot is to stand before, and where it was last seen."""
+"""The target that the robot has to stand before, and where it was last seen."""
 
 import math
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ FLOOR_NAMES = frozenset({"floor", "ground", "floor area", "here"})
 AREA_MARGIN_M = 0.4
 """Poses and positions are measured, and a counter may reach into the line of the wall."""
 CLEAR, SURE_M = 0.5, 1.5
-"""What is seen by less than half from farther than this is looked at again from elsewhere before it is believed."""
+"""A detection less than half visible (CLEAR) from farther away than SURE_M is not taken for the target."""
 SAME_THING_M = 0.6
-"""A detection this near to where the target was seen before is taken to be the target."""
+"""A detection at most this far from where the target was seen before is taken for the target."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,11 @@ class Target:
     standoff: float
     place: Surface | Container | None
     object_id: str | None = None
-    """This very thing, where the request says so."""
+    """Id of the thing that is meant, where the request gives one."""
 
     @classmethod
     def of(cls, check: Verification, arguments: ApproachArguments, area: Area) -> "Target":
+        """Return the target of a request, in the area that it names."""
         name = normalise(arguments.object_name)
         place = place_named(check.site, name, area)
         standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action.value)
@@ -53,8 +54,10 @@ class Target:
 class Sight:
     """The target as it was last seen.
 
-    centre, aim: its middle, and the point that the standoff is measured to (the near edge of a surface), map frame.
-    distance, bearing: of `aim` from the base.
+    Attributes:
+        centre: Its middle [m, map frame].
+        aim: The point that the standoff is measured to: of a surface its near edge [m, map frame].
+        aim_base: The same in the base frame.
     """
 
     centre: Point
@@ -64,23 +67,25 @@ class Sight:
 
     @property
     def distance(self) -> float:
+        """Distance of `aim` from the base [m]."""
         return math.hypot(*self.aim_base)
 
     @property
     def bearing(self) -> float:
+        """Direction of `aim` from the base [rad]."""
         return math.atan2(self.aim_base[1], self.aim_base[0])
 
 
 def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | None:
-    """The surface or container that `name` means; one in `area` before one elsewhere."""
+    """Return the surface or container called `name`, one in `area` before one elsewhere."""
     places = [place for place in [*site.surfaces, *site.containers] if name in {place.name, *place.aliases}]
     return min(places, key=lambda place: (place.area != area.name, place.name != name), default=None)
 
 
 async def look(check: Verification, target: Target, expected: Point | None = None) -> Sight | None:
-    """The target as front or else arm camera show it now, if it is in its area; the one nearest to `expected`.
+    """Return the target as front or else arm camera show it now in its area; of several the nearest to `expected`.
 
-    Its id is what the result names the target by.
+    The result names the target by its id.
     """
     sight = await _look(check, target, expected)
     if sight is not None:
@@ -107,7 +112,7 @@ async def _look(check: Verification, target: Target, expected: Point | None) -> 
 
 
 def remembered(sight: Sight, pose: Pose2D) -> Sight:
-    """The same target from where the robot stands now, without having been seen again."""
+    """Return the target relative to where the robot stands now, without looking again."""
     return Sight(sight.centre, sight.aim, to_base(pose, sight.aim), sight.object_id)
 
 

@@ -1,7 +1,7 @@
-"""When somebody else is in the way: another pose of the area, time to leave, moving aside.
+"""Deal with others in the way: try another pose of the area, wait until they leave, move aside.
 
-Of others the robot knows what Nav2's costmap shows: a plan request tells whether a pose can be reached now, and a pose
-that the site file gives and that is occupied tells that something stands there which is no furniture.
+The robot knows of others through Nav2's costmap: a path request tells whether a pose can be reached now, and where a
+pose of the site file is occupied, something stands there that is no furniture.
 """
 
 import math
@@ -16,24 +16,24 @@ from quartet_site import Pose2D as SitePose
 from quartet_site import inside
 
 ROUNDS = 6
-"""How often one approach lets others pass before it gives up."""
+"""How often an approach lets others pass before it gives up."""
 WAIT_S = 8.0
-"""Of the robot's time, in each round: who goes first gives the others time to move aside."""
+"""Wait of one round [s of the robot's time]: the robot that goes first gives the others time to move aside."""
 ASIDE_WAIT_S = 24.0
-"""Of who has moved aside: long enough for another to drive past, else both meet in the same place again."""
+"""Wait of a robot that has moved aside: long enough for another to drive past, else they meet again."""
 LEAST_LEFT_S = 60.0
-"""With less wall time than this before the request's deadline nobody is waited for."""
+"""The approach waits for nobody with less wall time than this before the request's deadline."""
 RINGS_M = (1.1, 1.9)
 """How far from an area's entry pose another one is tried: a robot's width, then nearly two."""
 DIRECTIONS = 8
 AT_SPOT_M = 0.5
 SWAP = 3
-"""Every third time round the other half of the robots moves aside: those of the first may have no room for it."""
+"""In every third cycle the other robots move aside: the first ones may have no room for it."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """What a plan request says of a pose: whether the robot may try to drive there, how far it is [m], why not."""
+    """Answer of a path request: whether the robot may try to drive there, how far it is [m], else why not."""
 
     open: bool
     length: float
@@ -42,14 +42,14 @@ class Way:
 
 @dataclass(frozen=True)
 class Arrival:
-    """Where `reach` has brought the robot, None when nowhere; `note` says what was not free."""
+    """Where `reach` brought the robot, None when nowhere; `note` says what was not free."""
 
     pose: Pose2D | None
     note: str
 
 
 class Patience:
-    """How long one approach waits for others. A robot without others in its place waits for nobody."""
+    """Rounds in which one approach lets others pass. A robot that is alone in its place waits for nobody."""
 
     def __init__(self, check: Verification) -> None:
         self._check = check
@@ -57,9 +57,9 @@ class Patience:
         self._round = 0
 
     async def let_pass(self, *, first: bool = False) -> bool:
-        """One round: move aside if it is this robot's turn, then wait. False when there was no round left.
+        """Move aside if it is this robot's turn, then wait; return False when no round is left.
 
-        `first`: somebody is where this robot has to go, and goes first: it must not be kept from leaving.
+        `first`: another robot is where this one has to go, so this one moves aside first, to let it leave.
         """
         check = self._check
         if self._left == 0 or check.request.deadline - time.time() < LEAST_LEFT_S:
@@ -74,7 +74,7 @@ class Patience:
 
 
 def moves_aside(fleet: tuple[str, ...], robot: str, number: int) -> bool:
-    """Whether `robot` moves aside in round `number` (from 0), while others stay or go on.
+    """Return whether `robot` moves aside in round `number` (from 0), while others stay or go on.
 
     By the binary digits of its place in the fleet, so that of any two robots one gives way in some round.
     """
@@ -84,7 +84,7 @@ def moves_aside(fleet: tuple[str, ...], robot: str, number: int) -> bool:
 
 
 def poses_of(target: Target) -> list[Pose2D]:
-    """Where the robot may come to in the target's area, best first: before the place, at the entry, around it."""
+    """Return poses of the target's area, best first: before the place, at the entries, around the entry."""
     area = target.area
     given = [target.place.approach] if target.place is not None and target.place.approach is not None else []
     given += [area.entry, *area.other_entries]
@@ -98,7 +98,7 @@ def poses_of(target: Target) -> list[Pose2D]:
 
 
 async def way_to(check: Verification, pose: Pose2D) -> Way:
-    """Ask Nav2 for a path; where it cannot be asked, the drive itself has to tell."""
+    """Ask Nav2 for a path to `pose`; where it gives no answer, the way counts as open."""
     asked = {"goal_x": pose.x, "goal_y": pose.y, "goal_yaw": pose.yaw}
     outcome = await check.outcome("nav2__get_path_from_robot", **asked)
     if outcome.ok:
@@ -110,19 +110,19 @@ async def way_to(check: Verification, pose: Pose2D) -> Way:
 
 
 async def drive(check: Verification, pose: Pose2D) -> str:
-    """Drive to a pose; '' when there, else why not."""
+    """Drive to a pose; return "" when there, else why not."""
     moved = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
     return "" if moved.ok else moved.nav2_error or moved.error_code
 
 
 async def drive_if_open(check: Verification, pose: Pose2D) -> str:
-    """As `drive`, without setting out for a pose that Nav2 knows no way to."""
+    """Drive to a pose if Nav2 knows a path to it; return as `drive` does."""
     way = await way_to(check, pose)
     return await drive(check, pose) if way.open else way.why
 
 
 async def reach(check: Verification, target: Target, patience: Patience) -> Arrival:
-    """Bring the robot to the first pose of the area that is free; while none is, let others pass."""
+    """Drive to the first free pose of the area; while none is free, let others pass."""
     poses = poses_of(target)
     wanted, note = poses[0], ""
     while True:
@@ -134,14 +134,14 @@ async def reach(check: Verification, target: Target, patience: Patience) -> Arri
             if pose == wanted:
                 note = f"{_at(wanted)}: {why}"
             if way.open:
-                # Somebody was met on the way, and would be on the way to the next pose as well.
+                # Another robot was met on the way, and would be on the way to the next pose as well.
                 break
         if not await patience.let_pass():
             return Arrival(None, f"no pose of {target.area.name} could be reached; {note}")
 
 
 async def obstructed(check: Verification, target: Target) -> str:
-    """Which pose that the site gives in the target's area is occupied now, '' when none is: there somebody stands."""
+    """Return which of the site's poses in the target's area is occupied now, "" when none is."""
     area = target.area
     places = [*check.site.surfaces, *check.site.containers]
     given = [place.approach for place in places if place.area == area.name and place.approach is not None]
@@ -154,7 +154,7 @@ async def obstructed(check: Verification, target: Target) -> str:
 
 
 async def _move_aside(check: Verification) -> None:
-    """To the nearest pose where the robot stands in nobody's way, if there is one to be reached."""
+    """Drive to the nearest parking pose that can be reached, if there is one."""
     here = await check.pose()
     spots = [_pose(pose) for pose in check.site.parking or [area.entry for area in check.site.areas]]
     if any(math.dist((here.x, here.y), (spot.x, spot.y)) < AT_SPOT_M for spot in spots):

@@ -1,4 +1,4 @@
-"""What the approach agent's own code does after the report: search, drive in, look once more."""
+"""Verify an approach after the model's report: search for the target, drive in, look once more."""
 
 import math
 
@@ -9,17 +9,16 @@ from quartet_approach.standing import stand_before
 from quartet_approach.target import AREA_MARGIN_M, Target
 from quartet_approach.traffic import Arrival, Patience, obstructed, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
+from quartet_contracts.skills import MAX_REASON
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
 from quartet_site import Area
 
 TUCKED_RAD = 0.15
 """The arm counts as tucked when each joint is this near to its transit position."""
-MAX_REASON = 2000
-"""Of a report; the model's own words, which are added to ours, may fill that alone."""
 
 
 async def verify(check: Verification, report: ApproachReport) -> ApproachReport:
-    """Settle a claimed success, a target that was not in view, or a way that was not free; other reports stand.
+    """Verify a claimed success, a target that was not in view, or a drive that failed; other reports stand.
 
     A claimed success whose target cannot be seen becomes NAV_VERIFY_OVERRIDE; a target that was not in view and is
     found by the search is a success, and so is an area that is reached at another pose, or once its way is free.
@@ -57,7 +56,7 @@ async def verify(check: Verification, report: ApproachReport) -> ApproachReport:
 async def _before(
     check: Verification, report: ApproachReport, target: Target, patience: Patience, came: Arrival
 ) -> ApproachReport:
-    """To the standoff; while somebody stands where the robot would have to, let them leave and try again."""
+    """Go to the standoff; while another robot stands there, let it leave and try again."""
     missed = ApproachCode.NAV_VERIFY_OVERRIDE if report.success else ApproachCode.NAV_TARGET_NOT_VISIBLE
     while True:
         ended = await _attempt(check, target, missed)
@@ -95,14 +94,14 @@ async def _attempt(check: Verification, target: Target, missed: ApproachCode) ->
 
 
 async def _outside(check: Verification, area: Area) -> str:
-    """How far the robot stands outside of the area, '' when it is in it."""
+    """Return how far outside of the area the robot stands, "" when it is inside."""
     pose = await check.pose()
     away = distance_to(list(area.outline), (pose.x, pose.y))
     return f"the robot stands {away:.2f} m outside of {area.name}" if away > AREA_MARGIN_M else ""
 
 
 async def _tuck(check: Verification) -> str | None:
-    """The base moves only with the arm in its transit state; says what is wrong when it cannot be brought there."""
+    """Bring the arm to its transit state, in which alone the base may move; return why it failed, else None."""
     arm = check.robot.arm
     now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
     wanted = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
@@ -139,7 +138,7 @@ def _reached(note: str, target: CheckResult) -> ApproachReport:
 
 
 def _told(report: ApproachReport, came: Arrival) -> ApproachReport:
-    """With where the robot came to, when that was not the pose that was wanted."""
+    """Return the report with the pose that the robot reached, when that was not the first choice."""
     return report.model_copy(update={"reason": f"{report.reason}; {came.note}"}) if came.note else report
 
 

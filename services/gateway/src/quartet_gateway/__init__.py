@@ -2,9 +2,9 @@
 
 from quartet_gateway.app import create_app
 from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, ModelEntry, Price, Retries
-from quartet_gateway.errors import ConfigurationProblem, GatewayError
+from quartet_gateway.errors import ConfigurationError, GatewayError
 from quartet_gateway.gateway import Gateway
-from quartet_gateway.ledger import Ledger
+from quartet_gateway.ledger import SpendingLedger
 from quartet_gateway.load import load_file
 from quartet_gateway.models import Model, choose_models
 from quartet_gateway.settings import Settings
@@ -12,16 +12,16 @@ from quartet_gateway.settings import Settings
 __all__ = [
     "AGENTS",
     "AgentModels",
-    "ConfigurationProblem",
+    "ConfigurationError",
     "Gateway",
     "GatewayError",
     "GatewayFile",
-    "Ledger",
     "Model",
     "ModelEntry",
     "Price",
     "Retries",
     "Settings",
+    "SpendingLedger",
     "choose_models",
     "create_app",
     "load_file",

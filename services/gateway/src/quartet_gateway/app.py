@@ -1,4 +1,4 @@
-"""The HTTP surface."""
+"""The HTTP interface: chat completions in OpenAI's format, usage, health, metrics."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,36 +14,31 @@ from starlette.routing import Route
 
 from quartet_gateway.access import Access
 from quartet_gateway.config import AGENTS, OPTIONAL
-from quartet_gateway.errors import BadRequest, GatewayError, wire
+from quartet_gateway.errors import GatewayError, InvalidRequestError, wire
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.requests import MAX_BODY, read_request
-from quartet_process import Exposition, Secret, tracing, work
+from quartet_process import Exposition, Secret, correlation_ids, tracing
+from quartet_process.health import metrics_route
 
 
 def create_app(gateway: Gateway, access: Access, metrics_token: Secret | None = None) -> Starlette:
-    """POST /v1/chat/completions, GET /v1/models, /v1/usage, /health, /metrics."""
+    """Return the application: POST /v1/chat/completions, GET /v1/models, /v1/usage, /health and /metrics."""
     exposition = Exposition("gateway", gateway.metrics.registry, token=metrics_token)
 
     async def chat(request: Request) -> Response:
-        try:
-            _check(access, request, None)
-            asked = read_request(await _body(request))
-            _check(access, request, asked.model)
-            task = request.headers.get("x-quartet-task", "")[:128]
-            for_request = request.headers.get("x-quartet-request", "")[:128]
-            with (
-                work(task_id=task or None, request_id=for_request or None, agent=asked.model),
-                tracing.span("POST /v1/chat/completions", kind=SpanKind.SERVER),
-            ):
-                return JSONResponse(await gateway.answer(asked, task=task))
-        except GatewayError as error:
-            return JSONResponse(wire(error), status_code=error.status)
+        _check(access, request, None)
+        asked = read_request(await _body(request))
+        _check(access, request, asked.model)
+        task = request.headers.get("x-quartet-task", "")[:128]
+        for_request = request.headers.get("x-quartet-request", "")[:128]
+        with (
+            correlation_ids(task_id=task or None, request_id=for_request or None, agent=asked.model),
+            tracing.span("POST /v1/chat/completions", kind=SpanKind.SERVER),
+        ):
+            return JSONResponse(await gateway.answer(asked, task=task))
 
     async def models(request: Request) -> Response:
-        try:
-            _check(access, request, None)
-        except GatewayError as error:
-            return JSONResponse(wire(error), status_code=error.status)
+        _check(access, request, None)
         data = [
             {"id": agent, "object": "model", "owned_by": "quartet", "models": names}
             for agent, names in gateway.model_names().items()
@@ -51,10 +46,7 @@ def create_app(gateway: Gateway, access: Access, metrics_token: Secret | None = 
         return JSONResponse({"object": "list", "data": data})
 
     async def usage(request: Request) -> Response:
-        try:
-            _check(access, request, None)
-        except GatewayError as error:
-            return JSONResponse(wire(error), status_code=error.status)
+        _check(access, request, None)
         task = request.query_params.get("task")
         if task:
             return JSONResponse(
@@ -72,11 +64,6 @@ def create_app(gateway: Gateway, access: Access, metrics_token: Secret | None = 
             body["status"] = "not configured"
         return JSONResponse(body, status_code=200 if ready else 503)
 
-    async def metrics(request: Request) -> Response:
-        gateway.measure()
-        status, kind, body = exposition.answer(request.headers.get("authorization"))
-        return Response(body, status, media_type=kind)
-
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
@@ -88,15 +75,21 @@ def create_app(gateway: Gateway, access: Access, metrics_token: Secret | None = 
             Route("/v1/models", models),
             Route("/v1/usage", usage),
             Route("/health", health),
-            Route("/metrics", metrics),
+            metrics_route(exposition, gateway.measure),
         ],
         lifespan=lifespan,
-        middleware=[Middleware(tracing.TraceContext)],
+        exception_handlers={GatewayError: _refused},
+        middleware=[Middleware(tracing.TraceContextMiddleware)],
     )
 
 
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, GatewayError)
+    return JSONResponse(wire(error), status_code=error.status)
+
+
 async def _body(request: Request) -> bytes:
-    """The body, read no further than a request may be long. Raises BadRequest."""
+    """Return the body; raise InvalidRequestError as soon as more than MAX_BODY bytes are announced or come."""
     announced = request.headers.get("content-length", "")
     body = bytearray()
     if not announced.isdigit() or int(announced) <= MAX_BODY:
@@ -106,7 +99,7 @@ async def _body(request: Request) -> bytes:
                 break
         else:
             return bytes(body)
-    raise BadRequest(f"the request has more than {MAX_BODY} bytes; send fewer or smaller images")
+    raise InvalidRequestError(f"the request has more than {MAX_BODY} bytes; send fewer or smaller images")
 
 
 def _check(access: Access, request: Request, agent: str | None) -> None:

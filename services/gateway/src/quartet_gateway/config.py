@@ -1,4 +1,4 @@
-"""The gateway's file: which model each agent uses, what it falls back to and what it may spend."""
+"""Data model of gateway.yaml: the model of each agent, its fallbacks and its budget."""
 
 from typing import Annotated, Literal, Self, get_args
 
@@ -16,20 +16,20 @@ ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:@+-]*(/[A-Za
 
 
 class Section(BaseModel):
-    """A part of the file: unknown fields are errors, so that a typing mistake is seen at start."""
+    """A part of the file; an unknown field is an error, so that a typing mistake is found at the start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Price(Section):
-    """For models that LiteLLM's price list does not have [USD per million tokens]."""
+    """Price of a model that is not in LiteLLM's price list [USD per million tokens]."""
 
     prompt: Money
     completion: Money
 
 
 class ModelEntry(Section):
-    """A model and how it is reached."""
+    """A model, and its endpoint, key and parameters."""
 
     model: ModelName
     """provider/model as LiteLLM writes it: anthropic/..., openai/..., hosted_vllm/..., ollama_chat/..."""
@@ -39,12 +39,20 @@ class ModelEntry(Section):
     api_key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
     """Variable that holds the key; None: the provider's own, such as ANTHROPIC_API_KEY."""
     takes_images: bool | None = None
-    """None: as LiteLLM's model list says."""
+    """Whether the model reads images; None: as LiteLLM's model list says."""
+    mistral_format: Literal["auto", "on", "off"] = "auto"
+    """Mistral's rules for ids of calls and the order of messages; auto: by the model's name."""
+    ambient_login: bool = False
+    """The machine itself logs in at Bedrock or Vertex AI: instance role, service account, pod identity."""
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
+    """How much the model thinks before it answers; None: the provider's default (off for Claude)."""
+    num_ctx: Annotated[int, Field(ge=2048)] | None = None
+    """Context window of an Ollama model [tokens]; None: 16384."""
     prompt_caching: Literal["auto", "on", "off"] = "auto"
     """auto: markers for providers that need them (Claude); the others cache by themselves."""
     price: Price | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    """Most tokens of one answer."""
+    """Upper limit of one answer [tokens]."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
 
     @model_validator(mode="after")
@@ -55,18 +63,29 @@ class ModelEntry(Section):
 
 
 class AgentModels(Section):
-    """What one agent uses. A model is a name under `models`, or provider/model itself."""
+    """Model, fallbacks and budget of one agent. A model is a name under `models`, or provider/model itself."""
 
     model: ModelName = SCRIPTED
     fallbacks: list[ModelName] = []
-    """Tried in this order when the model fails after its retries."""
+    """Models that are tried in this order when `model` has failed after its retries."""
     budget_usd: Money | None = None
-    """Most that this agent may cost within `budget_period`; None: no limit."""
+    """Upper limit of the agent's cost within `budget_period` [USD]; None: none."""
     budget_tokens: Annotated[int, Field(ge=0)] | None = None
     budget_period: Literal["day", "month", "total"] = "total"
 
 
+class TaskBudget(Section):
+    """What all agents together may use for one task."""
+
+    budget_usd: Money | None = 20.0
+    """Upper limit of the cost of one task [USD]; None: none."""
+    budget_tokens: Annotated[int, Field(ge=0)] | None = 10_000_000
+    """Upper limit of prompt and completion tokens of one task; None: none."""
+
+
 class Agents(Section):
+    """The models of each agent."""
+
     orchestrator: AgentModels = AgentModels()
     approach: AgentModels = AgentModels()
     pick: AgentModels = AgentModels()
@@ -75,18 +94,18 @@ class Agents(Section):
 
 
 class Retries(Section):
-    """How long a provider is waited for."""
+    """Retries and time-outs of requests to providers."""
 
     attempts: Annotated[int, Field(ge=1, le=10)] = 3
-    """Tries per model after 429, 5xx and lost connections, the first included."""
+    """Tries per model in case of 429, 5xx and lost connections, the first one included."""
     timeout_attempts: Annotated[int, Field(ge=1, le=10)] = 2
-    """Tries per model after a time-out, the first included."""
+    """Tries per model in case of a time-out, the first one included."""
     timeout_s: Seconds = 45.0
-    """For one try."""
+    """Time-out of one try [s]."""
     total_s: Seconds = 115.0
-    """For a request with all its tries and fallbacks; below the 120 s that an agent waits."""
+    """Time-out of a request with all its tries and fallbacks [s]; below the 120 s that an agent waits."""
     rest_s: Annotated[float, Field(ge=0, le=3600)] = 30.0
-    """How long a model that failed is passed over when there is a fallback."""
+    """For how long a model that failed is tried after its fallbacks [s]."""
 
 
 EntryName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
@@ -100,11 +119,12 @@ def _with_scripted(models: dict[str, ModelEntry]) -> dict[str, ModelEntry]:
 
 
 class GatewayFile(Section):
-    """gateway.yaml, whole."""
+    """Content of gateway.yaml."""
 
     models: Annotated[dict[EntryName, ModelEntry], AfterValidator(_with_scripted)] = DEFAULT_MODELS
-    """The scripted model is always there, unless an entry of that name says otherwise."""
+    """Includes the scripted model, unless an entry of that name replaces it."""
     agents: Agents = Agents()
+    tasks: TaskBudget = TaskBudget()
     retries: Retries = Retries()
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Asks an agent's model: budget, retries, fallbacks, and what the answer cost."""
+"""The gateway itself: budgets, retries, fallbacks and the cost of each answer."""
 
 import asyncio
 import logging
@@ -10,23 +10,24 @@ from typing import Any
 import httpx
 from opentelemetry.trace import SpanKind
 
-from quartet_gateway import _litellm
+from quartet_gateway import litellm_settings as _litellm
 from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, Retries
 from quartet_gateway.errors import (
-    BadRequest,
-    ContextTooLong,
+    ContextTooLongError,
     GatewayError,
-    ModelBusy,
-    ModelFailed,
-    ModelRefused,
-    ModelTimeout,
-    NotConfigured,
+    InvalidRequestError,
+    ModelBusyError,
+    ModelFailedError,
+    ModelRefusedError,
+    ModelTimeoutError,
+    NotConfiguredError,
 )
-from quartet_gateway.ledger import Ledger, Spent
+from quartet_gateway.ledger import Spending, SpendingLedger
 from quartet_gateway.metrics import Metrics
 from quartet_gateway.models import Model
 from quartet_gateway.requests import ChatRequest
-from quartet_process import redact, remember_environment, tracing
+from quartet_gateway.wire_format import is_malformed, messages_for, read_answer
+from quartet_process import redact, register_environment_secrets, tracing
 
 logger = logging.getLogger("quartet_gateway")
 
@@ -48,46 +49,51 @@ class Gateway:
         file: GatewayFile,
         chosen: Mapping[str, list[Model]],
         *,
-        ledger: Ledger | None = None,
+        ledger: SpendingLedger | None = None,
         environment: Mapping[str, str] | None = None,
         renewed: Callable[[], Mapping[str, list[Model]] | None] = lambda: None,
     ) -> None:
-        """`renewed` is asked before each request: the same models with other keys, None while the keys are the same."""
+        """`renewed` is called before each request; returns the models with other keys, None: no change."""
         self._litellm = _litellm.load()
         self._file = file
         self._chains = {
             agent: [_Deployment(f"{agent}/{i}", model) for i, model in enumerate(models)]
             for agent, models in chosen.items()
         }
-        self.ledger = ledger or Ledger()
+        self.ledger = ledger or SpendingLedger()
         self.metrics = Metrics()
         self._renewed = renewed
-        remember_environment(environment or {})
+        register_environment_secrets(environment or {})
         self._router = self._make_router(file.retries)
 
     def problems(self) -> dict[str, str]:
-        """By agent, what must be set before it has a model; agents that have one are not in it."""
+        """Return what must be set, by agent, for each agent without a usable model."""
         return {a: chain[0].model.missing for a, chain in self._chains.items() if all(d.model.missing for d in chain)}
 
     def model_names(self) -> dict[str, list[str]]:
-        """By agent, its model and its fallbacks."""
+        """Return the names of model and fallbacks, by agent."""
         return {agent: [d.model.name for d in chain] for agent, chain in self._chains.items()}
 
+    def blind_models(self) -> list[str]:
+        """Return the names of the models that are sent no images because nobody knows whether they read them."""
+        return sorted({d.model.name for chain in self._chains.values() for d in chain if d.model.images_unknown})
+
     def limits(self, agent: str) -> AgentModels:
-        """The agent's part of the file."""
+        """Return models and budget of `agent`, as the file has them."""
         limits: AgentModels = getattr(self._file.agents, agent)
         return limits
 
     async def answer(self, request: ChatRequest, *, task: str = "") -> dict[str, Any]:
-        """The OpenAI completion with a `quartet` field. Raises GatewayError."""
+        """Return the OpenAI completion of the agent's model, with a further field `quartet`. Raises GatewayError."""
         agent = request.model
         if agent not in self._chains:
-            raise BadRequest(f"'model' is the agent that asks, got '{agent}'; valid: {', '.join(AGENTS)}")
+            raise InvalidRequestError(f"'model' is the agent that asks, got '{agent}'; valid: {', '.join(AGENTS)}")
         began = time.monotonic()
         outcome = "error"
         try:
             self._renew()
             self.ledger.check(agent, self.limits(agent))
+            self.ledger.check_task(task, self._file.tasks)
             deployment, response = await self._ask(agent, request)
             outcome = "ok"
             return self._completion(agent, deployment, response, task)
@@ -99,7 +105,7 @@ class Gateway:
             self.metrics.seconds.labels(agent).observe(time.monotonic() - began)
 
     def measure(self) -> None:
-        """Bring the metrics that are looked at, not counted, up to date."""
+        """Update the metrics that are sampled, not counted."""
         for agent in self._chains:
             limits = self.limits(agent)
             spent = self.ledger.of_agent(agent, limits)
@@ -109,12 +115,12 @@ class Gateway:
                 self.metrics.budget_used.labels(agent).set(max(used))
 
     async def close(self) -> None:
-        """Closes the connections to the providers."""
+        """Close the connections to the providers."""
         self._router.discard()
         await self._litellm.close_litellm_async_clients()
 
     def _renew(self) -> None:
-        """Use the providers' newest keys; what is under way ends with the old ones."""
+        """Switch to the newest keys of the providers; running requests end with the old ones."""
         chosen = self._renewed()
         if chosen is None:
             return
@@ -123,14 +129,14 @@ class Gateway:
                 deployment.model, deployment.rests_until = model, 0.0
         self._router.discard()
         self._router = self._make_router(self._file.retries)
-        logger.info("the models are asked with other keys of their providers from now on")
+        logger.info("the keys of the model providers have changed; new requests use the new ones")
 
     async def _ask(self, agent: str, request: ChatRequest) -> tuple[_Deployment, Any]:
-        """The first answer along the agent's chain; models that failed just now are tried last."""
+        """Return the first answer of the agent's chain; models that failed recently are tried last."""
         chain = [d for d in self._chains[agent] if not d.model.missing]
         if not chain:
             missing = self._chains[agent][0].model.missing
-            raise NotConfigured(f"agent '{agent}' has no model: {missing}")
+            raise NotConfiguredError(f"agent '{agent}' has no model: {missing}")
         now = time.monotonic()
         chain.sort(key=lambda d: d.rests_until > now)
         error: GatewayError | None = None
@@ -151,7 +157,7 @@ class Gateway:
                     return deployment, response
         except TimeoutError:
             names = ", ".join(d.model.name for d in chain)
-            raise ModelTimeout(
+            raise ModelTimeoutError(
                 f"no answer from {names} within {self._file.retries.total_s:g} s (retries.total_s)"
             ) from error
         assert error is not None
@@ -181,25 +187,28 @@ class Gateway:
             return response
 
     async def _try(self, deployment: _Deployment, request: ChatRequest) -> Any:
-        """One model, with the Router's retries. Raises GatewayError.
+        """Ask one model, with the Router's retries. Raises GatewayError.
 
-        The Router does not retry an answer of status 200 that cannot be read; that is done here.
+        The Router does not retry an answer of status 200 that cannot be read, or that holds nothing but a reason such
+        as MALFORMED_FUNCTION_CALL; that is done here.
         """
         again = self._file.retries.attempts - 1
         attempt = 0
         while True:
             try:
+                messages = messages_for(deployment.model, request.conversation())
                 response = await self._router.acompletion(
-                    model=deployment.group, messages=request.messages, **request.passed_on()
+                    model=deployment.group, messages=messages, **request.passed_on()
                 )
             except Exception as error:
                 failure = self._wire_error(deployment.model, error)
                 if getattr(error, "status_code", None) != 200:
                     raise failure from error
             else:
-                if response.choices:
+                if response.choices and not (reason := is_malformed(response.choices[0])):
                     return response
-                failure = ModelFailed(f"{deployment.model.name} answered without a choice")
+                fault = f"with nothing but {reason}" if response.choices else "without a choice"
+                failure = ModelFailedError(f"{deployment.model.name} answered {fault}")
             if attempt >= again:
                 raise failure
             await asyncio.sleep(self._litellm.utils.calculate_retry_after(again - attempt, again))
@@ -207,6 +216,7 @@ class Gateway:
 
     def _completion(self, agent: str, deployment: _Deployment, response: Any, task: str) -> dict[str, Any]:
         body: dict[str, Any] = response.model_dump(exclude_none=True)
+        read_answer(body, deployment.model)
         spent = self._spent(response)
         limits = self.limits(agent)
         self.ledger.add(agent, limits, task, spent)
@@ -227,10 +237,10 @@ class Gateway:
         }
         return body
 
-    def _spent(self, response: Any) -> Spent:
+    def _spent(self, response: Any) -> Spending:
         usage = getattr(response, "usage", None)
         details = getattr(usage, "prompt_tokens_details", None)
-        return Spent(
+        return Spending(
             requests=1,
             prompt_tokens=int(getattr(usage, "prompt_tokens", 0) or 0),
             completion_tokens=int(getattr(usage, "completion_tokens", 0) or 0),
@@ -239,27 +249,27 @@ class Gateway:
         )
 
     def _wire_error(self, model: Model, error: Exception) -> GatewayError:
-        """Exceptions of LiteLLM become errors of the wire in this function and nowhere else."""
+        """Return the gateway's error for an exception of LiteLLM; the only place that maps them."""
         kinds = self._litellm
         where = model.parameters.get("api_base") or model.provider
         said = redact(str(getattr(error, "message", None) or error)).split("\n")[0][:500]
         self.metrics.failures.labels(model.name, type(error).__name__).inc()
         text = redact(f"{model.name} at {where}: {said}")
         if getattr(error, "status_code", None) in {401, 403}:
-            return ModelRefused(f"{text} (the provider does not accept the key; check it in .env)")
+            return ModelRefusedError(f"{text} (the provider does not accept the key; check it in .env)")
         if isinstance(error, kinds.RateLimitError):
-            return ModelBusy(f"{text} (after {self._file.retries.attempts} tries)")
+            return ModelBusyError(f"{text} (after {self._file.retries.attempts} tries)")
         if isinstance(error, kinds.Timeout):
-            return ModelTimeout(f"{text} (after {self._file.retries.timeout_attempts} tries)")
+            return ModelTimeoutError(f"{text} (after {self._file.retries.timeout_attempts} tries)")
         if isinstance(error, kinds.ContextWindowExceededError):
-            return ContextTooLong(text)
+            return ContextTooLongError(text)
         if isinstance(error, kinds.NotFoundError):
-            return ModelRefused(f"{text} (does the provider have this model?)")
+            return ModelRefusedError(f"{text} (does the provider have this model?)")
         if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
-            return ModelRefused(text)
+            return ModelRefusedError(text)
         if _cannot_connect(error):
-            return ModelFailed(f"{text} (is the server running? QUARTET_MODEL_API_BASE says where it is)")
-        return ModelFailed(text)
+            return ModelFailedError(f"{text} (is the server running? QUARTET_MODEL_API_BASE says where it is)")
+        return ModelFailedError(text)
 
     def _make_router(self, retries: Retries) -> Any:
         from litellm.types.router import RetryPolicy
@@ -288,7 +298,7 @@ class Gateway:
 
 
 def _cannot_connect(error: BaseException | None) -> bool:
-    """Whether nobody answered at the address, by what the error was made from."""
+    """Return whether no server listened at the address, judged by the causes of `error`."""
     while error is not None:
         if isinstance(error, httpx.ConnectError | ConnectionError):
             return True

@@ -1,4 +1,4 @@
-"""What each agent and task has used, and whether an agent may use more."""
+"""Spending of each agent and task, and the check of an agent's budget."""
 
 import json
 import os
@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from quartet_gateway.config import AgentModels
-from quartet_gateway.errors import BudgetSpent, ConfigurationProblem
+from quartet_gateway.config import AgentModels, TaskBudget
+from quartet_gateway.errors import BudgetSpentError, ConfigurationError
 
 TASKS_KEPT = 1000
 
 
 @dataclass
-class Spent:
+class Spending:
     """Requests, tokens and cost since a period began."""
 
     requests: int = 0
@@ -26,72 +26,89 @@ class Spent:
 
     @property
     def tokens(self) -> int:
+        """Prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens
 
-    def add(self, other: "Spent") -> None:
-        """Adds field by field."""
+    def add(self, other: "Spending") -> None:
+        """Add the fields of `other`."""
         for name, value in asdict(other).items():
             setattr(self, name, getattr(self, name) + value)
 
 
-class Ledger:
-    """Spending by agent and period, and by task. With a folder, agents' spending survives a restart.
+class SpendingLedger:
+    """Records spending by agent and period, and by task; with a folder, that of agents survives a restart.
 
-    A request that is running is not counted yet, so that an agent can exceed its budget by the requests in flight.
+    A request counts when it is answered, so that an agent can exceed its budget by the requests in flight.
     """
 
     def __init__(self, folder: Path | None = None, now: Callable[[], float] = time.time) -> None:
         self._path = folder / "spending.json" if folder else None
         self._now = now
-        self._agents: dict[str, Spent] = self._read()
-        self._tasks: OrderedDict[str, dict[str, Spent]] = OrderedDict()
+        self._agents: dict[str, Spending] = self._read()
+        self._tasks: OrderedDict[str, dict[str, Spending]] = OrderedDict()
 
     def check(self, agent: str, limits: AgentModels) -> None:
-        """Raises BudgetSpent when `agent` may not use more in this period."""
-        spent = self._agents.get(self._key(agent, limits.budget_period), Spent())
+        """Raise BudgetSpentError when `agent` has used up its budget of this period."""
+        spent = self._agents.get(self._key(agent, limits.budget_period), Spending())
         if limits.budget_usd is not None and spent.cost_usd >= limits.budget_usd:
-            raise BudgetSpent(
+            raise BudgetSpentError(
                 f"agent '{agent}' has spent ${spent.cost_usd:.4f} of its budget of ${limits.budget_usd:.4f} "
                 f"({limits.budget_period}); raise agents.{agent}.budget_usd in the gateway's file"
             )
         if limits.budget_tokens is not None and spent.tokens >= limits.budget_tokens:
-            raise BudgetSpent(
+            raise BudgetSpentError(
                 f"agent '{agent}' has used {spent.tokens} of its {limits.budget_tokens} tokens "
                 f"({limits.budget_period}); raise agents.{agent}.budget_tokens in the gateway's file"
             )
 
-    def add(self, agent: str, limits: AgentModels, task: str, spent: Spent) -> None:
-        """Counts one answered request."""
-        self._agents.setdefault(self._key(agent, limits.budget_period), Spent()).add(spent)
+    def check_task(self, task: str, limits: TaskBudget) -> None:
+        """Raise BudgetSpentError when all agents together have used up the budget of `task`."""
+        spent = Spending()
+        for one in self._tasks.get(task, {}).values():
+            spent.add(one)
+        if limits.budget_usd is not None and spent.cost_usd >= limits.budget_usd and task:
+            raise BudgetSpentError(
+                f"task '{task}' has spent ${spent.cost_usd:.4f} of the ${limits.budget_usd:.4f} that a task may cost; "
+                "raise tasks.budget_usd in the gateway's file"
+            )
+        if limits.budget_tokens is not None and spent.tokens >= limits.budget_tokens and task:
+            raise BudgetSpentError(
+                f"task '{task}' has used {spent.tokens} of the {limits.budget_tokens} tokens of a task; "
+                "raise tasks.budget_tokens in the gateway's file"
+            )
+
+    def add(self, agent: str, limits: AgentModels, task: str, spent: Spending) -> None:
+        """Add the spending of one answered request."""
+        self._agents.setdefault(self._key(agent, limits.budget_period), Spending()).add(spent)
         if task:
             by_agent = self._tasks.setdefault(task, {})
-            by_agent.setdefault(agent, Spent()).add(spent)
+            by_agent.setdefault(agent, Spending()).add(spent)
             self._tasks.move_to_end(task)
             while len(self._tasks) > TASKS_KEPT:
                 self._tasks.popitem(last=False)
         self._write()
 
-    def of_agent(self, agent: str, limits: AgentModels) -> Spent:
-        """What `agent` has used in its present period."""
-        return self._agents.get(self._key(agent, limits.budget_period), Spent())
+    def of_agent(self, agent: str, limits: AgentModels) -> Spending:
+        """Return the spending of `agent` in the current period."""
+        return self._agents.get(self._key(agent, limits.budget_period), Spending())
 
-    def of_task(self, task: str) -> dict[str, Spent]:
-        """What each agent has used for `task`; {} for a task that is not known any more."""
+    def of_task(self, task: str) -> dict[str, Spending]:
+        """Return the spending for `task` by agent; {} for a task that is no longer kept."""
         return dict(self._tasks.get(task, {}))
 
     def _key(self, agent: str, period: str) -> str:
         form = {"day": "%Y-%m-%d", "month": "%Y-%m"}.get(period)
         return f"{agent}:{time.strftime(form, time.gmtime(self._now())) if form else 'total'}"
 
-    def _read(self) -> dict[str, Spent]:
+    def _read(self) -> dict[str, Spending]:
         if self._path is None or not self._path.is_file():
             return {}
         try:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
-            return {key: Spent(**value) for key, value in stored.items()}
+            return {key: Spending(**value) for key, value in stored.items()}
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise ConfigurationProblem(
-                f"{self._path} does not hold the agents' spending ({error}); mend it, or remove it to begin at zero"
+            raise ConfigurationError(
+                f"{self._path} does not hold the agents' spending ({error}); repair it, or remove it to begin at zero"
             ) from error
 
     def _write(self) -> None:

@@ -1,4 +1,4 @@
-"""Reads gateway.yaml; every mistake is told with file, line, field and what is valid."""
+"""Reader of gateway.yaml; an error names file, line, field and what is valid."""
 
 from pathlib import Path
 from typing import Any
@@ -7,13 +7,13 @@ import yaml
 from pydantic import ValidationError
 
 from quartet_gateway.config import AGENTS, GatewayFile
-from quartet_gateway.errors import ConfigurationProblem
+from quartet_gateway.errors import ConfigurationError
 
 DEFAULT = Path("deploy") / "gateway.yaml"
 
 
 def find_file(named: Path | None) -> Path | None:
-    """`named`, or deploy/gateway.yaml here or above; None when there is none and none was named."""
+    """Return `named`, else deploy/gateway.yaml in the working directory or above it, else None."""
     if named is not None:
         return named
     here = Path.cwd()
@@ -21,29 +21,29 @@ def find_file(named: Path | None) -> Path | None:
 
 
 def load_file(path: Path | None) -> GatewayFile:
-    """The file's content; without a file every agent uses the scripted model. Raises ConfigurationProblem."""
+    """Return the content of the file; None: every agent uses the scripted model. Raises ConfigurationError."""
     if path is None:
         return GatewayFile()
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigurationProblem(
+        raise ConfigurationError(
             f"{path} cannot be read: {error.strerror}. Set QUARTET_GATEWAY_FILE to the gateway's file"
         ) from error
     try:
         data = yaml.safe_load(text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        raise ConfigurationProblem(f"{path} is not YAML: {error}") from error
+        raise ConfigurationError(f"{path} is not YAML: {error}") from error
     if data is None:
         return GatewayFile()
     if not isinstance(data, dict):
-        raise ConfigurationProblem(f"{path} must hold a mapping with models, agents and retries")
+        raise ConfigurationError(f"{path} must hold a mapping with models, agents, tasks and retries")
     try:
         return GatewayFile.model_validate(data)
     except ValidationError as error:
         lines = [_line(path, node, e) for e in error.errors(include_url=False)]
-        raise ConfigurationProblem("\n".join(lines)) from error
+        raise ConfigurationError("\n".join(lines)) from error
 
 
 def _line(path: Path, node: Any, error: Any) -> str:
@@ -57,8 +57,8 @@ def _line(path: Path, node: Any, error: Any) -> str:
 
 
 def _fields(parent: list[str]) -> list[str]:
-    """The fields that the section at `parent` has."""
-    from quartet_gateway.config import AgentModels, ModelEntry, Price, Retries
+    """Return the field names of the section at `parent`."""
+    from quartet_gateway.config import AgentModels, ModelEntry, Price, Retries, TaskBudget
 
     if not parent:
         return list(GatewayFile.model_fields)
@@ -67,6 +67,8 @@ def _fields(parent: list[str]) -> list[str]:
             return list(AGENTS)
         case ["agents", _]:
             return list(AgentModels.model_fields)
+        case ["tasks"]:
+            return list(TaskBudget.model_fields)
         case ["retries"]:
             return list(Retries.model_fields)
         case ["models", _, "price"]:
@@ -76,7 +78,7 @@ def _fields(parent: list[str]) -> list[str]:
 
 
 def _number(node: Any, location: list[str]) -> int:
-    """The line of the field, or of the nearest section around it."""
+    """Return the line of the field, or of the nearest section around it."""
     line = node.start_mark.line + 1
     for part in location:
         if not isinstance(node, yaml.MappingNode):

@@ -1,4 +1,4 @@
-"""Names, labels and help of the gateway's metrics."""
+"""Metrics of the gateway."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -9,7 +9,7 @@ SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 45, 90, 120)
 
 
 class Metrics:
-    """One set per gateway, in a registry of its own. Agents and models are those of the gateway's file."""
+    """One set of metrics per gateway, in a registry of its own; the labels are agents and models of its file."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -1,40 +1,51 @@
-"""Which model each agent gets, made from file and environment, and what is missing to reach it."""
+"""The models of each agent, from file and environment, and what is missing to use them."""
 
+import importlib.util
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from quartet_gateway import _litellm
+from quartet_gateway import litellm_settings as _litellm
 from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, ModelEntry
-from quartet_gateway.errors import ConfigurationProblem
+from quartet_gateway.errors import ConfigurationError
 from quartet_gateway.settings import Settings
 
 NEEDS_ENDPOINT = frozenset({"hosted_vllm", "lm_studio", "llamafile", "openai_like", "custom_openai", "xinference"})
-"""Providers that are a server of one's own: there is no public address to fall back to."""
+"""Providers that run on one's own server: they have no public default address."""
 HAS_LOCAL_DEFAULT = frozenset({"ollama", "ollama_chat"})
-"""Reached at LiteLLM's default, http://localhost:11434, when no endpoint is given."""
+"""Providers with the default address http://localhost:11434 in LiteLLM."""
+OLLAMA_CONTEXT = 16_384
+"""Context window of Ollama's models [tokens]; its own default of 2 to 4 thousand cuts an agent's prompt silently."""
+MISTRAL = re.compile(r"mi[sx]tral|ministral|magistral|devstral|codestral|pixtral", re.IGNORECASE)
+"""Names of models with Mistral's rules, which its API and the tokenizer in vLLM enforce."""
 CACHE_BY_MARKER = frozenset({"anthropic", "bedrock", "bedrock_converse", "vertex_ai", "openrouter", "databricks"})
-"""Providers of Claude, which caches a prompt only up to the markers that are set in it."""
+"""Providers of Claude, which caches a prompt only up to explicit markers."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """One model as LiteLLM is to be called for it."""
+    """One model with its parameters for LiteLLM."""
 
     name: str
     """provider/model."""
     provider: str
     parameters: dict[str, Any] = field(repr=False)
     takes_images: bool = False
+    images_unknown: bool = False
+    """Neither file, environment nor LiteLLM says whether it reads images, so it is sent none."""
+    mistral_format: bool = False
+    """Whether it wants Mistral's ids of calls, and an assistant's message between tool and user."""
     missing: str = ""
-    """What must be set before it can be used, in words; "" when nothing is missing."""
+    """What must be set before the model can be used, as text; "": nothing is missing."""
 
 
 def choose_models(
     file: GatewayFile, settings: Settings, environment: Mapping[str, str] | None = None
 ) -> dict[str, list[Model]]:
-    """For each agent its model and then its fallbacks. Raises ConfigurationProblem for a name that cannot be."""
+    """Return the model and then the fallbacks of each agent. Raises ConfigurationError for an unknown name."""
     env = os.environ if environment is None else environment
     chosen: dict[str, list[Model]] = {}
     for agent in AGENTS:
@@ -54,14 +65,19 @@ def _entry(file: GatewayFile, settings: Settings, name: str, where: str, *, from
     entry = file.models.get(name)
     if entry is None and "/" not in name:
         known = ", ".join(sorted(file.models)) or "none"
-        raise ConfigurationProblem(
+        raise ConfigurationError(
             f"{where}='{name}' is neither a name under models in the gateway's file ({known}) nor provider/model; "
             "write it like anthropic/claude-sonnet-4-5, openai/gpt-4.1, hosted_vllm/<model> or ollama_chat/<model>"
         )
     if entry is None:
         entry = ModelEntry(model=name)
+    if entry.model.startswith("ollama/"):
+        # Ollama's other endpoint has no tool calls.
+        entry = entry.model_copy(update={"model": f"ollama_chat/{entry.model.removeprefix('ollama/')}"})
     if from_environment and settings.model_api_base:
         entry = entry.model_copy(update={"api_base": settings.model_api_base, "api_base_env": None})
+    if from_environment and entry.takes_images is None:
+        entry = entry.model_copy(update={"takes_images": settings.model_takes_images})
     return entry
 
 
@@ -81,6 +97,8 @@ def _model(entry: ModelEntry, where: str, env: Mapping[str, str]) -> Model:
         "api_key": env.get(entry.api_key_env) if entry.api_key_env else _keyless(provider, env),
         "max_tokens": entry.max_tokens,
         "temperature": entry.temperature,
+        "reasoning_effort": entry.reasoning_effort,
+        "num_ctx": entry.num_ctx or OLLAMA_CONTEXT if provider in HAS_LOCAL_DEFAULT else None,
     }
     if entry.price:
         parameters["input_cost_per_token"] = entry.price.prompt / 1e6
@@ -91,12 +109,15 @@ def _model(entry: ModelEntry, where: str, env: Mapping[str, str]) -> Model:
             {"location": "message", "role": "system"},
             {"location": "message", "index": -1},
         ]
-    takes = entry.takes_images
+    known = entry.model in litellm.model_cost or entry.model.partition("/")[2] in litellm.model_cost
+    takes = known and bool(litellm.supports_vision(model=entry.model))
     return Model(
         name=entry.model,
         provider=provider,
         parameters={k: v for k, v in parameters.items() if v is not None},
-        takes_images=bool(litellm.supports_vision(model=entry.model)) if takes is None else takes,
+        takes_images=takes if entry.takes_images is None else entry.takes_images,
+        images_unknown=entry.takes_images is None and not known,
+        mistral_format=_is_mistral(entry, provider) if entry.mistral_format == "auto" else entry.mistral_format == "on",
         missing=missing,
     )
 
@@ -105,7 +126,7 @@ def _provider(litellm: Any, model: str, where: str) -> str:
     try:
         return str(litellm.get_llm_provider(model=model)[1])
     except Exception as error:
-        raise ConfigurationProblem(
+        raise ConfigurationError(
             f"{where}='{model}': LiteLLM knows no provider '{model.partition('/')[0]}'; write provider/model such as "
             "anthropic/claude-sonnet-4-5, openai/gpt-4.1, gemini/gemini-2.5-pro, hosted_vllm/<model> or "
             "ollama_chat/<model> (https://docs.litellm.ai/docs/providers)"
@@ -113,7 +134,7 @@ def _provider(litellm: Any, model: str, where: str) -> str:
 
 
 def _endpoint(entry: ModelEntry, provider: str, env: Mapping[str, str]) -> tuple[str | None, str]:
-    """The endpoint, and what to set when it is missing."""
+    """Return the endpoint, or None and what to set."""
     base = entry.api_base
     if entry.api_base_env:
         base = env.get(entry.api_base_env)
@@ -137,18 +158,65 @@ def _missing_keys(litellm: Any, entry: ModelEntry, provider: str, env: Mapping[s
     missing = [k for k in litellm.validate_environment(model=entry.model)["missing_keys"] if not env.get(k)]
     if provider == "gemini" and any(env.get(k) for k in ("GOOGLE_API_KEY", "GEMINI_API_KEY")):
         missing = []
-    if not missing or (provider in {"bedrock", "vertex_ai"} and _has_ambient_login(env)):
+    if provider in {"bedrock", "bedrock_converse"}:
+        return "" if entry.ambient_login or _has_aws_login(env) or not missing else _AWS_REMEDY.format(entry.model)
+    if provider in {"vertex_ai", "vertex_ai_beta"}:
+        return _missing_of_vertex(entry, missing, env)
+    if not missing:
         return ""
     either = " or " if provider == "gemini" else " and "
     return f"set {either.join(missing)} in .env to use {entry.model}"
 
 
-def _has_ambient_login(env: Mapping[str, str]) -> bool:
-    return any(env.get(k) for k in ("AWS_PROFILE", "AWS_ROLE_ARN", "GOOGLE_APPLICATION_CREDENTIALS"))
+_AWS_LOGINS = (
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_PROFILE",
+    "AWS_ROLE_ARN",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+)
+"""Variables of logins other than a key: bearer token, profile, roles of pods and containers."""
+_AWS_REMEDY = (
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK, in .env to use {}; on a machine "
+    "with an instance role, set ambient_login: true for it in the gateway's file"
+)
+
+
+def _has_aws_login(env: Mapping[str, str]) -> bool:
+    if any(env.get(name) for name in _AWS_LOGINS):
+        return True
+    return _is_file(env.get("AWS_SHARED_CREDENTIALS_FILE") or "~/.aws/credentials")
+
+
+def _missing_of_vertex(entry: ModelEntry, missing: list[str], env: Mapping[str, str]) -> str:
+    """Return what Vertex AI lacks: the library that logs in, project and region, or a login; "": nothing."""
+    if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.auth") is None:
+        return f"install google-auth beside the gateway to use {entry.model}: pip install google-auth"
+    if missing:
+        return f"set {' and '.join(missing)} in .env to use {entry.model}"
+    named = env.get("GOOGLE_APPLICATION_CREDENTIALS") or env.get("VERTEXAI_CREDENTIALS")
+    if named or entry.ambient_login or _is_file("~/.config/gcloud/application_default_credentials.json"):
+        return ""
+    return (
+        f"set GOOGLE_APPLICATION_CREDENTIALS to a key file to use {entry.model}; on a machine "
+        "with a service account, set ambient_login: true for it in the gateway's file"
+    )
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).expanduser().is_file()
+    except (OSError, RuntimeError):
+        return False
+
+
+def _is_mistral(entry: ModelEntry, provider: str) -> bool:
+    return provider in {"mistral", "codestral"} or MISTRAL.search(entry.model) is not None
 
 
 def _keyless(provider: str, env: Mapping[str, str]) -> str | None:
-    """A server of one's own needs no key, but the client behind LiteLLM insists on a text."""
+    """Return a placeholder for one's own server, which needs no key; the client behind LiteLLM insists on a text."""
     if provider not in NEEDS_ENDPOINT:
         return None
     return env.get(f"{provider.upper()}_API_KEY") or "none"

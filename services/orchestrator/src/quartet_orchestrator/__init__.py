@@ -1,1 +1,1 @@
-"""The orchestrator: takes sentences over HTTP, runs one LLM loop per task, calls the sub-agents."""
+"""Orchestrator: takes sentences over HTTP, runs one LLM loop for each task, calls the sub-agents."""

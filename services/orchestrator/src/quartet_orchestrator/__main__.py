@@ -1,38 +1,20 @@
 """`python -m quartet_orchestrator`."""
 
-import asyncio
-import signal
 import sys
 
 from quartet_agent_runtime import AgentError
 from quartet_bus import BusError
 from quartet_orchestrator.errors import OrchestratorError
 from quartet_orchestrator.serve import serve
-from quartet_orchestrator.settings import OrchestratorSettings, load_orchestrator_settings
-from quartet_process import SecretProblem, set_up_logging
-from quartet_process.tracing import set_up_tracing
-from quartet_site import SiteError
+from quartet_orchestrator.settings import load_orchestrator_settings
+from quartet_process import run_process
+from quartet_site import SiteFileError
 
 
 def main() -> int:
-    try:
-        settings = load_orchestrator_settings()
-        set_up_logging("orchestrator", settings.log_format, settings.log_level)
-        set_up_tracing("orchestrator")
-        asyncio.run(_run(settings))
-    except (AgentError, BusError, OrchestratorError, SecretProblem, SiteError, OSError) as error:
-        print(f"quartet_orchestrator: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 0
-    return 0
-
-
-async def _run(settings: OrchestratorSettings) -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    await serve(settings, stop)
+    """Serve until SIGTERM or SIGINT, and return the exit status: 2 when the process cannot start."""
+    expected = (AgentError, BusError, OrchestratorError, SiteFileError, OSError)
+    return run_process("orchestrator", load_orchestrator_settings, serve, expected)
 
 
 if __name__ == "__main__":

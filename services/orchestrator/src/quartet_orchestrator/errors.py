@@ -1,23 +1,40 @@
 """Errors of the orchestrator.
 
 OrchestratorError
-├── SetupProblem     the process cannot start; the text names variable, value and remedy
-└── TaskAborted      this task cannot go on, whatever the model does; the text says why and what to do
-    └── FenceRefused the fence could not be installed at every motion server, so nothing may move
+├── SetupError              the process cannot start; the text names variable, value and remedy
+├── RequestError            a request of a client is refused; carries HTTP status, title and detail
+├── StopServiceError        the stop service was not reached, or refused
+└── TaskAbortedError        a task cannot go on, whatever the model does; the text says why and what to do
+    └── FenceRefusedError   the fence could not be installed at every motion server, so nothing may move
 """
 
 
 class OrchestratorError(Exception):
-    """Base of everything this package raises."""
+    """Base of everything that this package raises."""
 
 
-class SetupProblem(OrchestratorError):
+class SetupError(OrchestratorError):
     """The process cannot start."""
 
 
-class TaskAborted(OrchestratorError):
+class RequestError(OrchestratorError):
+    """A request of a client is refused."""
+
+    def __init__(self, status: int, title: str, detail: str) -> None:
+        """`status` is the HTTP status; `title` and `detail` are those of RFC 9457."""
+        super().__init__(detail)
+        self.status = status
+        self.title = title
+        self.detail = detail
+
+
+class StopServiceError(OrchestratorError):
+    """The stop service was not reached, or refused; the message says what a person can do."""
+
+
+class TaskAbortedError(OrchestratorError):
     """Ends a task as FAILED with this text as the reason."""
 
 
-class FenceRefused(TaskAborted):
+class FenceRefusedError(TaskAbortedError):
     """Not every motion server knows the newest fence."""

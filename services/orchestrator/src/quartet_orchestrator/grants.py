@@ -1,4 +1,4 @@
-"""Signs grants: what one agent may do with one robot for one attempt."""
+"""Signature of grants: what one agent may do with one robot for one attempt."""
 
 import logging
 import time
@@ -10,30 +10,30 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from quartet_contracts import ALGORITHM, FENCE_SCOPE, GrantClaims, audience
 from quartet_contracts.approvals import ApprovalClaims
-from quartet_orchestrator.errors import SetupProblem
+from quartet_orchestrator.errors import SetupError
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_process import Secret, SecretProblem
+from quartet_process import Secret, SecretError
 
 log = logging.getLogger(__name__)
 
 LEEWAY_S = 60
-"""A grant outlives the deadline of its request by this, so that a standstill after the deadline is still allowed."""
+"""Time by which a grant outlives the deadline of its request: the robot may still be brought to rest then."""
 
 
-class Signer:
-    """Holds the private key; servers hold the public one."""
+class GrantSigner:
+    """Signs with the private key, whose public key the servers have."""
 
     def __init__(self, key: Ed25519PrivateKey | Callable[[], Ed25519PrivateKey]) -> None:
         self._key = (lambda: key) if isinstance(key, Ed25519PrivateKey) else key
 
     @classmethod
-    def from_settings(cls, settings: OrchestratorSettings) -> "Signer":
-        """Raises SetupProblem when there is no usable key."""
+    def from_settings(cls, settings: OrchestratorSettings) -> "GrantSigner":
+        """Return a signer with the key of the settings. Raises SetupError when there is no usable one."""
         try:
             remedy = "make one with: openssl genpkey -algorithm ed25519 -out grant.pem"
             return cls(_PrivateKey(settings.needed_secret("grant_private_key", remedy)))
-        except SecretProblem as problem:
-            raise SetupProblem(str(problem)) from problem
+        except SecretError as problem:
+            raise SetupError(str(problem)) from problem
 
     def sign(
         self,
@@ -46,7 +46,7 @@ class Signer:
         deadline: float,
         task_id: str = "",
     ) -> str:
-        """The token of one attempt, valid until a little after `deadline` (epoch seconds)."""
+        """Return the token of one attempt, valid until LEEWAY_S after `deadline` (seconds since the epoch)."""
         claims = GrantClaims(
             sub=agent,
             aud=audience(robot),
@@ -61,11 +61,11 @@ class Signer:
         return jwt.encode(claims.model_dump(), self._key(), algorithm=ALGORITHM)
 
     def sign_approval(self, claims: ApprovalClaims) -> str:
-        """A person's word on one call, as the servers check it."""
+        """Return the token with a person's decision on one call, as the servers check it."""
         return jwt.encode(claims.model_dump(), self._key(), algorithm=ALGORITHM)
 
     def sign_fence(self, *, robot: str, request_id: str, fence: int) -> str:
-        """The orchestrator's own token for installing `fence`."""
+        """Return the orchestrator's own token for installing `fence`."""
         return self.sign(
             agent="orchestrator",
             robot=robot,
@@ -77,7 +77,7 @@ class Signer:
 
 
 class _PrivateKey:
-    """The newest key of a secret, read again when it changes. Raises SetupProblem when there is no usable one."""
+    """Newest key of a secret, read again when it changes. Raises SetupError when the first one is not usable."""
 
     def __init__(self, secret: Secret) -> None:
         self._secret, self._text = secret, secret.first
@@ -88,8 +88,8 @@ class _PrivateKey:
             self._text = self._secret.first
             try:
                 self._key = _parse(self._text, self._secret.where)
-            except SetupProblem as problem:
-                log.error("%s; the key from before stays in use", problem)
+            except SetupError as problem:
+                log.error("%s; the previous key stays in use", problem)
         return self._key
 
 
@@ -97,7 +97,7 @@ def _parse(pem: str, where: str) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError) as error:
-        raise SetupProblem(f"{where} is not an unencrypted PEM private key: {error}") from error
+        raise SetupError(f"{where} is not an unencrypted PEM private key: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise SetupProblem(f"{where} is a {type(key).__name__}; an Ed25519 key is needed")
+        raise SetupError(f"{where} is a {type(key).__name__}; an Ed25519 key is needed")
     return key

@@ -1,73 +1,58 @@
-"""What the orchestrator is told by its environment."""
+"""Settings of the orchestrator, from its environment."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr
 
-from quartet_agent_runtime import AgentSettings, SettingsProblem
-from quartet_process import shown
+from quartet_agent_runtime import AgentSettings
+from quartet_process import load_settings
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
 Positive = Annotated[float, Field(gt=0)]
 
 
 class OrchestratorSettings(AgentSettings):
-    """Environment of the orchestrator, prefix QUARTET_, beside what every agent reads."""
+    """Environment of the orchestrator, prefix QUARTET_, in addition to that of every agent."""
 
     api_token: SecretStr | None = None
-    """Bearer token of the HTTP API. This or the file is needed, unless anonymous callers are allowed."""
+    """Bearer token of the HTTP API. This or the file is required, unless anonymous callers are allowed."""
     api_token_file: Path | None = None
-    """One a line, each with the name of its owner behind a space."""
+    """File with one token a line, each followed by a space and the name of its owner."""
     grant_private_key: SecretStr | None = None
-    """Ed25519 private key, PEM. This or the file is needed."""
+    """Ed25519 private key, PEM. This or the file is required."""
     grant_private_key_file: Path | None = None
     skill_timeout_s: Positive = 420.0
-    """Wall time that one attempt at one skill may take."""
+    """Wall time limit of one attempt at one skill."""
     question_timeout_s: Positive = 600.0
-    """How long a task waits for a person's answer."""
+    """Time for which a task waits for a person's answer."""
     agent_absent_s: Positive = 15.0
-    """A request fails when no replica of the agent lives for so long."""
+    """Time without a living replica of the agent after which a request fails."""
     cancel_wait_s: Positive = 20.0
-    """How long a canceled task waits for its sub-agent to bring the robot to rest."""
+    """Time for which a canceled task waits for its sub-agent to bring the robot to rest."""
     fence_timeout_s: Positive = 20.0
-    """How long a motion server may take to install a fence, restarts included."""
+    """Time limit for a motion server to install a fence, restarts included."""
     look_timeout_s: Positive = 15.0
+    """Time limit of one read-only call."""
     stop_url: Url | None = None
-    """The stop service, for the tool `stop` of MCP clients; with it comes a credential that stops and cannot reset."""
+    """Stop service for the tool `stop` of MCP clients; the credential below may stop and cannot reset."""
     stop_button_token: SecretStr | None = None
     stop_button_token_file: Path | None = None
     page_stop_url: Annotated[str, Field(pattern=r"^(https?://[^/]+|:[0-9]{1,5})/?$")] | None = None
-    """Where a browser reaches the stop service: a URL, or `:PORT` for that port of the host that the page came from."""
+    """Address of the stop service for a browser: a URL, or `:PORT` for that port of the host of the page."""
     session_s: Positive = 43_200.0
-    """How long a browser stays signed in."""
+    """Life of a browser's session."""
     shutdown_s: Positive = 8.0
     """Wall time between SIGTERM and the end of the process."""
 
     def servers_of(self, robot: str) -> dict[str, str]:
+        """Return the URL of each MCP server of `robot`, by server name."""
         return dict(self.servers[robot])
-
-
-def load_orchestrator_settings() -> OrchestratorSettings:
-    """The settings from the environment. Raises SettingsProblem naming each wrong variable."""
-    try:
-        return OrchestratorSettings()  # pyright: ignore[reportCallIssue]
-    except ValidationError as error:
-        faults = (_fault(fault) for fault in error.errors())
-        raise SettingsProblem("\n".join(faults)) from error
-    except ValueError as error:
-        raise SettingsProblem(f"{error}: {error.__cause__}. QUARTET_SERVERS is JSON: {EXAMPLE}") from error
 
 
 EXAMPLE = '{"summit": {"nav2": "http://127.0.0.1:8002/mcp", "moveit": "…", "perception": "…"}}'
 
 
-def _fault(fault: Any) -> str:
-    if not fault["loc"]:
-        return str(fault["msg"]).removeprefix("Value error, ")
-    path = [str(part) for part in fault["loc"]]
-    name = f"QUARTET_{path[0].upper()}" + "".join(f".{part}" for part in path[1:])
-    if fault["type"] == "missing":
-        hint = f", such as {EXAMPLE}" if path[0] == "servers" else ""
-        return f"{name} is not set; set it{hint}"
-    return f"{name}: {fault['msg']} (got {shown(path[0], fault['input'])})"
+def load_orchestrator_settings() -> OrchestratorSettings:
+    """Return the settings of the environment. Raises SettingsError naming each wrong variable."""
+    return load_settings(OrchestratorSettings, {"servers": EXAMPLE})

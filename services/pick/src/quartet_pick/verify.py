@@ -1,11 +1,12 @@
-"""What the pick agent's own code does after the report: is something held, is it the right thing, how tall is it.
+"""Verify a pick after the model's report: is something held, is it the right thing, how tall is it.
 
-A tall thing in the hand may leave no room for the transit pose where the robot stands: then the base backs off a little
-with the arm still up, and the arm is tucked there.
+A tall thing in the gripper may leave no room for the transit pose where the robot stands: then the base backs off with
+the arm still up, and the arm is tucked there.
 """
 
 import asyncio
 import time
+from dataclasses import dataclass
 
 from quartet_agent_runtime import Verification
 from quartet_contracts import PickArguments, PickCode, PickReport
@@ -19,21 +20,26 @@ BACK_OFF_M, BACK_OFF_STEPS = 0.20, 2
 BACK_OFF_SPEED_M_S = 0.1
 EXTRA_LIFT_M = 0.05
 HEIGHT_SLACK_M = 0.03
-"""The measured height may differ from the catalogue's by this much; an object may also lie on its side."""
+"""How far a measured height may be from any of the thing's sizes: it may also lie on its side."""
 WIDTH_SLACK_M = 0.008
-"""The width in the hand may differ this much from one of the thing's sizes: it may be grasped askew."""
+"""The width in the gripper may differ this much from one of the thing's sizes: it may be grasped askew."""
+SIZE_SLACK = 0.2
+"""Where the wrist camera shows the wanted thing between the fingers, the width may differ by this share of a size: the
+size in the site file is a person's measurement, or that of another brand."""
 MIN_HEIGHT_M = 0.005
 
 
 async def verify(check: Verification, report: PickReport) -> PickReport:
-    """Settle a claimed success, and a pick that failed only at the way back to the transit pose; name what was held.
+    """Verify a claimed success, and a pick that failed only on the way back to the transit pose.
 
-    PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing.
+    PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing; PICK_HOLDING_ALREADY is told with
+    the name of what is held.
     """
     arguments = check.request.arguments
     assert isinstance(arguments, PickArguments)
     if report.error_code is PickCode.PICK_HOLDING_ALREADY:
         return await _named_report(check, report, arguments.object_name)
+    report = report.model_copy(update={"held_object": None})
     if not report.success and report.error_code is not PickCode.PICK_PLAN_FAILED:
         return report
     wanted = _named(check, arguments.object_name)
@@ -56,13 +62,26 @@ async def verify(check: Verification, report: PickReport) -> PickReport:
             f"the gripper is {grasp.state} at a width of {_number(grasp.width_m)} m and {_number(grasp.effort_n)} N",
         )
     if other := await _other_thing(check, arguments, wanted, grasp):
-        return _failed(report, PickCode.PICK_WRONG_OBJECT, other)
-    return report.model_copy(update={"held_object_height_m": _height(report.held_object_height_m, wanted)})
+        return _failed(report, PickCode.PICK_WRONG_OBJECT, other.reason).model_copy(update={"held_object": other.name})
+    height = _height(report.held_object_height_m, wanted)
+    return report.model_copy(update={"held_object_height_m": height, "held_object": arguments.object_name})
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Why the held thing is not the wanted one, and its name where the site has one."""
+
+    reason: str
+    name: str | None = None
 
 
 async def _named_report(check: Verification, report: PickReport, name: str) -> PickReport:
-    """The report of a gripper that was not empty, with the name of what it holds where the wrist camera tells: only
-    then can the orchestrator say what is put aside, and the drop be confirmed."""
+    """Return the report with the name of what the gripper already holds, where the wrist camera tells.
+
+    Only then can the orchestrator say what is put aside, and the drop be confirmed.
+    """
+    claimed = name if normalise(report.held_object or "") == normalise(name) else None
+    report = report.model_copy(update={"held_object": claimed})
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     if not _holds(check, grasp):
         return report
@@ -75,9 +94,10 @@ async def _named_report(check: Verification, report: PickReport, name: str) -> P
     thing, seen = likely[0]
     check.object_id = seen.object_id
     if thing == _named(check, name):
-        return report
+        return report.model_copy(update={"held_object": name})
     reason = f"The gripper already holds '{thing.name}', as the wrist camera shows; '{name}' was not picked."
-    return report.model_copy(update={"reason": reason, "held_object_height_m": thing.appearance.size_m[2]})
+    height = thing.appearance.size_m[2]
+    return report.model_copy(update={"reason": reason, "held_object_height_m": height, "held_object": thing.name})
 
 
 async def _back_off_and_tuck(check: Verification) -> bool:
@@ -115,7 +135,7 @@ async def _back_off_and_tuck(check: Verification) -> bool:
 
 
 async def _settled_grasp(check: Verification) -> GripperResult:
-    """The grasp state once the gripper has stopped moving, or what it is when the settle time is over."""
+    """Return the grasp state once the gripper has stopped moving, or at the end of its settle time."""
     end = time.monotonic() + check.robot.gripper.settle_timeout_s
     while True:
         grasp = await check.call(GripperResult, "moveit__get_grasp_state")
@@ -127,15 +147,15 @@ async def _settled_grasp(check: Verification) -> GripperResult:
 
 
 def _holds(check: Verification, grasp: GripperResult) -> bool:
-    """By state, and by the width that it was read from."""
+    """Whether something is held, by state and width."""
     wide_enough = grasp.width_m is None or grasp.width_m >= check.robot.gripper.holding_min_width_m
     return grasp.state is GraspState.HOLDING and wide_enough
 
 
 async def _other_thing(
     check: Verification, arguments: PickArguments, wanted: CatalogueObject | None, grasp: GripperResult
-) -> str | None:
-    """What tells that the held thing is not the wanted one, or None. The id of the held thing goes into the result.
+) -> _Other | None:
+    """Return what tells that the held thing is not the wanted one, else None; its id goes into the result.
 
     The gripper driver's word counts where it gives one. Otherwise the width between the fingers must be one that the
     wanted thing has, and the wrist camera must not show something else there. Where it shows nothing that it knows,
@@ -146,25 +166,27 @@ async def _other_thing(
     if grasp.attached_object:
         attached = _named(check, grasp.attached_object)
         if wanted is None or attached != wanted:
-            return f"the gripper says that it holds {_called(attached)}, not '{name}'"
+            return _other(attached, f"the gripper says that it holds {_called(attached)}, not '{name}'")
         check.object_id = object_id
         return None
-    if wanted is not None and not _fits_hand(wanted, grasp.width_m):
-        return f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'"
-    if mine := _in_hand(await check.detect(name, "arm", object_id)):
+    mine = _in_hand(await check.detect(name, "arm", object_id))
+    if wanted is not None and not _fits_hand(wanted, grasp.width_m, SIZE_SLACK if mine else 0.0):
+        return _Other(f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'")
+    if mine:
         check.object_id = mine[0].object_id or object_id
         return None
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
     held = [one for one in _in_hand(everything.detections) if _fits_hand(_named(check, one.label), grasp.width_m)]
-    # Under a new id where perception was not asked for the grasp by the old one.
+    # It has a new id when perception was not asked for the grasp by the old one.
     alike = [one for one in held if normalise(one.label) == normalise(name if wanted is None else wanted.name)]
     others = [one for one in held if one not in alike]
     if others and not alike:
         check.object_id = others[0].object_id
-        return f"between the fingers is {_called(_named(check, others[0].label))}, not '{name}'"
+        other = _named(check, others[0].label)
+        return _other(other, f"between the fingers is {_called(other)}, not '{name}'")
     seen = [one for one in await check.detect(name, "front", object_id) if not one.in_gripper]
     if seen:
-        return f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers"
+        return _Other(f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers")
     check.object_id = alike[0].object_id if alike else object_id
     return None
 
@@ -173,19 +195,26 @@ def _in_hand(seen: list[Detection]) -> list[Detection]:
     return [one for one in seen if one.in_gripper]
 
 
+def _other(thing: CatalogueObject | None, reason: str) -> _Other:
+    return _Other(reason, None if thing is None else thing.name)
+
+
 def _called(thing: CatalogueObject | None) -> str:
     return "something that the site has no name for" if thing is None else f"'{thing.name}'"
 
 
-def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:
-    """Whether the fingers can be that far apart with the thing between them, however it lies."""
+def _fits_hand(thing: CatalogueObject | None, width: float | None, share: float = 0.0) -> bool:
+    """Whether the fingers can be `width` [m] apart with the thing between them, however it lies.
+
+    `share` of a size is how far off it may be, where that is more than WIDTH_SLACK_M.
+    """
     if thing is None or width is None:
         return True
-    return any(abs(width - size) <= WIDTH_SLACK_M for size in thing.appearance.size_m)
+    return any(abs(width - size) <= max(WIDTH_SLACK_M, share * size) for size in thing.appearance.size_m)
 
 
 def _height(measured: float | None, wanted: CatalogueObject | None) -> float | None:
-    """The measured height where it is one that the thing can have, otherwise that of the catalogue [m]."""
+    """Return the measured height if the thing can have it, else that of the site file [m]."""
     if wanted is None:
         return measured if measured is None or measured >= MIN_HEIGHT_M else None
     sizes = wanted.appearance.size_m

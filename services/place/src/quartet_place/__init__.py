@@ -1,5 +1,5 @@
 """The place agent: definition, prompt and check in code."""
 
-from quartet_place.definition import definition
+from quartet_place.agent import definition
 
 __all__ = ["definition"]

@@ -1,4 +1,4 @@
-"""Where the target is, and whether something that is seen lies there."""
+"""The region of the target, and whether a detected object lies in it."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ FLOOR_NAMES = frozenset({"floor", "ground", "here"})
 EDGE_M = 0.08
 """Slack on the outline of a place: both it and the object are measured from one picture."""
 SINK_M, STACK_M = 0.05, 0.60
-"""The middle of an object lies between these below and above the top of the surface that carries it."""
+"""The middle of an object is at most this far below and above the top of the surface that carries it."""
 FLOOR_M = 0.35
 """The middle of an object that lies on the floor is lower than this."""
 FLOOR_RADIUS_M = 1.5
@@ -31,10 +31,13 @@ class Region:
     y: Range
     z: Range
     within: tuple[float, float, float] | None = None
-    """x, y and radius of a circle that the middle must be in as well: whatever way a container is turned, what lies
-    beside it is outside of this, while a box around it has room for more than the container."""
+    """x, y and radius of a circle that the middle must be in as well.
+
+    However a container is turned, what lies beside it is outside of this circle; a box around it has room for more.
+    """
 
     def holds(self, seen: Detection) -> bool:
+        """Whether the middle of `seen` lies in the region; what is in the gripper does not."""
         if seen.position_base is None or seen.in_gripper:
             return False
         inside = zip((self.x, self.y, self.z), seen.position_base, strict=True)
@@ -47,7 +50,7 @@ class Region:
 
 
 def mode_of(site: SiteFile, location: str) -> Mode:
-    """What kind of place a name means; the floor for everything that is no surface and no container."""
+    """Return what kind of place a name means: "floor" for all that is no surface and no container."""
     name = normalise(location)
     for place in [*site.surfaces, *site.containers]:
         if name in {place.name, *place.aliases}:
@@ -56,12 +59,12 @@ def mode_of(site: SiteFile, location: str) -> Mode:
 
 
 def is_floor(location: str) -> bool:
-    """Whether a person means the floor by `location`."""
+    """Whether `location` names the floor."""
     return normalise(location) in FLOOR_NAMES
 
 
 async def region_of(check: Verification, arguments: PlaceArguments) -> Region | None:
-    """The region of the target as it is seen now; None when it cannot be seen."""
+    """Return the region of the target as it is seen now, None when it is not seen."""
     mode = mode_of(check.site, arguments.target_location)
     if mode == "floor":
         return Region((-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-0.1, FLOOR_M))
@@ -72,8 +75,10 @@ async def region_of(check: Verification, arguments: PlaceArguments) -> Region | 
 
 
 def around_drop(mode: Mode, pose: PlacingPoseResult, opening: float | None) -> Region | None:
-    """The region around a drop point, where the outline of the place is not in view; that of a container is over its
-    middle."""
+    """Return the region around a drop point, for when the outline of the place is not in view.
+
+    The drop point of a container is over its middle.
+    """
     if pose.drop_point is None or pose.surface_height_m is None:
         return None
     x, y, _ = pose.drop_point
@@ -83,8 +88,10 @@ def around_drop(mode: Mode, pose: PlacingPoseResult, opening: float | None) -> R
 
 
 def opening_m(site: SiteFile, arguments: PlaceArguments) -> float | None:
-    """How far from the middle of the container that is meant the middle of an object in it can be [m]; None for other
-    places. What lies beside it is farther away than that by a quarter of the object's thickness or more."""
+    """Return how far from the middle of the target container the middle of an object in it can be [m].
+
+    What lies beside it is farther away by a quarter of the object's thickness or more. None for other places.
+    """
     name = normalise(arguments.target_location)
     container = next((one for one in site.containers if name in {one.name, *one.aliases}), None)
     if container is None:
@@ -105,10 +112,10 @@ def _around(
 
 
 def _heights(mode: Mode, top: float) -> Range:
-    """Heights of an object's middle: above a surface, or between the floor and just over the rim of a container."""
+    """Return the heights of an object's middle: above a surface, or from the floor to just over a container's rim."""
     return (top - SINK_M, top + STACK_M) if mode == "surface" else (-0.1, top + EDGE_M)
 
 
 def distances(seen: list[Detection]) -> str:
-    """Where something was seen, for a person."""
+    """Return where something was seen, in words."""
     return ", ".join(f"{math.hypot(*one.position_base[:2]):.2f} m away" for one in seen if one.position_base)

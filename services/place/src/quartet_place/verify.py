@@ -1,4 +1,4 @@
-"""What the place agent's own code does after the report: is the gripper empty, does the object lie at the target."""
+"""Verify a place after the model's report: is the gripper empty, does the object lie at the target."""
 
 from quartet_agent_runtime import Verification
 from quartet_contracts import PlaceArguments, PlaceCode, PlaceReport
@@ -13,9 +13,9 @@ HIGHER_M = 0.15
 
 
 async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
-    """Settle a claimed success, and a drop that the model could not confirm, by looking at the world.
+    """Verify a claimed success, and a drop that the model could not confirm, by looking at the world.
 
-    So is an empty gripper after an attempt of which nobody knows how it ended: it may have put the thing down.
+    An empty gripper after an attempt of unknown end is looked at, too: that attempt may have put the thing down.
     """
     arguments = check.request.arguments
     assert isinstance(arguments, PlaceArguments)
@@ -33,7 +33,7 @@ async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
     if inside := _in(region, above):
         return _reached(check, inside)
     if arguments.object_id is not None and not seen and not above:
-        # Nobody saw it in the hand, so that perception could not follow it there: then its name says what it is.
+        # Perception lost its id when it did not see it in the gripper: then look for it by its name.
         seen = await check.first_seen(arguments.object_name)
         if inside := _in(region, seen):
             return _reached(check, inside)
@@ -48,7 +48,7 @@ async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
 async def _look_from_above(
     check: Verification, arguments: PlaceArguments, region: Region | None
 ) -> tuple[list[Detection], Region | None]:
-    """What the wrist camera shows of the object from above the target; the arm returns to its transit state."""
+    """Look for the object with the wrist camera above the target; the arm returns to its transit state."""
     pose = await _placing_pose(check, arguments, arguments.target_id)
     if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
         pose = await _placing_pose(check, arguments, None)
@@ -80,7 +80,7 @@ async def _placing_pose(check: Verification, arguments: PlaceArguments, target_i
 
 
 async def _move(check: Verification, target_type: str, pose: Pose3D | None) -> bool:
-    """Bring the arm to a pose, or to its transit state."""
+    """Bring the arm to `pose`, or to its transit state for None; return whether it succeeded."""
     arm = check.robot.arm
     target = {"state_name": arm.transit_state} if pose is None else pose.model_dump(mode="json")
     moved = await check.call(
@@ -90,7 +90,7 @@ async def _move(check: Verification, target_type: str, pose: Pose3D | None) -> b
 
 
 def _in(region: Region | None, seen: list[Detection]) -> Detection | None:
-    """The first of `seen` that lies in the region."""
+    """Return the first of `seen` that lies in the region."""
     return None if region is None else next((one for one in seen if region.holds(one)), None)
 
 

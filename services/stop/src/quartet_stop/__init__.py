@@ -3,6 +3,6 @@
 from quartet_stop.app import create_app
 from quartet_stop.endpoint import Endpoint
 from quartet_stop.robot import RobotStop
-from quartet_stop.settings import Settings, SetupProblem
+from quartet_stop.settings import Settings
 
-__all__ = ["Endpoint", "RobotStop", "Settings", "SetupProblem", "create_app"]
+__all__ = ["Endpoint", "RobotStop", "Settings", "create_app"]

@@ -1,4 +1,4 @@
-"""Lets the web page's browser talk to the stop service, which listens on a port of its own."""
+"""CORS for the web page, whose browser calls the stop service on another port."""
 
 from collections.abc import Collection
 from urllib.parse import urlsplit
@@ -11,9 +11,9 @@ MAX_AGE_S = 600
 
 
 class PageOrigins:
-    """ASGI middleware: answers for `origins`, or where none is named for every port of the host that was asked.
+    """ASGI middleware that allows pages of `origins`, or, without any, of every port of the requested host.
 
-    Whoever asks still needs the token: a browser adds nothing to these requests by itself.
+    Every request still needs the token, which a browser does not add by itself.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str] = ()) -> None:
@@ -21,6 +21,7 @@ class PageOrigins:
         self._origins = frozenset(origin.rstrip("/") for origin in origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a preflight request, or add the headers to the answer of the application."""
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
         origin = headers.get("origin")
         if origin is None or not self._allows(origin, headers.get("host", "")):

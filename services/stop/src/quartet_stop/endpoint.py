@@ -1,4 +1,4 @@
-"""One thing that a stop must reach: the guard or a server, over a connection that is kept open."""
+"""HTTP client of one target of a stop, the guard or a server, over a connection that is kept open."""
 
 import asyncio
 import time
@@ -9,46 +9,48 @@ from typing import Any
 import httpx2
 
 ATTEMPT_S = 0.5
-"""A connection that was lost unnoticed, or a process that hangs, is asked again after this."""
+"""Wall time after which an unanswered request is sent again, since its connection or process may be dead."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, or why nothing did."""
+    """The answer to a request, or why there is none."""
 
     fields: dict[str, Any] | None
     error: str = ""
     seconds: float = 0.0
     absent: bool = False
-    """Nobody listens there: the process is not running."""
+    """Nothing listens at the address: the process is not running."""
     broken: bool = False
-    """The connection ended before the answer; a kept one may have been to a process that has gone since."""
+    """The connection ended before the answer; a kept-open one may lead to a process that has ended since."""
 
     @property
     def ok(self) -> bool:
+        """Whether there is an answer."""
         return self.fields is not None
 
 
 class Endpoint:
-    """Requests to `base`; `token` gives the bearer token. Never raises for what the other side did."""
+    """Sends requests to `base` with the bearer token that `token` returns; failures become an Answer, no exception."""
 
     def __init__(self, name: str, base: str, token: Callable[[], str | None]) -> None:
         self.name, self.base = name, base.rstrip("/")
         self._token = token
-        # Of its own, so that no other target's hanging connections can fill its pool.
+        # One client per target, so that hanging connections of another one cannot fill its pool.
         self._http = httpx2.AsyncClient(
             limits=httpx2.Limits(max_connections=8, max_keepalive_connections=2, keepalive_expiry=60.0),
             trust_env=False,
         )
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._http.aclose()
 
     async def ask(self, method: str, path: str, body: Any = None, *, within_s: float, hedge: bool = False) -> Answer:
-        """One request within `within_s`.
+        """Send one request and return its answer after at most `within_s` [s] of wall time.
 
-        With `hedge` it is sent again over a new connection when there is no answer after ATTEMPT_S, and the first
-        answer counts: for what may be done twice, as a stop may.
+        With `hedge`, for requests that may be carried out twice, it is sent again over a new connection after each
+        ATTEMPT_S without an answer, and the first answer counts.
         """
         began = time.monotonic()
         tries: set[asyncio.Task[Answer]] = set()

@@ -1,4 +1,4 @@
-"""Prometheus metrics of the stop service: names and labels in one place."""
+"""Prometheus metrics of the stop service."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -12,7 +12,7 @@ BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class Metrics:
-    """Each instance has a registry of its own."""
+    """One set of metrics, in a registry of its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -27,14 +27,16 @@ class Metrics:
         )
 
     def stopped(self, robot: str) -> None:
+        """Count a stop of `robot`."""
         self._stops.labels(robot).inc()
 
     def reached(self, robot: str, target: str, seconds: float | None) -> None:
-        """An order was answered after `seconds`; None: it was not."""
+        """Record that a target answered an order after `seconds`; None: it did not."""
         if seconds is None:
             self._missed.labels(robot, target).inc()
         else:
             self._seconds.labels(robot, target).observe(seconds)
 
     def latched(self, robot: str, value: bool) -> None:
+        """Set whether `robot` is stopped."""
         self._latched.labels(robot).set(float(value))

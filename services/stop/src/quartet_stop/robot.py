@@ -1,28 +1,31 @@
-"""One robot: what stops it, and the latch that is kept until a person resets it."""
+"""Stops one robot, and keeps its latch until a person resets it."""
 
 import asyncio
 import contextlib
+import functools
 import logging
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from quartet_contracts import Latch, LatchFile, control_url
+from quartet_contracts import control_url
+from quartet_process import BackgroundTasks
+from quartet_safety.guard import Latch, LatchFile
 from quartet_stop.endpoint import Answer, Endpoint
 from quartet_stop.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
 GUARD_S = 2.0
-"""Wall time within which the guard must have confirmed a stop."""
+"""Wall time within which the guard must confirm a stop."""
 SERVER_S = 4.0
-"""The same for a server, which answers when its motions have ended."""
+"""Wall time within which a server must confirm a stop; it answers when its motions have ended."""
 RESET_S = 5.0
 LOOK_EVERY_S = 1.0
-"""While the robot is stopped, it is seen to that guard and servers are; also what keeps the connections open."""
+"""Period of checks of guard and servers while the robot is stopped; they also keep the connections open."""
 ENFORCE_ALL_S = 10.0
-"""A stopped robot's servers are stopped again after this, should one have lost its latch."""
+"""Period after which all servers of a stopped robot are stopped again, in case one has lost its latch."""
 IDLE_LOOK_S = 10.0
 NOT_ASKED = "not asked yet"
 ASKED = "asked, no answer yet"
@@ -30,7 +33,7 @@ STOPPED = "stopped"
 
 
 class RobotStop:
-    """Stops one robot through its guard and its servers. Nothing here waits for the store, a model or a lock."""
+    """Stops one robot through its guard and its servers, waiting for neither the store, a model nor a lock."""
 
     def __init__(self, name: str, guard: Endpoint, servers: list[Endpoint], latch: LatchFile, metrics: Metrics) -> None:
         self.name, self._guard, self._servers, self._file, self._metrics = name, guard, servers, latch, metrics
@@ -38,48 +41,59 @@ class RobotStop:
         self._reached: dict[str, str] = {server.name: NOT_ASKED for server in servers}
         self._guard_state: dict[str, Any] = {}
         self._guard_error = NOT_ASKED
-        self._orders: set[asyncio.Task[Any]] = set()
-        self._writes: set[asyncio.Task[Any]] = set()
+        self._orders, self._writes = BackgroundTasks(), BackgroundTasks()
         self._writing = asyncio.Lock()
         self._owed: set[str] = set()
-        """Servers that were not running at the reset, and are released when they come back."""
+        """Servers that were not running at the reset; they are reset when they are back."""
         self._all_at = 0.0
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
-        """Sees to it, until canceled, that a stopped robot stays stopped, whoever is started anew."""
+        """Keep a stopped robot stopped, also when its guard or servers restart, until canceled."""
         while True:
             self._wake.clear()
-            await asyncio.wait([_spawn(self._orders, self._enforce() if self._latch.latched else self._look())])
+            await asyncio.wait([self._start(self._enforce if self._latch.latched else self._look)])
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_EVERY_S if self._latch.latched or self._owed else IDLE_LOOK_S):
                     await self._wake.wait()
 
+    @property
+    def problem(self) -> str | None:
+        """Why orders may not reach guard or servers, or the latch its file; None: nothing is known."""
+        return self._orders.problem or self._writes.problem
+
     async def close(self) -> None:
-        await self._give_up_orders()
-        await asyncio.gather(*self._writes)
+        """End the orders that are under way, keep the latch and close the connections."""
+        await self._orders.close()
+        await self._writes.join()
         await asyncio.gather(*(one.close() for one in (self._guard, *self._servers)))
 
     async def stop(self, reason: str) -> dict[str, Any]:
-        """Stop and latch; returns the state as soon as the guard has confirmed, or could not be reached in time."""
+        """Stop and latch, and return the state once the guard has confirmed and the latch is on disk.
+
+        Either is waited for no longer than GUARD_S.
+        """
         self._latch = Latch(latched=True, reason=reason, since=time.time())
         self._owed.clear()
         self._metrics.stopped(self.name)
         self._guard_state, self._guard_error = {}, ASKED
         for server in self._servers:
             self._reached[server.name] = ASKED
-            _spawn(self._orders, self._stop_server(server))
-        _spawn(self._writes, self._keep())
+            self._start(functools.partial(self._stop_server, server))
+        keeping = self._writes.start("stop-latch", self._keep, restart_s=None)
         await self._stop_guard()
+        await asyncio.wait({keeping}, timeout=GUARD_S)
         self._wake.set()
         return self.state()
 
     async def reset(self) -> dict[str, Any]:
-        """Let the robot move again: servers first, then the guard, so that nothing moves before all may. A stop that
-        comes meanwhile prevails. A server that is not running moves nothing; it is released when it comes back.
+        """Let the robot move again, and return the state with `reset`, `missed` and `absent`.
+
+        Servers come first, then the guard, so that nothing moves before all may. A stop that comes meanwhile prevails.
+        A server that is not running moves nothing; it is reset when it is back.
         """
         self._latch = Latch()
-        await self._give_up_orders()
+        await self._orders.close()
         answers = list(await asyncio.gather(*(self._reset(server, "") for server in self._servers)))
         absent: list[str] = []
         for server, answer in zip(self._servers, answers, strict=True):
@@ -103,7 +117,7 @@ class RobotStop:
         return {**self.state(), "reset": not missed, "missed": missed, "absent": absent}
 
     def state(self) -> dict[str, Any]:
-        """`stopped` says that the guard has confirmed, `standstill` that the robot was then measured to rest."""
+        """Return the state: `stopped`, the guard has confirmed; `standstill`, it then measured the robot at rest."""
         guard = self._guard_state
         return {
             "latched": self._latch.latched,
@@ -116,12 +130,12 @@ class RobotStop:
         }
 
     async def look(self) -> dict[str, Any]:
-        """The state with the guard's newest."""
+        """Ask the guard for its state, and return the state of the robot."""
         self._heard(await self._guard.ask("GET", "/state", within_s=GUARD_S))
         return self.state()
 
     async def _look(self) -> None:
-        """Keeps the connections warm, and releases who was not there at the reset."""
+        """Keep the connections open, and reset servers that were absent at the reset."""
         owed = [server for server in self._servers if server.name in self._owed]
         await asyncio.gather(
             self.look(), *(self._warm(server) for server in self._servers), *(self._release(server) for server in owed)
@@ -140,7 +154,7 @@ class RobotStop:
         await server.ask("GET", "/health", within_s=GUARD_S)
 
     async def _enforce(self) -> None:
-        """Guard and servers that were not reached, or that came back without their latch, are stopped again."""
+        """Stop guard and servers again that were not reached or have lost their latch."""
         await self.look()
         everyone = time.monotonic() - self._all_at > ENFORCE_ALL_S
         if everyone:
@@ -173,25 +187,15 @@ class RobotStop:
     def _heard(self, answer: Answer) -> None:
         self._guard_state, self._guard_error = answer.fields or {}, answer.error
 
-    async def _give_up_orders(self) -> None:
-        orders = set(self._orders)
-        for task in orders:
-            task.cancel()
-        await asyncio.gather(*orders, return_exceptions=True)
+    def _start(self, order: Callable[[], Coroutine[Any, Any, None]]) -> "asyncio.Task[None]":
+        return self._orders.start("stop-order", order, restart_s=None)
 
     async def _keep(self) -> None:
         try:
             async with self._writing:
                 await asyncio.to_thread(self._file.write, self._latch)
         except OSError as error:
-            log.error("the latch file %s cannot be written: %s; a restart would forget this", self._file.path, error)
-
-
-def _spawn(group: set[asyncio.Task[Any]], work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    task = asyncio.create_task(work)
-    group.add(task)
-    task.add_done_callback(group.discard)
-    return task
+            log.error("the latch file %s cannot be written: %s; a restart loses this stop", self._file.path, error)
 
 
 def make_robot(
@@ -204,7 +208,17 @@ def make_robot(
     state_dir: Path,
     metrics: Metrics,
 ) -> RobotStop:
-    """`servers` are MCP endpoints by name; `sign` gives the token for a robot's servers."""
+    """Return the RobotStop of a robot.
+
+    Args:
+        name: Of the robot.
+        guard_url: HTTP port of its guard.
+        servers: MCP endpoints by name of the server.
+        guard_token: Returns the bearer token of the guard, if it asks for one.
+        sign: Returns the token for the servers of a robot.
+        state_dir: Folder of the latch file.
+        metrics: Of the process.
+    """
     return RobotStop(
         name,
         Endpoint("guard", guard_url, guard_token),

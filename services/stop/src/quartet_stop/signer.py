@@ -1,4 +1,4 @@
-"""Signs this service's own grants: stops and resets, and nothing else."""
+"""Signer of the grants with which this service stops and resets servers."""
 
 import logging
 import time
@@ -8,8 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from quartet_contracts import ALGORITHM, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
-from quartet_process import Secret
-from quartet_stop.settings import SetupProblem
+from quartet_process import Secret, SecretError
 
 log = logging.getLogger(__name__)
 
@@ -17,17 +16,18 @@ VALID_S = 600
 RENEW_S = 300
 
 
-class Signer:
-    """One token per robot, kept ready so that a stop need not wait for a signature."""
+class StopSigner:
+    """Signs tokens for stop and reset, and reuses each for RENEW_S, so that a stop seldom waits for a signature."""
 
     def __init__(self, secret: Secret) -> None:
-        """`secret` holds the key and is read again when it changes. Raises SetupProblem."""
+        """`secret` holds the key and is read again when it changes. Raises SecretError."""
         self._secret, self._text = secret, secret.first
         self._key = _parse(self._text, secret.where)
         self._tokens: dict[str, tuple[float, str]] = {}
 
     def token(self, robot: str) -> str:
-        self._look_for_a_new_key()
+        """Return a valid token for the servers of `robot`."""
+        self._reload_key()
         now = time.time()
         made, token = self._tokens.get(robot, (0.0, ""))
         if not 0 <= now - made < RENEW_S:
@@ -45,23 +45,23 @@ class Signer:
             self._tokens[robot] = (now, token)
         return token
 
-    def _look_for_a_new_key(self) -> None:
+    def _reload_key(self) -> None:
         if self._secret.first != self._text:
             self._text = self._secret.first
             try:
                 self._key = _parse(self._text, self._secret.where)
                 self._tokens.clear()
-            except SetupProblem as problem:
-                log.error("%s; the key from before stays in use", problem)
+            except SecretError as problem:
+                log.error("%s; the previous key stays in use", problem)
 
 
 def _parse(pem: str, where: str) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError) as error:
-        raise SetupProblem(
+        raise SecretError(
             f"{where} is not an unencrypted PEM private key: {error}; make one with: openssl genpkey -algorithm ed25519"
         ) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise SetupProblem(f"{where} is a {type(key).__name__}; an Ed25519 key is needed")
+        raise SecretError(f"{where} is a {type(key).__name__}; an Ed25519 key is needed")
     return key

@@ -1,12 +1,14 @@
-"""The answer to one chat request: which policy plays, and what it says next."""
+"""The answer to one chat request: the policy of the agent that asks, run up to its next turn.
+
+Nothing is remembered: a policy is run again over the calls that the messages show.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
-from quartet_scripted_model._conversation import Conversation
-from quartet_scripted_model._replay import next_turn
-from quartet_scripted_model._turn import Policy, Text, Turn
+from quartet_scripted_model.conversation import Conversation, Step
 from quartet_scripted_model.policies import approach, orchestrator, pick, place
+from quartet_scripted_model.turn import Call, Policy, Text, Turn
 
 AGENTS: dict[str, tuple[str, Callable[[Conversation], Policy]]] = {
     "orchestrator": ("report_task_result", orchestrator.policy),
@@ -16,15 +18,17 @@ AGENTS: dict[str, tuple[str, Callable[[Conversation], Policy]]] = {
 }
 """The report tool by which an agent is known, and its policy."""
 
+_DONE = Text("I have reported my result and have nothing to add.")
+
 
 def agent_of(tools: list[dict[str, Any]]) -> str | None:
-    """The agent whose `tools` these are; None: none that there is a policy for."""
+    """Return the agent that has `tools`; None: there is no policy for it."""
     offered = {tool["function"]["name"] for tool in tools if "function" in tool}
     return next((agent for agent, (report, _) in AGENTS.items() if report in offered), None)
 
 
 def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Turn:
-    """The next turn of the agent whose `tools` these are."""
+    """Return the next turn of the agent that has `tools`."""
     conversation, agent = Conversation.read(messages, tools), agent_of(tools)
     if agent is not None:
         _, policy = AGENTS[agent]
@@ -34,3 +38,35 @@ def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Turn:
         "I am Quartet's scripted model, not an LLM: I can only play the orchestrator, approach, pick and place "
         f"agents, and none of their report tools is on offer ({reports})."
     )
+
+
+def next_turn(policy: Policy, steps: list[Step]) -> Turn:
+    """Return the first turn of `policy` that is not in `steps`.
+
+    Calls in between that the policy never made (a misbehaviour, or another model's turn) are skipped.
+    """
+    at = 0
+    try:
+        turn = next(policy)
+        while True:
+            if not isinstance(turn, Call):
+                return turn
+            found = _find(turn, steps, at)
+            if found is None:
+                return turn
+            at = found + 1
+            result = steps[found].result
+            if result is None:
+                return turn
+            turn = policy.send(result)
+    except StopIteration:
+        return _DONE
+    finally:
+        policy.close()
+
+
+def _find(call: Call, steps: list[Step], start: int) -> int | None:
+    for i in range(start, len(steps)):
+        if steps[i].name == call.name and steps[i].arguments == call.arguments:
+            return i
+    return None

@@ -12,29 +12,33 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quartet_process import Exposition, Secret
-from quartet_scripted_model._conversation import Conversation, text_of
-from quartet_scripted_model._transport import spoiled_response
-from quartet_scripted_model._turn import Call, Turn
+from quartet_process.health import metrics_route
 from quartet_scripted_model.answer import agent_of, answer
+from quartet_scripted_model.conversation import Conversation, text_of
 from quartet_scripted_model.metrics import Metrics
 from quartet_scripted_model.misbehaviour import TRANSPORT, Draws, Kind, cut_json, spoil
 from quartet_scripted_model.settings import Settings
+from quartet_scripted_model.transport import spoiled_response
+from quartet_scripted_model.turn import Call, Turn
 
 MODEL = "scripted"
 IMAGE_TOKENS = 765
-"""What a 640 x 480 picture costs in OpenAI's high-detail tiling: 85 + 4 x 170."""
+"""Tokens of a 640 x 480 picture in OpenAI's high-detail tiling: 85 + 4 x 170."""
 MAX_BODY = 32 * 1024 * 1024
 
 
 class Choice(Protocol):
-    """Says what goes wrong with a request."""
+    """Chooses what goes wrong with a request."""
 
-    def draw(self, body: dict[str, Any]) -> Kind | None: ...
+    def draw(self, body: dict[str, Any]) -> Kind | None:
+        """Return what goes wrong with the request `body`; None: nothing."""
+        ...
 
 
 def create_app(settings: Settings, choice: Choice | None = None, metrics_token: Secret | None = None) -> Starlette:
-    """The application; `choice` in place of draws by the settings' rates. Raises ValueError when the misbehaviour
-    rates make no sense.
+    """Return the application; `choice` replaces the draws by the rates of the settings.
+
+    Raises ValueError for misbehaviour rates that are not shares.
     """
     draws = choice or Draws(settings.misbehave, settings.misbehave_seed)
     metrics = Metrics()
@@ -49,19 +53,7 @@ def create_app(settings: Settings, choice: Choice | None = None, metrics_token: 
         metrics.asked(agent_of(tools), kind)
         if kind is Kind.RATE_LIMIT:
             return _error(429, "rate limit reached, try again later", code="rate_limit_exceeded")
-        turn = answer(body["messages"], tools)
-        if kind is not None:
-            turn = spoil(kind, turn, _last_call(body))
-        if kind is Kind.SLOW:
-            await asyncio.sleep(settings.misbehave_slow_s)
-        if kind is Kind.HUGE and isinstance(turn, Call):
-            turn = Call(turn.name, turn.arguments, "and on " * (settings.misbehave_huge_bytes // 7))
-        said = completion(body, turn)
-        if kind is not None:
-            _spoil_completion(kind, said)
-        if kind is not None and kind in TRANSPORT:
-            return spoiled_response(kind, json.dumps(said).encode(), settings.misbehave_drip_s)
-        return JSONResponse(said)
+        return await _respond(settings, body, answer(body["messages"], tools), kind)
 
     async def models(_: Request) -> Response:
         return JSONResponse({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "quartet"}]})
@@ -69,22 +61,34 @@ def create_app(settings: Settings, choice: Choice | None = None, metrics_token: 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "model": MODEL, "misbehave": settings.misbehave})
 
-    async def scrape(request: Request) -> Response:
-        status, kind, body = exposition.answer(request.headers.get("authorization"))
-        return Response(body, status, media_type=kind)
-
     return Starlette(
         routes=[
             Route("/v1/chat/completions", chat, methods=["POST"]),
             Route("/v1/models", models),
             Route("/health", health),
-            Route("/metrics", scrape),
+            metrics_route(exposition),
         ]
     )
 
 
+async def _respond(settings: Settings, body: dict[str, Any], turn: Turn, kind: Kind | None) -> Response:
+    """Return the response with `turn`, as the fault `kind` changes it."""
+    if kind is None:
+        return JSONResponse(completion(body, turn))
+    turn = spoil(kind, turn, _last_call(body))
+    if kind is Kind.SLOW:
+        await asyncio.sleep(settings.misbehave_slow_s)
+    if kind is Kind.HUGE and isinstance(turn, Call):
+        turn = Call(turn.name, turn.arguments, "and on " * (settings.misbehave_huge_bytes // 7))
+    said = completion(body, turn)
+    _spoil_completion(kind, said)
+    if kind in TRANSPORT:
+        return spoiled_response(kind, json.dumps(said).encode(), settings.misbehave_drip_s)
+    return JSONResponse(said)
+
+
 def completion(body: dict[str, Any], turn: Turn) -> dict[str, Any]:
-    """`turn` as an OpenAI chat completion; the same request gives the same ids."""
+    """Return `turn` as an OpenAI chat completion; the same request gives the same ids."""
     message: dict[str, Any] = {"role": "assistant", "content": turn.say or None}
     finish = "stop"
     if isinstance(turn, Call):

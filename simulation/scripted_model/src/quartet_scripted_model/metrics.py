@@ -1,4 +1,4 @@
-"""Metrics of the scripted model: names and labels in one place."""
+"""Metrics of the scripted model."""
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -10,11 +10,11 @@ REQUESTS = "quartet_scripted_requests"
 SPOILED = "quartet_scripted_spoiled"
 AGENT, OUTCOME, KIND = "agent", "outcome", "kind"
 OK, WRONG, REFUSED = "ok", "spoiled", "refused"
-"""Answered as the policy has it; spoiled as QUARTET_MISBEHAVE asks for; no request that can be read."""
+"""Outcomes: answered as the policy says, spoiled as QUARTET_MISBEHAVE asks for, unreadable request."""
 
 
 class Metrics:
-    """Each instance has a registry of its own."""
+    """One set of metrics, in a registry of its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -25,11 +25,11 @@ class Metrics:
             self._requests.labels(agent, OK)
 
     def asked(self, agent: str | None, kind: Kind | None) -> None:
-        """An agent (None: none that there is a policy for) was answered, and what went wrong with it."""
+        """Count an answer to `agent` (None: one without a policy) with the fault `kind` (None: without)."""
         self._requests.labels(agent or OTHER, OK if kind is None else WRONG).inc()
         if kind is not None:
             self._spoiled.labels(kind.value).inc()
 
     def refused(self) -> None:
-        """A request could not be read."""
+        """Count a request that could not be read."""
         self._requests.labels(OTHER, REFUSED).inc()

@@ -1,4 +1,4 @@
-"""How the scripted model can be told to go wrong, the way real models do: by rate and seed.
+"""Faults of real models that the scripted model can be told to show, by rate and seed.
 
 What goes wrong is a function of the seed, the content of the request and how often it came, so that a run can be
 repeated exactly.
@@ -12,24 +12,26 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from quartet_scripted_model._turn import Call, Text, Turn
+from quartet_scripted_model.turn import Call, Text, Turn
 
 
 class Kind(StrEnum):
+    """The ways in which an answer can go wrong."""
+
     MALFORMED_JSON = "malformed_json"
     """A tool call whose arguments are cut off."""
     UNKNOWN_TOOL = "unknown_tool"
     HALLUCINATED_OBJECT = "hallucinated_object"
-    """A call about a thing that is nowhere in the request."""
+    """A call about an object that is nowhere in the request."""
     REFUSAL = "refusal"
     REPETITION = "repetition"
-    """The last call again, with the same arguments."""
+    """The previous call again, with the same arguments."""
     EMPTY = "empty"
     SLOW = "slow"
     RATE_LIMIT = "rate_limit"
     """HTTP 429."""
     HANG = "hang"
-    """No answer ever."""
+    """No answer at all."""
     DRIP = "drip"
     """The answer, byte by byte."""
     CUT_BODY = "cut_body"
@@ -54,7 +56,7 @@ class Kind(StrEnum):
 
 
 TRANSPORT = frozenset({Kind.HANG, Kind.DRIP, Kind.CUT_BODY, Kind.RESET, Kind.HTML})
-"""Kinds in which a sound answer does not arrive as it is."""
+"""Kinds that change the transport of a correct answer."""
 
 REQUESTS_KEPT = 1000
 _OBJECT_ID = re.compile(r"obj_[0-9a-f]{12}")
@@ -65,7 +67,7 @@ REFUSAL = "I'm sorry, but I can't help with operating machinery."
 
 
 def check_rates(rates: Mapping[Kind, float]) -> None:
-    """Raises ValueError when a rate is not a share, or all together are more than every answer."""
+    """Raise ValueError when a rate is not in 0..1, or when their sum exceeds 1."""
     for kind, rate in rates.items():
         if not 0 <= rate <= 1:
             raise ValueError(f"QUARTET_MISBEHAVE: rate {rate} of '{kind}' is not between 0 and 1")
@@ -74,7 +76,7 @@ def check_rates(rates: Mapping[Kind, float]) -> None:
 
 
 class Draws:
-    """Draws what goes wrong with a request, from its content and how often it came before: a retry is a new draw."""
+    """Draws the fault of a request from its content and from how often it came: a retry is a new draw."""
 
     def __init__(self, rates: Mapping[Kind, float], seed: int) -> None:
         check_rates(rates)
@@ -83,7 +85,7 @@ class Draws:
         self._seen: OrderedDict[bytes, int] = OrderedDict()
 
     def draw(self, body: dict[str, Any]) -> Kind | None:
-        """What goes wrong with this request, if anything."""
+        """Return what goes wrong with the request `body`; None: nothing."""
         if not any(self._rates.values()):
             return None
         text = json.dumps([self._seed, body.get("messages"), body.get("tools")], sort_keys=True, default=str)
@@ -106,7 +108,7 @@ def _kind_at(rates: Mapping[Kind, float], draw: float) -> Kind | None:
 
 
 def spoil(kind: Kind, turn: Turn, last_call: Call | None) -> Turn:
-    """`turn` as a model says it that goes wrong in the way of `kind`; transport kinds leave it as it is."""
+    """Return `turn` with the fault `kind`; transport kinds leave it unchanged."""
     match kind:
         case Kind.REFUSAL:
             return Text(REFUSAL)
@@ -132,5 +134,5 @@ def _with_hallucination(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def cut_json(arguments: str) -> str:
-    """Arguments that end in the middle, as of a model that ran out of tokens."""
+    """Return `arguments` cut in the middle, as by a model that ran out of tokens."""
     return arguments[: max(1, len(arguments) * 2 // 3)]

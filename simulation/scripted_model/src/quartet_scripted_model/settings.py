@@ -1,25 +1,17 @@
 """Settings of the scripted model's process."""
 
-from pathlib import Path
-from typing import Literal
-
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from quartet_process import ProcessSettings
+from quartet_process import HttpSettings
 from quartet_scripted_model.misbehaviour import Kind
 
 
-class Settings(ProcessSettings):
+class Settings(HttpSettings):
     """Environment of `python -m quartet_scripted_model`."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)
 
-    host: str = "127.0.0.1"
-    port: int = Field(default=0, ge=0, le=65535)
-    ready_file: Path | None = None
-    """Where to write {"url": ...} as soon as the port listens."""
-    log_format: Literal["json", "text"] = "text"
     misbehave: dict[Kind, float] = {}
     """Share of answers that go wrong, by kind, as JSON: {"malformed_json": 0.1, "rate_limit": 0.05}."""
     misbehave_seed: int = 0

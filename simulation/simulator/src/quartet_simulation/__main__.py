@@ -5,52 +5,46 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import json
 import os
-import signal
 import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from pydantic import ValidationError
+from starlette.applications import Starlette
 
-from quartet_contracts import LatchFile
-from quartet_process import SecretProblem, set_up_logging
+from quartet_process import Exposition, SettingsError, displayed_value, run_process, write_ready_file
+from quartet_process.health import metrics_route
+from quartet_process.serving import HttpServer, listen
+from quartet_safety.guard import GuardPort, LatchFile
 from quartet_simulation import metrics
-from quartet_simulation.bridge.faults import FAULTS, Faults
+from quartet_simulation.errors import SimulationError
+from quartet_simulation.faults import FAULTS, Faults
 from quartet_simulation.settings import Settings
 
 if TYPE_CHECKING:
     from quartet_simulation.ros.engine import Engine
     from quartet_simulation.ros.robot import Robot
 
-BAD_USAGE = 2
 FAILED = 1
-
-
-class StartError(Exception):
-    """The process cannot start; the text tells why and what to do."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT. Exit status 0 after a clean end, 1 after a failure, 2 for bad usage."""
+    return run_process("quartet_simulation", lambda: _settings(argv), _serve, (SimulationError,))
+
+
+def _settings(argv: Sequence[str] | None) -> Settings:
     try:
-        settings = Settings(**_arguments(argv))
+        return Settings(**_arguments(argv))
     except ValidationError as error:
-        for problem in error.errors():
-            name = ".".join(str(part) for part in problem["loc"])
-            print(f"quartet_simulation: {name}: {problem['msg']} (got {problem['input']!r})", file=sys.stderr)
-        return BAD_USAGE
-    set_up_logging("simulation", settings.log_format, settings.log_level)
-    # Short turns keep the event loop responsive while the simulation's thread runs Python code.
-    sys.setswitchinterval(0.0005)
-    try:
-        return asyncio.run(_serve(settings))
-    except StartError as error:
-        print(f"quartet_simulation: {error}", file=sys.stderr)
-        return BAD_USAGE
+        faults = [(".".join(str(part) for part in fault["loc"]), fault) for fault in error.errors()]
+        raise SettingsError(
+            "\n".join(f"{name}: {fault['msg']} (got {displayed_value(name, fault['input'])})" for name, fault in faults)
+        ) from error
 
 
 def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
@@ -78,21 +72,16 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def _serve(settings: Settings) -> int:
+async def _serve(settings: Settings, stop: asyncio.Event) -> int:
     from quartet_simulation.bridge.connection import Bridge
     from quartet_simulation.bridge.server import start_bridge
-    from quartet_simulation.errors import SimulationError
-    from quartet_simulation.guard_http import guard_server
-    from quartet_simulation.metrics_http import metrics_server
     from quartet_simulation.ros.engine import Engine
     from quartet_simulation.ros.robot import Robot
     from quartet_simulation.scoring import Scoring
     from quartet_simulation.simulation import Simulation
 
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    # Short turns keep the event loop responsive while the simulation's thread runs Python code.
+    sys.setswitchinterval(0.0005)
 
     def make() -> Simulation:
         return Simulation(settings.world, settings.seed, scenario=settings.scenario, robots=settings.robots)
@@ -115,29 +104,34 @@ async def _serve(settings: Settings) -> int:
         robots.append(robot)
     async with contextlib.AsyncExitStack() as stack:
         # Ports first: a taken one is told at once, not after the world has been built.
-        bridge_sockets = [stack.enter_context(_bind("--port", settings.host, port)) for port in settings.port]
-        scoring_socket = stack.enter_context(_bind("--scoring-port", settings.scoring_host, settings.scoring_port))
-        metrics_socket = stack.enter_context(_bind("--metrics-port", settings.host, settings.metrics_port))
-        guard_sockets = [stack.enter_context(_bind("--guard-port", settings.host, p)) for p in settings.guard_port]
-        try:
-            guard_token, metrics_token = settings.guard_secret(), settings.metrics_secret()
-        except SecretProblem as error:
-            raise StartError(str(error)) from error
+
+        def bound(setting: str, host: str, port: int) -> socket.socket:
+            return stack.enter_context(listen(host, port, setting=setting))
+
+        bridge_sockets = [bound("--port", settings.host, port) for port in settings.port]
+        scoring_socket = bound("--scoring-port", settings.scoring_host, settings.scoring_port)
+        metrics_socket = bound("--metrics-port", settings.host, settings.metrics_port)
+        guard_sockets = [bound("--guard-port", settings.host, port) for port in settings.guard_port]
+        guard_token, exposition = settings.guard_secret(), Exposition("simulation", token=settings.metrics_secret())
         for robot in robots:
             stack.push_async_callback(robot.close)
-        try:
-            for robot in robots:
-                await robot.start()
-        except SimulationError as error:
-            raise StartError(str(error)) from error
+        for robot in robots:
+            await robot.start()
         for robot, bridge_socket in zip(robots, bridge_sockets, strict=False):
             bridge = Bridge(robot.graph, faults, settings.max_message_size)
             await stack.enter_async_context(await start_bridge(bridge, bridge_socket))
+
+        def tokens() -> tuple[str, ...]:
+            return () if guard_token is None else tuple(value.text for value in guard_token.values)
+
         for robot, guard_socket in zip(robots, guard_sockets, strict=True):
-            await stack.enter_async_context(guard_server(robot.guard, guard_token).serving(guard_socket))
-        await stack.enter_async_context(Scoring(*robots).server().serving(scoring_socket))
-        figures = metrics_server(lambda: _measure(engine, robots), metrics_token)
-        await stack.enter_async_context(figures.serving(metrics_socket))
+            guard_port = GuardPort(robot.guard, guard_socket, tokens)
+            guard_port.open()
+            stack.callback(guard_port.close)
+        await stack.enter_async_context(HttpServer(Scoring(*robots).app(), scoring_socket))
+        # A port of its own, so that what Prometheus may read leads to no robot.
+        figures = Starlette(routes=[metrics_route(exposition, lambda: _measure(engine, robots))])
+        await stack.enter_async_context(HttpServer(figures, metrics_socket))
         _announce(
             settings,
             [_port_of(one) for one in bridge_sockets],
@@ -154,7 +148,7 @@ async def _serve(settings: Settings) -> int:
 def _measure(engine: Engine, robots: Sequence[Robot]) -> None:
     metrics.WORLD_TIME.set(engine.time)
     for robot in robots:
-        metrics.LATCHED.labels(robot.guard.name).set(float(robot.guard.latched))
+        metrics.LATCHED.labels(robot.guard.name).set(float(robot.guard.status.latched))
 
 
 def _port_of(listener: socket.socket) -> int:
@@ -166,27 +160,6 @@ def _latch_file(path: Path | None, number: int) -> LatchFile | None:
     if path is None:
         return None
     return LatchFile(path if number == 0 else path.with_stem(f"{path.stem}-robot{number + 1}"))
-
-
-def _bind(option: str, host: str, port: int) -> socket.socket:
-    listener = None
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        # The protocol is named, since asyncio switches Nagle's delay off only for sockets that tell they are TCP.
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(128)
-        return listener
-    except OSError as error:
-        if listener is not None:
-            listener.close()
-        raise StartError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; end the process that holds it, or choose"
-            f" another port with {option} (0 takes a free one)"
-        ) from error
 
 
 def _announce(
@@ -201,26 +174,20 @@ def _announce(
         }
         for port, guard_port in zip(ports * (len(guard_ports) // len(ports)), guard_ports, strict=True)
     ]
-    line = orjson.dumps(
-        {
-            "event": "ready",
-            **robots[0],
-            "robots": robots,
-            "scoring_url": f"http://{settings.scoring_host}:{scoring_port}",
-            "scoring_port": scoring_port,
-            "metrics_url": f"http://{settings.host}:{metrics_port}/metrics",
-            "metrics_port": metrics_port,
-            "world": settings.world,
-            "seed": settings.seed,
-            "pid": os.getpid(),
-        }
-    ).decode()
-    if settings.ready_file is not None:
-        # Renamed into place, so that who waits for the file never reads half of it.
-        draft = settings.ready_file.with_name(settings.ready_file.name + ".part")
-        draft.write_text(line + "\n")
-        draft.replace(settings.ready_file)
-    print(line, flush=True)
+    ready = {
+        "event": "ready",
+        **robots[0],
+        "robots": robots,
+        "scoring_url": f"http://{settings.scoring_host}:{scoring_port}",
+        "scoring_port": scoring_port,
+        "metrics_url": f"http://{settings.host}:{metrics_port}/metrics",
+        "metrics_port": metrics_port,
+        "world": settings.world,
+        "seed": settings.seed,
+        "pid": os.getpid(),
+    }
+    write_ready_file(settings.ready_file, ready)
+    print(json.dumps(ready), flush=True)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ class NavCode(IntEnum):
 
 
 class SpinCode(IntEnum):
+    """Error codes of nav2_msgs/action/Spin."""
+
     NONE = 0
     UNKNOWN = 700
     TIMEOUT = 701
@@ -35,6 +37,8 @@ class SpinCode(IntEnum):
 
 
 class BackUpCode(IntEnum):
+    """Error codes of nav2_msgs/action/BackUp."""
+
     NONE = 0
     UNKNOWN = 710
     TIMEOUT = 711
@@ -44,6 +48,8 @@ class BackUpCode(IntEnum):
 
 
 class DriveCode(IntEnum):
+    """Error codes of nav2_msgs/action/DriveOnHeading."""
+
     NONE = 0
     UNKNOWN = 720
     TIMEOUT = 721
@@ -66,6 +72,8 @@ class DockCode(IntEnum):
 
 
 class MoveItCode(IntEnum):
+    """Values of moveit_msgs/msg/MoveItErrorCodes."""
+
     SUCCESS = 1
     FAILURE = 99999
     PLANNING_FAILED = -1

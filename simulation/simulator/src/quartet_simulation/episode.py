@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld
-from quartet_simulation.errors import InvalidCommand, SimulationError, UnknownName
+from quartet_simulation.errors import InvalidCommandError, SimulationError, UnknownNameError
 from quartet_simulation.physics import Physics
 from quartet_simulation.reachability import PICK_STANDOFF, drive_in_is_free, spin_is_free, visible_share
 from quartet_simulation.robot import dimensions as dim
@@ -68,6 +68,7 @@ class Episode:
         self._crowded = False
 
     def begin(self, seed: int, scenario: str | None) -> None:
+        """Place all objects for an episode and put the robots at their start."""
         wishes = self._parse(scenario)
         world, physics = self._physics.world, self._physics
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 1])
@@ -106,6 +107,7 @@ class Episode:
         physics.data.time = 0.0
 
     def radius(self, name: str) -> float:
+        """Return the radius of an object around its upright axis [m]."""
         return CATALOGUE[name].radius
 
     def _parse(self, scenario: str | None) -> dict:
@@ -132,19 +134,19 @@ class Episode:
                 self._known_home(home)
                 wishes["at"][self._known(name)] = home
             else:
-                raise UnknownName("scenario", part, SCENARIOS)
+                raise UnknownNameError("scenario", part, SCENARIOS)
         return wishes
 
     def _known(self, name: str) -> str:
         if name not in self._physics.objects:
-            raise UnknownName("object", name, self._physics.objects)
+            raise UnknownNameError("object", name, self._physics.objects)
         return name
 
     def _known_home(self, home: str) -> None:
         world = self._physics.world
         homes = [s.name for s in world.surfaces] + [f"floor:{zone}" for zone in world.floor_zones]
         if home not in homes:
-            raise UnknownName("home", home, homes)
+            raise UnknownNameError("home", home, homes)
 
     def _stand(self, name: str, spot: placement.Spot) -> None:
         height = spot.support_z + self._physics.rest_height(name) + 0.001
@@ -153,8 +155,10 @@ class Episode:
     def _find_spot(
         self, name: str, home: str, spots: dict[str, placement.Spot], rng: np.random.Generator
     ) -> placement.Spot:
-        """A spot in `home`, or in another home of the object when that is full: apart from what stands there
-        already, in view from the area's entry, and to be reached by a straight drive."""
+        """Return a spot in `home`, or in another home of the object when that is full.
+
+        It is apart from what stands there, in view from the area's entry, and can be reached by a straight drive.
+        """
         world = self._physics.world
         gap = placement.CROWDED_GAP if self._crowded else placement.GAP
         for where in (home, *(h for h in world.homes[name] if h != home)):
@@ -233,7 +237,7 @@ class Episode:
     def put(self, name: str, x: float, y: float, z: float, yaw: float) -> None:
         """Stand an object on height z at (x, y) of map."""
         if not all(map(math.isfinite, (x, y, z, yaw))):
-            raise InvalidCommand(f"pose ({x}, {y}, {z}, {yaw}) must be finite")
+            raise InvalidCommandError(f"pose ({x}, {y}, {z}, {yaw}) must be finite")
         self._known(name)
         self.present.add(name)
         self._physics.set_object(name, (x, y, z + self._physics.rest_height(name) + 0.001), yaw)
@@ -244,7 +248,7 @@ class Episode:
         physics, kind = self._physics, CATALOGUE[self._known(name)]
         width = min(kind.size[0], kind.size[1])
         if width > GRASP_WIDTH_MAX:
-            raise InvalidCommand(f"'{name}' is {width:.2f} m wide; the gripper opens {dim.STROKE} m")
+            raise InvalidCommandError(f"'{name}' is {width:.2f} m wide; the gripper opens {dim.STROKE} m")
         self.present.add(name)
         physics.set_opening(dim.STROKE)
         physics.forward()

@@ -29,6 +29,7 @@ class Goal:
 
     @property
     def done(self) -> bool:
+        """The goal has ended."""
         return self.status != "RUNNING"
 
     def cancel(self) -> None:

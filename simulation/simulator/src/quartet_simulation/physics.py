@@ -32,8 +32,7 @@ class _Clock:
 
 
 class Physics:
-    """Model and data of one world, and one of its robots. Holds no behaviour beyond reading state and writing set
-    points."""
+    """Model and data of one world, and one of its robots: reads state and writes set points, nothing else."""
 
     def __init__(self, world: World, robots: int = 1) -> None:
         self.world = world
@@ -88,6 +87,7 @@ class Physics:
 
     @property
     def time(self) -> float:
+        """World time [s]."""
         return self.ticks * TICK
 
     def tick(self) -> None:
@@ -101,6 +101,7 @@ class Physics:
         self._clock.ticks = 0
 
     def forward(self) -> None:
+        """Compute positions of everything from the joint state."""
         mujoco.mj_forward(self.model, self.data)
 
     # --- base -----------------------------------------------------------------------------------
@@ -116,6 +117,7 @@ class Physics:
         return c * vx + s * vy, -s * vx + c * vy, wz
 
     def set_base_pose(self, x: float, y: float, yaw: float) -> None:
+        """Set the base down at a pose in map [m, rad], at rest."""
         for index, value in zip(self.base_qpos, (x, y, yaw), strict=True):
             self.data.qpos[index] = value
 
@@ -127,12 +129,15 @@ class Physics:
 
     # --- arm ------------------------------------------------------------------------------------
     def arm_positions(self) -> np.ndarray:
+        """Return the joint positions of the arm [rad], shape (6,)."""
         return self.data.qpos[self.arm_qpos].copy()
 
     def arm_velocities(self) -> np.ndarray:
+        """Return the joint speeds of the arm [rad/s], shape (6,)."""
         return self.data.qvel[self.arm_dof].copy()
 
     def arm_efforts(self) -> np.ndarray:
+        """Return the joint torques of the arm [Nm], shape (6,)."""
         return self.data.actuator_force[self.arm_act].copy()
 
     def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:
@@ -141,6 +146,7 @@ class Physics:
         self.data.ctrl[self.arm_act] = wanted
 
     def set_arm(self, positions: Iterable[float]) -> None:
+        """Set the arm to joint positions [rad], at rest."""
         values = np.array(list(positions), dtype=float)
         self.data.qpos[self.arm_qpos] = values
         self.servo_arm(values)
@@ -155,6 +161,7 @@ class Physics:
         return dim.STROKE - sum(float(self.data.qpos[i]) for i in self.finger_qpos)
 
     def opening_speed(self) -> float:
+        """Return how fast the fingers open [m/s]."""
         return -sum(float(self.data.qvel[i]) for i in self.finger_dof)
 
     def grip_force(self) -> float:
@@ -162,6 +169,7 @@ class Physics:
         return float(self.data.actuator_force[self.grip_act])
 
     def set_opening(self, opening: float) -> None:
+        """Set the opening between the fingers [m], at rest."""
         for index in self.finger_qpos:
             self.data.qpos[index] = (dim.STROKE - opening) / 2
         self.servo_gripper(opening, 50.0)
@@ -178,6 +186,7 @@ class Physics:
         return self.data.qpos[start : start + 3].copy(), self.data.qpos[start + 3 : start + 7].copy()
 
     def set_object(self, name: str, position: Iterable[float], yaw: float = 0.0) -> None:
+        """Put an object at a position in map [m], turned by yaw [rad], at rest."""
         start, dof = self.object_qpos[name], self.object_dof[name]
         self.data.qpos[start : start + 3] = list(position)
         self.data.qpos[start + 3 : start + 7] = (math.cos(yaw / 2), 0, 0, math.sin(yaw / 2))
@@ -189,6 +198,7 @@ class Physics:
         return CATALOGUE[name].half_height
 
     def object_of_geom(self, geom: int) -> str | None:
+        """Return the object that a geom belongs to, None where it belongs to none."""
         return self._body_of_object.get(int(self.model.geom_bodyid[geom]))
 
     def touched_by_pads(self) -> dict[str, set[str]]:
@@ -211,6 +221,7 @@ class Physics:
 
 
 def pose_of_body(data: mujoco.MjData, body: int) -> np.ndarray:
+    """Return the pose of a body in the world, 4x4."""
     pose = np.eye(4)
     pose[:3, :3] = data.xmat[body].reshape(3, 3)
     pose[:3, 3] = data.xpos[body]

@@ -53,8 +53,10 @@ def spin_is_free(checks: CollisionWorld, pose: Pose2) -> bool:
 
 
 def visible_share(model: mujoco.MjModel, data: mujoco.MjData, entry: Pose2, body: int, height: float) -> float:
-    """Share of four points of `body` that the front camera sees from `entry`, turned to it. `data` must be up to
-    date."""
+    """Return the share of four points of `body` that the front camera sees from `entry`, turned to it.
+
+    `data` must be up to date.
+    """
     target = data.xpos[body].copy()
     bearing = math.atan2(target[1] - entry[1], target[0] - entry[0])
     cx, cy, _ = compose((entry[0], entry[1], bearing), (dim.MAST[0], dim.MAST[1], 0.0))

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from quartet_process import LEAST, Secret, find_secret, require_credential
-from quartet_simulation.bridge.faults import FAULTS
+from quartet_process import MIN_TOKEN_LENGTH, Secret, find_secret, require_credential
+from quartet_simulation.faults import FAULTS
 from quartet_simulation.robot import MOST_ROBOTS
 
 HEARTBEAT_TIMEOUT_S = 0.4
@@ -76,17 +76,18 @@ class Settings(BaseSettings):
 
     @property
     def heartbeat_timeout_s(self) -> float:
+        """Silence after which the guard ends a motion [s of wall time]."""
         return self.heartbeat_timeout or (HEARTBEAT_TIMEOUT_S if self.realtime else FAST_HEARTBEAT_TIMEOUT_S)
 
     def guard_secret(self) -> Secret | None:
-        """What the guard's port asks for. Raises SecretProblem, also for a port open to others."""
+        """What the guard's port asks for. Raises SecretError, also for a port open to others."""
         secret = find_secret(self, "guard_token")
         require_credential(self.host, secret, "guard_token", what="the guard's port")
         return secret
 
     def metrics_secret(self) -> Secret | None:
-        """What /metrics asks for. Raises SecretProblem, also for a port open to others."""
-        secret = find_secret(self, "metrics_token", least=LEAST)
+        """What /metrics asks for. Raises SecretError, also for a port open to others."""
+        secret = find_secret(self, "metrics_token", least=MIN_TOKEN_LENGTH)
         require_credential(self.host, secret, "metrics_token", what="/metrics")
         return secret
 

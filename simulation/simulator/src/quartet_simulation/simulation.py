@@ -20,13 +20,13 @@ from quartet_simulation.codes import MoveItCode, NavCode
 from quartet_simulation.episode import Episode
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.goal import Goal
+from quartet_simulation.gripper import GripperDriver
 from quartet_simulation.navigation.behaviours import Spin, Straight
 from quartet_simulation.navigation.costmap import OTHER_ROBOT, RESOLUTION, Costmap
 from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.navigate import Navigate
 from quartet_simulation.physics import TICK, Physics
 from quartet_simulation.robot import MOST_ROBOTS
-from quartet_simulation.robot.gripper import GripperDriver
 from quartet_simulation.sensors import frames, laser
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.localisation import Localisation
@@ -53,7 +53,7 @@ class Simulation:
 
     Units: m, rad, s, N. Frames: map, odom, base_footprint, arm_base, arm_tool0, gripper_tip,
     front_camera_color_optical_frame, arm_camera_color_optical_frame, laser. Quaternions are x, y, z, w.
-    Raises UnknownName for an unknown world.
+    Raises UnknownNameError for an unknown world.
     """
 
     def __init__(self, world: str = "home", seed: int = 0, *, scenario: str | None = None, robots: int = 1) -> None:
@@ -77,6 +77,7 @@ class Simulation:
 
     @property
     def seed(self) -> int:
+        """Seed of the episode."""
         return self._host._seed
 
     # --- set-up -------------------------------------------------------------------------------------
@@ -104,7 +105,16 @@ class Simulation:
         )
 
     def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
-        """A new episode for all robots. `scenario` is a comma-separated list, see episode.py. Raises UnknownName."""
+        """Begin a new episode for all robots.
+
+        Args:
+            world: None: the present one again.
+            seed: of placements and noise.
+            scenario: a comma-separated list, see episode.py.
+
+        Raises:
+            UnknownNameError: there is no such world or scenario.
+        """
         if self._host is not self:
             self._host.reset(world, seed, scenario)
             return
@@ -141,8 +151,10 @@ class Simulation:
         return any(g is not None and not g.done for g in (self._base.goal, self._arm.goal, self._gripper.goal))
 
     def step(self, duration_s: float) -> None:
-        """Advance physics and the controllers of running goals by about `duration_s` (ticks of 10 ms; what is
-        left over is carried to the next call)."""
+        """Advance physics and the controllers of running goals by about `duration_s` [s].
+
+        Ticks last 10 ms; what is left over is carried to the next call.
+        """
         host = self._host
         ticks, host._remainder = divmod(host._remainder + duration_s + 1e-9, TICK)
         for _ in range(int(ticks)):
@@ -197,8 +209,11 @@ class Simulation:
         return Goal(channel, action, started_at=self.time)
 
     def navigate_to_pose(self, x: float, y: float, yaw: float) -> Goal:
-        """Drive to a pose in `map`. feedback: distance_remaining, navigation_time, estimated_time_remaining,
-        number_of_recoveries, current_pose (x, y, yaw)."""
+        """Drive to a pose in `map` [m, rad].
+
+        Feedback: distance_remaining, navigation_time, estimated_time_remaining, number_of_recoveries, current_pose
+        (x, y, yaw).
+        """
         goal = self._new_goal("base", "navigate_to_pose")
         self._base.start(Navigate((x, y, yaw)), goal)
         return goal
@@ -225,16 +240,26 @@ class Simulation:
         return goal
 
     def execute_trajectory(self, joint_names: list[str], points: list[tuple[float, list[float]]]) -> Goal:
-        """Follow joint positions at times [s]; MoveIt codes (1 success, -2, -4, -7).
-        feedback: time_from_start, duration, desired, actual, error (lists by arm joint). Raises InvalidCommand."""
+        """Follow joint positions [rad] at times [s]; ends with a MoveItCode.
+
+        Feedback: time_from_start, duration, desired, actual, error (lists by arm joint).
+
+        Raises:
+            InvalidCommandError: joints or times make no sense.
+        """
         trajectory = from_points(list(joint_names), [(float(t), list(q)) for t, q in points])
         goal = self._new_goal("arm", "execute_trajectory")
         self._arm.start(trajectory, goal)
         return goal
 
     def gripper_command(self, position: float, max_effort: float) -> Goal:
-        """0.0 open .. 0.7 closed. feedback and result: position, effort, stalled, reached_goal, width.
-        Raises InvalidCommand."""
+        """Move the fingers to a position (0.0 open .. 0.7 closed) with at most `max_effort` [N].
+
+        Feedback and result: position, effort, stalled, reached_goal, width.
+
+        Raises:
+            InvalidCommandError: the position is out of range.
+        """
         goal = Goal("gripper", "gripper_command", started_at=self.time)
         running = self._gripper.goal
         self._gripper.start(position, max_effort, goal)
@@ -243,17 +268,28 @@ class Simulation:
         return goal
 
     def command_velocity(self, vx: float, vy: float, wz: float) -> None:
-        """/cmd_vel in base_footprint; stale after 0.5 s of world time; ignored while a base goal runs."""
+        """Drive by a velocity in base_footprint [m/s, rad/s].
+
+        It is stale after 0.5 s of world time and ignored while a base goal runs.
+        """
         self._base.command_velocity((vx, vy, wz))
 
-    def halt(self) -> None:
-        """Guard stop: every goal is CANCELED at once, the arm holds where it is, the base brakes, the gripper
-        keeps its command."""
-        for driver, code in ((self._base, 0), (self._arm, MoveItCode.PREEMPTED), (self._gripper, 0)):
-            if driver.goal is not None:
-                driver.goal.finish("CANCELED", self.time, code, "stopped by the robot guard")
+    def hold_arm(self) -> None:
+        """End the arm's goal as CANCELED and hold the arm where it is."""
+        if self._arm.goal is not None:
+            self._arm.goal.finish("CANCELED", self.time, MoveItCode.PREEMPTED, "stopped by the robot guard")
         self._arm.hold()
+
+    def halt_base(self) -> None:
+        """End the base's goal as CANCELED and brake."""
+        if self._base.goal is not None:
+            self._base.goal.finish("CANCELED", self.time, 0, "stopped by the robot guard")
         self._base.brake_now()
+
+    def halt(self) -> None:
+        """Hold the arm and halt the base; the gripper is left alone."""
+        self.hold_arm()
+        self.halt_base()
 
     @property
     def at_standstill(self) -> bool:
@@ -331,8 +367,11 @@ class Simulation:
 
     # --- sensors ----------------------------------------------------------------------------------
     def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
-        """(rgb uint8 HxWx3, depth float32 m HxW, 0 where there is no return) of front, arm or overhead.
-        To be called in the thread that made the first call."""
+        """Render the camera front, arm or overhead. To be called in the thread that made the first call.
+
+        Returns:
+            Colour, uint8 HxWx3, and depth, float32 HxW [m], 0 where nothing returns.
+        """
         host, physics = self._host, self._physics
         if host._cameras is None:
             host._cameras = Cameras(physics.model)
@@ -340,19 +379,19 @@ class Simulation:
         return host._cameras.render(camera, physics.data, seed, self.time, warmth, physics.prefix)
 
     def camera_info(self, camera: str) -> dict[str, Any]:
-        """width, height, fx, fy, cx, cy, frame."""
+        """Return width, height, fx, fy, cx, cy [pixels] and frame of a camera."""
         return frames.camera_info(self._physics.model, camera)
 
     def scan(self) -> dict[str, Any]:
-        """angle_min, angle_max, angle_increment, range_min, range_max, ranges (float32), frame."""
+        """Return angle_min, angle_max, angle_increment, range_min, range_max, ranges (float32), frame."""
         return laser.scan(self._physics, self.seed + self._physics.number)
 
     def odometry(self) -> dict[str, Any]:
-        """pose (x, y, yaw) in odom and twist (vx, vy, wz) in base_footprint, with drift."""
+        """Return pose (x, y, yaw) in odom and twist (vx, vy, wz) in base_footprint, with drift."""
         return {"pose": self._localisation.odom(), "twist": self._physics.base_twist()}
 
     def estimated_pose(self) -> tuple[float, float, float]:
-        """base_footprint in map as localisation has it (x, y, yaw)."""
+        """Return base_footprint in map as localisation has it (x, y, yaw)."""
         return self._localisation.estimate(self.time)
 
     def transforms(self) -> list[frames.Transform]:
@@ -360,19 +399,20 @@ class Simulation:
         return frames.moving(self._physics, self._localisation)
 
     def static_transforms(self) -> list[frames.Transform]:
+        """Return (parent, child, translation, quaternion xyzw) of all fixed frames."""
         return frames.static(self._physics)
 
     def joint_states(self) -> dict[str, list[Any]]:
-        """name, position, velocity, effort: six arm joints and robotiq finger_joint (0.0 open .. 0.7)."""
+        """Return name, position, velocity, effort of six arm joints and robotiq finger_joint (0.0 open .. 0.7)."""
         return frames.joint_states(self._physics)
 
     def gripper_state(self) -> dict[str, float]:
-        """width [m], effort [N], position and command (0.0 .. 0.7), moving (0 or 1)."""
+        """Return width [m], effort [N], position and command (0.0 .. 0.7), moving (0 or 1)."""
         return frames.gripper_state(self._physics, self._gripper.command, self.seed)
 
     def occupancy_grid(self) -> dict[str, Any]:
         """The static map: resolution, origin (x, y), data int8 HxW (0 free, 100 occupied), row 0 at origin y."""
-        return frames.occupancy_grid(self._costmap)
+        return self._costmap.occupancy_grid()
 
     # --- scoring only -------------------------------------------------------------------------------
     def truth(self) -> dict[str, Any]:
@@ -382,7 +422,7 @@ class Simulation:
         return describe(host._physics, host._episode, host._gripper, others)
 
     def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
-        """Put an object at (x, y) in map, standing on height z. Raises UnknownName."""
+        """Put an object at (x, y) in map, standing on height z. Raises UnknownNameError."""
         self._host._episode.put(name, x, y, z, yaw)
 
     def put_robot(self, x: float, y: float, yaw: float) -> None:
@@ -394,7 +434,7 @@ class Simulation:
         self._base.reset()
 
     def put_in_gripper(self, name: str) -> None:
-        """Close the gripper of the first robot around an object. Raises UnknownName."""
+        """Close the gripper of the first robot around an object. Raises UnknownNameError."""
         host = self._host
         host._episode.put_in_gripper(name)
         host._gripper.reset(host._episode.gripper_position)

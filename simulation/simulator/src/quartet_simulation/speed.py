@@ -66,6 +66,7 @@ def _peak_memory_mb() -> float:
 
 
 def main() -> int:
+    """Measure and print; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m quartet_simulation.speed", description=__doc__)
     parser.add_argument("--world", default="home", help=f"one of: {', '.join(sorted(WORLDS))}")
     parser.add_argument("--seed", type=int, default=0)

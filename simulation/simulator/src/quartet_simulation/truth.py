@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from quartet_simulation.episode import Episode
+from quartet_simulation.gripper import GripperDriver
 from quartet_simulation.physics import Physics
-from quartet_simulation.robot.gripper import GripperDriver
 from quartet_simulation.robot.model import GROUP, number_of
 from quartet_simulation.worlds.objects import CATALOGUE
 from quartet_simulation.worlds.world import area_at
@@ -19,8 +19,11 @@ ON_TOLERANCE = 0.05
 def describe(
     physics: Physics, episode: Episode, gripper: GripperDriver, others: Sequence[tuple[Physics, GripperDriver]] = ()
 ) -> dict[str, Any]:
-    """Robot pose, every object's pose, what is held, on what surface, in which container and area it lies; how often
-    each object was taken and let go since the episode began. `robots` has the same of each of several robots."""
+    """Return the true state: pose of the robot and of each object, what is held, and where each object lies.
+
+    It also tells how often each object was taken and let go since the episode began. `robots` has the same of each of
+    several robots.
+    """
     held = physics.held_object()
     robots = [(physics, gripper), *others]
     in_hands = {one.held_object() for one, _ in robots}

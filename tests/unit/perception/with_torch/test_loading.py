@@ -12,11 +12,11 @@ import pytest
 import torch
 from huggingface_hub import close_session
 
-from quartet_perception.choice import choose_segmenter
-from quartet_perception.errors import SegmenterMemory, SegmenterUnavailable, SegmenterWeights
-from quartet_perception.open_vocabulary.choice import ModelChoice
-from quartet_perception.open_vocabulary.models import load
-from quartet_perception.open_vocabulary.models.hub import no_memory_is_typed, place_of
+from quartet_perception.errors import SegmenterMemoryError, SegmenterUnavailableError, SegmenterWeightsError
+from quartet_perception.segmenters.chain import choose_segmenter
+from quartet_perception.segmenters.open_vocabulary.model_choice import ModelChoice
+from quartet_perception.segmenters.open_vocabulary.models import load
+from quartet_perception.segmenters.open_vocabulary.models.hub import memory_errors_typed, place_of
 from quartet_perception.settings import PerceptionSettings
 
 
@@ -163,7 +163,7 @@ def hub(weights, monkeypatch, tmp_path):
 
 
 def test_missing_weights_are_fetched_only_where_that_is_wanted(hub):
-    with pytest.raises(SegmenterWeights) as caught:
+    with pytest.raises(SegmenterWeightsError) as caught:
         load(chosen("somebody/owlv2"))
     assert "hf download somebody/owlv2" in str(caught.value)
     assert "QUARTET_SEGMENTER_DOWNLOAD=1" in str(caught.value)
@@ -214,7 +214,7 @@ def no_tokenizer(folder):
 def test_broken_weights_are_refused_with_the_remedy(copy, spoil):
     folder = copy("owlv2")
     spoil(folder)
-    with pytest.raises(SegmenterWeights) as caught:
+    with pytest.raises(SegmenterWeightsError) as caught:
         load(chosen(folder))
     assert f"'{folder}'" in str(caught.value)
     assert f"hf download <model> --local-dir {folder}" in str(caught.value)
@@ -222,16 +222,18 @@ def test_broken_weights_are_refused_with_the_remedy(copy, spoil):
 
 def test_a_model_that_finds_nothing_by_text_is_refused(weights):
     with pytest.raises(
-        SegmenterWeights, match=r"'sam2', which cannot be used as QUARTET_SEGMENTER_MODEL; valid.*owlv2"
+        SegmenterWeightsError, match=r"'sam2', which cannot be used as QUARTET_SEGMENTER_MODEL; valid.*owlv2"
     ):
         load(chosen(weights["sam2"]))
-    with pytest.raises(SegmenterWeights, match=r"'owlv2', which cannot be used as QUARTET_SEGMENTER_MASK_MODEL.*sam2"):
+    with pytest.raises(
+        SegmenterWeightsError, match=r"'owlv2', which cannot be used as QUARTET_SEGMENTER_MASK_MODEL.*sam2"
+    ):
         load(chosen(weights["owlv2"], weights["owlv2"]))
 
 
 def test_a_licence_is_asked_for_whatever_the_model_is_called(copy, tmp_path):
     folder = copy("sam3").rename(tmp_path / "harmless")
-    with pytest.raises(SegmenterWeights, match="QUARTET_SEGMENTER_ACCEPT_LICENCE=sam3"):
+    with pytest.raises(SegmenterWeightsError, match="QUARTET_SEGMENTER_ACCEPT_LICENCE=sam3"):
         load(chosen(folder))
     load(chosen(folder, accepted=frozenset({"sam3"})))
 
@@ -242,14 +244,14 @@ def test_code_that_comes_with_weights_is_not_run(copy, tmp_path):
     config |= {"model_type": "foreign", "auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}}
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'was_run')!r}, 'w')")
-    with pytest.raises(SegmenterWeights):
+    with pytest.raises(SegmenterWeightsError):
         load(chosen(folder))
     assert not (tmp_path / "was_run").exists()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there(weights):
-    with pytest.raises(SegmenterUnavailable, match=r"'cuda', but PyTorch .* sees 0 GPUs; .*nvidia-smi"):
+    with pytest.raises(SegmenterUnavailableError, match=r"'cuda', but PyTorch .* sees 0 GPUs; .*nvidia-smi"):
         place_of(ModelChoice(str(weights["owlv2"]), None, device="cuda"))
     assert place_of(ModelChoice(str(weights["owlv2"]), None, device="auto")).device.type == "cpu"
 
@@ -265,7 +267,9 @@ def test_too_little_memory_is_said_and_the_next_picture_works(segmenter, kitchen
         return torch.empty(1 << 60, dtype=torch.float32)
 
     monkeypatch.setattr(detector._model, "forward", greedy)
-    with pytest.raises(SegmenterMemory, match=r"more memory than cpu has left .*QUARTET_SEGMENTER_MASK_MODEL=none"):
+    with pytest.raises(
+        SegmenterMemoryError, match=r"more memory than cpu has left .*QUARTET_SEGMENTER_MASK_MODEL=none"
+    ):
         one.segment(kitchen, ["red coke can"])
     monkeypatch.setattr(detector._model, "forward", forward)
     assert one.segment(kitchen, ["red coke can"]) is not None
@@ -274,9 +278,9 @@ def test_too_little_memory_is_said_and_the_next_picture_works(segmenter, kitchen
 def test_a_full_gpu_is_too_little_memory_and_other_faults_are_not(weights):
     place = place_of(ModelChoice("", None, device="cpu"))
     with (
-        pytest.raises(SegmenterMemory, match="loading 'x' needs more memory"),
-        no_memory_is_typed("loading 'x'", place),
+        pytest.raises(SegmenterMemoryError, match="loading 'x' needs more memory"),
+        memory_errors_typed("loading 'x'", place),
     ):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
-    with pytest.raises(RuntimeError, match="mat1 and mat2"), no_memory_is_typed("loading 'x'", place):
+    with pytest.raises(RuntimeError, match="mat1 and mat2"), memory_errors_typed("loading 'x'", place):
         _ = torch.zeros(2, 3) @ torch.zeros(2, 3)

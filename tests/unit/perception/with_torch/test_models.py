@@ -7,14 +7,14 @@ import pytest
 import torch
 from PIL import Image
 
-from quartet_perception.open_vocabulary.choice import ModelChoice
-from quartet_perception.open_vocabulary.models import load
-from quartet_perception.open_vocabulary.models.grounding_dino import GroundingDino
-from quartet_perception.open_vocabulary.models.hub import Place, Source, place_of
-from quartet_perception.open_vocabulary.models.owlv2 import Owlv2
-from quartet_perception.open_vocabulary.models.sam2 import Sam2
-from quartet_perception.open_vocabulary.models.sam3 import Sam3
-from quartet_perception.open_vocabulary.models.square import square
+from quartet_perception.segmenters.open_vocabulary.model_choice import ModelChoice
+from quartet_perception.segmenters.open_vocabulary.models import load
+from quartet_perception.segmenters.open_vocabulary.models.grounding_dino import GroundingDino
+from quartet_perception.segmenters.open_vocabulary.models.hub import Place, Source, place_of
+from quartet_perception.segmenters.open_vocabulary.models.owlv2 import Owlv2
+from quartet_perception.segmenters.open_vocabulary.models.sam2 import Sam2
+from quartet_perception.segmenters.open_vocabulary.models.sam3 import Sam3
+from quartet_perception.segmenters.open_vocabulary.models.tensors import square
 
 QUERIES = ["red coke can", "blue mug", "wooden table"]
 DETECTORS = ("grounding-dino", "mm-grounding-dino", "owlv2", "sam3")

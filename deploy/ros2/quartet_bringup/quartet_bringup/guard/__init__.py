@@ -1,4 +1,4 @@
-"""The robot guard: stops the robot past everything else and holds it stopped until a person resets it.
+"""The robot guard over ROS 2: an adapter of `quartet_safety.guard`.
 
-`node` and `__main__` need rclpy; every other module is plain Python.
+`node`, `brakes` and `__main__` need rclpy; every other module is plain Python.
 """

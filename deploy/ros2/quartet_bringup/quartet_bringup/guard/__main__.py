@@ -1,4 +1,4 @@
-"""The process: `ros2 run quartet_bringup robot_guard --ros-args -p robot_file:=/path/to/robot.yaml`."""
+"""The guard's process: `ros2 run quartet_bringup robot_guard --ros-args -p robot_file:=/path/to/robot.yaml`."""
 
 import json
 import logging
@@ -13,17 +13,18 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
-from quartet_bringup.guard.actions import BadParameter
-from quartet_bringup.guard.http_port import GuardPort, PortProblem, token_source
+from quartet_bringup.errors import BringupError
 from quartet_bringup.guard.node import RobotGuardNode
-from quartet_bringup.guard.requirements import OldRclpy, check, installed_version
-from quartet_bringup.robot_file import RobotFileError
+from quartet_bringup.guard.parameters import listen
+from quartet_bringup.guard.requirements import check, installed_version
+from quartet_safety.errors import SafetyError
+from quartet_safety.guard import GuardPort, token_source
 
-LAST_WORDS_S = 0.2
+LAST_COMMANDS_S = 0.2
 
 
 def main() -> int:
-    """Exit status 2: it cannot start like this, and one line on stderr says why."""
+    """Run until SIGINT or SIGTERM. Exit status 2: it cannot start like this, and one line on stderr says why."""
     logging.basicConfig(level=logging.INFO, format="robot_guard: %(message)s", stream=sys.stderr)
     ending = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -34,8 +35,9 @@ def main() -> int:
         node = RobotGuardNode()
         if not node.any_rclpy:
             check(installed_version())
-        port = GuardPort(node, *node.http, token_source(os.environ))
-    except (BadParameter, RobotFileError, OldRclpy, PortProblem) as error:
+        tokens = token_source(os.environ)
+        port = GuardPort(node.guard, listen(*node.http, tokens), tokens)
+    except (BringupError, SafetyError) as error:
         print(f"robot_guard: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 2
@@ -47,29 +49,28 @@ def _run(node: RobotGuardNode, port: GuardPort, ending: threading.Event) -> None
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     port.open()
-    _say_ready(port.url)
+    _write_ready_file(port.url)
     node.get_logger().info(f"watching; HTTP port {port.url}")
     try:
         while not ending.is_set():
             executor.spin_once(timeout_sec=0.1)
     finally:
         # However it ends, by a fault of its own as well.
-        if node.leave():
-            _linger(executor)
+        if node.guard.leave():
+            _send_last_commands(executor)
         port.close()
         executor.shutdown()
         node.destroy_node()
         rclpy.shutdown()
 
 
-def _linger(executor: SingleThreadedExecutor) -> None:
-    """Long enough for the last commands to leave."""
-    end = time.monotonic() + LAST_WORDS_S
+def _send_last_commands(executor: SingleThreadedExecutor) -> None:
+    end = time.monotonic() + LAST_COMMANDS_S
     while time.monotonic() < end:
         executor.spin_once(timeout_sec=0.02)
 
 
-def _say_ready(url: str) -> None:
+def _write_ready_file(url: str) -> None:
     path = os.environ.get("QUARTET_READY_FILE")
     if path:
         fresh = Path(f"{path}.new")

@@ -1,9 +1,11 @@
-"""Which rclpy the robot needs, and which one is here."""
+"""The rclpy that the robot needs, and the one that is installed."""
 
 import importlib.metadata
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+
+from quartet_bringup.errors import OldRclpyError
 
 MINIMUM = (7, 1, 10)
 WHY = (
@@ -14,12 +16,8 @@ WHY = (
 REMEDY = "sudo apt update && sudo apt install --only-upgrade ros-jazzy-rclpy"
 
 
-class OldRclpy(RuntimeError):
-    """The rclpy of this machine is too old, or its version cannot be told."""
-
-
 def installed_version() -> str | None:
-    """Of the package.xml that came with rclpy, or of its wheel; None when neither is found.
+    """Return rclpy's version by the package.xml that came with it, or by its wheel; None when neither is found.
 
     The version in the metadata of a ROS installation's Python package may lag behind its package.xml.
     """
@@ -40,11 +38,11 @@ def installed_version() -> str | None:
 
 
 def check(version: str | None) -> None:
-    """Raises OldRclpy, whose text says why and what to do."""
+    """Raise OldRclpyError unless the version will do."""
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version or "")
     if numbers is None or tuple(map(int, numbers.groups())) < MINIMUM:
         wanted = ".".join(map(str, MINIMUM))
-        raise OldRclpy(
+        raise OldRclpyError(
             f"rclpy {version or 'of unknown version'} is installed, {wanted} or newer is needed. {WHY}. "
             f"Upgrade it: {REMEDY}. Where no rosbridge runs with it, allow_old_rclpy:=true lets the guard start."
         )

@@ -1,13 +1,16 @@
-"""Velocity commands grow stale: what was asked for half a second ago moves the base no longer."""
+"""The gate between whoever commands velocities and the base's driver: commands grow stale, and none passes a stop."""
 
 import math
 from collections.abc import Sequence
 
 
 class VelocityGate:
-    """Between whoever commands velocities and the base's driver.
+    """Lets velocities pass while the robot is not held.
 
-    Times are those of a clock that only goes forward [s].
+    Every time is of a clock that only goes forward [s].
+
+    Args:
+        timeout_s: after this a velocity that nobody repeats moves the base no longer [s].
     """
 
     def __init__(self, timeout_s: float) -> None:
@@ -15,7 +18,7 @@ class VelocityGate:
         self._moving_since: float | None = None
 
     def passes(self, components: Sequence[float], *, held: bool, now: float) -> bool:
-        """Whether this command goes on to the driver; if not, a zero goes in its place."""
+        """Return whether a command goes on to the driver; if not, a zero goes in its place."""
         if held or not all(math.isfinite(value) for value in components):
             self._moving_since = None
             return False
@@ -23,7 +26,7 @@ class VelocityGate:
         return True
 
     def stale(self, now: float) -> bool:
-        """True once after a command of motion that nothing followed: the driver is due a zero."""
+        """Return True once after a command of motion that nothing followed: the driver is due a zero."""
         if self._moving_since is None or now - self._moving_since <= self.timeout_s:
             return False
         self._moving_since = None

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from quartet_contracts.tools.base import Metres, Pose3D, Radians, ToolResult
+from quartet_contracts.tools.results import Metres, Pose3D, Radians, ToolResult
 
 
 class MoveitCode(StrEnum):
@@ -46,6 +46,8 @@ class ArmResult(ToolResult):
 
 
 class CurrentPoseResult(ToolResult):
+    """get_current_pose: tool pose in the base frame, joint positions [rad or m] by name."""
+
     pose: Pose3D | None = None
     joint_positions: dict[str, float] = {}
 
@@ -58,6 +60,8 @@ class SceneResult(ToolResult):
 
 
 class GraspState(StrEnum):
+    """What the gripper's width and force say of its content."""
+
     HOLDING = "HOLDING"
     EMPTY = "EMPTY"
     """Closed on nothing, or open with nothing between the fingers."""
@@ -136,6 +140,8 @@ class LinkPoseResult(ToolResult):
 
 
 class PlanningGroup(BaseModel):
+    """A group of joints that is planned for together."""
+
     name: str
     joint_names: list[str] = []
     named_states: dict[str, list[Radians]] = {}
@@ -150,6 +156,8 @@ class PlanningGroupsResult(ToolResult):
 
 
 class OperationState(StrEnum):
+    """State of a plan or an execution."""
+
     PLANNED = "PLANNED"
     PLAN_FAILED = "PLAN_FAILED"
     OUTDATED = "OUTDATED"

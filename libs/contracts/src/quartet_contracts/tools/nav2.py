@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
-from quartet_contracts.tools.base import Metres, Pose2D, Radians, ToolResult
+from quartet_contracts.tools.results import Metres, Pose2D, Radians, ToolResult
 
 
 class NavCode(StrEnum):
@@ -96,16 +96,22 @@ class LifecycleResult(ToolResult):
 
 
 class RobotPoseResult(ToolResult):
+    """get_robot_pose."""
+
     pose: Pose2D | None = None
     area: str | None = None
     """Area of the site whose outline holds the pose, if any."""
 
 
 class ClearCostmapsResult(ToolResult):
+    """clear_costmaps: names of the costmaps that were cleared."""
+
     cleared: list[str] = []
 
 
 class CancelResult(ToolResult):
+    """cancel_navigation."""
+
     canceled: list[str] = []
     """Actions whose goals were canceled."""
     standstill: bool | None = None

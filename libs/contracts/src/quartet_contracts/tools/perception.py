@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from quartet_contracts.objects import ObjectId
-from quartet_contracts.tools.base import Metres, Pose3D, ToolResult
+from quartet_contracts._objects import ObjectId
+from quartet_contracts.tools.results import Metres, Pose3D, ToolResult
 
 CameraName = Literal["front", "arm"]
 
@@ -34,6 +34,8 @@ class PerceptionCode(StrEnum):
 
 
 class Detection(BaseModel):
+    """One thing that a camera shows."""
+
     object_id: ObjectId | None = None
     """Names this very thing to the tools of this server and to other agents of the task, as long as the thing stays
     where it is or in the gripper; None for a thing without a position."""
@@ -79,11 +81,6 @@ class BoundingBox(BaseModel):
 
     minimum: tuple[Metres, Metres, Metres]
     maximum: tuple[Metres, Metres, Metres]
-
-    @property
-    def height_m(self) -> float:
-        """Extent along z."""
-        return self.maximum[2] - self.minimum[2]
 
 
 class GraspPoseResult(ToolResult):

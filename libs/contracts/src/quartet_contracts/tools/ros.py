@@ -4,15 +4,19 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from quartet_contracts.tools.base import ToolResult
+from quartet_contracts.tools.results import ToolResult
 
 
 class TopicInfo(BaseModel):
+    """A name in the ROS graph and its type."""
+
     name: str
     type: str
 
 
 class TopicsResult(ToolResult):
+    """get_topics."""
+
     topics: list[TopicInfo] = []
     total: int = 0
     """All topics of the robot, also those left out by the filter or the limit."""
@@ -47,6 +51,8 @@ class TypeResult(ToolResult):
 
 
 class TopicDetailsResult(TypeResult):
+    """get_topic_details."""
+
     publishers: list[str] = []
     subscribers: list[str] = []
 
@@ -82,18 +88,24 @@ class NamesResult(ToolResult):
 
 
 class ServiceDetailsResult(TypeResult):
+    """get_service_details."""
+
     providers: list[str] = []
     request: list[Structure] = []
     response: list[Structure] = []
 
 
 class CallServiceResult(ToolResult):
+    """call_service."""
+
     service: str = ""
     service_type: str = ""
     response: dict[str, Any] | None = None
 
 
 class NodeDetailsResult(ToolResult):
+    """get_node_details."""
+
     node: str = ""
     publishing: list[str] = []
     subscribing: list[str] = []
@@ -110,18 +122,24 @@ class ParameterResult(ToolResult):
 
 
 class Parameter(BaseModel):
+    """A parameter of a node."""
+
     name: str
     type: str
     value: Any = None
 
 
 class ParametersResult(ToolResult):
+    """get_parameters."""
+
     node: str = ""
     parameters: list[Parameter] = []
     total: int = 0
 
 
 class ParameterDetailsResult(ParameterResult):
+    """get_parameter_details."""
+
     description: str = ""
     additional_constraints: str = ""
     read_only: bool = False
@@ -130,18 +148,24 @@ class ParameterDetailsResult(ParameterResult):
 
 
 class ActionsResult(ToolResult):
+    """get_actions."""
+
     actions: list[TopicInfo] = []
     """The type is empty where neither robot.yaml nor site.yaml tells it."""
     total: int = 0
 
 
 class ActionDetailsResult(TypeResult):
+    """get_action_details."""
+
     goal: list[Structure] = []
     result: list[Structure] = []
     feedback: list[Structure] = []
 
 
 class GoalInfo(BaseModel):
+    """A goal that an action server knows."""
+
     goal_id: str
     """32 hexadecimal digits."""
     status: str
@@ -151,6 +175,8 @@ class GoalInfo(BaseModel):
 
 
 class ActionStatusResult(ToolResult):
+    """get_action_status."""
+
     action: str = ""
     goals: list[GoalInfo] = []
     """Newest first."""
@@ -170,12 +196,16 @@ class ActionGoalResult(ToolResult):
 
 
 class CancelGoalResult(ToolResult):
+    """cancel_action_goal."""
+
     action: str = ""
     canceling: list[str] = []
     """Ids of the goals that are being canceled."""
 
 
 class PublishResult(ToolResult):
+    """publish_once, publish_for_durations."""
+
     topic: str = ""
     msg_type: str = ""
     published: int = 0
@@ -195,19 +225,27 @@ class PingResult(ToolResult):
 
 
 class PingsResult(ToolResult):
+    """ping_robots: one result per robot."""
+
     robots: list[PingResult] = []
 
 
 class RosVersionResult(ToolResult):
+    """detect_ros_version."""
+
     version: int = 0
     distro: str = ""
 
 
 class RobotsResult(ToolResult):
+    """get_verified_robots_list: names of the configured robots."""
+
     robots: list[str] = []
 
 
 class RobotSpecResult(ToolResult):
+    """get_verified_robot_spec."""
+
     robot: str = ""
     description: str = ""
     spec: dict[str, Any] = {}
@@ -217,5 +255,7 @@ class RobotSpecResult(ToolResult):
 
 
 class SavedImageResult(ToolResult):
+    """view_saved_image."""
+
     image_path: str = ""
     size_bytes: int = 0

@@ -4,7 +4,7 @@ A mapping file says, tool by tool, which tool of which upstream does the work an
 Grant, fence, arguments, limits, stop and metrics stay those of the tool server.
 """
 
-from quartet_tool_server.upstream.mapping import UpstreamMapping, load_mapping
-from quartet_tool_server.upstream.proxy import Proxy
+from quartet_tool_server.upstream._mapping import UpstreamMapping, load_mapping
+from quartet_tool_server.upstream._proxy import Proxy
 
 __all__ = ["Proxy", "UpstreamMapping", "load_mapping"]

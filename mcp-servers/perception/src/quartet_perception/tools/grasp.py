@@ -1,4 +1,4 @@
-"""get_topdown_grasp_pose: where the hand must go to pick something up."""
+"""The tool get_topdown_grasp_pose: where the hand must go to pick an object up."""
 
 from typing import Annotated
 
@@ -8,18 +8,20 @@ from pydantic import Field
 from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import BoundingBox, CameraName, GraspPoseResult
-from quartet_perception.errors import BadParameters
+from quartet_perception.errors import BadParametersError, ObjectTooWideError
 from quartet_perception.estimate import Estimate, estimate
-from quartet_perception.grasp import Grasp, TooWide, plan_grasp, reach_of_pick
-from quartet_perception.identity import task, wanted
+from quartet_perception.grasp import Grasp, plan_grasp, reach_of_pick
+from quartet_perception.object_query import id_scope
 from quartet_perception.perceiver import Perceiver
-from quartet_perception.segmenter import Found
-from quartet_perception.stability import Remembered
-from quartet_perception.view import View
+from quartet_perception.pose_memory import RememberedPose
+from quartet_perception.scene.view import View
+from quartet_perception.segmenters.base import SegmentedObject
 from quartet_tool_server import ToolServer
 
 
-def add_grasp_tool(server: ToolServer, eyes: Perceiver) -> None:
+def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
+    """Add get_topdown_grasp_pose."""
+
     @server.tool(read_only=True)
     async def get_topdown_grasp_pose(
         object_name: Annotated[Term | None, Field(description="The object to grasp.")] = None,
@@ -40,38 +42,38 @@ def add_grasp_tool(server: ToolServer, eyes: Perceiver) -> None:
         TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
         UNKNOWN_OBJECT_ID: go on with the name.
         """
-        sought = wanted(eyes, object_name, object_id, "object_name", kinds=("object",))
+        sought = perceiver.query(object_name, object_id, "object_name", kinds=("object",))
         for name in sought.names if object_name is None else [object_name]:
             server.limits.check_payload(name)
         cameras: tuple[CameraName, ...] = ("arm", "front") if camera is None else (camera,)
-        view, found, _ = await eyes.best(sought, cameras)
-        seen = await eyes.compute(estimate, view, found)
-        base = await eyes.base()
+        view, found, _ = await perceiver.best(sought, cameras)
+        seen = await perceiver.compute(estimate, view, found)
+        base = await perceiver.base()
         period = 0.0 if seen.solid.solid.round else float(np.pi)
-        seen = eyes.grasps.settle(
+        seen = perceiver.grasps.update(
             found.object_id or found.label,
-            Remembered(seen, seen.centre, seen.solid.yaw, period, base, seen.range_m),
+            RememberedPose(seen, seen.centre, seen.solid.yaw, period, base, seen.range_m),
         )
         try:
-            grasp = await eyes.compute(plan_grasp, view, seen, eyes.file)
-        except TooWide as wide:
-            raise BadParameters(
+            grasp = await perceiver.compute(plan_grasp, view, seen, perceiver.file)
+        except ObjectTooWideError as wide:
+            raise BadParametersError(
                 f"'{found.label}' cannot be grasped from above: it is {wide}. Choose another object."
             ) from None
         if found.object_id is not None:
-            eyes.sightings.grasp(task(), found.object_id)
-        return _result(eyes, view, found, seen, grasp)
+            perceiver.tracker.mark_grasp_target(id_scope(), found.object_id)
+        return _result(perceiver, view, found, seen, grasp)
 
 
-def _result(eyes: Perceiver, view: View, found: Found, seen: Estimate, grasp: Grasp) -> GraspPoseResult:
-    m, frame = eyes.file.manipulation, eyes.file.frames.base
+def _result(perceiver: Perceiver, view: View, found: SegmentedObject, seen: Estimate, grasp: Grasp) -> GraspPoseResult:
+    m, frame = perceiver.file.manipulation, perceiver.file.frames.base
     low, high = seen.solid.bounds
 
     def pose(height: float) -> Pose3D:
         return Pose3D(frame_id=frame, position=(grasp.x, grasp.y, grasp.z + height), orientation=grasp.quaternion)
 
     distance = float(np.hypot(grasp.x, grasp.y))
-    reach = reach_of_pick(eyes.file, seen.support)
+    reach = reach_of_pick(perceiver.file, seen.support)
     notes = [f"'{found.label}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
     if distance > reach:
         notes.append(f"beyond the arm's reach of {reach:.2f} m there: drive nearer first")
@@ -93,7 +95,7 @@ def _result(eyes: Perceiver, view: View, found: Found, seen: Estimate, grasp: Gr
         object_height_m=seen.height,
         grasp_width_m=grasp.width,
         num_points=len(seen.points),
-        gripper_offset_m=eyes.file.gripper.finger_offset_m,
+        gripper_offset_m=perceiver.file.gripper.finger_offset_m,
         oriented=grasp.oriented,
         distance_m=distance,
         reachable=distance <= reach,

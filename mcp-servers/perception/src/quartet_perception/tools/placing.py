@@ -1,4 +1,4 @@
-"""get_topdown_placing_pose: where the hand must go to put something down."""
+"""The tool get_topdown_placing_pose: where the hand must go to put an object down."""
 
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -10,19 +10,21 @@ from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
 from quartet_perception.catalogue import is_floor
-from quartet_perception.errors import NotAPlace, PerceptionError, UnknownObject
+from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
 from quartet_perception.grasp import downward
-from quartet_perception.identity import Wanted, task, wanted
+from quartet_perception.object_query import ObjectQuery, id_scope
 from quartet_perception.perceiver import Perceiver
-from quartet_perception.placing import Drop, into_container, on_floor, on_surface
-from quartet_perception.stability import Remembered
+from quartet_perception.placing import Placement, into_container, on_floor, on_surface
+from quartet_perception.pose_memory import RememberedPose
 from quartet_tool_server import ToolServer
 
 Mode = Literal["floor", "surface", "container"]
 _DEFAULT_RADIUS_M = 0.05
 
 
-def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
+def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
+    """Add get_topdown_placing_pose."""
+
     @server.tool(read_only=True)
     async def get_topdown_placing_pose(
         object_name: Annotated[Term | None, Field(description="The place: a surface, a container, or 'floor'.")] = None,
@@ -73,70 +75,73 @@ def add_placing_tool(server: ToolServer, eyes: Perceiver) -> None:
         UNKNOWN_OBJECT_ID: go on with the name.
         """
         if held_object_id is not None:
-            held_object = eyes.sightings.carry(task(), held_object_id).name
-        radius = _radius(eyes, held_object)
+            held_object = perceiver.tracker.mark_held(id_scope(), held_object_id).name
+        radius = _radius(perceiver, held_object)
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera is None else (camera,)
         if object_name is not None and object_id is None and is_floor(object_name):
-            view = await eyes.view(cameras[0])
-            drop = await eyes.compute(on_floor, view, object_height_m, eyes.file, x_bias_m=x_bias_m)
-            return _result(eyes, "floor", "floor", cameras[0], drop, top_clearance_m)
-        view, found, _ = await eyes.best(_place(eyes, object_name, object_id), cameras)
+            view = await perceiver.view(cameras[0])
+            drop = await perceiver.compute(on_floor, view, object_height_m, perceiver.file, x_bias_m=x_bias_m)
+            return _result(perceiver, "floor", "floor", cameras[0], drop, top_clearance_m)
+        view, found, _ = await perceiver.best(_place(perceiver, object_name, object_id), cameras)
         seen_by: CameraName = "arm" if view.camera == "arm" else "front"
         if found.kind == "object":
-            raise NotAPlace(
+            raise NotAPlaceError(
                 f"'{found.label}' is seen, but it is neither a surface nor a container; choose another place"
             )
         if found.kind == "container":
             mode: Mode = "container"
-            drop = await eyes.compute(into_container, view, found, object_height_m, eyes.file)
+            drop = await perceiver.compute(into_container, view, found, object_height_m, perceiver.file)
         else:
             mode = "surface"
-            drop = await eyes.compute(
-                on_surface, view, found, object_height_m, eyes.file,
+            drop = await perceiver.compute(
+                on_surface, view, found, object_height_m, perceiver.file,
                 radius_m=radius, x_bias_m=x_bias_m, crop_radius_m=crop_radius_m,
             )  # fmt: skip
         key = f"{found.label} {object_height_m:.3f} {x_bias_m:.3f} {crop_radius_m}"
-        new = Remembered(drop, (drop.x, drop.y, drop.height), 0.0, 0.0, await eyes.base(), drop.distance)
+        new = RememberedPose(drop, (drop.x, drop.y, drop.height), 0.0, 0.0, await perceiver.base(), drop.distance)
         if not use_cached:
-            eyes.drops.forget()
-        result = _result(eyes, found.label, mode, seen_by, eyes.drops.settle(key, new), top_clearance_m)
+            perceiver.placements.clear()
+        result = _result(perceiver, found.label, mode, seen_by, perceiver.placements.update(key, new), top_clearance_m)
         return result.model_copy(update={"object_id": found.object_id})
 
 
-def _place(eyes: Perceiver, name: str | None, object_id: str | None) -> Wanted:
-    """The surface or container that is meant. Raises NotAPlace, UnknownObject, UnknownObjectId, BadParameters."""
+def _place(perceiver: Perceiver, name: str | None, object_id: str | None) -> ObjectQuery:
+    """Return the surface or container that is asked for.
+
+    Raises NotAPlaceError, UnknownObjectError, UnknownObjectIdError, BadParametersError.
+    """
     try:
-        return wanted(eyes, name, object_id, "object_name", kinds=("surface", "container"))
-    except UnknownObject as unknown:
+        return perceiver.query(name, object_id, "object_name", kinds=("surface", "container"))
+    except UnknownObjectError as unknown:
         if name is None:
-            name = eyes.sightings.get(task(), object_id or "").name
+            name = perceiver.tracker.get(id_scope(), object_id or "").name
         try:
-            objects = eyes.catalogue.match(name, kinds=("object",))
-        except UnknownObject:
+            objects = perceiver.catalogue.match(name, kinds=("object",))
+        except UnknownObjectError:
             raise unknown from None
-        places = ", ".join(["floor", *(t.name for t in eyes.catalogue.things if t.kind != "object")])
-        raise NotAPlace(
+        places = ", ".join(["floor", *(t.name for t in perceiver.catalogue.things if t.kind != "object")])
+        raise NotAPlaceError(
             f"'{objects[0].name}' is an object to pick up, not a place to put things; the places are: {places}"
         ) from None
 
 
-def _radius(eyes: Perceiver, held: str | None) -> float:
-    """Radius of the held object's footprint [m]; an ordinary one where it is not named or not known."""
+def _radius(perceiver: Perceiver, held: str | None) -> float:
+    """Return the radius of the held object's footprint [m]; an ordinary one where it is not named or not known."""
     if held is None:
         return _DEFAULT_RADIUS_M
     try:
-        x, y, _ = eyes.catalogue.match(held, kinds=("object",))[0].appearance.size_m
+        x, y, _ = perceiver.catalogue.match(held, kinds=("object",))[0].appearance.size_m
     except PerceptionError:
         return _DEFAULT_RADIUS_M
     return float(np.hypot(x, y) / 2)
 
 
 def _result(
-    eyes: Perceiver, name: str, mode: Mode, camera: CameraName, drop: Drop, top_clearance_m: float | None
+    perceiver: Perceiver, name: str, mode: Mode, camera: CameraName, drop: Placement, top_clearance_m: float | None
 ) -> PlacingPoseResult:
-    frame = eyes.file.frames.base
+    frame = perceiver.file.frames.base
     orientation = downward(float(np.arctan2(drop.y, drop.x)) + np.pi / 2)
-    above = eyes.file.manipulation.pre_place_height_m if top_clearance_m is None else top_clearance_m
+    above = perceiver.file.manipulation.pre_place_height_m if top_clearance_m is None else top_clearance_m
     place = Pose3D(frame_id=frame, position=(drop.x, drop.y, drop.z), orientation=orientation)
     higher = replace(drop, z=drop.z + above)
     notes = [f"{mode} '{name}', {drop.distance:.2f} m away"]

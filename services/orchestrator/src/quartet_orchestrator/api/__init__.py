@@ -1,7 +1,6 @@
-"""The HTTP API of the orchestrator."""
+"""HTTP API of the orchestrator."""
 
-from quartet_orchestrator.api.access import Access
+from quartet_orchestrator.api.access import Authenticator
 from quartet_orchestrator.api.app import create_app
-from quartet_orchestrator.api.sessions import Sessions
 
-__all__ = ["Access", "Sessions", "create_app"]
+__all__ = ["Authenticator", "create_app"]

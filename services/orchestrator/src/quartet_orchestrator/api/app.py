@@ -1,72 +1,76 @@
-"""The application: routes, health, metrics."""
+"""Application of the API: routes, health, metrics."""
 
 import asyncio
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from quartet_bus import BusUnavailable
+from quartet_bus import BusUnavailableError
 from quartet_contracts import Skill
-from quartet_orchestrator.api import page, problems
-from quartet_orchestrator.api.access import OPEN, Access, Gate
-from quartet_orchestrator.api.body_limit import BodyLimit
-from quartet_orchestrator.api.sessions import Sessions, session_routes
+from quartet_orchestrator import page
+from quartet_orchestrator.api.access import OPEN, Authenticator
+from quartet_orchestrator.api.middleware import BodyLimit, RequireCredential
+from quartet_orchestrator.api.responses import PROBLEM_RESPONSES, install_error_handlers
 from quartet_orchestrator.api.skills import skill_routes
-from quartet_orchestrator.api.tasks import TaskDesk, task_routes
+from quartet_orchestrator.api.tasks import task_routes
 from quartet_orchestrator.api.views import view_routes
-from quartet_orchestrator.lookout import Lookout
-from quartet_orchestrator.measures import measure
+from quartet_orchestrator.metrics import measure
+from quartet_orchestrator.observation import RobotMonitor
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_process import REGISTRY, Exposition, metrics_secret, tracing
+from quartet_orchestrator.tasks import TaskService
+from quartet_process import BACKGROUND, REGISTRY, Exposition, metrics_secret, tracing
 
 
 def create_app(
-    desk: TaskDesk,
+    service: TaskService,
     settings: OrchestratorSettings,
     stop: asyncio.Event,
-    access: Access,
-    lookout: Lookout,
-    sessions: Sessions,
+    authenticator: Authenticator,
+    monitor: RobotMonitor,
+    sessions: page.Sessions,
     mcp: ASGIApp,
 ) -> FastAPI:
-    """The HTTP API of one orchestrator process, and `mcp` at /mcp; open streams end when `stop` is set."""
-    # The pages that list the API would run a foreign script on the origin of the session; the OpenAPI document stays.
-    app = FastAPI(title="Quartet orchestrator", docs_url=None, redoc_url=None)
-    problems.install(app)
+    """Return the HTTP API of one orchestrator process, with `mcp` at /mcp; open streams end when `stop` is set."""
+    # FastAPI's documentation pages load a foreign script on the origin of the session; /openapi.json stays.
+    app = FastAPI(title="Quartet orchestrator", docs_url=None, redoc_url=None, responses=PROBLEM_RESPONSES)
+    install_error_handlers(app)
     app.add_middleware(BodyLimit)
-    app.add_middleware(tracing.TraceContext)
-    app.add_middleware(Gate, access=access, opened=OPEN | page.OPEN)
+    app.add_middleware(tracing.TraceContextMiddleware)
+    app.add_middleware(RequireCredential, authenticator=authenticator, opened=OPEN | page.OPEN)
     app.add_middleware(page.PageHeaders, settings=settings)
-    access.ways.append(sessions.by_cookie)
-    bus, fleet = desk.bus, desk.fleet
+    authenticator.methods.append(sessions.by_cookie)
+    bus, fleet = service.bus, service.fleet
     exposition = Exposition("orchestrator", REGISTRY, token=metrics_secret(settings, settings.host))
-    app.include_router(task_routes(desk, stop))
-    app.include_router(skill_routes(desk))
+    app.include_router(task_routes(service, stop))
+    app.include_router(skill_routes(service))
     app.include_router(page.page_routes(settings))
-    app.include_router(session_routes(sessions))
-    app.include_router(view_routes(lookout, {name: known.site for name, known in settings.known_robots().items()}))
+    app.include_router(page.session_routes(sessions))
+    app.include_router(view_routes(monitor, {name: known.site for name, known in settings.known_robots().items()}))
 
     app.router.routes.append(Route("/mcp", endpoint=mcp))
 
     @app.get("/robots", tags=["robots"])
     async def robots() -> Response:
-        """Each robot's state (idle, busy, stopped, absent), its task and how many wait for it."""
+        """Return each robot's state (idle, busy, stopped, absent), its task and the number of waiting tasks."""
         rows, shared = await asyncio.gather(fleet.rows(), bus.tasks.waiting_for_any())
         return JSONResponse({"robots": rows, "waiting_for_any": shared})
 
     @app.get("/health", tags=["process"])
     async def health() -> Response:
+        """Return whether the store answers, and the number of living replicas of each agent."""
         try:
             await bus.check()
             agents = {str(skill): await bus.skills(skill).alive() for skill in Skill}
-        except BusUnavailable as error:
+        except BusUnavailableError as error:
             return JSONResponse({"status": "unavailable", "problem": str(error)}, status_code=503)
-        return JSONResponse({"status": "ok", "replica": bus.replica, "agents": agents})
+        status, base = BACKGROUND.health()
+        return JSONResponse({**base, "replica": bus.replica, "agents": agents}, status_code=status)
 
-    @app.get("/metrics", tags=["process"])
+    @app.get("/metrics", tags=["process"], response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:
+        """Return the metrics in Prometheus' text format."""
         given = request.headers.get("authorization")
         if exposition.accepts(given):
             await measure(bus, sorted(settings.servers))

@@ -1,4 +1,4 @@
-"""Routes of single skills: a task whose only step is one skill."""
+"""Routes of single skills; each makes a task whose only step is that skill."""
 
 from typing import Annotated
 
@@ -17,21 +17,23 @@ from quartet_contracts import (
     TaskStatus,
     TaskSubmission,
 )
-from quartet_orchestrator.api.tasks import IdempotencyKey, TaskDesk, accepted
-from quartet_orchestrator.words import step_sentence
+from quartet_orchestrator.api.tasks import IdempotencyKey, accepted
+from quartet_orchestrator.tasks import TaskService
 
 Timeout = Annotated[float, Query(gt=0, le=86_400)]
 
 
-def skill_routes(desk: TaskDesk) -> APIRouter:
+def skill_routes(service: TaskService) -> APIRouter:
+    """Return the routes, one for each skill."""
     router = APIRouter(prefix="/skills", tags=["skills"])
 
     async def accept(
         skill: Skill, arguments: SkillArguments, robot: str | None, timeout_s: float, key: str | None
     ) -> Response:
-        sentence = step_sentence(skill, arguments.model_dump(mode="json", exclude_none=True))[:MAX_SENTENCE]
+        named = arguments.model_dump(mode="json", exclude_none=True)
+        sentence = f"{skill}: {', '.join(f'{name} {value}' for name, value in named.items())}"[:MAX_SENTENCE]
         submission = TaskSubmission(sentence=sentence, robot=robot, timeout_s=timeout_s)
-        return accepted(await desk.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
+        return accepted(await service.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
 
     @router.post("/approach", status_code=202, response_model=TaskStatus)
     async def approach(

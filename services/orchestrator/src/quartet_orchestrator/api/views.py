@@ -1,4 +1,4 @@
-"""Routes of what people look at beside tasks: the site's map, where a robot is, what its cameras see."""
+"""Routes for watching a robot: the site's map, poses, camera pictures."""
 
 import time
 from collections.abc import Mapping
@@ -7,60 +7,60 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
 from quartet_agent_runtime import ToolOutcome
-from quartet_orchestrator.api.images import image_response
-from quartet_orchestrator.api.problems import Problem
-from quartet_orchestrator.lookout import CAMERAS, Lookout, Seen
+from quartet_orchestrator.api.responses import image_response
+from quartet_orchestrator.errors import RequestError
+from quartet_orchestrator.observation import CAMERAS, Reading, RobotMonitor
 from quartet_site import Container, SiteFile, Surface
 
 
-def view_routes(lookout: Lookout, sites: Mapping[str, SiteFile]) -> APIRouter:
-    """`sites` by robot."""
+def view_routes(monitor: RobotMonitor, sites: Mapping[str, SiteFile]) -> APIRouter:
+    """Return the routes; `sites` by robot."""
     router = APIRouter(prefix="/robots", tags=["robots"])
 
     def known(robot: str) -> str:
         if robot not in sites:
             valid = ", ".join(sorted(sites))
-            raise Problem(404, "No such robot", f"there is no robot '{robot[:64]}'; valid: {valid}")
+            raise RequestError(404, "No such robot", f"there is no robot '{robot[:64]}'; valid: {valid}")
         return robot
 
     @router.get("/{robot}/site")
     async def site(robot: str) -> Response:
-        """Outlines of the areas, and where the robot stands before surfaces and containers; map frame [m, rad]."""
+        """Return outlines of the areas, and standing poses before surfaces and containers; map frame [m, rad]."""
         return JSONResponse(_outline(sites[known(robot)]))
 
     @router.get("/{robot}/pose")
     async def pose(robot: str) -> Response:
-        """Where the robot is now: x, y [m], yaw [rad] in the map frame, and the area."""
-        seen = await lookout.pose(known(robot))
+        """Return the robot's pose now: x, y [m], yaw [rad] in the map frame, and the area."""
+        seen = await monitor.pose(known(robot))
         if seen.pose is None:
-            raise _unseen("Pose not known", seen.outcome)
+            raise _unavailable("Pose not known", seen.outcome)
         return JSONResponse({**seen.pose, "area": seen.outcome.content.get("area"), "at": seen.at})
 
     @router.get("/{robot}/poses")
     async def poses(robot: str) -> Response:
-        """Where the robots of this one's site are: name, pose (null: not known, `why` says why), area, age_s."""
+        """Return the robots of this site: name, pose (null when not known: `why` has the reason), area, age_s."""
         here = sites[known(robot)]
-        found = await lookout.poses(robot, (name for name, site in sorted(sites.items()) if site is here))
-        return JSONResponse({"robots": [_told(name, seen) for name, seen in found.items()]})
+        found = await monitor.poses(robot, (name for name, site in sorted(sites.items()) if site is here))
+        return JSONResponse({"robots": [_row(name, seen) for name, seen in found.items()]})
 
-    @router.get("/{robot}/cameras/{camera}")
+    @router.get("/{robot}/cameras/{camera}", response_class=Response)
     async def picture(robot: str, camera: str) -> Response:
-        """A JPEG of now."""
+        """Return what the camera sees now, as a JPEG or PNG."""
         if camera not in CAMERAS:
-            raise Problem(
+            raise RequestError(
                 404, "No such camera", f"there is no camera '{camera[:64]}'; valid: {', '.join(sorted(CAMERAS))}"
             )
-        seen, image = await lookout.picture(known(robot), camera)
+        seen, image = await monitor.picture(known(robot), camera)
         if image is None:
-            raise _unseen("No picture", seen.outcome)
+            raise _unavailable("No picture", seen.outcome)
         headers = {"Cache-Control": "no-store", "X-Age-S": f"{max(0.0, time.time() - seen.at):.2f}"}
         return image_response(image.data, image.media_type, headers)
 
     return router
 
 
-def _told(name: str, seen: Seen | None) -> dict[str, object]:
-    """One of several robots."""
+def _row(name: str, seen: Reading | None) -> dict[str, object]:
+    """Return one robot of several."""
     pose = None if seen is None else seen.pose
     if seen is None or pose is None:
         why = "it has not answered yet" if seen is None else _why(seen.outcome)
@@ -69,13 +69,13 @@ def _told(name: str, seen: Seen | None) -> dict[str, object]:
     return {"name": name, "pose": pose, "area": seen.outcome.content.get("area"), "age_s": age_s, "why": ""}
 
 
-def _unseen(title: str, outcome: ToolOutcome) -> Problem:
-    return Problem(503, title, _why(outcome))
+def _unavailable(title: str, outcome: ToolOutcome) -> RequestError:
+    return RequestError(503, title, _why(outcome))
 
 
 def _why(outcome: ToolOutcome) -> str:
     if outcome.ok:
-        return "the server answers, but not with that"
+        return "the server's answer does not have it"
     return f"{outcome.error_code}: {outcome.message or 'the server gave no reason'}"
 
 

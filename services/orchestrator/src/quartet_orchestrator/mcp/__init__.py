@@ -1,6 +1,7 @@
-"""Quartet as a tool of other agents: MCP at /mcp, over the same functions as the HTTP API."""
+"""Quartet as a tool of other agents: MCP server at /mcp, over the same functions as the HTTP API."""
 
-from quartet_orchestrator.mcp.desk import McpDesk
 from quartet_orchestrator.mcp.endpoint import McpEndpoint
+from quartet_orchestrator.mcp.service import McpTaskService
+from quartet_orchestrator.mcp.stop_client import StopClient
 
-__all__ = ["McpDesk", "McpEndpoint"]
+__all__ = ["McpEndpoint", "McpTaskService", "StopClient"]

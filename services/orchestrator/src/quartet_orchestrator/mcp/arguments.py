@@ -1,11 +1,11 @@
-"""Arguments of the tools. Unknown ones are refused, so that a model that invents one is told."""
+"""Arguments of the MCP tools. Unknown arguments are rejected with the schema error, which the model reads."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from quartet_contracts import Cancellation, Identifier, TaskSubmission
-from quartet_contracts.wire import Arguments
+from quartet_contracts.messages import Arguments
 
 MAX_WAIT_S = 3600.0
 Wait = Annotated[
@@ -13,15 +13,17 @@ Wait = Annotated[
     Field(
         ge=0,
         le=MAX_WAIT_S,
-        description="Wait so long (seconds) for the task to end or to ask something, with progress notifications; "
+        description="Seconds to wait for the task to end or to ask something, with progress notifications; "
         "0 answers at once.",
     ),
 ]
-TaskId = Annotated[Identifier, Field(description="As run_task gave it.")]
-OneRobot = Annotated[Identifier | None, Field(description="Which robot; may be left out where there is only one.")]
+TaskId = Annotated[Identifier, Field(description="As returned by run_task.")]
+OneRobot = Annotated[Identifier | None, Field(description="Which robot; optional where there is only one.")]
 
 
 class RunTask(Arguments):
+    """Arguments of run_task."""
+
     sentence: Annotated[
         str,
         Field(
@@ -35,20 +37,24 @@ class RunTask(Arguments):
     wait_s: Wait = 0.0
     key: Annotated[
         str | None,
-        Field(description="Calls with the same key are one task; give one, such as a UUID, to retry safely."),
+        Field(description="Calls with the same key are one task: pass one, such as a UUID, to retry safely."),
     ] = None
 
     def submission(self) -> TaskSubmission:
-        """Raises pydantic.ValidationError for what no task can be made of."""
+        """Return the submission. Raises pydantic.ValidationError when it is not a valid one."""
         return TaskSubmission(sentence=self.sentence, robot=self.robot, timeout_s=self.timeout_s)
 
 
 class TaskStatusOf(Arguments):
+    """Arguments of task_status."""
+
     task_id: TaskId
     wait_s: Wait = 0.0
 
 
 class AnswerTask(Arguments):
+    """Arguments of answer."""
+
     task_id: TaskId
     text: Annotated[
         str | None,
@@ -61,19 +67,26 @@ class AnswerTask(Arguments):
 
 
 class CancelTask(Arguments):
+    """Arguments of cancel_task."""
+
     task_id: TaskId
     reason: Annotated[str, Field(max_length=500)] = "canceled by an MCP client"
 
     def cancellation(self) -> Cancellation:
+        """Return the cancellation."""
         return Cancellation(reason=self.reason)
 
 
 class Stop(Arguments):
+    """Arguments of stop."""
+
     robot: Annotated[Identifier | None, Field(description="Which robot; left out: every robot.")] = None
     reason: Annotated[str, Field(max_length=300)] = "stopped by an MCP client"
 
 
 class Look(Arguments):
+    """Arguments of look."""
+
     robot: OneRobot = None
     camera: Annotated[Literal["front", "arm", "both"], Field(description="front: on the base; arm: at the wrist.")] = (
         "front"
@@ -81,4 +94,4 @@ class Look(Arguments):
 
 
 class ListRobots(Arguments):
-    pass
+    """Arguments of list_robots: none."""

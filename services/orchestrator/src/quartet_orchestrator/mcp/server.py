@@ -1,4 +1,4 @@
-"""The tools as an MCP server: schemas out, arguments in, every failure a result that a model can read."""
+"""MCP server of the tools: lists schemas, checks arguments, turns every failure into a result for the model."""
 
 import base64
 import logging
@@ -11,16 +11,17 @@ from pydantic import BaseModel, ValidationError
 
 from quartet_agent_runtime import Image
 from quartet_contracts import describe
-from quartet_orchestrator.api.problems import as_problem
-from quartet_orchestrator.mcp.desk import Caller, McpDesk
+from quartet_orchestrator.api.responses import as_request_error
+from quartet_orchestrator.errors import StopServiceError
+from quartet_orchestrator.mcp.service import McpCaller, McpTaskService
 from quartet_orchestrator.mcp.tools import INSTRUCTIONS, Tool, tools_of
-from quartet_orchestrator.stop_button import StopProblem
 
 log = logging.getLogger(__name__)
 
 
-def build_server(desk: McpDesk) -> Server[Any]:
-    tools = tools_of(desk)
+def build_server(service: McpTaskService) -> Server[Any]:
+    """Return a server of the tools of `service`."""
+    tools = tools_of(service)
     listing = types.ListToolsResult(tools=[_listed(tool) for tool in tools.values()])
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
@@ -37,14 +38,14 @@ def build_server(desk: McpDesk) -> Server[Any]:
             return _failed(
                 f"{describe(error)}; {tool.name} takes: {', '.join(tool.arguments.model_fields) or 'nothing'}"
             )
-        except StopProblem as problem:
-            return _failed(str(problem))
+        except StopServiceError as error:
+            return _failed(str(error))
         except Exception as error:
-            problem = as_problem(error)
-            if problem is None:
+            expected = as_request_error(error)
+            if expected is None:
                 log.exception("tool %s", tool.name)
                 return _failed(f"{type(error).__name__}; this is a fault of the orchestrator, its log has the details")
-            return _failed(f"{problem.title}: {problem.detail}")
+            return _failed(f"{expected.title}: {expected.detail}")
 
     return Server("quartet", instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool)
 
@@ -64,7 +65,7 @@ def _listed(tool: Tool) -> types.Tool:
     )
 
 
-def _caller(context: Any, given: types.CallToolRequestParams) -> Caller:
+def _caller(context: Any, given: types.CallToolRequestParams) -> McpCaller:
     told = 0
 
     async def tell(line: str) -> None:
@@ -75,7 +76,7 @@ def _caller(context: Any, given: types.CallToolRequestParams) -> Caller:
     able = context.session.client_capabilities
     # The question goes back as a result, which older protocols do not know.
     can_ask = context.protocol_version in MODERN_PROTOCOL_VERSIONS and able is not None and able.elicitation is not None
-    return Caller(tell, can_ask, given.request_state, dict(given.input_responses or {}))
+    return McpCaller(tell, can_ask, given.request_state, dict(given.input_responses or {}))
 
 
 def _result(outcome: Any) -> types.CallToolResult | types.InputRequiredResult:

@@ -1,4 +1,4 @@
-"""The tools: what a client reads of them, and what runs."""
+"""MCP tools: their descriptions, schemas and functions."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from quartet_contracts.wire import Arguments
+from quartet_contracts.messages import Arguments
 from quartet_orchestrator.mcp.arguments import AnswerTask, CancelTask, ListRobots, Look, RunTask, Stop, TaskStatusOf
-from quartet_orchestrator.mcp.desk import Caller, McpDesk
-from quartet_orchestrator.mcp.views import Robots, SeenView, Stopped, TaskView
+from quartet_orchestrator.mcp.service import McpCaller, McpTaskService
+from quartet_orchestrator.mcp.views import LookView, Robots, StopView, TaskView
 
 INSTRUCTIONS = (
     "Quartet drives real robots that pick things up and carry them. Give run_task one sentence in plain words; the "
@@ -22,18 +22,21 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True)
 class Tool:
+    """One tool."""
+
     name: str
     description: str
     arguments: type[Arguments]
     result: type[BaseModel]
-    run: Callable[[Any, Caller], Awaitable[Any]]
+    run: Callable[[Any, McpCaller], Awaitable[Any]]
     reads: bool = False
-    """Changes nothing."""
+    """Whether it changes nothing."""
     repeatable: bool = False
-    """A second call with the same arguments changes nothing more."""
+    """Whether a second call with the same arguments changes nothing more."""
 
 
-def tools_of(desk: McpDesk) -> dict[str, Tool]:
+def tools_of(service: McpTaskService) -> dict[str, Tool]:
+    """Return the tools by name; `stop` is among them when a stop service is configured."""
     tools = [
         Tool(
             "run_task",
@@ -41,14 +44,14 @@ def tools_of(desk: McpDesk) -> dict[str, Tool]:
             "ended or asks something.",
             RunTask,
             TaskView,
-            desk.run_task,
+            service.run_task,
         ),
         Tool(
             "task_status",
             "State of a task: what it asks a person, its report when it has ended. With wait_s it follows the task.",
             TaskStatusOf,
             TaskView,
-            desk.task_status,
+            service.task_status,
             reads=True,
         ),
         Tool(
@@ -57,22 +60,22 @@ def tools_of(desk: McpDesk) -> dict[str, Tool]:
             "text out: your client asks them.",
             AnswerTask,
             TaskView,
-            desk.answer,
+            service.answer,
         ),
         Tool(
             "cancel_task",
             "End a task: its robot comes to rest and keeps what it holds. Others go on.",
             CancelTask,
             TaskView,
-            desk.cancel_task,
+            service.cancel_task,
             repeatable=True,
         ),
         Tool(
             "look",
             "What the cameras of a robot see now, as JPEGs. Moves nothing.",
             Look,
-            SeenView,
-            desk.look,
+            LookView,
+            service.look,
             reads=True,
         ),
         Tool(
@@ -80,18 +83,18 @@ def tools_of(desk: McpDesk) -> dict[str, Tool]:
             "The robots: which could work now, which works for which task, which is stopped or not there.",
             ListRobots,
             Robots,
-            desk.list_robots,
+            service.list_robots,
             reads=True,
         ),
     ]
-    if desk.button is not None:
+    if service.stop_client is not None:
         tools.append(
             Tool(
                 "stop",
                 "Stop one robot or all at once, whatever they do. It holds until a person resets it; no tool can.",
                 Stop,
-                Stopped,
-                desk.stop,
+                StopView,
+                service.stop,
                 repeatable=True,
             )
         )

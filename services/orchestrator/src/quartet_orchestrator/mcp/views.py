@@ -1,4 +1,4 @@
-"""What the tools answer."""
+"""Results of the MCP tools."""
 
 from pydantic import BaseModel
 
@@ -7,13 +7,17 @@ from quartet_contracts import TERMINAL, State, TaskReport, TaskStatus, Usage
 
 
 class OpenQuestion(BaseModel):
+    """Question that a task asks now."""
+
     question_id: str
     text: str
     needs_a_person: bool
-    """It asks for a person's yes to a call that the site's policy puts off; no model may give it."""
+    """Whether it asks to approve a call under the site's policy, which no model may do."""
 
 
 class TaskView(BaseModel):
+    """Task, its open question and its report."""
+
     task_id: str
     sentence: str
     robot: str
@@ -27,34 +31,43 @@ class TaskView(BaseModel):
 
 
 class RobotView(BaseModel):
+    """Robot, its state and its tasks."""
+
     name: str
     state: str
     """idle, busy, stopped or absent."""
     why: str = ""
     task: str | None = None
     waiting: int = 0
-    """Tasks in its own queue."""
+    """Number of tasks in its own queue."""
 
 
 class Robots(BaseModel):
+    """All robots."""
+
     robots: list[RobotView]
 
 
-class SeenView(BaseModel):
+class LookView(BaseModel):
+    """Where a robot looked; the pictures come as images."""
+
     robot: str
     cameras: list[str]
     area: str = ""
 
 
-class Stopped(BaseModel):
+class StopView(BaseModel):
+    """Result of a stop."""
+
     stopped: bool
-    """The guard of every robot named has confirmed."""
+    """Whether the guard of every robot named has confirmed."""
     robots: dict[str, str]
-    """By robot: at standstill, braking, or why its guard was not reached."""
+    """By robot: at standstill, not yet, or why its guard was not reached."""
     next: str
 
 
 def task_view(status: TaskStatus, question: Question | None) -> TaskView:
+    """Return the view of a task with its open question."""
     asked = None
     if question is not None and status.state not in TERMINAL:
         asked = OpenQuestion(question_id=question.question_id, text=question.text, needs_a_person=question.approval)

@@ -49,11 +49,12 @@ class Clause:
 
     @property
     def empty(self) -> bool:
+        """Whether the clause has neither verb nor phrases."""
         return self.verb is None and not (self.subjects or self.objects or self.lead or self.groups)
 
 
 def clauses(sentence: str, vocabulary: Vocabulary) -> list[Clause]:
-    """The clauses of `sentence`, in the order in which they are to be done."""
+    """Return the clauses of `sentence`, in the order in which they are to be done."""
     spotted = vocabulary.spot(_colours_first(tokens(sentence)))
     # "can of coke" may only now be a name: "coke can".
     turned = [w for t in _of(spotted) for w in (t.words if isinstance(t, Spotted) else (t,))]
@@ -61,7 +62,7 @@ def clauses(sentence: str, vocabulary: Vocabulary) -> list[Clause]:
 
 
 def _colours_first(words: list[str]) -> list[str]:
-    """ "the apple that is red" as "the red apple"."""
+    """Turn "the apple that is red" into "the red apple"."""
     out: list[str] = []
     i = 0
     while i < len(words):
@@ -80,7 +81,7 @@ def _colours_first(words: list[str]) -> list[str]:
 
 
 def _of(words: list[Token]) -> list[Token]:
-    """ "can of coke" as "coke can": a noun, "of" and one more noun name one thing."""
+    """Turn "can of coke" into "coke can": two nouns joined by "of" name one thing."""
     out: list[Token] = []
     i = 0
     while i < len(words):
@@ -111,7 +112,7 @@ def _where(token: Token) -> bool:
 
 
 class _Reader:
-    """Reads the tokens from left to right, one clause at a time."""
+    """Read the tokens from left to right, one clause at a time."""
 
     def __init__(self, words: list[Token]) -> None:
         self.words = words
@@ -141,6 +142,26 @@ class _Reader:
         return [c for c in self.done if not c.empty]
 
     def _word(self, word: str) -> None:
+        if self._structural(word):
+            return
+        if self._is_verb(word):
+            self._verb(word)
+        elif word in PREPOSITIONS:
+            self._end_phrase()
+            self.skip = word in IGNORED_GROUP
+            self._start_group(word)
+        elif word in {"down", "away", "out", "here", "back", "respectively"}:
+            self.clause.particles.add(word)
+        elif word in PRONOUNS:
+            self.phrase.append(word)
+        elif word in _ARTICLES and self.phrase:
+            # A new noun phrase without a join: "give me the can".
+            self._end_phrase()
+        elif word not in FILLERS:
+            self.phrase.append(word)
+
+    def _structural(self, word: str) -> bool:
+        """Take a word that orders, negates, ends or joins; return whether it was one."""
         if word in {"before", "after"}:
             self._order(word)
         elif word in NEGATIONS:
@@ -158,21 +179,9 @@ class _Reader:
         elif word in JOINS:
             self._end_phrase()
             self.joined = True
-        elif self._is_verb(word):
-            self._verb(word)
-        elif word in PREPOSITIONS:
-            self._end_phrase()
-            self.skip = word in IGNORED_GROUP
-            self._start_group(word)
-        elif word in {"down", "away", "out", "here", "back", "respectively"}:
-            self.clause.particles.add(word)
-        elif word in PRONOUNS:
-            self.phrase.append(word)
-        elif word in _ARTICLES and self.phrase:
-            # A new noun phrase without a join: "give me the can".
-            self._end_phrase()
-        elif word not in FILLERS:
-            self.phrase.append(word)
+        else:
+            return False
+        return True
 
     def _is_verb(self, word: str) -> bool:
         if word not in VERBS:
@@ -228,7 +237,7 @@ class _Reader:
         (self.clause.groups if self.clause.verb is not None else self.clause.lead).append(self.group)
 
     def _gap(self, prep: str) -> bool:
-        """ "the apple in the bowl and the banana in the basket": the banana begins a clause with the same verb."""
+        """Begin a clause with the same verb: "the apple in the bowl and the banana in the basket"."""
         last = self.group
         if last is None or len(last.phrases) < 2 or prep == "of" or _where(last.phrases[-1][-1]):
             return False

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 
 class Verb(StrEnum):
+    """Kinds of verbs."""
+
     FETCH = "fetch"
     """Take hold of something: pick up, grab."""
     CARRY = "carry"

@@ -1,4 +1,4 @@
-"""What a sentence asks for, as far as it says it."""
+"""Meaning of a sentence: places, deliveries and the request as a whole."""
 
 from dataclasses import dataclass, field
 
@@ -7,13 +7,14 @@ from quartet_scripted_model.language.vocabulary import Thing
 
 @dataclass(frozen=True)
 class Ref:
-    """What a noun phrase means: one thing, several that it may mean, or nothing that is known."""
+    """Meaning of a noun phrase: one thing, several candidates, or nothing that is known."""
 
     said: str
     things: tuple[Thing, ...] = ()
 
     @property
     def thing(self) -> Thing | None:
+        """The one thing that is meant; None: several or none."""
         return self.things[0] if len(self.things) == 1 else None
 
 
@@ -29,7 +30,7 @@ class Spot:
 
     @property
     def area_name(self) -> str | None:
-        """The area that is named, or else the one in which the named place stands."""
+        """The named area, else the area in which the named place stands."""
         if self.area and self.area.thing:
             return self.area.thing.name
         return self.place.thing.area if self.place and self.place.thing else None
@@ -45,14 +46,14 @@ class Delivery:
     hold: bool = False
     to_waste: bool = False
     hint: Spot | None = None
-    """An area that was named where it can be either end's."""
+    """A named area that may belong to source or target."""
     put_down: bool = False
-    """ "Put it down", without a place."""
+    """The sentence says "put it down" without a place."""
 
 
 @dataclass
 class Request:
-    """What a sentence asks for."""
+    """Everything that a sentence asks for."""
 
     deliveries: list[Delivery] = field(default_factory=list)
     drive_to: Spot | None = None

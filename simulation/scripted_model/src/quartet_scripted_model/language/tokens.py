@@ -61,7 +61,7 @@ def _phrases(words: list[str]) -> list[str]:
 
 
 def _verbs_of_waste(words: list[str]) -> list[str]:
-    """ "trash the can" and "bin it" are orders, although both words also name a container."""
+    """Turn the verbs of "trash the can" and "bin it" into "discard", since both words also name a container."""
     out: list[str] = []
     for i, word in enumerate(words):
         begins = not out or out[-1] in {".", ",", "then", "and", "please", "to"}

@@ -21,7 +21,7 @@ WHERE = frozenset({Kind.AREA, Kind.SURFACE, Kind.CONTAINER, Kind.FLOOR, Kind.LAN
 
 
 def understand(sentence: str, vocabulary: Vocabulary) -> Request:
-    """Reads `sentence` with the names of `vocabulary`."""
+    """Read `sentence` with the names of `vocabulary`."""
     return _Understanding(vocabulary).read(clauses(sentence, vocabulary))
 
 
@@ -174,7 +174,7 @@ class _Understanding:
         return None
 
     def _share_targets(self) -> None:
-        """ "the can from the kitchen and the apple from the hallway to the table": the last target is for both."""
+        """Give both the last target, as in "the can from the kitchen and the apple from the hallway to the table"."""
         target: Spot | None = None
         for d in reversed(self.request.deliveries):
             if d.target is not None:
@@ -246,14 +246,8 @@ class _Understanding:
     # From where and to where
 
     def _roles(self, clause: Clause) -> tuple[Spot | None, Spot | None]:
-        source = target = None
+        source, target = self._lead_roles(clause)
         pending: list[tuple[Group, Spot]] = []
-        for group in clause.lead:
-            spot = self._group_spot(group)
-            if group.prep in DESTINATION:
-                target = spot
-            elif spot is not None and group.prep not in NEAR:
-                source = spot
         to_seen = False
         last: str | None = None
         for group in clause.groups:
@@ -273,17 +267,35 @@ class _Understanding:
                 else:
                     target = self._refine(target, spot)
             elif group.prep in PLACE_AT | NEAR:
-                before = pending[-1][1] if pending else None
-                if before and before.place and spot.place is None and before.area_name == spot.area_name and self.hint:
-                    # "in the kitchen on the counter in the kitchen": the first is where it is taken from.
-                    source, self.hint = source or self.hint, None
-                elif pending and group.prep in PLACE_AT and _modifies(spot, pending[-1][1]):
-                    if pending[-1][1].place is None:
-                        self.hint = pending[-1][1]
-                    pending[-1] = (pending[-1][0], self._refine(pending[-1][1], spot))
-                else:
-                    pending.append((group, spot))
+                source = self._add_pending(pending, group, spot, source)
         return self._settle(clause, source, target, pending, to_seen=to_seen)
+
+    def _lead_roles(self, clause: Clause) -> tuple[Spot | None, Spot | None]:
+        """Return source and target as the groups before the verb name them."""
+        source = target = None
+        for group in clause.lead:
+            spot = self._group_spot(group)
+            if group.prep in DESTINATION:
+                target = spot
+            elif spot is not None and group.prep not in NEAR:
+                source = spot
+        return source, target
+
+    def _add_pending(
+        self, pending: list[tuple[Group, Spot]], group: Group, spot: Spot, source: Spot | None
+    ) -> Spot | None:
+        """Add a group that may name source or target to `pending`, and return the source."""
+        before = pending[-1][1] if pending else None
+        if before and before.place and spot.place is None and before.area_name == spot.area_name and self.hint:
+            # "in the kitchen on the counter in the kitchen": the first is where it is taken from.
+            source, self.hint = source or self.hint, None
+        elif pending and group.prep in PLACE_AT and _modifies(spot, pending[-1][1]):
+            if pending[-1][1].place is None:
+                self.hint = pending[-1][1]
+            pending[-1] = (pending[-1][0], self._refine(pending[-1][1], spot))
+        else:
+            pending.append((group, spot))
+        return source
 
     def _settle(
         self,
@@ -294,7 +306,7 @@ class _Understanding:
         *,
         to_seen: bool,
     ) -> tuple[Spot | None, Spot | None]:
-        """Gives the groups that may be either ("in", "on", "next to") their role."""
+        """Give the groups that may be either ("in", "on", "next to") their role."""
         aims = self._aims(clause)
         if clause.verb is Verb.TRASH or (clause.verb is Verb.PUT and "away" in clause.particles):
             aims = bool(pending and pending[-1][1].place)

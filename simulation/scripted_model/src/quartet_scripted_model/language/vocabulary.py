@@ -21,6 +21,8 @@ from quartet_scripted_model.language.tokens import plain_words, singular
 
 
 class Kind(StrEnum):
+    """Kinds of things in the facts."""
+
     AREA = "area"
     SURFACE = "surface"
     CONTAINER = "container"

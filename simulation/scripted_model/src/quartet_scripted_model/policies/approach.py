@@ -4,11 +4,11 @@ import math
 from collections.abc import Generator
 from typing import Any
 
-from quartet_scripted_model._conversation import Conversation
-from quartet_scripted_model._turn import Call, Policy, Result, Turn
+from quartet_scripted_model.conversation import Conversation
 from quartet_scripted_model.language.names import is_floor, named
-from quartet_scripted_model.policies._arm import MOVE, move, named_state
-from quartet_scripted_model.policies._skill import Doing, GiveUp, ask, ask_for, final, run, why
+from quartet_scripted_model.policies.arm import MOVE, move, named_state
+from quartet_scripted_model.policies.skill import Doing, GiveUpError, ask, ask_for, final, run, why
+from quartet_scripted_model.turn import Call, Policy, Result, Turn
 
 REPORT = "report_approach_result"
 DRIVE = "nav2__navigate_to_pose"
@@ -30,7 +30,7 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     tuck = named_state(talk, talk.facts["arm"]["transit_state"])
     tucked = yield from move(talk, MOVE, tuck, "Tuck the arm before driving.")
     if not tucked.ok:
-        raise GiveUp("NAV_PLAN_FAILED", f"The arm could not be tucked ({why(tucked)}).")
+        raise GiveUpError("NAV_PLAN_FAILED", f"The arm could not be tucked ({why(tucked)}).")
     area, place = _where(talk, target)
     stand = (place or {}).get("approach") or area["entry"]
     yield from _drive(talk, stand, area)
@@ -43,7 +43,7 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
         checks.append(_check("target", "PASS", f"'{target}' is in view."))
         return _report(checks, f"In the {area['name']} with '{target}' in view.")
     reason = f"'{target}' is not in view from where the robot stands in the {area['name']}. {note}".strip()
-    raise GiveUp("NAV_TARGET_NOT_VISIBLE", reason, checks=[*checks, _check("target", "FAIL", reason)])
+    raise GiveUpError("NAV_TARGET_NOT_VISIBLE", reason, checks=[*checks, _check("target", "FAIL", reason)])
 
 
 def _where(talk: Conversation, target: str) -> tuple[Entry, Entry | None]:
@@ -57,7 +57,7 @@ def _where(talk: Conversation, target: str) -> tuple[Entry, Entry | None]:
         reason = f"'{place['name']}' stands in the {place['area']}, not in the {area['name']}."
     else:
         return area, place
-    raise GiveUp("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
+    raise GiveUpError("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
 
 
 def _drive(talk: Conversation, stand: dict[str, float], area: Entry) -> Doing:
@@ -75,7 +75,7 @@ def _drive(talk: Conversation, stand: dict[str, float], area: Entry) -> Doing:
     result = yield Call(DRIVE, _pose(talk, area["entry"]))
     final(result, DRIVE)
     if not result.ok:
-        raise GiveUp("NAV_DRIVE_FAILED", f"The robot did not get to the {area['name']} ({why(result)}).")
+        raise GiveUpError("NAV_DRIVE_FAILED", f"The robot did not get to the {area['name']} ({why(result)}).")
 
 
 def _check_area(talk: Conversation, area: Entry) -> Generator[Turn, Result, dict[str, str]]:
@@ -83,7 +83,7 @@ def _check_area(talk: Conversation, area: Entry) -> Generator[Turn, Result, dict
     for again in (True, False):
         result = yield from ask(talk, POSE)
         if not result.ok:
-            raise GiveUp("UNKNOWN", f"The robot does not know where it is ({why(result)}).")
+            raise GiveUpError("UNKNOWN", f"The robot does not know where it is ({why(result)}).")
         here = result.get("area")
         if here == area["name"]:
             yield from ask(talk, LOOK, camera="both", say="Look with both cameras.")
@@ -91,7 +91,7 @@ def _check_area(talk: Conversation, area: Entry) -> Generator[Turn, Result, dict
         if again:
             yield from _drive(talk, area["entry"], area)
     reason = f"The robot stands in {here or 'no known area'}, not in the {area['name']}."
-    raise GiveUp("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
+    raise GiveUpError("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
 
 
 def _seen(talk: Conversation, target: str) -> Generator[Turn, Result, tuple[bool, str]]:

@@ -3,12 +3,12 @@
 from collections.abc import Generator
 from typing import Any
 
-from quartet_scripted_model._conversation import Conversation
-from quartet_scripted_model._turn import Call, Policy, Result, Turn
+from quartet_scripted_model.conversation import Conversation
 from quartet_scripted_model.language.understand import understand
 from quartet_scripted_model.language.vocabulary import Vocabulary, vocabulary_of
-from quartet_scripted_model.policies._carry import Carrier, Outcome
-from quartet_scripted_model.policies._jobs import Job, settle, settle_drive
+from quartet_scripted_model.policies.carry import Carrier, Outcome
+from quartet_scripted_model.policies.jobs import Job, settle, settle_drive
+from quartet_scripted_model.turn import Call, Policy, Result, Turn
 
 REPORT = "report_task_result"
 
@@ -103,7 +103,7 @@ def _report(
 
 
 def _vague(words: str, vocabulary: Vocabulary) -> str:
-    from quartet_scripted_model.policies._jobs import known
+    from quartet_scripted_model.policies.jobs import known
 
     return f"I need each object by its name, not '{words}'. I know: {known(vocabulary, 'objects')}."
 

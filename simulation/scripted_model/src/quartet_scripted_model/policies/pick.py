@@ -3,10 +3,9 @@
 from collections.abc import Generator
 from typing import Any
 
-from quartet_scripted_model._conversation import Conversation
-from quartet_scripted_model._turn import Call, Policy, Result, Turn
+from quartet_scripted_model.conversation import Conversation
 from quartet_scripted_model.language.names import words
-from quartet_scripted_model.policies._arm import (
+from quartet_scripted_model.policies.arm import (
     MOVE,
     STRAIGHT,
     grasp_state,
@@ -17,7 +16,8 @@ from quartet_scripted_model.policies._arm import (
     to_pose,
     transit,
 )
-from quartet_scripted_model.policies._skill import Doing, GiveUp, ask, ask_for, final, run, why
+from quartet_scripted_model.policies.skill import Doing, GiveUpError, ask, ask_for, final, run, why
+from quartet_scripted_model.turn import Call, Policy, Result, Turn
 
 REPORT = "report_pick_result"
 SEGMENT = "perception__segment_objects"
@@ -38,30 +38,32 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     if state.get("state") == "HOLDING":
         yield from _holding_already(talk, wanted, state)
     if state.get("state") != "EMPTY":
-        raise GiveUp("UNKNOWN", f"The gripper's state is not known ({why(state)}).")
+        raise GiveUpError("UNKNOWN", f"The gripper's state is not known ({why(state)}).")
     pose = yield from _grasp(talk, wanted)
     height = pose.get("object_height_m")
     held = {"held_object_height_m": height} if isinstance(height, (int, float)) and 0 <= height <= 1 else {}
     lifted = yield from straight_or_planned(talk, pose.get("lift_pose") or pose.get("pre_grasp_pose"), "Lift.")
     if not lifted.ok:
-        raise GiveUp("PICK_PLAN_FAILED", f"'{wanted}' is held, but could not be lifted ({why(lifted)}).", **held)
+        raise GiveUpError("PICK_PLAN_FAILED", f"'{wanted}' is held, but could not be lifted ({why(lifted)}).", **held)
     yield from transit(talk, "PICK_PLAN_FAILED", f"'{wanted}' is held. ", **held)
     state = yield from grasp_state(talk)
     if state.get("state") != "HOLDING":
-        raise GiveUp("PICK_ATTACH_TIMEOUT", f"'{wanted}' is no longer in the gripper after the lift.")
+        raise GiveUpError("PICK_ATTACH_TIMEOUT", f"'{wanted}' is no longer in the gripper after the lift.")
     attached = state.get("attached_object")
     if attached and words(str(attached)).isdisjoint(words(wanted)):
-        raise GiveUp("PICK_WRONG_OBJECT", f"The gripper reports that it holds '{attached}', not '{wanted}'.", **held)
+        raise GiveUpError(
+            "PICK_WRONG_OBJECT", f"The gripper reports that it holds '{attached}', not '{wanted}'.", **held
+        )
     return {"success": True, "error_code": "NONE", "reason": f"'{wanted}' is held and lifted.", **held}
 
 
 def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
-    """Closes the fingers on the object, at the second try at the latest; the grasp pose that led to it."""
+    """Close the fingers on the object, at the second try at the latest; the grasp pose that led to it."""
     for last in (False, True):
         pose = yield from _grasp_pose(talk, wanted)
         opened = yield from gripper(talk, OPEN)
         if not opened.ok:
-            raise GiveUp("UNKNOWN", f"The gripper does not open ({why(opened)}).")
+            raise GiveUpError("UNKNOWN", f"The gripper does not open ({why(opened)}).")
         yield from _motion(talk, move(talk, MOVE, to_pose(talk, pose.get("pre_grasp_pose")), "To the pre-grasp pose."))
         yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, pose.get("grasp_pose")), "Straight down."))
         final((yield Call(CLOSE, talk.fit(CLOSE))), CLOSE)
@@ -71,19 +73,21 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
         yield from straight_or_planned(talk, pose.get("pre_grasp_pose"), "Nothing was grasped: up again.")
         if last:
             yield from transit(talk, "PICK_PLAN_FAILED")
-    raise GiveUp("PICK_ATTACH_TIMEOUT", f"The fingers closed on nothing at '{wanted}', twice.")
+    raise GiveUpError("PICK_ATTACH_TIMEOUT", f"The fingers closed on nothing at '{wanted}', twice.")
 
 
 def _holding_already(talk: Conversation, wanted: str, state: Result) -> Doing:
-    """Gives up with what is in the gripper, as far as the wrist camera or the gripper's driver tells."""
+    """Give up with what is in the gripper, as far as the wrist camera or the gripper's driver tells."""
     seen = yield from ask(talk, SEGMENT, prompt=wanted, camera="arm", say="What is it that is held?")
     in_hand = [o for o in seen.get("outputs") or [] if isinstance(o, dict) and o.get("in_gripper")]
     if seen.ok and in_hand:
         size = in_hand[0].get("size_m")
         height = {"held_object_height_m": size[2]} if size and 0 <= size[2] <= 1 else {}
-        raise GiveUp("PICK_HOLDING_ALREADY", f"The gripper already holds the {wanted}.", **height)
+        raise GiveUpError(
+            "PICK_HOLDING_ALREADY", f"The gripper already holds the {wanted}.", held_object=wanted, **height
+        )
     attached = state.get("attached_object")
-    raise GiveUp("PICK_HOLDING_ALREADY", f"The gripper already holds {attached or 'something else'}.")
+    raise GiveUpError("PICK_HOLDING_ALREADY", f"The gripper already holds {attached or 'something else'}.")
 
 
 def _grasp_pose(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
@@ -102,9 +106,11 @@ def _grasp_pose(talk: Conversation, wanted: str) -> Generator[Turn, Result, Resu
             missed.append(f"{camera} camera: {why(pose)}")
             continue
         if pose.get("reachable") is False:
-            raise GiveUp("PICK_REACH_EXCEEDED", f"'{wanted}' is {pose.get('distance_m')} m away, beyond the reach.")
+            raise GiveUpError(
+                "PICK_REACH_EXCEEDED", f"'{wanted}' is {pose.get('distance_m')} m away, beyond the reach."
+            )
         return pose
-    raise GiveUp("PICK_SEG_MISSED", f"'{wanted}' was not found. {'; '.join(missed)}")
+    raise GiveUpError("PICK_SEG_MISSED", f"'{wanted}' was not found. {'; '.join(missed)}")
 
 
 def _motion(talk: Conversation, motion: Generator[Turn, Result, Result]) -> Generator[Turn, Result, None]:
@@ -114,4 +120,4 @@ def _motion(talk: Conversation, motion: Generator[Turn, Result, Result]) -> Gene
         return
     yield from transit(talk, "PICK_PLAN_FAILED")
     code = "PICK_REACH_EXCEEDED" if result.code == "OUT_OF_REACH" else "PICK_PLAN_FAILED"
-    raise GiveUp(code, f"The arm did not get to the object ({why(result)}).")
+    raise GiveUpError(code, f"The arm did not get to the object ({why(result)}).")

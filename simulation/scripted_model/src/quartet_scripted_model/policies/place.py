@@ -3,10 +3,9 @@
 from collections.abc import Generator
 from typing import Any
 
-from quartet_scripted_model._conversation import Conversation
-from quartet_scripted_model._turn import Policy, Result, Turn
+from quartet_scripted_model.conversation import Conversation
 from quartet_scripted_model.language.names import is_floor, named
-from quartet_scripted_model.policies._arm import (
+from quartet_scripted_model.policies.arm import (
     MOVE,
     STRAIGHT,
     grasp_state,
@@ -17,7 +16,8 @@ from quartet_scripted_model.policies._arm import (
     to_pose,
     transit,
 )
-from quartet_scripted_model.policies._skill import FORGOTTEN, GiveUp, ask_for, run, why
+from quartet_scripted_model.policies.skill import FORGOTTEN, GiveUpError, ask_for, run, why
+from quartet_scripted_model.turn import Policy, Result, Turn
 
 REPORT = "report_place_result"
 SEGMENT = "perception__segment_objects"
@@ -50,7 +50,7 @@ def policy(talk: Conversation) -> Policy:
 def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     target, held = str(talk.request.get("target_location", "")), str(talk.request.get("object_name", ""))
     if (yield from grasp_state(talk)).get("state") == "EMPTY":
-        raise GiveUp("PLACE_HOLDING_NOTHING", "The gripper is empty.")
+        raise GiveUpError("PLACE_HOLDING_NOTHING", "The gripper is empty.")
     drop = yield from _drop_pose(talk, _known_target(talk, target))
     yield from _motion(talk, move(talk, MOVE, to_pose(talk, drop.get("pre_place_pose")), "Above the place."))
     yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, drop.get("place_pose")), "Down to the release."))
@@ -60,9 +60,9 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     seen = yield from _sees(talk, held, "arm", "Look down at what was placed.")
     yield from transit(talk, "PLACE_PLAN_FAILED", f"{let_go} ")
     if (yield from grasp_state(talk)).get("state") == "HOLDING":
-        raise GiveUp("PLACE_DROP_VERIFY_FAILED", f"'{held}' is still in the gripper after opening it.")
+        raise GiveUpError("PLACE_DROP_VERIFY_FAILED", f"'{held}' is still in the gripper after opening it.")
     if not seen and not (yield from _sees(talk, held, "front")):
-        raise GiveUp("PLACE_DROP_VERIFY_FAILED", f"{let_go} No camera sees it at '{target}'.")
+        raise GiveUpError("PLACE_DROP_VERIFY_FAILED", f"{let_go} No camera sees it at '{target}'.")
     return {"success": True, "error_code": "NONE", "reason": f"'{held}' was put down at '{target}' and is seen there."}
 
 
@@ -81,7 +81,9 @@ def _known_target(talk: Conversation, target: str) -> str:
     place = named(target, talk.facts["places"])
     if place is None:
         known = ", ".join(p["name"] for p in talk.facts["places"])
-        raise GiveUp("PLACE_OUT_OF_SCOPE", f"'{target}' is not a place to put things; the places are: floor, {known}.")
+        raise GiveUpError(
+            "PLACE_OUT_OF_SCOPE", f"'{target}' is not a place to put things; the places are: floor, {known}."
+        )
     return str(place["name"])
 
 
@@ -98,7 +100,7 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
             break
         missed.append(f"{camera} camera: {why(seen)}")
     if len(missed) == len(CAMERAS):
-        raise GiveUp("PLACE_SEG_MISSED", f"'{target}' was not found. {'; '.join(missed)}")
+        raise GiveUpError("PLACE_SEG_MISSED", f"'{target}' was not found. {'; '.join(missed)}")
     height = talk.request.get("object_height_m")
     pose = yield from ask_for(talk, POSE, target_id, {"object_name": target}, object_height_m=height, **known)
     if pose.code == FORGOTTEN:
@@ -107,9 +109,11 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
         pose = yield from ask_for(talk, POSE, None, {"object_name": target}, object_height_m=height, **known)
     if pose.code in POSE_CODES or not pose.get("place_pose") or not pose.get("pre_place_pose"):
         code = POSE_CODES.get(pose.code, "PLACE_SEG_MISSED")
-        raise GiveUp(code, f"There is no drop pose at '{target}' ({why(pose)}); the object is still held.")
+        raise GiveUpError(code, f"There is no drop pose at '{target}' ({why(pose)}); the object is still held.")
     if pose.get("reachable") is False:
-        raise GiveUp("PLACE_REACH_EXCEEDED", f"The drop pose is {pose.get('distance_m')} m away, beyond the reach.")
+        raise GiveUpError(
+            "PLACE_REACH_EXCEEDED", f"The drop pose is {pose.get('distance_m')} m away, beyond the reach."
+        )
     return pose
 
 
@@ -127,4 +131,4 @@ def _motion(talk: Conversation, motion: Generator[Turn, Result, Result]) -> Gene
         return
     yield from transit(talk, "PLACE_PLAN_FAILED")
     code = "PLACE_REACH_EXCEEDED" if result.code == "OUT_OF_REACH" else "PLACE_PLAN_FAILED"
-    raise GiveUp(code, f"The arm did not get to the place ({why(result)}).")
+    raise GiveUpError(code, f"The arm did not get to the place ({why(result)}).")

@@ -141,10 +141,12 @@ class CollisionWorld:
         return pose
 
     def set_base(self, x: float, y: float, yaw: float) -> None:
+        """Set the base to a pose in map [m, rad]."""
         for index, value in zip(self._base_qpos, (x, y, yaw), strict=True):
             self.data.qpos[index] = value
 
     def set_arm(self, q: np.ndarray) -> None:
+        """Set the arm to joint positions [rad]."""
         self.data.qpos[self.arm_qpos] = q
 
     def colliding(self) -> bool:
@@ -156,8 +158,11 @@ class CollisionWorld:
         return [(self._label(a), self._label(b)) for a, b, _, _ in self._touches()]
 
     def named_contacts(self) -> list[tuple[str, str, float]]:
-        """What touches what and how deep [m]: links of the robot and added objects by name, everything else is
-        "<octomap>", since that is how a planner knows what the sensors see."""
+        """Return what touches what and how deep [m].
+
+        Links of the robot and added objects go by name; everything else is "<octomap>", since that is how a planner
+        knows what the sensors see.
+        """
         return [(self._public(a), self._public(b), max(0.0, -distance)) for a, b, distance, _ in self._touches()]
 
     def _public(self, geom: int) -> str:
@@ -181,7 +186,7 @@ class CollisionWorld:
         return max((margin - distance for _, _, distance, margin in self._touches()), default=0.0)
 
     def kind_of_contact(self) -> str:
-        """ "static", "object" or "self": what the present state touches first; "static" if nothing."""
+        """Return what the present state touches first: "static", "object" or "self"; "static" if nothing."""
         for a, b, _, _ in self._touches():
             types = {int(self.model.geom_contype[geom]) for geom in (a, b)}
             return "object" if OBJECT in types else "static" if STATIC in types else "self"

@@ -29,13 +29,16 @@ class ArmDriver:
 
     @property
     def goal(self) -> Goal | None:
+        """The goal that runs or ran last."""
         return self._goal
 
     def reset(self) -> None:
+        """Forget the goal and hold the arm where it is."""
         self._goal = self._trajectory = self._brake = None
         self._hold = self._physics.arm_positions()
 
     def start(self, trajectory: Trajectory, goal: Goal) -> None:
+        """Begin to follow a trajectory for a goal."""
         actual = self._physics.arm_positions()
         late = trajectory.times[0] > 0.2
         error = float(np.abs(trajectory.positions[0] - actual).max())
@@ -60,6 +63,7 @@ class ArmDriver:
         self._hold, self._trajectory, self._brake = self._physics.arm_positions(), None, None
 
     def tick(self) -> None:
+        """Advance control by one tick."""
         physics, goal, trajectory = self._physics, self._goal, self._trajectory
         if self._brake is not None:
             self._slow_down()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import mujoco
 import numpy as np
+
+from quartet_simulation.errors import SceneObjectError
 
 TAG = "added:"
 """Begins the names of the geoms of such objects in the planning model."""
@@ -21,14 +23,15 @@ _KINDS: dict[Kind, tuple[mujoco.mjtGeom, int]] = {
 }
 
 
-class ObjectError(Exception):
-    """An object that cannot be added, attached or taken away."""
-
-
 @dataclass(frozen=True)
 class Solid:
-    """One shape at `pose` (4x4) of its object. `size` [m] as shape_msgs/SolidPrimitive gives it: box x, y, z;
-    sphere radius; cylinder height, radius. Raises ObjectError."""
+    """One shape at `pose` (4x4) of its object.
+
+    `size` [m] is as in shape_msgs/SolidPrimitive: box x, y, z; sphere radius; cylinder height, radius.
+
+    Raises:
+        SceneObjectError: the sizes are wrong in number, not positive, or too large.
+    """
 
     kind: Kind
     size: tuple[float, ...]
@@ -37,7 +40,7 @@ class Solid:
     def __post_init__(self) -> None:
         wanted = _KINDS[self.kind][1]
         if len(self.size) != wanted or not all(0 < value <= FARTHEST_M for value in self.size):
-            raise ObjectError(
+            raise SceneObjectError(
                 f"a {self.kind} needs {wanted} dimensions above 0 and up to {FARTHEST_M:g} m, got {list(self.size)}"
             )
 
@@ -67,42 +70,44 @@ class SceneObjects:
     def __init__(self, objects: Iterable[SceneObject] = ()) -> None:
         self._objects = {item.name: item for item in objects}
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[SceneObject]:
         return iter(self._objects.values())
 
     def __len__(self) -> int:
         return len(self._objects)
 
     def get(self, name: str) -> SceneObject | None:
+        """Return the object of a name, None where there is none."""
         return self._objects.get(name)
 
     def put(self, item: SceneObject) -> SceneObjects:
-        """With an object that is new or takes the place of its namesake. Raises ObjectError."""
+        """With an object that is new or takes the place of its namesake. Raises SceneObjectError."""
         if not item.name or not item.name.isprintable():
-            raise ObjectError(f"'{item.name!r}' cannot be an object's id; use printable text")
+            raise SceneObjectError(f"'{item.name!r}' cannot be an object's id; use printable text")
         if not item.solids:
-            raise ObjectError(f"'{item.name}' has no shapes; give at least one primitive")
+            raise SceneObjectError(f"'{item.name}' has no shapes; give at least one primitive")
         if not np.abs(item.pose[:3, 3]).max() <= FARTHEST_M:
-            raise ObjectError(f"'{item.name}' is too far away; valid: up to {FARTHEST_M:g} m")
+            raise SceneObjectError(f"'{item.name}' is too far away; valid: up to {FARTHEST_M:g} m")
         return SceneObjects([*(other for other in self if other.name != item.name), item])
 
     def without(self, name: str) -> SceneObjects:
+        """Return the objects without one of them."""
         return SceneObjects(item for item in self if item.name != name)
 
     def attach(self, name: str, tool: np.ndarray) -> SceneObjects:
-        """`name` of the world moves with the tool, whose pose in the world is `tool`. Raises ObjectError."""
+        """`name` of the world moves with the tool, whose pose in the world is `tool`. Raises SceneObjectError."""
         item = self.get(name)
         if item is None or item.attached:
             known = ", ".join(sorted(other.name for other in self if not other.attached)) or "none"
-            raise ObjectError(f"'{name}' is not an object of the world; valid: {known}")
+            raise SceneObjectError(f"'{name}' is not an object of the world; valid: {known}")
         return self.put(replace(item, pose=np.linalg.inv(tool) @ item.pose, attached=True))
 
     def detach(self, name: str, tool: np.ndarray) -> SceneObjects:
-        """`name` stays where the tool is now. Raises ObjectError."""
+        """`name` stays where the tool is now. Raises SceneObjectError."""
         item = self.get(name)
         if item is None or not item.attached:
             known = ", ".join(sorted(other.name for other in self if other.attached)) or "none"
-            raise ObjectError(f"'{name}' is not attached; valid: {known}")
+            raise SceneObjectError(f"'{name}' is not attached; valid: {known}")
         return self.put(replace(item, pose=tool @ item.pose, attached=False))
 
     def build(

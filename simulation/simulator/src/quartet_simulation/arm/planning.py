@@ -12,7 +12,7 @@ from ompl import base as ob
 from ompl import geometric as og
 from ompl import util as ou
 
-from quartet_simulation.errors import UnknownName
+from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.robot import dimensions as dim
 
 PLANNERS = {
@@ -37,11 +37,14 @@ SLICE = 0.05
 
 
 def planner_name(planner_id: str) -> str:
-    """OMPL's class for a MoveIt planner id; "" and "RRTConnectkConfigDefault" mean the default.
-    Raises UnknownName."""
+    """Return OMPL's class for a MoveIt planner id; "" and "RRTConnectkConfigDefault" mean the default.
+
+    Raises:
+        UnknownNameError: there is no such planner.
+    """
     plain = planner_id.removesuffix("kConfigDefault") or DEFAULT_PLANNER
     if plain not in PLANNERS:
-        raise UnknownName("planner", planner_id, PLANNERS)
+        raise UnknownNameError("planner", planner_id, PLANNERS)
     return PLANNERS[plain]
 
 

@@ -13,7 +13,7 @@ from quartet_simulation.arm import kinematics, planning
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.arm.trajectory import Trajectory, time_path
 from quartet_simulation.codes import MoveItCode
-from quartet_simulation.errors import UnknownName
+from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.robot import dimensions as dim
 
 JUMP = 0.40
@@ -39,8 +39,11 @@ class Plan:
 
 
 class Scene:
-    """Poses are 4x4 matrices of arm_tool0 in base_footprint (see kinematics.pose_matrix); joints in the order of
-    dimensions.ARM_JOINTS. Not thread-safe in itself: one Scene, one thread at a time."""
+    """A copy of the world for planning: kinematics, collision checks and plans of the arm.
+
+    Poses are 4x4 matrices of arm_tool0 in base_footprint (see kinematics.pose_matrix), joints are in the order of
+    dimensions.ARM_JOINTS [rad]. Not thread-safe: one Scene, one thread at a time.
+    """
 
     def __init__(
         self,
@@ -65,9 +68,9 @@ class Scene:
 
     # --- kinematics -------------------------------------------------------------------------------
     def fk(self, q: np.ndarray | list[float] | None = None, link: str = "arm_tool0") -> np.ndarray:
-        """Pose of `link` in base_footprint at joints `q` (default: the present ones). Raises UnknownName."""
+        """Pose of `link` in base_footprint at joints `q` (default: the present ones). Raises UnknownNameError."""
         if link not in LINKS:
-            raise UnknownName("link", link, LINKS)
+            raise UnknownNameError("link", link, LINKS)
         joints = self.positions if q is None else np.asarray(q, dtype=float)
         if link in ("arm_tool0", "gripper_tip"):
             pose = kinematics.forward(joints)
@@ -131,7 +134,7 @@ class Scene:
         scale: float = 1.0,
         start: np.ndarray | Sequence[float] | None = None,
     ) -> Plan:
-        """Plan to joints. `scale` in (0, 1] scales the speed limits. Raises UnknownName for the planner."""
+        """Plan to joints. `scale` in (0, 1] scales the speed limits. Raises UnknownNameError for the planner."""
         began = time.monotonic()
         planning.planner_name(planner_id)
         goal = np.asarray(q_goal, dtype=float)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quartet_simulation.errors import InvalidCommand
+from quartet_simulation.errors import InvalidCommandError
 from quartet_simulation.robot import dimensions as dim
 
 MIN_DURATION = 0.10
@@ -25,6 +25,7 @@ class Trajectory:
 
     @property
     def duration(self) -> float:
+        """Time of the last point [s]."""
         return float(self.times[-1])
 
     def at(self, time: float) -> tuple[np.ndarray, np.ndarray]:
@@ -82,29 +83,29 @@ def time_path(path: np.ndarray, scale: float = 1.0, spacing: float = 0.05) -> Tr
 
 
 def from_points(joint_names: list[str], points: list[tuple[float, list[float]]]) -> Trajectory:
-    """A trajectory in the arm's own joint order. Raises InvalidCommand."""
+    """A trajectory in the arm's own joint order. Raises InvalidCommandError."""
     if sorted(joint_names) != sorted(dim.ARM_JOINTS):
-        raise InvalidCommand(f"joint_names {joint_names} must be the arm's: {', '.join(dim.ARM_JOINTS)}")
+        raise InvalidCommandError(f"joint_names {joint_names} must be the arm's: {', '.join(dim.ARM_JOINTS)}")
     if not points:
-        raise InvalidCommand("a trajectory needs at least one point")
+        raise InvalidCommandError("a trajectory needs at least one point")
     order = [joint_names.index(name) for name in dim.ARM_JOINTS]
     times = np.array([float(t) for t, _ in points])
     if any(len(q) != len(joint_names) for _, q in points):
-        raise InvalidCommand(f"every point needs {len(joint_names)} positions")
+        raise InvalidCommandError(f"every point needs {len(joint_names)} positions")
     positions = np.array([[float(q[i]) for i in order] for _, q in points])
     if not (np.isfinite(times).all() and np.isfinite(positions).all()):
-        raise InvalidCommand("a trajectory must hold finite times and positions")
+        raise InvalidCommandError("a trajectory must hold finite times and positions")
     beyond = (positions < np.array(dim.JOINT_LOWER) - LIMIT_SLACK) | (
         positions > np.array(dim.JOINT_UPPER) + LIMIT_SLACK
     )
     if beyond.any():
         point, joint = np.argwhere(beyond)[0]
-        raise InvalidCommand(
+        raise InvalidCommandError(
             f"{dim.ARM_JOINTS[joint]} {positions[point, joint]:g} rad is outside of its limits; valid: "
             f"{dim.JOINT_LOWER[joint]:.4f} to {dim.JOINT_UPPER[joint]:.4f}"
         )
     if (np.diff(times) <= 0).any() or times[0] < 0:
-        raise InvalidCommand("time_from_start must grow from point to point and start at 0 or later")
+        raise InvalidCommandError("time_from_start must grow from point to point and start at 0 or later")
     if len(times) == 1:
         return Trajectory(dim.ARM_JOINTS, times, positions, np.zeros_like(positions))
     velocities = np.gradient(positions, times, axis=0)

@@ -12,14 +12,22 @@ import orjson
 
 from quartet_simulation.bridge import qos
 from quartet_simulation.bridge.encoding import to_json
-from quartet_simulation.bridge.faults import Faults
-from quartet_simulation.bridge.offered import OfferedServices, ServiceFailed
+from quartet_simulation.bridge.offered import OfferedServices
 from quartet_simulation.bridge.offered_actions import OfferedActions
 from quartet_simulation.bridge.outbox import Outbox
 from quartet_simulation.bridge.subscription import Request, Subscription
-from quartet_simulation.ros.actions import GoalHandle, GoalRejected, GoalStatus
+from quartet_simulation.errors import (
+    GoalFailedError,
+    GoalRejectedError,
+    IgnoredRequestError,
+    QosError,
+    ServiceFailedError,
+    TypeSupportError,
+)
+from quartet_simulation.faults import Faults
+from quartet_simulation.ros.actions import GoalHandle, GoalStatus
 from quartet_simulation.ros.graph import Graph, Published, Service
-from quartet_simulation.ros.types import Message, TypeSupportError, complete, full_name, parts
+from quartet_simulation.ros.types import Message, complete, full_name, parts
 
 log = logging.getLogger(__name__)
 
@@ -68,10 +76,6 @@ def resolve(name: str) -> str:
     return name if name.startswith("/") else f"/{name}"
 
 
-class Ignored(Exception):
-    """A request that the real bridge does not answer."""
-
-
 class Bridge:
     """What all connections share: the graph, the faults, and actions that are out of order."""
 
@@ -112,7 +116,7 @@ class Connection:
             return
         try:
             self._dispatch(orjson.loads(text))
-        except (Ignored, TypeSupportError, qos.BadQos, orjson.JSONDecodeError) as error:
+        except (IgnoredRequestError, TypeSupportError, QosError, orjson.JSONDecodeError) as error:
             log.info("ignored a frame: %s", error)
         except Exception:
             # One client's strange frame must not end its connection, let alone the bridge.
@@ -122,15 +126,15 @@ class Connection:
         op = frame.get("op") if isinstance(frame, dict) else None
         fields = _FIELDS.get(op) if isinstance(op, str) else None
         if fields is None:
-            raise Ignored(f"Unknown operation: {op}")
+            raise IgnoredRequestError(f"Unknown operation: {op}")
         if not isinstance(frame.get("id"), str | int | float | None):
-            raise Ignored(f"Expected field id to be a string. Invalid value: {frame['id']}")
+            raise IgnoredRequestError(f"Expected field id to be a string. Invalid value: {frame['id']}")
         for name, (required, types) in fields.items():
             if name not in frame:
                 if required:
-                    raise Ignored(f"Expected a {name} field but none was found.")
+                    raise IgnoredRequestError(f"Expected a {name} field but none was found.")
             elif not isinstance(frame[name], types):
-                raise Ignored(f"Expected field {name} to be one of {types}. Invalid value: {frame[name]}")
+                raise IgnoredRequestError(f"Expected field {name} to be one of {types}. Invalid value: {frame[name]}")
         getattr(self, f"_{op}")(frame)
 
     def _spawn(self, work: Awaitable[None]) -> None:
@@ -156,14 +160,14 @@ class Connection:
         latched = bool(frame.get("latch"))
         if "qos" in frame:
             if not isinstance(frame["qos"], dict):
-                raise Ignored("Expected field qos to be an object")
+                raise IgnoredRequestError("Expected field qos to be an object")
             latched = latched or qos.parse(frame["qos"]).durability == "transient_local"
         topic, type_name = resolve(frame["topic"]), full_name(frame["type"])
         if topic not in self._advertised:
             self._graph.advertise(topic, frame["type"], NODE, latched)
             self._advertised.append(topic)
         elif (established := self._graph.topics[topic].type_name) != type_name:
-            raise Ignored(f"{topic} is established as {established}, not {type_name}")
+            raise IgnoredRequestError(f"{topic} is established as {established}, not {type_name}")
 
     def _unadvertise(self, frame: Message) -> None:
         topic = resolve(frame["topic"])
@@ -174,7 +178,7 @@ class Connection:
     def _publish(self, frame: Message) -> None:
         topic = self._graph.topics.get(resolve(frame["topic"]))
         if topic is None:
-            raise Ignored(f"Cannot infer topic type for topic {frame['topic']} as it is not yet advertised")
+            raise IgnoredRequestError(f"Cannot infer topic type for topic {frame['topic']} as it is not yet advertised")
         message = complete(topic.type_name, frame.get("msg", {}), self._graph.now)
         self._graph.publish(topic.name, message)
 
@@ -185,7 +189,7 @@ class Connection:
         name = resolve(topic)
         known = self._graph.topics.get(name)
         if known is not None and type_name not in (None, known.type_name):
-            raise Ignored(f"{topic} is established as {known.type_name}, not {type_name}")
+            raise IgnoredRequestError(f"{topic} is established as {known.type_name}, not {type_name}")
         request = Request(
             frame.get("throttle_rate", 0),
             profile.depth if profile is not None else frame.get("queue_length", 0),
@@ -236,7 +240,7 @@ class Connection:
         try:
             answer |= {"values": await self._service_result(frame), "result": True}
         except Exception as error:
-            if not isinstance(error, TypeSupportError | ServiceFailed):
+            if not isinstance(error, TypeSupportError | ServiceFailedError):
                 log.exception("service %s failed", frame["service"])
             answer |= {"values": str(error), "result": False}
         if "id" in frame:
@@ -247,7 +251,7 @@ class Connection:
         name = resolve(frame["service"])
         service = self._graph.services.get(name)
         if service is None:
-            raise ServiceFailed(self._not_there(name))
+            raise ServiceFailedError(self._not_there(name))
         request = parts(service.type_name, "srv")[0]
         args = frame.get("args", {})
         if isinstance(args, list):
@@ -260,7 +264,7 @@ class Connection:
             return await asyncio.wait_for(asyncio.shield(work), limit)
         except TimeoutError:
             work.add_done_callback(lambda task: task.cancelled() or task.exception())
-            raise ServiceFailed("Timeout exceeded while waiting for service response") from None
+            raise ServiceFailedError("Timeout exceeded while waiting for service response") from None
 
     def _not_there(self, name: str) -> str:
         """The classes of an action's own services are not where rosbridge looks for those of services."""
@@ -299,7 +303,7 @@ class Connection:
             status, result = await self._goal_result(frame, identity)
             answer |= {"values": result, "status": int(status), "result": True}
         except Exception as error:
-            if not isinstance(error, TypeSupportError | GoalFailed):
+            if not isinstance(error, TypeSupportError | GoalFailedError):
                 log.exception("a goal of %s failed", frame["action"])
             answer |= {"values": str(error), "status": int(GoalStatus.UNKNOWN), "result": False}
         if not self._bridge.faults.strikes("silent_action"):
@@ -317,7 +321,7 @@ class Connection:
         bridge.seen_actions.add(name)
         if server is None or unavailable:
             await asyncio.sleep(ACTION_SERVER_WAIT_S)
-            raise GoalFailed("No action server available")
+            raise GoalFailedError("No action server available")
         request = complete(server.goal_type, frame.get("args") or {}, self._graph.now)
 
         def feedback(values: Message) -> None:
@@ -325,9 +329,9 @@ class Connection:
 
         try:
             handle, done = server.send(request, feedback if frame.get("feedback") else None)
-        except GoalRejected as error:
+        except GoalRejectedError as error:
             log.info("%s: goal rejected: %s", name, error)
-            raise GoalFailed("Action goal was rejected") from None
+            raise GoalFailedError("Action goal was rejected") from None
         goal_id = frame.get("id")
         if goal_id is not None:
             self._goals[goal_id] = handle
@@ -352,7 +356,3 @@ class Connection:
 
     def _action_result(self, frame: Message) -> None:
         self._offered_actions.result(frame)
-
-
-class GoalFailed(Exception):
-    """A goal that never ran; the text goes to the client."""

@@ -6,20 +6,13 @@ import asyncio
 import itertools
 from collections.abc import Callable
 
+from quartet_simulation.errors import NameTakenError, ServiceFailedError
 from quartet_simulation.ros.graph import Graph
-from quartet_simulation.ros.types import Message, TypeSupportError
-
-
-class ServiceFailed(Exception):
-    """A service call that ends without the service's answer; the text goes to the client."""
-
-
-class NameTaken(TypeSupportError):
-    """A node of the robot, or another client, has a service of that name."""
+from quartet_simulation.ros.types import Message
 
 
 class OfferedServices:
-    """Of one client: a call goes to it as `call_service`, its `service_response` is the answer."""
+    """Services of one client: a call goes to it as `call_service`, its `service_response` is the answer."""
 
     def __init__(self, graph: Graph, node: str, send: Callable[[Message], None]) -> None:
         self._graph, self._node, self._send = graph, node, send
@@ -28,9 +21,9 @@ class OfferedServices:
         self._numbers = itertools.count(1)
 
     def offer(self, name: str, spelled: str, type_name: str) -> None:
-        """Serve `name`, which the client spells `spelled`. Raises UnknownType, NameTaken."""
+        """Serve `name`, which the client spells `spelled`. Raises UnknownTypeError, NameTakenError."""
         if name in self._graph.services and name not in self._names:
-            raise NameTaken(f"Service {name} is there already")
+            raise NameTakenError(f"Service {name} is there already")
 
         async def call(request: Message) -> Message:
             key = f"service_request:{spelled}:{next(self._numbers)}"
@@ -59,7 +52,7 @@ class OfferedServices:
         if frame["result"]:
             waiting.set_result(values if isinstance(values, dict) else {})
         else:
-            waiting.set_exception(ServiceFailed(values if isinstance(values, str) else "Service call failed"))
+            waiting.set_exception(ServiceFailedError(values if isinstance(values, str) else "Service call failed"))
 
     def close(self) -> None:
         """The client has gone: its services go too, and calls to them fail."""
@@ -67,4 +60,4 @@ class OfferedServices:
             self.withdraw(name)
         for waiting in self._calls.values():
             if not waiting.done():
-                waiting.set_exception(ServiceFailed("Service's client disconnected"))
+                waiting.set_exception(ServiceFailedError("Service's client disconnected"))

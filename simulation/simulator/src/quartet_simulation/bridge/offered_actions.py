@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quartet_simulation.bridge.offered import NameTaken
+from quartet_simulation.errors import NameTakenError
 from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.types import Message, complete
@@ -25,8 +25,10 @@ class Running:
 
 
 class OfferedActions:
-    """Of one client: a goal goes to it as `send_action_goal`, a cancel as `cancel_action_goal`; its `action_feedback`
-    and `action_result` come back. The words are those of rosbridge_library 2.7, capabilities/advertise_action.py.
+    """Action servers of one client of the bridge.
+
+    A goal goes to the client as `send_action_goal`, a cancel as `cancel_action_goal`; its `action_feedback` and
+    `action_result` come back. The texts are those of rosbridge_library 2.7, capabilities/advertise_action.py.
     """
 
     def __init__(self, graph: Graph, node: str, send: Callable[[Message], None]) -> None:
@@ -38,10 +40,10 @@ class OfferedActions:
     def offer(self, name: str, spelled: str, type_name: str) -> None:
         """Serve `name`, which the client spells `spelled`; again takes the place of before.
 
-        Raises UnknownType, NameTaken.
+        Raises UnknownTypeError, NameTakenError.
         """
         if name in self._graph.actions and name not in self._servers:
-            raise NameTaken(f"Action {name} is there already")
+            raise NameTakenError(f"Action {name} is there already")
 
         async def execute(handle: GoalHandle) -> End:
             key = f"action_goal:{spelled}:{next(self._numbers)}"

@@ -12,10 +12,11 @@ from websockets.exceptions import ConnectionClosed
 from quartet_simulation import metrics
 from quartet_simulation.bridge.connection import Bridge, Connection
 from quartet_simulation.bridge.outbox import Outbox
+from quartet_simulation.origins import LOCAL_PAGE
 
 
 async def start_bridge(bridge: Bridge, listener: socket.socket) -> Server:
-    """Serve on a bound socket; the server closes it."""
+    """Serve on a bound socket, which the server closes. A page of another site is refused with status 403."""
 
     async def serve_client(client: ServerConnection) -> None:
         outbox = Outbox(client, bridge.max_message_size)
@@ -39,6 +40,7 @@ async def start_bridge(bridge: Bridge, listener: socket.socket) -> Server:
         sock=listener,
         compression=None,
         max_size=None,
+        origins=[None, LOCAL_PAGE],
         ping_interval=20,
         ping_timeout=60,
         close_timeout=1,

@@ -36,6 +36,7 @@ class Subscription:
         self._merged = Request()
 
     def add(self, sid: str | None, request: Request) -> None:
+        """Add a request of the client under its id."""
         self._requests[sid] = request
         self._merge()
 
@@ -52,6 +53,7 @@ class Subscription:
         return True
 
     def close(self) -> None:
+        """End the subscription."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from quartet_simulation.codes import BackUpCode, DriveCode, SpinCode
-from quartet_simulation.errors import InvalidCommand
+from quartet_simulation.errors import InvalidCommandError
 from quartet_simulation.goal import Goal
 from quartet_simulation.navigation.driver import ANGULAR_SPEED, LINEAR_SPEED, BaseDriver, Twist
 from quartet_simulation.sensors.localisation import Pose, compose, inverse, wrap
@@ -18,13 +18,16 @@ SETTLE_TIME = 2.0
 
 
 class Spin:
+    """Behaviour: turn on the spot by an angle [rad]."""
+
     def __init__(self, target_yaw: float, time_allowance: float) -> None:
         if not math.isfinite(target_yaw):
-            raise InvalidCommand(f"target_yaw {target_yaw} must be finite")
+            raise InvalidCommandError(f"target_yaw {target_yaw} must be finite")
         self._target, self._allowance = target_yaw, time_allowance
         self._turned, self._last, self._ticks, self._reached_at = 0.0, None, 0, -1.0
 
     def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
+        """Return the twist for this tick, None once the goal has ended."""
         now = driver.physics.time
         yaw = driver.odom()[2]
         if self._last is not None:
@@ -70,6 +73,7 @@ class Straight:
         self._ticks, self._reached_at = 0, -1.0
 
     def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
+        """Return the twist for this tick, None once the goal has ended."""
         now = driver.physics.time
         if not self._valid:
             goal.finish(

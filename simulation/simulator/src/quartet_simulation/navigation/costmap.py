@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 from scipy import ndimage
@@ -54,15 +56,27 @@ class Costmap:
         return occupied
 
     def cell(self, x: float, y: float) -> tuple[int, int]:
+        """Return row and column of a point in map [m]."""
         return round((y - self.origin[1]) / RESOLUTION), round((x - self.origin[0]) / RESOLUTION)
 
     def point(self, row: int, column: int) -> tuple[float, float]:
+        """Return the middle of a cell in map [m]."""
         return self.origin[0] + column * RESOLUTION, self.origin[1] + row * RESOLUTION
 
     def inside(self, x: float, y: float) -> bool:
+        """Return whether a point of map is on the costmap."""
         # In floats, so that no number is too large to be asked about.
         row, column = (y - self.origin[1]) / RESOLUTION, (x - self.origin[0]) / RESOLUTION
         return -0.5 <= row < self.shape[0] - 0.5 and -0.5 <= column < self.shape[1] - 0.5
+
+    def occupancy_grid(self) -> dict[str, Any]:
+        """Return the static map: resolution [m], origin (x, y) [m], data int8 HxW (0 free, 100 occupied)."""
+        return {
+            "resolution": RESOLUTION,
+            # Cells are centred on their point; a grid's origin is the corner of its first cell.
+            "origin": (self.origin[0] - RESOLUTION / 2, self.origin[1] - RESOLUTION / 2),
+            "data": np.where(self.static, 100, 0).astype(np.int8),
+        }
 
     def mark(self, marks: dict[str, tuple[float, float, float]]) -> None:
         """Add obstacles (key -> x, y, radius); a key that is there already moves."""
@@ -72,11 +86,13 @@ class Costmap:
             self._touch()
 
     def unmark(self, keys: set[str]) -> None:
+        """Forget marked obstacles by their keys."""
         if keys & set(self._marks):
             self._marks = {k: v for k, v in self._marks.items() if k not in keys}
             self._touch()
 
     def clear(self) -> None:
+        """Forget all marked obstacles."""
         if self._marks:
             self._marks = {}
             self._touch()
@@ -87,6 +103,7 @@ class Costmap:
 
     @property
     def marks(self) -> dict[str, tuple[float, float, float]]:
+        """Marked obstacles by key: x, y and radius [m]."""
         return dict(self._marks)
 
     @property
@@ -108,6 +125,7 @@ class Costmap:
         return self._clearance
 
     def clearance_at(self, x: float, y: float) -> float:
+        """Return the distance from a point of map to the nearest obstacle [m]."""
         row, column = self.cell(x, y)
         if not (0 <= row < self.shape[0] and 0 <= column < self.shape[1]):
             return 0.0

@@ -24,10 +24,14 @@ STOPPED = (0.02, 0.03)
 class Behaviour(Protocol):
     """One running base action. `tick` gives the wanted twist, or None once the goal has been finished."""
 
-    def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None: ...
+    def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
+        """Advance control by one tick."""
+        ...
 
 
 class BaseDriver:
+    """Moves the base: runs a behaviour, or follows velocities, within the acceleration limits."""
+
     def __init__(
         self,
         physics: Physics,
@@ -51,6 +55,7 @@ class BaseDriver:
 
     @property
     def goal(self) -> Goal | None:
+        """The goal that runs or ran last."""
         return self._goal
 
     @property
@@ -59,16 +64,20 @@ class BaseDriver:
         return self._twist
 
     def reset(self) -> None:
+        """Forget goal and commands."""
         self._behaviour = self._goal = self._command = None
         self._twist, self._loaded_at = (0.0, 0.0, 0.0), -1
 
     def start(self, behaviour: Behaviour, goal: Goal) -> None:
+        """Begin a behaviour for a goal."""
         self._behaviour, self._goal, self._command = behaviour, goal, None
 
     def command_velocity(self, twist: Twist) -> None:
+        """Follow a twist (m/s, m/s, rad/s) in base_footprint until it is stale."""
         self._command = (self.physics.time, twist)
 
     def brake_now(self) -> None:
+        """Command the base to stand at once and forget behaviour and velocity."""
         self._behaviour = self._command = None
         self._twist = (0.0, 0.0, 0.0)
         self.physics.drive(0, 0, 0)
@@ -79,9 +88,11 @@ class BaseDriver:
         return self._localisation().estimate(self.physics.time)
 
     def odom(self) -> Pose:
+        """Return the pose in odom (x, y, yaw)."""
         return self._localisation().odom()
 
     def standing(self) -> bool:
+        """Return whether the base is measured to be at rest."""
         vx, vy, wz = self.physics.base_twist()
         return math.hypot(vx, vy) < STOPPED[0] and abs(wz) < STOPPED[1]
 
@@ -109,6 +120,7 @@ class BaseDriver:
 
     # --- one tick ---------------------------------------------------------------------------------
     def tick(self) -> None:
+        """Advance control by one tick."""
         wanted: Twist = (0.0, 0.0, 0.0)
         goal, behaviour = self._goal, self._behaviour
         if goal is not None and behaviour is not None and not goal.done:

@@ -25,6 +25,8 @@ WAIT_S = 5.0
 
 
 class Navigate:
+    """Behaviour: drive to a pose in map around what is in the way, as Nav2 does."""
+
     def __init__(self, target: Pose) -> None:
         self._target = (target[0], target[1], wrap(target[2]))
         self._path: np.ndarray | None = None
@@ -37,21 +39,10 @@ class Navigate:
         self._wait_until = -math.inf
 
     def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
+        """Return the twist for this tick, None once the goal has ended."""
         now, pose = driver.physics.time, driver.pose()
-        if self._path is None:
-            if now < self._wait_until:
-                return 0.0, 0.0, 0.0
-            code, text = self._plan(driver, pose)
-            if code is not NavCode.NONE:
-                if driver.costmap.robots_near and self._recoveries < MAX_RECOVERIES:
-                    # As Nav2's recovery Wait: another robot may be gone by then.
-                    self._recoveries += 1
-                    self._wait_until = now + WAIT_S
-                    return 0.0, 0.0, 0.0
-                goal.finish("ABORTED", now, code, text)
-                return None
-            self._progress = (now, pose)
-        assert self._path is not None
+        if self._path is None and not self._find_path(driver, goal, now, pose):
+            return None if goal.done else (0.0, 0.0, 0.0)
         self._advance(pose)
         if driver.costmap.version != self._seen:
             self._seen = driver.costmap.version
@@ -87,6 +78,22 @@ class Navigate:
             self._path = None
             return 0.0, 0.0, 0.0
         return self._steer(driver, pose, gap, turn)
+
+    def _find_path(self, driver: BaseDriver, goal: Goal, now: float, pose: Pose) -> bool:
+        """Plan; return whether there is a path. Waits for another robot that is in the way, else ends the goal."""
+        if now < self._wait_until:
+            return False
+        code, text = self._plan(driver, pose)
+        if code is NavCode.NONE:
+            self._progress = (now, pose)
+            return True
+        if driver.costmap.robots_near and self._recoveries < MAX_RECOVERIES:
+            # As Nav2's recovery Wait: another robot may be gone by then.
+            self._recoveries += 1
+            self._wait_until = now + WAIT_S
+        else:
+            goal.finish("ABORTED", now, code, text)
+        return False
 
     def _plan(self, driver: BaseDriver, pose: Pose) -> tuple[NavCode, str]:
         x, y, _ = self._target

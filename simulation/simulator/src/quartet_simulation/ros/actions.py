@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from quartet_simulation import metrics
+from quartet_simulation.errors import GoalRejectedError
 from quartet_simulation.ros.types import Message, check, complete, default, full_name, parts
 
 
@@ -34,10 +35,6 @@ class CancelCode(IntEnum):
     GOAL_TERMINATED = 3
 
 
-class GoalRejected(Exception):
-    """The server does not accept the goal."""
-
-
 @dataclass
 class GoalHandle:
     """One goal of an action server."""
@@ -60,6 +57,7 @@ class GoalHandle:
 
     @property
     def info(self) -> Message:
+        """The goal as action_msgs/GoalInfo."""
         return {"goal_id": {"uuid": self.goal_id}, "stamp": self.stamp}
 
 
@@ -69,7 +67,7 @@ Execute = Callable[[GoalHandle], Awaitable[tuple[GoalStatus, Message]]]
 class ActionServer:
     """Runs goals of one action. `execute` returns the end state and (a part of) the result message.
 
-    `accept` may raise GoalRejected. A goal outlives the connection that sent it.
+    `accept` may raise GoalRejectedError. A goal outlives the connection that sent it.
     """
 
     def __init__(
@@ -93,10 +91,10 @@ class ActionServer:
     def send(
         self, request: Message, on_feedback: Callable[[Message], None] | None
     ) -> tuple[GoalHandle, asyncio.Future[tuple[GoalStatus, Message]]]:
-        """Start a complete goal. The future gives end state and complete result. Raises GoalRejected."""
+        """Start a complete goal. The future gives end state and complete result. Raises GoalRejectedError."""
         try:
             self._accept(request)
-        except GoalRejected:
+        except GoalRejectedError:
             metrics.goal_ended(self.type_name, metrics.REJECTED)
             raise
         handle = GoalHandle(request, self._now(), self._feedback(on_feedback))

@@ -12,9 +12,9 @@ import numpy as np
 from quartet_simulation.arm.scene import Plan, Scene
 from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.codes import MoveItCode
-from quartet_simulation.errors import UnknownName
+from quartet_simulation.errors import RequestError, UnknownFrameError, UnknownNameError
 from quartet_simulation.robot.dimensions import ARM_JOINTS
-from quartet_simulation.ros.frames import FrameTree, UnknownFrame, from_pose, matrix
+from quartet_simulation.ros.frames import FrameTree, from_pose, matrix
 from quartet_simulation.ros.messages import header, seconds, stamp
 from quartet_simulation.ros.types import Message
 
@@ -25,14 +25,6 @@ GOAL_LINKS = (TOOL, "gripper_tip")
 DEFAULT_PLANNING_TIME_S = 5.0
 FARTHEST_M = 100.0
 """A pose further away is a mistake, and a straight path to it would have more points than memory."""
-
-
-class RequestError(Exception):
-    """A request that cannot be planned, with its code."""
-
-    def __init__(self, code: MoveItCode, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,7 @@ def pose_in_base(pose: Message, frame: str, link: str, snapshot: Snapshot) -> np
         )
     try:
         wanted = snapshot.frames.between(BASE, frame or BASE) @ from_pose(pose)
-    except UnknownFrame as error:
+    except UnknownFrameError as error:
         raise RequestError(MoveItCode.FRAME_TRANSFORM_FAILURE, str(error)) from error
     except ValueError as error:
         raise RequestError(MoveItCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error
@@ -122,7 +114,7 @@ def _plan_goal(goal: Message, request: Message, start: np.ndarray, snapshot: Sna
     planner = request["planner_id"]
     try:
         return _plan_with(planner, goal, request, start, snapshot, timeout)
-    except UnknownName as error:
+    except UnknownNameError as error:
         # MoveIt plans with its default when it has no configuration of that name.
         found = _plan_with("", goal, request, start, snapshot, timeout)
         text = f"{found.text}; {error}, the default was used".removeprefix("; ")
@@ -219,10 +211,12 @@ def points_of(trajectory: Message) -> tuple[list[str], list[tuple[float, list[fl
 
 
 def error_code(code: int, text: str = "") -> Message:
+    """Return moveit_msgs/MoveItErrorCodes."""
     return {"val": int(code), "message": text, "source": "move_group" if text else ""}
 
 
 def robot_state(joints: np.ndarray, time: float) -> Message:
+    """Return moveit_msgs/RobotState of joint positions [rad]."""
     return {
         "joint_state": {
             "header": header(time, BASE),
@@ -233,6 +227,7 @@ def robot_state(joints: np.ndarray, time: float) -> Message:
 
 
 def robot_trajectory(trajectory: Trajectory | None) -> Message:
+    """Return moveit_msgs/RobotTrajectory; empty where there is none."""
     if trajectory is None:
         return {}
     rows = zip(trajectory.times, trajectory.positions, trajectory.velocities, strict=True)

@@ -42,6 +42,7 @@ class Camera:
 
     @property
     def topics(self) -> tuple[str, str, str]:
+        """Colour, depth and camera_info topic."""
         return self.colour, self.depth, self.info
 
 
@@ -82,6 +83,7 @@ class Cameras:
             sim.render(camera.name)
 
     def close(self) -> None:
+        """End the encoding threads."""
         self._worker.shutdown(wait=True, cancel_futures=True)
 
     def _subscribed(self, topic: str) -> None:

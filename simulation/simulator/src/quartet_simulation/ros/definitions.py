@@ -46,6 +46,7 @@ class Field:
 
     @property
     def primitive(self) -> bool:
+        """The type is no message."""
         return self.base in PRIMITIVES
 
     @property
@@ -55,6 +56,7 @@ class Field:
 
     @property
     def spelled(self) -> str:
+        """The type as message definitions spell it."""
         if self.length is None:
             return self.base
         inside = f"<={self.bound}" if self.bound else (str(self.length) if self.length else "")
@@ -70,6 +72,7 @@ class Definition:
 
     @property
     def by_name(self) -> dict[str, Field]:
+        """Fields by name."""
         return {field.name: field for field in self.fields}
 
     @property

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from quartet_simulation.codes import DockCode, NavCode
+from quartet_simulation.errors import UnknownFrameError
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros import frames
 from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
@@ -35,7 +36,7 @@ Result = tuple[GoalStatus, Message]
 
 
 class Docking:
-    """The two actions. `accept` may raise GoalRejected."""
+    """The two actions. `accept` may raise GoalRejectedError."""
 
     def __init__(self, world: World, graph: Graph, accept: Callable[[Message], None]) -> None:
         self._world = world
@@ -62,7 +63,7 @@ class Docking:
                 found = frames.to_pose(
                     tree.between("map", stamped["header"]["frame_id"] or "map") @ frames.from_pose(stamped["pose"])
                 )
-            except (frames.UnknownFrame, ValueError) as error:
+            except (UnknownFrameError, ValueError) as error:
                 return _failed(DockCode.DOCK_NOT_VALID, str(error))
             pose = (found["position"]["x"], found["position"]["y"], yaw_of(found["orientation"]))
 

@@ -8,14 +8,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from quartet_simulation import metrics
 from quartet_simulation.ros.running import fail, resolve
 from quartet_simulation.simulation import Simulation
-
-if TYPE_CHECKING:
-    from quartet_simulation.ros.world import World
 
 log = logging.getLogger(__name__)
 Command = Callable[[Simulation], None]
@@ -23,12 +20,46 @@ CHUNK_S = 0.02
 """World time between two looks at commands and goals."""
 
 
+class Inhabitant(Protocol):
+    """One robot's side of the world, as the engine's thread sees it."""
+
+    @property
+    def working(self) -> bool:
+        """A goal or a timed wait runs."""
+        ...
+
+    @property
+    def tail_until(self) -> float:
+        """World time until which things settle after the last goal [s]."""
+        ...
+
+    def needs_time(self, sim: Simulation) -> bool:
+        """Return whether world time has to advance for this robot."""
+        ...
+
+    def moved(self, sim: Simulation, settled: Callable[[], bool]) -> None:
+        """Look after goals once world time has advanced; `settled` tells whether results may be handed out."""
+        ...
+
+    def stands(self, sim: Simulation) -> list[float]:
+        """Tell observers that world time stands still; return in how many wall seconds they want to look again."""
+        ...
+
+    def give_up(self) -> list[Any]:
+        """Return the goals that a new episode ends, and forget them."""
+        ...
+
+    def begin_anew(self, sim: Simulation, goals: list[Any]) -> None:
+        """Begin a new episode; `goals` ran in the last one."""
+        ...
+
+
 class Engine:
     """Runs `make()` in a thread of its own; each of `worlds` is one of its robots."""
 
     def __init__(self, make: Callable[[], Simulation], realtime: bool = False) -> None:
         self.realtime = realtime
-        self.worlds: list[World] = []
+        self.worlds: list[Inhabitant] = []
         self.time = 0.0
         self.revision = 0
         self.loop: asyncio.AbstractEventLoop

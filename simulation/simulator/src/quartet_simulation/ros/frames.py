@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from quartet_simulation.errors import UnknownFrameError
 from quartet_simulation.ros.messages import Transform, quaternion, vector
 from quartet_simulation.ros.types import Message
 from quartet_simulation.simulation import Simulation
-
-
-class UnknownFrame(Exception):
-    """A frame that is not in the transform tree."""
 
 
 class FrameTree:
@@ -24,9 +21,9 @@ class FrameTree:
         self.names = {*self._parents, *(parent for parent, _ in self._parents.values())}
 
     def in_root(self, frame: str) -> np.ndarray:
-        """Pose of a frame in the root (`map`). Raises UnknownFrame."""
+        """Pose of a frame in the root (`map`). Raises UnknownFrameError."""
         if frame not in self.names:
-            raise UnknownFrame(f"frame '{frame}' is not in /tf; valid: {', '.join(sorted(self.names))}")
+            raise UnknownFrameError(f"frame '{frame}' is not in /tf; valid: {', '.join(sorted(self.names))}")
         pose = np.eye(4)
         while frame in self._parents:
             frame, step = self._parents[frame]

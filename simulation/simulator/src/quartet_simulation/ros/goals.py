@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from quartet_simulation.errors import SimulationError
+from quartet_simulation.errors import SimulationError, StoppedError
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros.actions import GoalHandle, GoalStatus
-from quartet_simulation.ros.running import Stopped
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
 from quartet_simulation.simulation import Simulation
@@ -46,7 +45,7 @@ async def run_in_world(
         running.cancel()
     try:
         goal = await running.done
-    except Stopped as error:
+    except StoppedError as error:
         goal = failed("", bad_input, str(error), GoalStatus.CANCELED)
     except SimulationError as error:
         goal = failed("", bad_input, str(error))

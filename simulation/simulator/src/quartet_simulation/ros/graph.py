@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from quartet_simulation.errors import GraphError
 from quartet_simulation.ros.actions import ActionServer
-from quartet_simulation.ros.types import Message, TypeSupportError, check, complete, full_name, parts
+from quartet_simulation.ros.types import Message, check, complete, full_name, parts
 
 Handler = Callable[[Message], Awaitable[Message]]
 
@@ -27,10 +28,6 @@ class Published:
 
 
 Listener = Callable[[Published], None]
-
-
-class GraphError(TypeSupportError):
-    """A name or type that does not fit what is in the graph."""
 
 
 @dataclass
@@ -79,13 +76,14 @@ class Graph:
 
     # --- topics -----------------------------------------------------------------------------------
     def advertise(self, name: str, type_name: str, node: str, latched: bool = False) -> Topic:
-        """Add a publisher. Raises UnknownType, or GraphError if the topic has another type."""
+        """Add a publisher. Raises UnknownTypeError, or GraphError if the topic has another type."""
         topic = self._topic(name, type_name)
         topic.latched = topic.latched or latched
         topic.publishers.append(node)
         return topic
 
     def unadvertise(self, name: str, node: str) -> None:
+        """Take a publisher out again."""
         topic = self.topics.get(name)
         if topic is not None and node in topic.publishers:
             topic.publishers.remove(node)
@@ -108,7 +106,7 @@ class Graph:
     def listen(self, name: str, type_name: str | None, node: str, listener: Listener, latest: bool = True) -> object:
         """Subscribe; returns the key for `unlisten`. With `latest` a latched message is handed over at once.
 
-        Raises UnknownType, or GraphError for a type conflict or an unknown topic without a type.
+        Raises UnknownTypeError, or GraphError for a type conflict or an unknown topic without a type.
         """
         if type_name is None and name not in self.topics:
             raise GraphError(f"Cannot infer topic type for topic {name} as it is not yet advertised")
@@ -124,6 +122,7 @@ class Graph:
         return key
 
     def unlisten(self, name: str, node: str, key: object) -> None:
+        """End a subscription by the key that `listen` returned."""
         topic = self.topics.get(name)
         if topic is None or topic.listeners.pop(key, None) is None:
             return

@@ -30,20 +30,24 @@ def seconds(message: Message) -> float:
 
 
 def header(time_s: float, frame: str) -> Message:
+    """Return std_msgs/Header."""
     return {"stamp": stamp(time_s), "frame_id": frame}
 
 
 def vector(values: Iterable[float]) -> Message:
+    """Return geometry_msgs/Vector3."""
     x, y, z = values
     return {"x": float(x), "y": float(y), "z": float(z)}
 
 
 def quaternion(values: Iterable[float]) -> Message:
+    """Return geometry_msgs/Quaternion of x, y, z, w."""
     x, y, z, w = values
     return {"x": float(x), "y": float(y), "z": float(z), "w": float(w)}
 
 
 def yaw_quaternion(yaw: float) -> Message:
+    """Return geometry_msgs/Quaternion of a turn about z [rad]."""
     return {"x": 0.0, "y": 0.0, "z": math.sin(yaw / 2), "w": math.cos(yaw / 2)}
 
 
@@ -54,10 +58,12 @@ def yaw_of(message: Message) -> float:
 
 
 def planar_pose(x: float, y: float, yaw: float) -> Message:
+    """Return geometry_msgs/Pose of x, y [m] and yaw [rad]."""
     return {"position": vector((x, y, 0.0)), "orientation": yaw_quaternion(yaw)}
 
 
 def tf(time_s: float, transforms: Iterable[Transform]) -> Message:
+    """Return tf2_msgs/TFMessage."""
     return {
         "transforms": [
             {
@@ -71,6 +77,7 @@ def tf(time_s: float, transforms: Iterable[Transform]) -> Message:
 
 
 def odometry(time_s: float, odom: dict[str, Any]) -> Message:
+    """Return nav_msgs/Odometry."""
     vx, vy, wz = odom["twist"]
     return {
         "header": header(time_s, "odom"),
@@ -99,6 +106,7 @@ def _planar_covariance(position_m: float, yaw_rad: float) -> list[float]:
 
 
 def scan(time_s: float, values: dict[str, Any]) -> Message:
+    """Return sensor_msgs/LaserScan."""
     return {
         "header": header(time_s, values["frame"]),
         "angle_min": float(values["angle_min"]),
@@ -114,6 +122,7 @@ def scan(time_s: float, values: dict[str, Any]) -> Message:
 
 
 def joint_states(time_s: float, values: dict[str, list[Any]]) -> Message:
+    """Return sensor_msgs/JointState."""
     return {
         "header": header(time_s, ""),
         "name": list(values["name"]),
@@ -122,6 +131,7 @@ def joint_states(time_s: float, values: dict[str, list[Any]]) -> Message:
 
 
 def occupancy_grid(time_s: float, grid: dict[str, Any]) -> Message:
+    """Return nav_msgs/OccupancyGrid."""
     height, width = grid["data"].shape
     x, y = grid["origin"]
     return {
@@ -151,6 +161,7 @@ def gripper_status(state: dict[str, float]) -> Message:
 
 
 def battery(time_s: float) -> Message:
+    """Return sensor_msgs/BatteryState."""
     left = max(0.0, 1.0 - time_s / BATTERY_LIFE_S)
     return {
         "header": header(time_s, ""),
@@ -173,6 +184,7 @@ def battery(time_s: float) -> Message:
 
 
 def camera_info(time_s: float, info: dict[str, Any]) -> Message:
+    """Return sensor_msgs/CameraInfo."""
     fx, fy, cx, cy = (float(info[key]) for key in ("fx", "fy", "cx", "cy"))
     return {
         "header": header(time_s, info["frame"]),
@@ -190,6 +202,7 @@ def camera_info(time_s: float, info: dict[str, Any]) -> Message:
 
 
 def compressed_image(time_s: float, frame: str, jpeg: bytes) -> Message:
+    """Return sensor_msgs/CompressedImage."""
     return {"header": header(time_s, frame), "format": "rgb8; jpeg compressed bgr8", "data": jpeg}
 
 

@@ -14,19 +14,10 @@ from quartet_simulation.arm.collision import FINGER_BODIES
 from quartet_simulation.arm.scene import LINKS
 from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.codes import MoveItCode
-from quartet_simulation.errors import UnknownName
+from quartet_simulation.errors import RequestError, UnknownFrameError, UnknownNameError
 from quartet_simulation.ros import arm_requests, frames, planning_scene
 from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
-from quartet_simulation.ros.arm_requests import (
-    BASE,
-    TOOL,
-    Outcome,
-    RequestError,
-    Snapshot,
-    error_code,
-    robot_state,
-    robot_trajectory,
-)
+from quartet_simulation.ros.arm_requests import BASE, TOOL, Outcome, Snapshot, error_code, robot_state, robot_trajectory
 from quartet_simulation.ros.goals import run_in_world
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.messages import header
@@ -203,9 +194,9 @@ class MoveIt:
             poses = [frames.to_pose(to_frame @ snapshot.scene.fk(joints, link)) for link in links]
         except RequestError as error:
             return {"error_code": error_code(error.code, str(error))}
-        except frames.UnknownFrame as error:
+        except UnknownFrameError as error:
             return {"error_code": error_code(MoveItCode.FRAME_TRANSFORM_FAILURE, str(error))}
-        except UnknownName as error:
+        except UnknownNameError as error:
             return {"error_code": error_code(MoveItCode.INVALID_LINK_NAME, str(error))}
         return {
             "pose_stamped": [{"header": header(snapshot.time, frame), "pose": pose} for pose in poses],

@@ -34,24 +34,30 @@ class Namespace(Graph):
         """The whole graph knows."""
 
     def advertise(self, name: str, type_name: str, node: str, latched: bool = False) -> Topic:
+        """Add a publisher below the namespace."""
         topic = self._graph.advertise(self._name + name, type_name, self._name + node, latched)
         self.topics[name] = topic
         return topic
 
     def publish(self, name: str, message: Message) -> None:
+        """Hand a message to the listeners of a topic below the namespace."""
         self._graph.publish(self._name + name, message)
 
     def forward(self, topic: Topic, published: Published) -> None:
+        """Hand on a message under the name that the topic has in the whole graph."""
         published.topic = topic.name
         self._graph.forward(topic, published)
 
     def listen(self, name: str, type_name: str | None, node: str, listener: Listener, latest: bool = True) -> object:
+        """Subscribe below the namespace; returns the key for `unlisten`."""
         return self._graph.listen(self._name + name, type_name, self._name + node, listener, latest)
 
     def serve(self, name: str, type_name: str, node: str, handler: Handler) -> None:
+        """Add a service below the namespace."""
         self._graph.serve(self._name + name, type_name, self._name + node, handler)
 
     def add_action(self, server: ActionServer) -> None:
+        """Add an action server below the namespace."""
         server.name, server.node = self._name + server.name, self._name + server.node
         self.actions[server.name] = server
         self._graph.add_action(server)

@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 
 from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode
+from quartet_simulation.errors import GoalRejectedError, UnknownFrameError
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros import frames, running
-from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalRejected, GoalStatus
+from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
 from quartet_simulation.ros.goals import failed, run_in_world
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.messages import header, planar_pose, seconds, stamp, yaw_of
@@ -45,8 +46,10 @@ Result = tuple[GoalStatus, Message]
 
 
 class Navigation:
-    """/navigate_to_pose, /follow_waypoints, /compute_path_to_pose, /spin, /drive_on_heading, /backup, /wait, the
-    costmap and lifecycle services."""
+    """Nav2's actions, costmap and lifecycle services.
+
+    Actions: /navigate_to_pose, /follow_waypoints, /compute_path_to_pose, /spin, /drive_on_heading, /backup, /wait.
+    """
 
     def __init__(self, world: World, graph: Graph, accept: Callable[[Message], None]) -> None:
         self._world, self._graph, self._may_move = world, graph, accept
@@ -78,10 +81,10 @@ class Navigation:
 
     def _accept_planning(self, _: Message) -> None:
         if not self._world.navigation_active:
-            raise GoalRejected(f"Nav2 is not active; call {MANAGER}/manage_nodes with STARTUP")
+            raise GoalRejectedError(f"Nav2 is not active; call {MANAGER}/manage_nodes with STARTUP")
 
     def accept(self, request: Message) -> None:
-        """For action servers of motions: raises GoalRejected while Nav2 is not active or the robot is stopped."""
+        """For action servers of motions: raises GoalRejectedError while Nav2 is not active or the robot is stopped."""
         self._accept_planning(request)
         self._may_move(request)
 
@@ -117,7 +120,7 @@ class Navigation:
         return {"response": {}}
 
     async def _in_map(self, stamped: Message) -> tuple[float, float, float]:
-        """x, y, yaw of a PoseStamped in map. Raises UnknownFrame, ValueError."""
+        """x, y, yaw of a PoseStamped in map. Raises UnknownFrameError, ValueError."""
         pose, frame = frames.from_pose(stamped["pose"]), stamped["header"]["frame_id"]
         if frame != "map":
             tree = await self._world.call(frames.tree)
@@ -128,7 +131,7 @@ class Navigation:
     async def _navigate(self, handle: GoalHandle) -> Result:
         try:
             x, y, yaw = await self._in_map(handle.request["pose"])
-        except (frames.UnknownFrame, ValueError) as error:
+        except (UnknownFrameError, ValueError) as error:
             return GoalStatus.ABORTED, {"error_msg": str(error)}
 
         def feedback(values: Message) -> Message:
@@ -160,7 +163,7 @@ class Navigation:
                 handle.on_feedback({"current_waypoint": index})
             try:
                 target = await self._in_map(poses[index])
-            except (frames.UnknownFrame, ValueError) as error:
+            except (UnknownFrameError, ValueError) as error:
                 status, goal = GoalStatus.ABORTED, failed("waypoint", NavCode.NONE, str(error))
             else:
                 status, goal = await run_in_world(
@@ -191,7 +194,7 @@ class Navigation:
         try:
             goal = await self._in_map(request["goal"])
             start = await self._in_map(request["start"]) if request["use_start"] else None
-        except (frames.UnknownFrame, ValueError) as error:
+        except (UnknownFrameError, ValueError) as error:
             return GoalStatus.ABORTED, {"error_code": int(NavCode.TF_ERROR), "error_msg": str(error)}
         code, text, points = await self._world.call(lambda sim: sim.compute_path(goal, start, request["planner_id"]))
         if handle.cancel_asked.is_set():

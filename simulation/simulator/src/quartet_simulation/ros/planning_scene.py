@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from quartet_simulation.arm.objects import Kind, ObjectError, SceneObject, SceneObjects, Solid
+from quartet_simulation.arm.objects import Kind, SceneObject, SceneObjects, Solid
+from quartet_simulation.errors import SceneObjectError, UnknownFrameError
 from quartet_simulation.ros import frames
 from quartet_simulation.ros.arm_requests import BASE, TOOL
 from quartet_simulation.ros.messages import header
@@ -40,7 +41,7 @@ def apply(sim: Simulation, scene: Message) -> str | None:
             objects = _change_world(objects, message, places)
         for message in attached:
             objects = _change_attached(objects, message, places)
-    except (ObjectError, frames.UnknownFrame, ValueError) as error:
+    except (SceneObjectError, UnknownFrameError, ValueError) as error:
         return str(error)
     sim.set_scene_objects(objects)
     return None
@@ -69,7 +70,7 @@ class _Places:
         self.tool = self._base @ sim.snapshot().fk()
 
     def of(self, frame: str) -> np.ndarray:
-        """Raises UnknownFrame."""
+        """Raises UnknownFrameError."""
         return self._base @ self._tree.between(BASE, frame or BASE)
 
     def told(self, pose: np.ndarray) -> np.ndarray:
@@ -87,12 +88,12 @@ def _change_world(objects: SceneObjects, message: Message, places: _Places) -> S
         return objects if known is not None and known.attached else objects.without(name)
     if operation == MOVE:
         if known is None or known.attached:
-            raise ObjectError(f"'{name}' is not an object of the world and cannot be moved")
+            raise SceneObjectError(f"'{name}' is not an object of the world and cannot be moved")
         return objects.put(SceneObject(name, _pose(message, places), known.solids))
     if operation not in (ADD, APPEND):
-        raise ObjectError(f"operation {operation} of '{name}' is not known; valid: {', '.join(OPERATIONS)}")
+        raise SceneObjectError(f"operation {operation} of '{name}' is not known; valid: {', '.join(OPERATIONS)}")
     if known is not None and known.attached:
-        raise ObjectError(f"'{name}' is attached; detach it first")
+        raise SceneObjectError(f"'{name}' is attached; detach it first")
     pose, solids = _pose(message, places), _solids(message)
     if operation == APPEND and known is not None:
         step = np.linalg.inv(known.pose) @ pose
@@ -110,9 +111,11 @@ def _change_attached(objects: SceneObjects, message: Message, places: _Places) -
             objects = objects.detach(each, places.tool)
         return objects
     if link not in (TOOL, "gripper_tip"):
-        raise ObjectError(f"nothing can be attached to '{link}'; valid: {TOOL}, gripper_tip")
+        raise SceneObjectError(f"nothing can be attached to '{link}'; valid: {TOOL}, gripper_tip")
     if item["operation"] not in (ADD, APPEND):
-        raise ObjectError(f"operation {item['operation']} of the attached '{name}' is not known; valid: ADD, REMOVE")
+        raise SceneObjectError(
+            f"operation {item['operation']} of the attached '{name}' is not known; valid: ADD, REMOVE"
+        )
     if item["primitives"]:
         objects = objects.put(SceneObject(name, _pose(item, places), _solids(item)))
     return objects.attach(name, places.tool)
@@ -125,14 +128,14 @@ def _pose(message: Message, places: _Places) -> np.ndarray:
 def _solids(message: Message) -> tuple[Solid, ...]:
     name, shapes, poses = message["id"], message["primitives"], message["primitive_poses"]
     if message["meshes"] or message["planes"]:
-        raise ObjectError(f"'{name}' has meshes or planes; valid: primitives {', '.join(FROM_SHAPE)}")
+        raise SceneObjectError(f"'{name}' has meshes or planes; valid: primitives {', '.join(FROM_SHAPE)}")
     if len(poses) not in (0, len(shapes)):
-        raise ObjectError(f"'{name}' has {len(shapes)} primitives and {len(poses)} poses for them")
+        raise SceneObjectError(f"'{name}' has {len(shapes)} primitives and {len(poses)} poses for them")
     solids: list[Solid] = []
     for number, shape in enumerate(shapes):
         kind = TO_SHAPE.get(shape["type"])
         if kind is None:
-            raise ObjectError(f"primitive type {shape['type']} of '{name}' is not known; valid: {TO_SHAPE}")
+            raise SceneObjectError(f"primitive type {shape['type']} of '{name}' is not known; valid: {TO_SHAPE}")
         pose = frames.from_pose(poses[number]) if poses else np.eye(4)
         solids.append(Solid(kind, tuple(shape["dimensions"]), pose))
     return tuple(solids)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from quartet_contracts import LatchFile
-from quartet_simulation.bridge.faults import Faults
-from quartet_simulation.guard import RobotGuard
+from quartet_safety.guard import LatchFile
+from quartet_simulation.faults import Faults
 from quartet_simulation.ros.cameras import Cameras
 from quartet_simulation.ros.docking import Docking
 from quartet_simulation.ros.engine import Engine
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.gripper import Gripper
+from quartet_simulation.ros.guard import RobotGuard
 from quartet_simulation.ros.moveit import MoveIt
 from quartet_simulation.ros.namespace import Namespace
 from quartet_simulation.ros.navigation import LIFECYCLE_NODES, Navigation
@@ -41,8 +41,10 @@ class Robot:
         shared: Graph | None = None,
         namespace: str = "",
     ) -> None:
-        """With an `engine` it is robot number `place` of a world that several robots share; with a `namespace` (`/ada`)
-        its names are below that in the graph that it shares with them, its own where `shared` is None."""
+        """Make a robot alone in its world, or with an `engine` number `place` of a world that several robots share.
+
+        With a `namespace` (`/ada`) its names are below that in the graph `shared`, or in one of its own.
+        """
         self.faults = faults or Faults()
         self.world = World(make, realtime, engine=engine, place=place)
         self.graph = shared or Graph(lambda: round(self.world.time * 1e9), checked)
@@ -81,7 +83,7 @@ class Robot:
         await world.call(self._cameras.warm_up)
         world.observers = [Publishers(world, graph, post), self._cameras]
         world.poke()
-        await self._guard.start()
+        self._guard.start()
 
     async def close(self) -> None:
         """End the simulation's thread and the workers."""

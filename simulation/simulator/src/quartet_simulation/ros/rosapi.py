@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from quartet_simulation.bridge.faults import Faults
+from quartet_simulation.faults import Faults
 from quartet_simulation.ros.definitions import PRIMITIVES, Definition, load
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.types import Message, definition, parts

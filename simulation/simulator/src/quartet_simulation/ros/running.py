@@ -11,20 +11,19 @@ from quartet_simulation.goal import Goal
 from quartet_simulation.simulation import Simulation
 
 
-class Stopped(Exception):
-    """The robot guard is latched: no motion starts."""
-
-
 class Observer(Protocol):
     """What is told, in the simulation's thread, how the world goes on."""
 
     def tick(self, sim: Simulation, moving: bool) -> float | None:
-        """After every chunk and while the world stands still; returns wall seconds until it wants to be called
-        again in a standing world, or None."""
+        """Look after each chunk of world time and while the world stands still.
+
+        Returns:
+            Wall time until it wants to be called again in a standing world [s], or None.
+        """
         ...
 
     def flush(self, sim: Simulation) -> None:
-        """Before results are handed out: make known what changed."""
+        """Publish what changed, before results are handed out."""
         ...
 
 

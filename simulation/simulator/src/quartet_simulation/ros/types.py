@@ -2,7 +2,7 @@
 
 Errors
 └── TypeSupportError
-    ├── UnknownType       a type that is not defined here
+    ├── UnknownTypeError       a type that is not defined here
     └── FieldError        a value that does not fit; texts as rosbridge_library 2.7 words them
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from quartet_simulation.errors import FieldError, TypeSupportError, UnknownTypeError
 from quartet_simulation.ros.definitions import PRIMITIVES, Definition, Field, load
 
 Message = dict[str, Any]
@@ -32,40 +33,28 @@ _FLOAT32_MAX = 3.402823466e38
 _TIMES = ("builtin_interfaces/Time", "builtin_interfaces/Duration")
 
 
-class TypeSupportError(Exception):
-    """Base of all errors of this module."""
-
-
-class UnknownType(TypeSupportError):
-    """A type name that is not defined."""
-
-
-class FieldError(TypeSupportError):
-    """A value that does not fit its message type."""
-
-
 def full_name(name: str, kind: str = "msg") -> str:
-    """`pkg/Type` and `pkg/<kind>/Type` as `pkg/<kind>/Type`. Raises UnknownType."""
+    """`pkg/Type` and `pkg/<kind>/Type` as `pkg/<kind>/Type`. Raises UnknownTypeError."""
     pieces = name.split("/")
     if len(pieces) == 2:
         pieces.insert(1, kind)
     full = "/".join(pieces)
     if full not in load() or pieces[1] != kind:
-        raise UnknownType(f"Unable to import {name}: no such {kind} type is installed here")
+        raise UnknownTypeError(f"Unable to import {name}: no such {kind} type is installed here")
     return full
 
 
 def parts(name: str, kind: str) -> tuple[Definition, ...]:
-    """The parts of a service (request, response) or action (goal, result, feedback). Raises UnknownType."""
+    """The parts of a service (request, response) or action (goal, result, feedback). Raises UnknownTypeError."""
     return load()[full_name(name, kind)][1]
 
 
 def definition(name: str) -> Definition:
-    """Of `pkg/Type`, `pkg/msg/Type` or a part such as `pkg/Type_Request`. Raises UnknownType."""
+    """Of `pkg/Type`, `pkg/msg/Type` or a part such as `pkg/Type_Request`. Raises UnknownTypeError."""
     pieces = name.split("/")
     found = _definitions().get(f"{pieces[0]}/{pieces[-1]}")
     if found is None:
-        raise UnknownType(f"Unable to import {name}: no such type is installed here")
+        raise UnknownTypeError(f"Unable to import {name}: no such type is installed here")
     return found
 
 
@@ -78,7 +67,7 @@ def _definitions() -> dict[str, Definition]:
 def complete(name: str, value: Any, now: Callable[[], Message] | None = None) -> Message:
     """The whole message from what a client sent: defaults filled in, types checked, base64 decoded.
 
-    `now` gives the stamp of headers that come without one. Raises FieldError, UnknownType.
+    `now` gives the stamp of headers that come without one. Raises FieldError, UnknownTypeError.
     """
     root = definition(name)
     return _object(value, root, root.name, (), now)
@@ -254,7 +243,7 @@ __all__ = [
     "FieldError",
     "Message",
     "TypeSupportError",
-    "UnknownType",
+    "UnknownTypeError",
     "check",
     "complete",
     "default",

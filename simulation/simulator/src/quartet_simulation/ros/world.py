@@ -8,13 +8,15 @@ clock.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from quartet_simulation.errors import StoppedError
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros.engine import Command, Engine
-from quartet_simulation.ros.running import Observer, RunningGoal, Stopped, cancel, fail, resolve
+from quartet_simulation.ros.running import Observer, RunningGoal, cancel, fail, resolve
 from quartet_simulation.simulation import Simulation
 
 T = TypeVar("T")
@@ -24,14 +26,17 @@ TAIL_S = 0.3
 VELOCITY_TIMEOUT_S = 0.5
 """World time after which a velocity command is stale; the value of ros2_controllers' diff_drive_controller."""
 BRAKING_LIMIT_S = 3.0
-"""World time within which a stopped robot must have come to rest for standstill to be reported."""
+"""World time that a robot gets to come to rest after a halt or a stale velocity."""
 FEEDBACK_PERIOD_S = 0.1
 """Wall time between two feedback messages of a goal."""
 
 
 class World:
-    """Runs `make()` in a thread of its own, or joins the thread of `engine` for its robot number `place`. All methods
-    are for the event loop, but for those under "the thread"; `time` is for any thread."""
+    """One robot's side of the world.
+
+    Runs `make()` in a thread of its own, or joins the thread of `engine` for its robot number `place`. Methods are for
+    the event loop, except where they say otherwise and under "the thread".
+    """
 
     def __init__(
         self,
@@ -48,11 +53,12 @@ class World:
         self.observers: list[Observer] = []
         self.navigation_active = True
         """Whether Nav2's nodes are active; a new episode finds them so."""
+        self.held: Callable[[], bool] = lambda: False
+        """Whether the robot guard holds the robot, so that no motion starts. Asked in the simulation's thread."""
         self._goals: list[RunningGoal] = []
         self._ended: list[RunningGoal] = []
         self._waits: list[tuple[float, asyncio.Future[None]]] = []
-        self._braking: tuple[float, asyncio.Future[bool]] | None = None
-        self._latched = False
+        self._braking_until = 0.0
         self._tail_until = 0.0
         self._velocity_until = -BRAKING_LIMIT_S
         self._was_moving = False
@@ -73,6 +79,7 @@ class World:
 
     @property
     def time(self) -> float:
+        """World time [s]. For any thread."""
         return self._engine.time
 
     @property
@@ -101,13 +108,13 @@ class World:
         start: Callable[[Simulation], Goal],
         on_feedback: Callable[[dict[str, Any]], None] | None = None,
     ) -> RunningGoal:
-        """Start a goal. `done` fails with Stopped while the guard is latched, or with what `start` raises."""
+        """Start a goal. `done` fails with StoppedError while the guard holds the robot, or with what `start` raises."""
         running = RunningGoal(self._engine.loop.create_future(), on_feedback=on_feedback)
 
         def run(sim: Simulation) -> None:
             try:
-                if self._latched:
-                    raise Stopped("the robot guard is latched; reset it at /robot_guard/reset")
+                if self.held():
+                    raise StoppedError("the robot guard holds the robot; after a stop a person has to reset it")
                 running.goal = start(sim)
             except Exception as error:
                 self._engine.post(fail, running.done, error)
@@ -120,51 +127,54 @@ class World:
         return running
 
     def wait(self, seconds: float) -> asyncio.Future[None]:
-        """A timed wait in world time; ends early when cancelled or when the guard stops the robot."""
+        """Wait in world time [s]; ends early when cancelled or when the guard stops the robot."""
         done: asyncio.Future[None] = self._engine.loop.create_future()
-        self._push("starts", lambda sim: self._waits.append((sim.time + seconds, done)))
+
+        def run(sim: Simulation) -> None:
+            if self.held():
+                self._engine.post(cancel, done)
+            else:
+                self._waits.append((sim.time + seconds, done))
+
+        self._push("starts", run)
         return done
 
     def command_velocity(self, vx: float, vy: float, wz: float) -> None:
-        """Drive by velocity in base_footprint; ignored while the guard is latched."""
+        """Drive by velocity in base_footprint; ignored while the guard holds the robot."""
 
         def run(sim: Simulation) -> None:
-            if not self._latched:
+            if not self.held():
                 sim.command_velocity(vx, vy, wz)
                 self._velocity_until = sim.time + VELOCITY_TIMEOUT_S
 
         self._push("reads", run)
 
-    def halt(self, latch: bool = True) -> tuple[asyncio.Future[None], asyncio.Future[bool]]:
-        """Guard stop, before everything else that waits; with `latch` nothing moves until `release`.
-
-        Futures: halted, and whether standstill was measured.
-        """
-        halted: asyncio.Future[None] = self._engine.loop.create_future()
-        still: asyncio.Future[bool] = self._engine.loop.create_future()
+    def hold_arm(self) -> None:
+        """Hold the arm where it is, before everything else that waits. For any thread."""
 
         def run(sim: Simulation) -> None:
-            self._latched = self._latched or latch
-            sim.halt()
+            sim.hold_arm()
+            self._braking_until = sim.time + BRAKING_LIMIT_S
+
+        self._push("urgent", run)
+
+    def halt_base(self) -> None:
+        """Brake and end timed waits, before everything else that waits. For any thread."""
+
+        def run(sim: Simulation) -> None:
+            sim.halt_base()
             self._velocity_until = -BRAKING_LIMIT_S
             for _, done in self._waits:
                 self._engine.post(cancel, done)
             self._waits.clear()
-            if self._braking is not None:
-                self._engine.post(resolve, self._braking[1], False)
-            self._braking = (sim.time + BRAKING_LIMIT_S, still)
-            self._engine.post(resolve, halted, None)
 
         self._push("urgent", run)
-        return halted, still
 
-    def release(self) -> asyncio.Future[None]:
-        """Let motion start again after a guard stop."""
-
-        def run(_: Simulation) -> None:
-            self._latched = False
-
-        return self.call(run, urgent=True)
+    def taken(self, within_s: float) -> bool:
+        """Wait until the simulation has taken the commands to hold and to halt. For any thread but the event loop's."""
+        reached = threading.Event()
+        self._push("urgent", lambda _: reached.set())
+        return reached.wait(within_s)
 
     def reset(self, world: str | None, seed: int, scenario: str | None) -> asyncio.Future[None]:
         """A new episode for all robots: running goals end as aborted, world time starts at 0."""
@@ -208,9 +218,11 @@ class World:
         return self._tail_until
 
     def needs_time(self, sim: Simulation) -> bool:
+        """Return whether world time has to advance for this robot."""
         return (
-            bool(self._goals or self._ended or self._waits or self._braking)
+            bool(self._goals or self._ended or self._waits)
             or sim.time < max(self._tail_until, self._velocity_until)
+            or (sim.time < self._braking_until and not sim.at_standstill)
             or self._coasting(sim)
         )
 
@@ -253,7 +265,7 @@ class World:
         for _, done in self._waits:
             self._engine.post(cancel, done)
         self._waits.clear()
-        self._tail_until, self._velocity_until = 0.0, -BRAKING_LIMIT_S
+        self._tail_until, self._braking_until, self._velocity_until = 0.0, 0.0, -BRAKING_LIMIT_S
         self.navigation_active = True
 
     def _look_after_goals(self, sim: Simulation) -> None:
@@ -270,8 +282,6 @@ class World:
                 self._engine.post(running.on_feedback, dict(goal.feedback))
         if self._waits:
             self._end_waits(sim)
-        if self._braking is not None:
-            self._look_at_braking(sim)
 
     def _end_waits(self, sim: Simulation) -> None:
         for entry in list(self._waits):
@@ -279,14 +289,6 @@ class World:
             if sim.time >= until or done.cancelled():
                 self._waits.remove(entry)
                 self._engine.post(resolve, done, None)
-
-    def _look_at_braking(self, sim: Simulation) -> None:
-        assert self._braking is not None
-        until, still = self._braking
-        at_rest = bool(sim.at_standstill)
-        if at_rest or sim.time >= until:
-            self._braking = None
-            self._engine.post(resolve, still, at_rest)
 
     def _deliver(self, running: RunningGoal) -> None:
         self._engine.post(resolve, running.done, running.goal)

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation import metrics
-from quartet_simulation.errors import SimulationError, UnknownName
+from quartet_simulation.errors import SimulationError, UnknownNameError
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.frames import SIZES
 from quartet_simulation.sensors.noise import NoiseBank, generator
@@ -67,12 +67,12 @@ class Cameras:
         warmth: tuple[float, float, float],
         prefix: str = "",
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(rgb uint8 HxWx3, depth float32 m HxW with 0 for no return). Raises UnknownName.
+        """(rgb uint8 HxWx3, depth float32 m HxW with 0 for no return). Raises UnknownNameError.
 
         `prefix` says whose camera it is, see robot/model.py.
         """
         if camera not in SIZES:
-            raise UnknownName("camera", camera, SIZES)
+            raise UnknownNameError("camera", camera, SIZES)
         width, height = SIZES[camera]
         name = camera if camera == "overhead" else prefix + camera
         began = wall.perf_counter()
@@ -125,5 +125,6 @@ class Cameras:
         return np.round(noisy, 3)
 
     def close(self) -> None:
+        """Free the renderer."""
         self._gpu.free()
         self._context.free()

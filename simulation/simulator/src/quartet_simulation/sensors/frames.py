@@ -8,8 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from quartet_simulation.errors import UnknownName
-from quartet_simulation.navigation.costmap import RESOLUTION, Costmap
+from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.localisation import Localisation
@@ -29,7 +28,7 @@ JOINT_NOISE = 0.0002
 
 
 def moving(physics: Physics, localisation: Localisation) -> list[Transform]:
-    """map -> odom -> base_footprint, and the arm's links below arm_base."""
+    """Return the moving frames: map -> odom -> base_footprint, and the arm's links below arm_base."""
     result = [
         _planar("map", "odom", localisation.map_to_odom(physics.time)),
         _planar("odom", "base_footprint", localisation.odom()),
@@ -68,9 +67,9 @@ def optical_pose(physics: Physics, camera: str) -> np.ndarray:
 
 
 def camera_info(model: mujoco.MjModel, camera: str) -> dict[str, Any]:
-    """Pinhole intrinsics in pixels. Raises UnknownName."""
+    """Pinhole intrinsics in pixels. Raises UnknownNameError."""
     if camera not in SIZES:
-        raise UnknownName("camera", camera, SIZES)
+        raise UnknownNameError("camera", camera, SIZES)
     width, height = SIZES[camera]
     fovy = math.radians(float(model.cam_fovy[model.camera(camera).id]))
     focal = height / 2 / math.tan(fovy / 2)
@@ -87,6 +86,7 @@ def camera_info(model: mujoco.MjModel, camera: str) -> dict[str, Any]:
 
 
 def joint_states(physics: Physics) -> dict[str, list[Any]]:
+    """Return name, position [rad], velocity [rad/s] and effort of the arm's joints and the finger joint."""
     noise = generator(0, "joints", physics.time).normal(0, JOINT_NOISE, 6)
     opening = physics.opening()
     return {
@@ -98,7 +98,7 @@ def joint_states(physics: Physics) -> dict[str, list[Any]]:
 
 
 def gripper_state(physics: Physics, command: float, seed: int) -> dict[str, float]:
-    """width [m] and effort [N] as measured, position and command (0.0 .. 0.7), moving 0 or 1."""
+    """Return width [m] and effort [N] as measured, position and command (0.0 .. 0.7), moving 0 or 1."""
     noise = generator(seed, "gripper", physics.time).normal(size=2)
     width = min(max(physics.opening() + WIDTH_NOISE * float(noise[0]), 0.0), dim.STROKE)
     return {
@@ -107,15 +107,6 @@ def gripper_state(physics: Physics, command: float, seed: int) -> dict[str, floa
         "position": dim.position_of(width),
         "command": command,
         "moving": float(abs(physics.opening_speed()) > 0.004),
-    }
-
-
-def occupancy_grid(costmap: Costmap) -> dict[str, Any]:
-    return {
-        "resolution": RESOLUTION,
-        # Cells are centred on their point; a grid's origin is the corner of its first cell.
-        "origin": (costmap.origin[0] - RESOLUTION / 2, costmap.origin[1] - RESOLUTION / 2),
-        "data": np.where(costmap.static, 100, 0).astype(np.int8),
     }
 
 

@@ -17,15 +17,18 @@ SCALE_ERROR, YAW_DRIFT = 0.01, 0.006
 
 
 def wrap(angle: float) -> float:
+    """Return an angle between -pi and pi [rad]."""
     return math.atan2(math.sin(angle), math.cos(angle))
 
 
 def compose(a: Pose, b: Pose) -> Pose:
+    """Return pose `b`, given in `a`, in the frame of `a`."""
     c, s = math.cos(a[2]), math.sin(a[2])
     return a[0] + c * b[0] - s * b[1], a[1] + s * b[0] + c * b[1], wrap(a[2] + b[2])
 
 
 def inverse(a: Pose) -> Pose:
+    """Return the pose of the parent frame in `a`."""
     c, s = math.cos(a[2]), math.sin(a[2])
     return -c * a[0] - s * a[1], s * a[0] - c * a[1], -a[2]
 
@@ -64,4 +67,5 @@ class Localisation:
         )
 
     def map_to_odom(self, time: float) -> Pose:
+        """Return the transform from map to odom as localisation has it (x, y, yaw)."""
         return compose(self.estimate(time), inverse(self._odom))

@@ -16,6 +16,7 @@ PARKING = (60.0, 60.0)
 
 
 def parking_of(index: int) -> tuple[float, float]:
+    """Return where an object waits outside the world while it is absent (x, y) [m]."""
     return PARKING[0] + 0.5 * (index % 6), PARKING[1] + 0.5 * (index // 6)
 
 

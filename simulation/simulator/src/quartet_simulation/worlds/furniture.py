@@ -101,6 +101,7 @@ class Furniture:
         self.box(name, rect, (-0.02, 0.0), material, solid=False)
 
     def ground(self) -> None:
+        """Add the floor."""
         geom = self._body.add_geom(
             name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], pos=(0, 0, 0), rgba=(0.8, 0.8, 0.8, 1)
         )
@@ -120,6 +121,7 @@ class Furniture:
             self.box(f"{name} {i // 2}", rect, (0, WALL_HEIGHT), CREAM)
 
     def table(self, name: str, rect: Rect, height: float, colour: Any, leg: float = 0.05) -> None:
+        """Add a table with four legs."""
         x0, y0, x1, y1 = rect
         self.box(f"{name} top", rect, (height - 0.04, height), colour)
         inset = 0.03
@@ -218,6 +220,7 @@ class Furniture:
         self.box(f"{name} pillow", pillows[head], (height - 0.02, height + 0.08), (0.95, 0.95, 0.93, 1))
 
     def chair(self, name: str, rect: Rect, back: str, colour: Any) -> None:
+        """Add a chair whose back is on the side `back`."""
         self.table(f"{name} seat", rect, 0.46, colour, leg=0.035)
         x0, y0, x1, y1 = rect
         backs = {

@@ -36,6 +36,7 @@ KIDS_NIGHTSTAND: Rect = (5.06, 7.55, 5.51, 8.00)
 
 
 def square(x: float, y: float, size: float) -> Rect:
+    """Return a square around a point [m]."""
     return (x - size / 2, y - size / 2, x + size / 2, y + size / 2)
 
 
@@ -47,6 +48,7 @@ TOY_BASKET = (9.45, 6.80, 0.36, 0.32)
 
 
 def build(spec: mujoco.MjSpec) -> None:
+    """Add walls and furniture of the home to a spec."""
     make = Furniture(spec)
     make.ground()
     make.floor("living floor", (0, 0, 5, 4.2), "parquet")

@@ -45,6 +45,7 @@ class ObjectKind:
 
     @property
     def half_height(self) -> float:
+        """Half of the height [m]."""
         return self.size[2] / 2
 
 

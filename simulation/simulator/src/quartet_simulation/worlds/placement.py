@@ -31,8 +31,11 @@ class Spot:
 def choose_homes(
     world: World, seed: int, rng: np.random.Generator, absent: set[str], crowded: bool = False
 ) -> dict[str, str]:
-    """A home for every object of the world. `fixed` layouts come first; the rest is drawn, or, in a crowded world,
-    the first home of the list, so that few surfaces hold much."""
+    """Return a home for each object of the world.
+
+    Fixed layouts come first; the rest is drawn, or in a crowded world the first home of the list, so that few surfaces
+    hold much.
+    """
     fixed = world.fixed.get(seed, {})
     return {
         name: fixed.get(name, homes[0 if crowded else int(rng.integers(len(homes)))])

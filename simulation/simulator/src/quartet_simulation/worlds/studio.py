@@ -13,6 +13,7 @@ BIN_CENTRE, BIN_SIZE, BIN_HEIGHT = (-1.75, 1.55), 0.34, 0.34
 
 
 def build(spec: mujoco.MjSpec) -> None:
+    """Add walls and furniture of the studio to a spec."""
     make = Furniture(spec)
     make.ground()
     make.floor("floor", (-2.2, -2.2, 2.2, 2.2), "tiles")

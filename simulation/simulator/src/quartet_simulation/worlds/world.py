@@ -14,6 +14,8 @@ Rect = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class AreaInfo:
+    """An area by name: its rectangle in map and the pose at its entry."""
+
     name: str
     entry: Pose2
     outline: tuple[tuple[float, float], ...]
@@ -50,8 +52,11 @@ class ContainerInfo:
 
 @dataclass(frozen=True)
 class World:
-    """A world by name. `build` adds its furniture to a spec; `homes` says where each object may be: names of
-    surfaces, or floor zones as "floor:<key>"."""
+    """A world by name.
+
+    `build` adds its furniture to a spec; `homes` says where each object may be: names of surfaces, or floor zones as
+    "floor:<key>".
+    """
 
     name: str
     description: str
@@ -71,9 +76,11 @@ class World:
     """Centre of the overhead view on the floor and the height of its camera."""
 
     def surface(self, name: str) -> SurfaceInfo | None:
+        """Return the surface of a name, None where there is none."""
         return next((s for s in self.surfaces if s.name == name), None)
 
     def area(self, name: str) -> AreaInfo | None:
+        """Return the area of a name, None where there is none."""
         return next((a for a in self.areas if a.name == name), None)
 
 

@@ -1,0 +1,278 @@
+"""Proxy before Redis that records messages and delivers copies of them late and out of order.
+
+It speaks RESP2
+(https://redis.io/docs/latest/develop/reference/protocol-spec/): a command is an array of bulk strings. Commands are
+passed on as they are; copies of messages follow later over connections of their own.
+"""
+
+import asyncio
+import contextlib
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Any
+
+from quartet_benchmarks.errors import MeasurementError
+from quartet_bus.functions import Function
+from quartet_bus.functions.queues import Cancel, Finish
+from quartet_bus.functions.records import AppendAgentEvent, AppendEvent, AppendLastEvent
+from quartet_bus.functions.requests import AddRequest
+from quartet_bus.functions.tasks import PutStatus, SubmitTask
+
+WAIT_S = 30.0
+TRIES = 20
+RETRY_S = 0.25
+LINE = 64 * 1024
+
+Command = list[bytes]
+
+
+class Kind(StrEnum):
+    """Kind of a message."""
+
+    TASK = "task"
+    REQUEST = "skill request"
+    RESULT = "result"
+    CANCEL = "cancel"
+    QUESTION = "approval question"
+    DECISION = "approval decision"
+    JOURNAL = "journal"
+    STATUS = "status"
+
+
+@dataclass(frozen=True)
+class SentMessage:
+    """Message on its way to Redis."""
+
+    kind: Kind
+    at: float
+    body: bytes
+    again: Command
+    """Command that delivers it once more."""
+
+
+FUNCTIONS: dict[Kind, tuple[type[Function[Any]], ...]] = {
+    Kind.TASK: (SubmitTask,),
+    Kind.REQUEST: (AddRequest,),
+    Kind.RESULT: (Finish,),
+    Kind.JOURNAL: (AppendEvent, AppendLastEvent, AppendAgentEvent),
+    Kind.CANCEL: (Cancel,),
+    Kind.STATUS: (PutStatus,),
+}
+KEYS = {b"approval": Kind.QUESTION, b"decision": Kind.DECISION}
+
+
+def message_in(command: Command) -> SentMessage | None:
+    """Return the message that `command` sends, None for other commands.
+
+    Tasks, requests and results are entries of streams, and come again as such; the others are delivered again by the
+    command that sent them.
+    """
+    name, now = command[0].upper(), time.time()
+    if name == b"SET" and len(command) > 2:
+        kind = KEYS.get(command[1].split(b":")[1] if command[1].count(b":") > 1 else b"")
+        return None if kind is None else SentMessage(kind, now, command[2], command)
+    for kind, functions in FUNCTIONS.items():
+        for function in functions:
+            fields = function.from_command(command)
+            if fields is not None:
+                return _sent(kind, now, fields, command)
+    return None
+
+
+def _sent(kind: Kind, now: float, fields: dict[str, bytes], command: Command) -> SentMessage | None:
+    match kind:
+        case Kind.TASK:
+            return SentMessage(kind, now, fields["task"], _entry(fields["stream"], fields["task"]))
+        case Kind.REQUEST:
+            return SentMessage(kind, now, fields["message"], _entry(fields["stream"], fields["message"]))
+        case Kind.RESULT if fields.get("reply_to"):
+            return SentMessage(kind, now, fields["result"], _entry(fields["reply_to"], fields["result"]))
+        case Kind.CANCEL:
+            return SentMessage(kind, now, fields["reason"], command)
+        case Kind.JOURNAL | Kind.STATUS:
+            return SentMessage(kind, now, fields["message"], command)
+        case _:
+            return None
+
+
+def _entry(stream: bytes, message: bytes) -> Command:
+    return [b"XADD", stream, b"*", b"m", message]
+
+
+class RedisProxy:
+    """Proxy in a thread; use it as a context manager, and name the real Redis with `forward_to`.
+
+    With `copies` above 0 each message is delivered that many times more, each copy at a random moment within `late_s`,
+    and the message itself is delayed by up to `hold_s` [s].
+    """
+
+    def __init__(self, seed: int, copies: int = 0, late_s: float = 2.0, hold_s: float = 0.05) -> None:
+        self.copies = copies
+        self.seen: list[SentMessage] = []
+        self.copied: Counter[Kind] = Counter()
+        """Number of copies that Redis accepted, by kind."""
+        self.refused: list[str] = []
+        """Errors of the copies that Redis refused."""
+        self._late_s, self._hold_s = late_s, hold_s
+        self._dice = random.Random(seed)
+        self._target = ("", 0)
+        self._port = 0
+        self._ready = threading.Event()
+        self._end: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._under_way = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="redis-proxy")
+
+    @property
+    def url(self) -> str:
+        """Address that processes use for Redis."""
+        return f"redis://127.0.0.1:{self._port}/0"
+
+    def forward_to(self, port: int) -> None:
+        """Forward everything to the Redis at `port` of this machine."""
+        self._target = ("127.0.0.1", port)
+
+    def __enter__(self) -> "RedisProxy":
+        self._thread.start()
+        if not self._ready.wait(WAIT_S):
+            raise MeasurementError("the proxy before Redis does not listen")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._loop is not None and self._end is not None:
+            self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(WAIT_S)
+
+    def of(self, kind: Kind) -> list[SentMessage]:
+        """Return the messages of one kind so far, in order."""
+        return [sent for sent in list(self.seen) if sent.kind is kind]
+
+    def drain(self) -> None:
+        """Wait until all copies are delivered. Raises TimeoutError."""
+        end = time.monotonic() + WAIT_S + self._late_s
+        while self._under_way:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self._under_way} copies are still under way")
+            time.sleep(0.05)
+
+    async def _serve(self) -> None:
+        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=LINE)
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._end.wait()
+        server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            with contextlib.closing(writer):
+                up_reader, up_writer = await asyncio.open_connection(*self._target, limit=LINE)
+                with contextlib.closing(up_writer):
+                    answers = asyncio.create_task(_pass_on(up_reader, writer))
+                    commands = asyncio.create_task(self._commands(reader, up_writer))
+                    try:
+                        await asyncio.wait({answers, commands}, return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        answers.cancel()
+                        commands.cancel()
+                        await asyncio.gather(answers, commands, return_exceptions=True)
+        except (OSError, asyncio.CancelledError):
+            # Redis is gone or the benchmark is over: the process sees a broken connection, as without the proxy.
+            return
+
+    async def _commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        login: list[Command] = []
+        while True:
+            command = await _read_command(reader)
+            if command[0].upper() in {b"AUTH", b"HELLO", b"SELECT"}:
+                login.append(command)
+            sent = message_in(command)
+            if sent is not None:
+                self.seen.append(sent)
+                if self.copies:
+                    await asyncio.sleep(self._dice.uniform(0.0, self._hold_s))
+            writer.write(_as_bytes(command))
+            await writer.drain()
+            if sent is not None:
+                for _ in range(self.copies):
+                    self._under_way += 1
+                    task = asyncio.create_task(self._deliver_again(sent, list(login)))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
+
+    async def _deliver_again(self, sent: SentMessage, login: list[Command]) -> None:
+        try:
+            await asyncio.sleep(self._dice.uniform(0.0, self._late_s))
+            for _ in range(TRIES):
+                try:
+                    for answer in await _ask(self._target, [*login, sent.again]):
+                        if answer.startswith(b"-"):
+                            self.refused.append(f"{sent.kind}: {answer.decode(errors='replace').strip()}")
+                            return
+                except (OSError, asyncio.IncompleteReadError):
+                    await asyncio.sleep(RETRY_S)
+                else:
+                    self.copied[sent.kind] += 1
+                    return
+            self.refused.append(f"{sent.kind}: Redis was away for too long")
+        finally:
+            self._under_way -= 1
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(LINE):
+        writer.write(data)
+        await writer.drain()
+
+
+async def _read_command(reader: asyncio.StreamReader) -> Command:
+    """Read one command. Raises IncompleteReadError at the end of the connection."""
+    head = await reader.readuntil(b"\r\n")
+    parts: Command = []
+    for _ in range(int(head[1:])):
+        size = int((await reader.readuntil(b"\r\n"))[1:])
+        parts.append((await reader.readexactly(size + 2))[:-2])
+    return parts
+
+
+def _as_bytes(command: Command) -> bytes:
+    return b"*%d\r\n" % len(command) + b"".join(b"$%d\r\n%b\r\n" % (len(part), part) for part in command)
+
+
+async def _ask(target: tuple[str, int], commands: list[Command]) -> list[bytes]:
+    """Return the first line of the answer to each command."""
+    reader, writer = await asyncio.open_connection(*target, limit=LINE)
+    with contextlib.closing(writer):
+        writer.write(b"".join(_as_bytes(command) for command in commands))
+        await writer.drain()
+        return [line async for line in _answers(reader, len(commands))]
+
+
+async def _answers(reader: asyncio.StreamReader, count: int) -> AsyncIterator[bytes]:
+    for _ in range(count):
+        head = await reader.readuntil(b"\r\n")
+        left = int(head[1:]) if head.startswith(b"*") else 0
+        if head.startswith(b"$") and int(head[1:]) >= 0:
+            await reader.readexactly(int(head[1:]) + 2)
+        while left > 0:
+            inner = await reader.readuntil(b"\r\n")
+            if inner.startswith(b"$") and int(inner[1:]) >= 0:
+                await reader.readexactly(int(inner[1:]) + 2)
+            left += (int(inner[1:]) if inner.startswith(b"*") else 0) - 1
+        yield head

@@ -1,0 +1,190 @@
+"""Runs the parts of the suite and sums up their results."""
+
+import contextlib
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from quartet_benchmarks.chaos import stops
+from quartet_benchmarks.chaos.crashes import CrashRun, crashes, play, short_crashes
+from quartet_benchmarks.chaos.frozen_holders import FrozenRun, frozen_holders, play_frozen
+from quartet_benchmarks.chaos.job import Score, asking_policy
+from quartet_benchmarks.chaos.redis_proxy import RedisProxy
+from quartet_benchmarks.chaos.repeats import RepeatedRun, cancel_moment, play_repeated
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
+from quartet_deployment import AGENTS, Stack, StackOptions
+
+RUNS = 300
+SHARE = 10
+"""Number of kills for one frozen lease holder and one job with repeated messages."""
+SEEDS = 12
+"""Placements of the small world, in turn."""
+WORLD = "studio"
+SHORT_FROZEN = (("orchestrator", "pick started"), ("pick", "fingers to close"))
+SHORT_REPEATS = ("", "fingers closed")
+"""The tests play all of both; the short form has time for the first of each."""
+SHORT_WITHOUT = frozenset({"ros"})
+"""Servers that the jobs do not need; the short form saves the time of their start."""
+LATE_S = 2.0
+START_S = 180.0
+
+
+@dataclass
+class Runs:
+    """Results of all jobs."""
+
+    kills: list[CrashRun] = field(default_factory=list[CrashRun])
+    frozen: list[FrozenRun] = field(default_factory=list[FrozenRun])
+    repeated: list[RepeatedRun] = field(default_factory=list[RepeatedRun])
+
+    @property
+    def scores(self) -> list[Score]:
+        """Scores of all jobs in which something was killed, frozen or repeated."""
+        return [run.score for run in (*self.kills, *self.frozen) if run.happened] + [r.score for r in self.repeated]
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """Run the suite; `episodes` is the number of jobs with a kill, and of stops. Raises StackError."""
+    if parameters.short:
+        # Side by side, because the jobs wait for leases most of the time; the stops become some milliseconds slower.
+        with ThreadPoolExecutor(1, "stops") as other:
+            pressed = other.submit(stops.run, parameters)
+            chaos, stopped = _result(_jobs(parameters), parameters), pressed.result()
+    else:
+        chaos, stopped = _result(_jobs(parameters), parameters), stops.run(parameters)
+    stale = [result.metrics["stale_calls_accepted"] for result in (chaos, stopped)]
+    counted = [one for one in stale if isinstance(one, Rate)]
+    assert len(counted) == len(stale)
+    both = Rate(sum(one.successes for one in counted), sum(one.n for one in counted))
+    return BenchResult(
+        "chaos",
+        {**stopped.parameters, **chaos.parameters},
+        {**stopped.metrics, **chaos.metrics, "stale_calls_accepted": both},
+        [*chaos.rows, *stopped.rows],
+        [*chaos.details, *stopped.details],
+        [*chaos.notes, *stopped.notes],
+    )
+
+
+def _jobs(parameters: BenchParameters) -> Runs:
+    ran, dice = Runs(), random.Random(parameters.seed)
+    kills = parameters.episodes or RUNS
+    few = max(1, kills // SHARE)
+    planned = short_crashes(parameters.seed) if parameters.short else islice(crashes(parameters.seed), kills)
+    asleep = SHORT_FROZEN[:1] if parameters.short else islice(cycle(frozen_holders(parameters.seed)), few)
+    again = SHORT_REPEATS[:1] if parameters.short else [cancel_moment(dice) for _ in range(few)]
+    seeds = (1 + (parameters.seed + number) % SEEDS for number in cycle(range(SEEDS)))
+    with small_world(parameters.seed, SHORT_WITHOUT if parameters.short else frozenset()) as (stack, proxy):
+        for crash in planned:
+            _report(parameters, ran.kills, play(stack, crash, next(seeds)))
+        for who, moment in asleep:
+            _report(parameters, ran.frozen, play_frozen(stack, proxy, who, moment, next(seeds)))
+        for canceled_at in again:
+            _report(parameters, ran.repeated, play_repeated(stack, proxy, next(seeds), canceled_at))
+    return ran
+
+
+def _report(parameters: BenchParameters, done: list[Any], one: Any) -> None:
+    done.append(one)
+    parameters.progress(", ".join(f"{key} {value}" for key, value in one.row().items()))
+
+
+@contextlib.contextmanager
+def small_world(seed: int = 0, without: frozenset[str] = frozenset()) -> Iterator[tuple[Stack, RedisProxy]]:
+    """Start a deployment in the small world whose messages to Redis go through a proxy.
+
+    Its policy asks a person about every grasp. Raises StackError.
+    """
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder, RedisProxy(seed, late_s=LATE_S) as proxy:
+        policy, store = Path(folder) / "policy.yaml", {"QUARTET_REDIS_URL": proxy.url}
+        options = StackOptions(
+            state_dir=Path(folder) / "stack", world=WORLD, use_dotenv=False, start_timeout_s=START_S,
+            without=without,
+            env_of={
+                "moveit": {"QUARTET_POLICY_FILE": str(policy)},
+                **dict.fromkeys(("orchestrator", *AGENTS), store),
+            },
+        )  # fmt: skip
+        stack = Stack(options)
+        policy.write_text(asking_policy(stack.site_dir))
+        proxy.forward_to(urlsplit(stack.url_of("redis")).port or 0)
+        with stack:
+            yield stack, proxy
+
+
+def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
+    scores = ran.scores
+    resumed = [seconds for outcome in ran.kills for seconds in outcome.resumed_s]
+    calls = sum(one.calls for one in ran.frozen)
+    return BenchResult(
+        "chaos",
+        {
+            "kills": len(ran.kills),
+            "lease holders frozen": len(ran.frozen),
+            "jobs with every message three times": len(ran.repeated),
+            "seed": parameters.seed,
+            "world": WORLD,
+        },
+        {
+            "runs": float(len(scores)),
+            "kills_that_never_came": Rate(
+                sum(len(one.crashes) - len(one.killed_at) for one in ran.kills),
+                sum(len(one.crashes) for one in ran.kills),
+            ),
+            "tasks_lost": Rate(sum(score.lost for score in scores), len(scores)),
+            "double_motions": Rate(sum(score.double_motions > 0 for score in scores), len(scores)),
+            "false_successes": Rate(sum(score.false_success for score in scores), len(scores)),
+            "succeeded": Rate(sum(score.succeeded for score in scores), len(scores)),
+            "resume_s_max": max(resumed, default=float("nan")),
+            "stale_calls_accepted": Rate(sum(len(one.accepted) for one in ran.frozen), calls),
+            "repeats_done_once": Rate(sum(one.right for one in ran.repeated), len(ran.repeated)),
+        },
+        [*_killed_rows(ran.kills), *_row("frozen, then woken", ran.frozen), *_row("every message x 3", ran.repeated)],
+        details=[one.row() for one in (*ran.kills, *ran.frozen, *ran.repeated)],
+        notes=[
+            "One task each in the small world. Killed: with signal 9, and started again at once; "
+            "kills_that_never_came: those whose moment the task did not reach. Frozen: whoever holds "
+            "the lease sleeps until another replica has gone on; the stale calls are its own and such as its grant "
+            "covered. Every message x 3: tasks, requests, results, cancels, approvals, journal and status, copies up "
+            f"to some seconds late ({sum(sum(one.copied.values()) for one in ran.repeated)} in all). double_motions: "
+            "tasks with a second pick or drop, counted by the simulation. resume_s: from the kill to the first word "
+            "of who went on with the task, with the time that the process took to start."
+        ],
+    )
+
+
+def _killed_rows(outcomes: list[CrashRun]) -> list[dict[str, object]]:
+    """Return one row for each set of killed processes."""
+    rows: list[dict[str, object]] = []
+    hit = [outcome for outcome in outcomes if outcome.happened]
+    for victims in sorted({outcome.victims for outcome in hit}):
+        some = [outcome for outcome in hit if outcome.victims == victims]
+        resumed = [seconds for outcome in some for seconds in outcome.resumed_s]
+        rows += _row(f"killed: {victims}", some)
+        rows[-1]["resume_s_max"] = round(max(resumed), 2) if resumed else None
+    return rows
+
+
+def _row(what: str, runs: "list[Any]") -> list[dict[str, object]]:
+    if not runs:
+        return []
+    scores = [one.score for one in runs]
+    states = Counter(str(score.status.state) if score.status else "LOST" for score in scores)
+    return [
+        {
+            "what": what,
+            "runs": len(runs),
+            "ended": ", ".join(f"{state} {count}" for state, count in states.most_common()),
+            "lost": sum(score.lost for score in scores),
+            "second pick or drop": sum(score.double_motions > 0 for score in scores),
+            "false success": sum(score.false_success for score in scores),
+            "resume_s_max": None,
+        }
+    ]

@@ -1,0 +1,152 @@
+"""Runs all cases on one stack, first loops alone, then skills and whole jobs, and sums up their results."""
+
+import asyncio
+import secrets
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from quartet_benchmarks.faults.endpoint import Plans, endpoint
+from quartet_benchmarks.faults.kinds import FAULTS
+from quartet_benchmarks.faults.loops import LoopOutcome, loop_cases, play_loops
+from quartet_benchmarks.faults.trial import Outcome, cases, play
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
+from quartet_deployment import Stack, StackOptions
+
+RUNS, SHORT_RUNS = 100, 3
+"""Number of loops with each fault."""
+TASKS = 0.2
+"""Number of tasks with each fault, as a share of its loops."""
+SHORT_S = 15.0
+"""Time that the short form has for tasks [s]; start and end of the stack take the rest of its 50 s."""
+WORLD = "studio"
+LATE_S = 10.0
+"""Latest end of a task after its deadline [s], in which the robot comes to rest and is looked at."""
+GATEWAY_FILE = """
+models:
+  scripted: {model: hosted_vllm/scripted, api_base_env: QUARTET_SCRIPTED_MODEL_URL, takes_images: false}
+agents:
+  orchestrator: {model: scripted}
+  approach: {model: scripted}
+  pick: {model: scripted}
+  place: {model: scripted}
+  perception: {model: scripted}
+retries: {attempts: 2, timeout_attempts: 1, timeout_s: 5, total_s: 10, rest_s: 1}
+"""
+"""deploy/gateway.yaml with shorter time limits."""
+
+
+@dataclass(frozen=True)
+class FaultyStack:
+    """Stack of the small world whose model is an endpoint of this process."""
+
+    stack: Stack
+    plans: Plans
+    key: str
+    """Key of the gateway that is valid for every agent."""
+
+    async def loops(self, seed: int, runs: int) -> list[LoopOutcome]:
+        """Run `runs` loops with each fault."""
+        return await play_loops(self.stack.url_of("gateway"), self.key, self.plans, loop_cases(seed, runs))
+
+
+@contextmanager
+def faulty_stack(folder: Path, start_timeout_s: float = 60.0) -> Iterator[FaultyStack]:
+    """Start a stack of the small world whose model is an endpoint of this process. Raises StackError."""
+    file, key = folder / "gateway.yaml", secrets.token_urlsafe(24)
+    file.write_text(GATEWAY_FILE)
+    with endpoint() as (url, plans):
+        gateway = {
+            "QUARTET_GATEWAY_FILE": str(file),
+            "QUARTET_SCRIPTED_MODEL_URL": url,
+            "QUARTET_GATEWAY_KEY": key,
+        }
+        options = StackOptions(
+            state_dir=folder / "stack",
+            world=WORLD,
+            use_dotenv=False,
+            without=frozenset({"scripted_model"}),
+            env_of={"gateway": gateway},
+            start_timeout_s=start_timeout_s,
+        )
+        with Stack(options) as stack:
+            yield FaultyStack(stack, plans, key)
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """Run the suite; `episodes` is the number of loops with each fault, a fifth of it of tasks. Raises StackError."""
+    runs = parameters.episodes or (SHORT_RUNS if parameters.short else RUNS)
+    tasks: list[Outcome] = []
+    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder, faulty_stack(Path(folder)) as faulty:
+        loops = asyncio.run(faulty.loops(parameters.seed, runs))
+        parameters.progress(f"{len(loops)} loops are done")
+        wanted, end = max(1, round(TASKS * runs)), time.monotonic() + SHORT_S
+        count = dict.fromkeys(FAULTS, 0)
+        for case in cases(parameters.seed):
+            if min(count.values()) == wanted or (parameters.short and time.monotonic() > end):
+                break
+            if count[case.name] == wanted:
+                continue
+            outcome = play(faulty.stack, faulty.plans, case)
+            count[case.name] += outcome.hits > 0
+            tasks.append(outcome)
+            parameters.progress(", ".join(f"{key} {value}" for key, value in outcome.row().items()))
+        dead = len(faulty.stack.died())
+    return _result(parameters.seed, loops, tasks, dead)
+
+
+def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int) -> BenchResult:
+    played = len(loops) + len(tasks)
+    loops, tasks = [o for o in loops if o.hits], [o for o in tasks if o.hits]
+    both: list[LoopOutcome | Outcome] = [*loops, *tasks]
+    return BenchResult(
+        "faults",
+        {"loops": len(loops), "tasks": len(tasks), "seed": seed, "world": WORLD},
+        {
+            "runs": float(len(both)),
+            "cases_without_fault": Rate(played - len(both), played),
+            "unauthorised_motions": Rate(sum(_moved(o) for o in both), len(both)),
+            "right_end": Rate(sum(o.right for o in both), len(both)),
+            "false_successes": Rate(sum(o.false_success for o in tasks), len(tasks)),
+            "late": Rate(sum(o.overrun_s > LATE_S for o in both), len(both)),
+            "overrun_s_max": max((o.overrun_s for o in both), default=0.0),
+            "crashes": float(dead),
+        },
+        [
+            _row(name, [o for o in loops if o.case.name == name], [o for o in tasks if o.case.name == name])
+            for name in FAULTS
+        ],
+        details=[{"kind": "loop" if isinstance(o, LoopOutcome) else "task", **o.row()} for o in both],
+        notes=[
+            "Loops: the pick agent's loop over the real gateway, with an instant robot that counts its motions; the "
+            "fault stays. Tasks: a job or a skill in the small world, in which the model of one agent goes wrong, for "
+            "good or once. unasked motion: one that no sound answer asked for, or, where no answer at all was sound, a "
+            "robot that moved by ground truth. right_end: without a report, or FAILED with UNKNOWN, for the reason of "
+            "the fault; where it passed, also a success that ground truth confirms. cases_without_fault: "
+            "the loop or task was over before its fault came; they count in no other figure. late: more than "
+            f"{LATE_S:g} s after the deadline."
+        ],
+    )
+
+
+def _moved(outcome: LoopOutcome | Outcome) -> bool:
+    return bool(outcome.motions) or (isinstance(outcome, Outcome) and outcome.moved)
+
+
+def _row(name: str, loops: list[LoopOutcome], tasks: list[Outcome]) -> dict[str, object]:
+    both: list[LoopOutcome | Outcome] = [*loops, *tasks]
+    return {
+        "fault": name,
+        "loops": len(loops),
+        "tasks": len(tasks),
+        "right": sum(o.right for o in both),
+        "succeeded after it": sum(o.state == "SUCCEEDED" for o in tasks),
+        "false success": sum(o.false_success for o in tasks),
+        "unasked motion": sum(_moved(o) for o in both),
+        "gateway's time over": sum(o.overdue for o in both),
+        "late": sum(o.overrun_s > LATE_S for o in both),
+        "overrun_s_max": round(max((o.overrun_s for o in both), default=0.0), 2),
+    }

@@ -1,0 +1,136 @@
+"""Result of a suite: figures, rates with their intervals, rows, and the machine that they were measured on."""
+
+import math
+import os
+import platform
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+Z95 = 1.959963984540054
+"""Standard normal quantile of a two-sided 95 % interval."""
+
+
+@dataclass(frozen=True)
+class BenchParameters:
+    """Parameters of a suite."""
+
+    seed: int = 0
+    short: bool = False
+    """Measure less, so that it ends within 50 s on 2 idle cores."""
+    episodes: int | None = None
+    """Number of episodes; None: the suite's own."""
+    progress: Callable[[str], None] = print
+    """Called with one line about each step."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`successes` of `n`, printed with its 95 % interval."""
+
+    successes: int
+    n: int
+
+    @property
+    def value(self) -> float:
+        """The rate as a number, NaN when n is 0."""
+        return self.successes / self.n if self.n else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's score interval (Wilson 1927, JASA 22:209), which stays inside [0, 1] for small n."""
+        return wilson(self.successes, self.n)
+
+
+def wilson(successes: int, n: int, z: float = Z95) -> tuple[float, float]:
+    """Return Wilson's score interval of `successes` in `n` trials; (0, 1) when n is 0.
+
+    Raises ValueError when successes is not within 0..n.
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"successes={successes} must be within 0..n={n}")
+    if n == 0:
+        return 0.0, 1.0
+    p = successes / n
+    centre = p + z * z / (2 * n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    # Rounding must not push a bound past the rate itself at 0 and n.
+    return max(0.0, min(p, (centre - half) / scale)), min(1.0, max(p, (centre + half) / scale))
+
+
+def percentile(values: list[float], share: float) -> float:
+    """Return the value below which `share` (0..1) of the values lie, linearly interpolated; NaN when there are none."""
+    if not values:
+        return math.nan
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+@dataclass
+class BenchResult:
+    """Figures of one suite."""
+
+    suite: str
+    parameters: dict[str, Any]
+    metrics: dict[str, float | Rate]
+    """Headline figures by name; a Rate is written to JSON as its value."""
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    details: list[dict[str, Any]] = field(default_factory=list)
+    """Every single trial; only in the JSON."""
+    notes: list[str] = field(default_factory=list)
+    """How a figure was taken, for the reader of the table."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that --json writes; figures that do not exist (NaN) are null."""
+        rates = {name: value for name, value in self.metrics.items() if isinstance(value, Rate)}
+        return {
+            "suite": self.suite,
+            "commit": commit(),
+            "machine": machine(),
+            "parameters": self.parameters,
+            "metrics": {name: _number(value) for name, value in self.metrics.items()},
+            "intervals": {
+                name: {"n": rate.n, "low": rate.interval[0], "high": rate.interval[1]} for name, rate in rates.items()
+            },
+            "rows": self.rows,
+            "details": self.details,
+            "notes": self.notes,
+        }
+
+
+def machine() -> dict[str, Any]:
+    """Return cores, memory [GB] and Python version of this machine."""
+    return {
+        "cores": os.cpu_count(),
+        "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
+        "python": platform.python_version(),
+    }
+
+
+def commit() -> str:
+    """Return the commit that is checked out, with + when files differ from it; "unknown" outside of a repository."""
+    try:
+        run = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return run.stdout.strip()
+
+
+def _number(value: float | Rate) -> float | None:
+    number = value.value if isinstance(value, Rate) else value
+    return None if math.isnan(number) else round(number, 4)

@@ -1,0 +1,99 @@
+"""`quartet page|mcp|grant`: how browsers, assistants and clients of one's own get in."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlencode
+
+import typer
+
+from quartet_cli.commands.common import Url
+from quartet_cli.errors import UsageError
+from quartet_cli.settings import load_settings, running_stack
+from quartet_deployment import sign_grant
+
+Address = Annotated[
+    str | None,
+    typer.Option("--address", help="Address of the page as the browser reaches it; default: as this command does."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (page, mcp, grant):
+        app.command()(command)
+
+
+def page(address: Address = None) -> None:
+    """Print the link that signs a browser in to the web page.
+
+    The tokens stand behind the '#', which a browser does not send. Whoever has the link can give tasks and stop the
+    robot.
+    """
+    settings = load_settings()
+    print(page_link(address or settings.url, settings.token(), settings.token_for_page()))
+
+
+def page_link(url: str, api_token: str | None, stop_token: str | None) -> str:
+    """Return the address of the page; tokens that are not None go into the fragment, which no server sees."""
+    given = {"token": api_token, "stop": stop_token}
+    fields = urlencode({name: token for name, token in given.items() if token is not None})
+    return f"{url.rstrip('/')}/" + (f"#{fields}" if fields else "")
+
+
+def mcp(url: Url = None) -> None:
+    """Serve the orchestrator's tools to an assistant over stdio.
+
+    The assistant starts this command itself; see docs/as-a-tool.md.
+    """
+    # Here, because no other command needs the MCP library, which takes long to import.
+    from quartet_cli.mcp_relay import relay
+
+    settings = load_settings(url)
+    asyncio.run(relay(f"{settings.url.rstrip('/')}/mcp", settings.token()))
+
+
+def grant(
+    tools: Annotated[list[str], typer.Argument(help="Tools that the client may call, as <server>__<tool>.")],
+    robot: Annotated[
+        str | None, typer.Option("--robot", help="Name of the robot; default: that of the running `quartet up`.")
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="Name of the client in the servers' logs.")] = "client",
+    fence: Annotated[
+        int, typer.Option("--fence", min=0, help="Fence number; at least the highest that the servers have seen.")
+    ] = 0,
+    seconds: Annotated[
+        int, typer.Option("--seconds", min=1, max=86_400, help="Seconds that the token is valid.")
+    ] = 600,
+    beats: Annotated[
+        bool,
+        typer.Option(
+            "--beats",
+            help="The client posts to /control/beat every 0.1 s while it moves the robot; without, the motion ends.",
+        ),
+    ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", help="File with the private key (PEM); default: that of the running `quartet up`."),
+    ] = None,
+) -> None:
+    """Print a token for a client of your own.
+
+    With it the client may call these tools of the robot's MCP servers.
+    """
+    running = running_stack()
+    wrong = [tool for tool in tools if len(tool.split("__")) != 2]
+    if wrong:
+        raise UsageError(f"'{wrong[0]}' is not the name of a tool; write <server>__<tool>, like nav2__get_robot_pose")
+    for option, value in (("--robot", robot or running.get("robot")), ("--key", key or running.get("private_key"))):
+        if not value:
+            raise UsageError(f"{option} is needed, because no `quartet up` runs here")
+    key_file = key or Path(running["private_key"])
+    try:
+        pem = key_file.read_text()
+    except OSError as error:
+        raise UsageError(f"--key {key_file} cannot be read: {error.strerror}") from error
+    try:
+        print(sign_grant(pem, robot or running["robot"], tools, name=name, fence=fence, seconds=seconds, beats=beats))
+    except ValueError as error:
+        raise UsageError(f"the grant cannot be signed: {error}") from error

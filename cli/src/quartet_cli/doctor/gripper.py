@@ -1,0 +1,65 @@
+"""The gripper: its action server, its joint, its status word."""
+
+from quartet_cli.doctor.examination import Examination, candidates, check_action
+from quartet_robot_link import LATCHED, RobotLinkError
+
+WORDS = ("moving", "holding", "empty", "open")
+TOLERANCE = 0.1
+"""Share of its range by which the joint may be beyond either end."""
+
+
+async def check_gripper(exam: Examination) -> None:
+    """Check the gripper's action server, joint and status."""
+    if exam.graph is not None:
+        await check_action(exam, "gripper", "gripper", "start the gripper's controller")
+    await _check_joint(exam)
+    await _check_status(exam)
+
+
+async def _check_joint(exam: Examination) -> None:
+    gripper, topic = exam.robot.file.gripper, exam.robot.file.topics.joint_states
+    try:
+        joints = await exam.robot.joint_positions([gripper.joint], timeout_s=exam.patience_s)
+    except RobotLinkError:
+        exam.skip("gripper", "where the fingers are is not known", "fix topics.joint_states first")
+        return
+    position = joints.get(gripper.joint)
+    low, high = sorted((gripper.open_position, gripper.closed_position))
+    slack = TOLERANCE * (high - low)
+    if position is None:
+        exam.wrong(
+            "gripper",
+            f"{topic} has no joint '{gripper.joint}' (gripper.joint)",
+            f"set gripper.joint in robot.yaml to the finger joint of the URDF: {candidates(gripper.joint, joints)}",
+        )
+    elif not low - slack <= position <= high + slack:
+        exam.wrong(
+            "gripper",
+            f"joint {gripper.joint} is at {position:.3f}, outside of {low:g} to {high:g}",
+            "set gripper.open_position and gripper.closed_position in robot.yaml to what the joint shows when it is "
+            "open and closed",
+        )
+    else:
+        exam.ok("gripper", f"joint {gripper.joint} is at {position:.3f}, within {low:g} to {high:g}")
+
+
+async def _check_status(exam: Examination) -> None:
+    topic = exam.robot.file.topics.gripper_status
+    if exam.graph is not None and exam.graph.topics.get(topic) != "std_msgs/msg/String":
+        # The check of the topics reports it.
+        return
+    try:
+        async with exam.robot.link.subscribe(topic, "std_msgs/msg/String", qos=LATCHED, keep=1) as subscription:
+            word = str((await subscription.next(exam.patience_s)).get("data", ""))
+    except RobotLinkError as error:
+        exam.wrong("gripper", f"the gripper sends no status: {error}", "read the log of its driver")
+        return
+    if word in WORDS or word.startswith("attached:"):
+        exam.ok("gripper", f"status is '{word}'")
+    else:
+        exam.wrong(
+            "gripper",
+            f"the status '{word}' on {topic} is not a known one",
+            f"let the driver publish one of {', '.join(WORDS)} or attached:NAME, or set topics.gripper_status in "
+            "robot.yaml to a topic that does not exist: then width and force are used",
+        )

@@ -1,0 +1,138 @@
+"""Topics of the robot file: they exist, have the right type, are live and frequent enough."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from quartet_cli.doctor.examination import Examination, candidates
+from quartet_robot_link import LATCHED, SENSOR, Message, QoS, RobotLinkError, Subscription
+
+
+@dataclass
+class Watched:
+    """A topic of the robot file and the arrival times of its messages."""
+
+    name: str
+    """Field of `topics` in robot.yaml."""
+    msg_type: str
+    publisher: str
+    """The usual publisher."""
+    slowest_hz: float
+    """Least rate at which a robot can be driven well; 0 for topics that are sent only on a change."""
+    qos: QoS = SENSOR
+    without: str = ""
+    """What happens on a robot without it; empty if it is required."""
+    topic: str = ""
+    arrivals: list[float] = field(default_factory=list[float])
+
+    @property
+    def rate_hz(self) -> float | None:
+        """Mean rate of the messages, None for fewer than two."""
+        if len(self.arrivals) < 2:
+            return None
+        return (len(self.arrivals) - 1) / (self.arrivals[-1] - self.arrivals[0])
+
+
+def watched_topics() -> list[Watched]:
+    """Return the topics that are checked."""
+    return [
+        Watched("tf", "tf2_msgs/msg/TFMessage", "robot_state_publisher, the base's driver and the localisation", 2.0),
+        Watched("tf_static", "tf2_msgs/msg/TFMessage", "robot_state_publisher", 0.0, LATCHED),
+        Watched("odom", "nav_msgs/msg/Odometry", "the base's driver or robot_localization", 2.0),
+        Watched("scan", "sensor_msgs/msg/LaserScan", "the laser's driver", 1.0, without="Nav2 uses its other sensors"),
+        Watched("joint_states", "sensor_msgs/msg/JointState", "joint_state_broadcaster", 2.0),
+        Watched(
+            "gripper_status",
+            "std_msgs/msg/String",
+            "the gripper's driver",
+            0.0,
+            LATCHED,
+            without="whether something is held is then known from width and force alone",
+        ),
+    ]
+
+
+async def check_topics(exam: Examination) -> None:
+    """Watch all topics at the same time, for `watch_s` or, while one is silent, up to `patience_s`."""
+    topics = exam.robot.file.topics
+    everything = watched_topics()
+    for watched in everything:
+        watched.topic = getattr(topics, watched.name)
+    present = [watched for watched in everything if _is_there(exam, watched)]
+    heard, subscriptions = asyncio.Event(), list[Subscription]()
+    for watched in present:
+
+        def arrived(message: Message, watched: Watched = watched) -> None:
+            watched.arrivals.append(time.monotonic())
+            if watched.name.startswith("tf"):
+                for item in message["transforms"]:
+                    exam.frames |= {item["header"]["frame_id"].lstrip("/"), item["child_frame_id"].lstrip("/")}
+            if all(other.arrivals for other in present):
+                heard.set()
+
+        subscriptions.append(
+            exam.robot.link.subscribe(watched.topic, watched.msg_type, qos=watched.qos, keep=1, on_message=arrived)
+        )
+    began = time.monotonic()
+    try:
+        await asyncio.wait_for(heard.wait(), exam.patience_s)
+        await asyncio.sleep(max(0.0, exam.watch_s - (time.monotonic() - began)))
+    except TimeoutError:
+        pass
+    for subscription in subscriptions:
+        subscription.close()
+    for watched in present:
+        await _judge(exam, watched)
+
+
+def _is_there(exam: Examination, watched: Watched) -> bool:
+    if exam.graph is None:
+        return True
+    kind = exam.graph.topics.get(watched.topic)
+    if kind == watched.msg_type:
+        return True
+    if kind is not None:
+        what = f"{watched.topic} carries {kind}, topics.{watched.name} needs {watched.msg_type}"
+    else:
+        what = f"the robot has no topic {watched.topic} (topics.{watched.name})"
+    others = [topic for topic in exam.topics_of(watched.msg_type) if topic != watched.topic]
+    if others:
+        remedy = f"set topics.{watched.name} in robot.yaml to one of this type: {candidates(watched.topic, others)}"
+    else:
+        remedy = f"start what publishes {watched.msg_type} ({watched.publisher}); no topic of the robot has that type"
+    if watched.without and kind is None:
+        exam.warn("topics", f"{what}; {watched.without}", f"where the robot has one, {remedy}")
+    else:
+        exam.wrong("topics", what, remedy)
+    return False
+
+
+async def _judge(exam: Examination, watched: Watched) -> None:
+    rate = watched.rate_hz
+    if not watched.arrivals:
+        who = await _publishers(exam, watched.topic)
+        exam.wrong(
+            "topics",
+            f"{watched.topic} (topics.{watched.name}) exists, but nothing came within {exam.patience_s:g} s",
+            f"read the log of {who or watched.publisher}; a bridge without `qos` in subscribe (older than "
+            "rosbridge_suite 2.7) may also miss a best-effort publisher",
+        )
+    elif rate is None or watched.slowest_hz == 0:
+        exam.ok("topics", f"{watched.topic} is live", rate_hz=rate)
+    elif rate < watched.slowest_hz:
+        exam.warn(
+            "topics",
+            f"{watched.topic} comes {rate:.1f} times a second, at least {watched.slowest_hz:g} are wanted",
+            f"find out what slows down {watched.publisher} or the network",
+            rate_hz=rate,
+        )
+    else:
+        exam.ok("topics", f"{watched.topic} comes {rate:.1f} times a second", rate_hz=rate)
+
+
+async def _publishers(exam: Examination, topic: str) -> str:
+    try:
+        answer = await exam.robot.link.call_service("/rosapi/publishers", {"topic": topic}, timeout_s=exam.patience_s)
+    except RobotLinkError:
+        return ""
+    return ", ".join(answer["publishers"])

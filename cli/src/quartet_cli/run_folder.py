@@ -1,0 +1,135 @@
+"""The folder runs/<task_id>/: journal, transcripts, images, metrics, report and contact sheet of one task."""
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+
+from quartet_cli.contact_sheet import Step, draw_contact_sheet
+from quartet_contracts import JournalEvent, TaskStatus
+from quartet_contracts.journal import Observation, SkillFinished, SkillRequested, ToolReturned
+from quartet_contracts.story import skill_words
+from quartet_deployment import ClientError, OrchestratorClient, run_metrics
+
+OVERHEAD_TIMEOUT_S = 5.0
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+SUFFIXES = {b"\xff\xd8": "jpg", b"\x89P": "png"}
+
+
+class RunFolder:
+    """Folder of one task, written while it is followed: journal and pictures as they come, the rest at the end."""
+
+    def __init__(self, runs: Path, task_id: str, api: OrchestratorClient, overhead_url: str = "") -> None:
+        self.path = runs / task_id
+        self.task_id = task_id
+        self._api = api
+        self._overhead_url = overhead_url
+        self._events: list[JournalEvent] = []
+        self._steps: list[Step] = []
+        self._requests: dict[str, str] = {}
+        self._done = 0
+        (self.path / "images").mkdir(parents=True, exist_ok=True)
+        self._journal = self.path / "journal.jsonl"
+        self._journal.write_text("")
+
+    @property
+    def contact_sheet(self) -> Path:
+        """Path of the contact sheet."""
+        return self.path / "contact_sheet.png"
+
+    def record(self, event: JournalEvent) -> None:
+        """Write one more event and fetch the pictures that it refers to, while the store still has them."""
+        self._events.append(event)
+        with self._journal.open("a", encoding="utf-8") as lines:
+            lines.write(event.model_dump_json() + "\n")
+        match event.event:
+            case SkillRequested() as request:
+                self._requests[request.request_id] = skill_words(request.skill, request.arguments)
+            case SkillFinished() as result:
+                outcome = "done" if result.success else result.error_code
+                self._done += 1
+                words = self._requests.get(result.request_id, result.skill)
+                # Its pictures come later; a step without any is shown too.
+                self._steps.append(Step(f"{self._done}. {words}: {outcome}", self._overhead(f"step{self._done}")))
+            case Observation() as seen:
+                images = self._fetch(list(seen.images.values()))
+                pictures = {view: images[ref] for view, ref in seen.images.items() if ref in images}
+                if not self._steps:
+                    self._steps.append(Step("At the start", self._overhead("start")))
+                self._steps[-1].images.update(pictures)
+            case ToolReturned() as result:
+                self._fetch(result.images)
+            case _:
+                pass
+
+    def finish(self, status: TaskStatus) -> None:
+        """Write what needs the whole task; pictures and transcripts that are gone are left out."""
+        (self.path / "status.json").write_text(status.model_dump_json(indent=1))
+        metrics = run_metrics(status, self._events)
+        (self.path / "metrics.json").write_text(json.dumps(metrics, indent=1))
+        self._save_transcripts()
+        (self.path / "report.md").write_text(_report(status, metrics), encoding="utf-8")
+        if not self._steps:
+            self._steps.append(Step(f"At the end: {status.state}", self._overhead("end")))
+        subtitle = (
+            f"{self.task_id} · {status.state} after {metrics['wall_s']:.1f} s · {metrics['tool_calls']} tool calls · "
+            f"{metrics['model_turns']} model turns"
+        )
+        draw_contact_sheet(self.contact_sheet, status.task.sentence, subtitle, self._steps)
+
+    def _save_transcripts(self) -> None:
+        folder = self.path / "transcripts"
+        folder.mkdir(exist_ok=True)
+        try:
+            for loop_id in self._api.transcripts(self.task_id):
+                transcript = self._api.transcript(self.task_id, loop_id)
+                # The name comes from the server and must not lead out of the folder.
+                (folder / f"{UNSAFE.sub('_', loop_id)}.json").write_text(json.dumps(transcript, indent=1))
+        except ClientError as error:
+            (folder / "missing.txt").write_text(f"not all transcripts could be fetched: {error}\n")
+
+    def _fetch(self, references: list[str]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for reference in references:
+            try:
+                data = self._api.image(self.task_id, reference)
+            except ClientError:
+                continue
+            found[reference] = data
+            name = Path(reference).name
+            if not Path(name).suffix:
+                name = f"{name}.{SUFFIXES.get(data[:2], 'bin')}"
+            (self.path / "images" / name).write_bytes(data)
+        return found
+
+    def _overhead(self, name: str) -> dict[str, bytes]:
+        if not self._overhead_url:
+            return {}
+        try:
+            answer = httpx.get(self._overhead_url, timeout=OVERHEAD_TIMEOUT_S).raise_for_status()
+        except httpx.HTTPError:
+            return {}
+        (self.path / "images" / f"overhead_{name}.jpg").write_bytes(answer.content)
+        return {"overhead": answer.content}
+
+
+def _report(status: TaskStatus, metrics: dict[str, object]) -> str:
+    lines = [f"# {status.task.sentence}", "", f"State: **{status.state}** after {metrics['wall_s']} s", ""]
+    if status.report is not None:
+        lines += [status.report.summary, ""]
+        if status.report.objects:
+            lines += ["| object | target | completed | code | reason |", "|---|---|---|---|---|"]
+            lines += [
+                f"| {o.object_name} | {o.target} | {'yes' if o.completed else 'no'} | {o.error_code} | {o.reason} |"
+                for o in status.report.objects
+            ]
+            lines.append("")
+    lines += [
+        f"{metrics['model_turns']} model turns, {metrics['tool_calls']} tool calls, "
+        f"{metrics['prompt_tokens']} + {metrics['completion_tokens']} tokens, {metrics['cost_usd']} USD.",
+        "",
+        "![contact sheet](contact_sheet.png)",
+        "",
+    ]
+    return "\n".join(lines)

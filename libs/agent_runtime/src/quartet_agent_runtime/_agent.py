@@ -1,0 +1,53 @@
+"""What an agent is (AgentDefinition), and what its process hands to each request (AgentContext)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal, TranscriptStore
+from quartet_agent_runtime._settings import AgentSettings
+from quartet_agent_runtime._verification import Verification
+from quartet_agent_runtime.gateway import GatewayClient
+from quartet_contracts import Skill
+from quartet_site import RobotFile, RobotSetup, SiteFile
+
+Facts = Callable[[RobotFile, SiteFile], dict[str, Any]]
+"""Builds the Facts block of the prompt."""
+
+Verify = Callable[[Verification, Any], Awaitable[Any]]
+"""Takes what the model reported (REPORTS of the skill) and returns what the world confirms, of the same type."""
+
+Prepare = Callable[[Verification], Awaitable[None]]
+"""Brings the robot into a state to begin from, after an attempt that ended nobody knows how."""
+
+
+@dataclass(frozen=True)
+class AgentDefinition:
+    """An agent: its skill, its prompt, and its own code around the loop of the model."""
+
+    skill: Skill
+    prompt: str
+    """Markdown template with `{{ facts }}`."""
+    facts: Facts
+    verify: Verify
+    prepare: Prepare | None = None
+
+
+@dataclass(frozen=True)
+class AgentContext:
+    """Everything that one process hands to its requests."""
+
+    definition: AgentDefinition
+    robots: Mapping[str, RobotSetup]
+    model: GatewayClient
+    journal: Journal
+    images: ImageStore
+    transcripts: TranscriptStore
+    settings: AgentSettings
+    replica: str
+    approvals: ApprovalClient | None = None
+
+    def robots_in_same_place(self, robot: str) -> tuple[str, ...]:
+        """Return the robots with the same site file as `robot`, itself included, sorted; others are elsewhere."""
+        here = self.robots[robot].site
+        return tuple(sorted(name for name, setup in self.robots.items() if setup.site == here))

@@ -1,0 +1,75 @@
+"""Calls that a server puts off until a person allows them: ask, and return the signed decision."""
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from quartet_agent_runtime._protocols import ApprovalClient
+from quartet_contracts import SkillRequest
+from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalRequest
+
+if TYPE_CHECKING:
+    from mcp_types import ElicitResult, InputRequiredResult
+
+log = logging.getLogger(__name__)
+
+WAIT_S = 300.0
+"""How long to wait for a person where the server does not say."""
+
+
+class ApprovalRequester:
+    """Asks a person to allow calls of one skill request."""
+
+    def __init__(self, request: SkillRequest, desk: ApprovalClient) -> None:
+        self._request, self._desk = request, desk
+
+    async def responses(
+        self, tool: str, arguments: dict[str, Any], put_off: "InputRequiredResult"
+    ) -> "dict[str, ElicitResult]":
+        """Return what to make the call with the second time; a question without a decision is declined."""
+        from mcp_types import ElicitResult
+
+        answers: dict[str, ElicitResult] = {}
+        expires_at = self._until(put_off.meta or {})
+        for approval_id, asked in (put_off.input_requests or {}).items():
+            try:
+                because = str(getattr(asked.params, "message", ""))[:2000]
+                token = await self._ask(approval_id, tool, arguments, because, expires_at)
+            except Exception as error:
+                # Whatever is wrong with the question or the store: without a person's word nothing moves.
+                log.error("nobody could be asked about %s: %s: %s", tool, type(error).__name__, error)
+                token = None
+            if token is None:
+                answers[approval_id] = ElicitResult(action="decline")
+            else:
+                answers[approval_id] = ElicitResult(action="accept", content={DECISION_FIELD: token})
+        return answers
+
+    def _until(self, meta: Mapping[str, Any]) -> float:
+        """Return when the server takes no decision any more, or the request is over [s since the epoch]."""
+        until = meta.get(EXPIRES_AT)
+        given = float(until) if isinstance(until, int | float) else time.time() + WAIT_S
+        return min(given, self._request.deadline)
+
+    async def _ask(
+        self, approval_id: str, tool: str, arguments: dict[str, Any], because: str, expires_at: float
+    ) -> str | None:
+        request = self._request
+        if expires_at <= time.time():
+            return None
+        decision = await self._desk.ask(
+            ApprovalRequest(
+                approval_id=approval_id,
+                request_id=request.request_id,
+                task_id=request.task_id,
+                robot=request.robot,
+                agent=str(request.skill),
+                tool=tool,
+                arguments=arguments,
+                because=because,
+                expires_at=expires_at,
+            )
+        )
+        log.info("%s of request %s: %s", tool, request.request_id, decision.reason if decision else "no decision came")
+        return None if decision is None else decision.token

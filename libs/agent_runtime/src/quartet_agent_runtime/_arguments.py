@@ -1,0 +1,64 @@
+"""Check the arguments that a model wrote against a tool's JSON Schema."""
+
+import json
+from typing import Any, cast
+
+from quartet_agent_runtime.errors import ArgumentsError
+
+MAX_ARGUMENT_CHARS = 16_000
+
+
+def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments as a mapping that fits `schema`. Raises ArgumentsError with every fault."""
+    value = _parse(raw)
+    faults = _faults(value, schema)
+    if faults:
+        raise ArgumentsError(
+            f"arguments do not fit the schema: {'; '.join(faults)}. "
+            f"The schema is {json.dumps(schema.get('properties', {}))}, required: {schema.get('required', [])}"
+        )
+    return value
+
+
+def _parse(raw: Any) -> dict[str, Any]:
+    """Read JSON text; some local models send the object itself, or nothing where there are no arguments."""
+    if raw is None or raw == "":
+        return {}
+    if isinstance(raw, str):
+        if len(raw) > MAX_ARGUMENT_CHARS:
+            raise ArgumentsError(f"arguments have {len(raw)} characters, at most {MAX_ARGUMENT_CHARS} are taken")
+        try:
+            raw = json.loads(raw, parse_constant=_no_constant)
+        except ValueError as error:
+            raise ArgumentsError(
+                f"arguments are not JSON: {error}. Send one JSON object, such as {{}} for no arguments"
+            ) from error
+        except RecursionError:
+            raise ArgumentsError("arguments are nested too deeply; send one flat JSON object") from None
+    if not isinstance(raw, dict):
+        raise ArgumentsError(f"arguments must be one JSON object, got {type(raw).__name__}")
+    if not is_text(raw):
+        raise ArgumentsError("arguments have half a surrogate pair (\\ud800 to \\udfff alone), which is no character")
+    return cast("dict[str, Any]", raw)
+
+
+def is_text(value: Any) -> bool:
+    """Whether `value` can be written as UTF-8: JSON can express halves of surrogate pairs, which are no characters."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _faults(value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    # Imported here because it costs more than the process has time for before it is ready.
+    from jsonschema import Draft202012Validator
+
+    strict = schema if "additionalProperties" in schema else {**schema, "additionalProperties": False}
+    errors = sorted(Draft202012Validator(strict).iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))  # pyright: ignore[reportUnknownMemberType]
+    return [f"{'.'.join(map(str, error.absolute_path)) or '(whole)'}: {error.message[:300]}" for error in errors[:8]]

@@ -1,0 +1,34 @@
+"""HTTP clients of an agent: to the gateway, to MCP servers, and for heartbeats."""
+
+import ssl
+from functools import cache
+from typing import Any
+
+# httpx2 is what the mcp client stands on; using it everywhere keeps a second HTTP stack out of the process.
+import httpx2
+
+CONNECT_TIMEOUT_S = 5.0
+IDLE_S = 2.0
+"""Connections are not used again after this. A server that closes one (uvicorn: after 5 s, as long as a client keeps it
+by default) just when a request is on its way leaves the effect of that request unknown; a new connection costs little.
+"""
+
+
+def open_client(url: str, timeout: httpx2.Timeout | None = None, **more: Any) -> httpx2.AsyncClient:
+    """Open a client for `url`; without `timeout` only connecting has a limit, `more` goes to httpx2.AsyncClient."""
+    return httpx2.AsyncClient(
+        timeout=timeout or httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
+        limits=httpx2.Limits(keepalive_expiry=IDLE_S),
+        verify=tls_context(url.startswith("https:")),
+        trust_env=False,
+        **more,
+    )
+
+
+@cache
+def tls_context(secure: bool) -> ssl.SSLContext:
+    """Return the context for https, or an empty one that trusts nobody for plain HTTP.
+
+    Loading the certificate store takes 30 ms, which plain HTTP need not pay.
+    """
+    return ssl.create_default_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,0 +1,75 @@
+"""Count what a loop uses, and tell when a limit is reached."""
+
+import time
+
+from quartet_agent_runtime._model import ModelAnswer
+from quartet_contracts import Budget, Usage
+
+
+class Meter:
+    """One loop's use of its `budget`, and the wall time left until `deadline` (epoch seconds)."""
+
+    def __init__(self, budget: Budget, deadline: float) -> None:
+        self.budget = budget
+        self._deadline = deadline
+        self._began = time.monotonic()
+        self._usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """What was used so far."""
+        return self._usage.model_copy(update={"wall_s": round(time.monotonic() - self._began, 3)})
+
+    @property
+    def remaining_s(self) -> float:
+        """Wall time left [s]: the smaller of the budget's and the deadline's, not below zero."""
+        of_budget = self.budget.wall_s - (time.monotonic() - self._began)
+        return max(0.0, min(of_budget, self._deadline - time.time()))
+
+    @property
+    def calls_left(self) -> int:
+        """Tool calls that the budget has left."""
+        return self.budget.tool_calls - self._usage.tool_calls
+
+    def count_turn(self, answer: ModelAnswer) -> Usage:
+        """Count one turn of the model and return what it alone used."""
+        turn = Usage(
+            turns=1,
+            prompt_tokens=answer.prompt_tokens,
+            completion_tokens=answer.completion_tokens,
+            cost_usd=answer.cost_usd,
+        )
+        self._usage = self._usage.plus(turn)
+        return turn
+
+    def count_since(self, at: float) -> None:
+        """Count the wall time from `at` [s since the epoch] on, when an earlier process began the loop."""
+        self._began = min(self._began, time.monotonic() - (time.time() - at))
+
+    def count_call(self) -> None:
+        """Count one tool call."""
+        self._usage = self._usage.plus(Usage(tool_calls=1))
+
+    def exhausted(self) -> str | None:
+        """Return which limit forbids another turn of the model, in words, or None."""
+        used, budget = self._usage, self.budget
+        tokens = used.prompt_tokens + used.completion_tokens
+        if used.turns >= budget.turns:
+            return f"budget spent: {used.turns} of {budget.turns} model turns without a report"
+        if budget.tokens is not None and tokens >= budget.tokens:
+            return f"budget spent: {tokens} of {budget.tokens} tokens without a report"
+        if budget.cost_usd is not None and used.cost_usd >= budget.cost_usd > 0:
+            return f"budget spent: {used.cost_usd:.4f} of {budget.cost_usd:.4f} USD without a report"
+        if self.remaining_s <= 0:
+            return self.out_of_time()
+        return None
+
+    def out_of_calls(self) -> str:
+        """Return what the ending says when no tool call is left and no report has come."""
+        return f"budget spent: all {self.budget.tool_calls} tool calls, no report"
+
+    def out_of_time(self) -> str:
+        """Return what the ending says when the wall time is over."""
+        if time.time() >= self._deadline:
+            return "the request's deadline passed without a report"
+        return f"budget spent: {self.budget.wall_s:.0f} s of wall time without a report"

@@ -1,0 +1,80 @@
+"""Prompts: Markdown files beside the agent that uses them, with facts from the robot and site files."""
+
+import json
+from importlib.resources import files
+from typing import Any, cast
+
+from quartet_agent_runtime.errors import PromptError
+from quartet_site import RobotFile, SiteFile
+
+
+def load_prompt(package: str, name: str = "prompt.md") -> str:
+    """Return the prompt file `name` of `package`, as it is written."""
+    return (files(package) / name).read_text(encoding="utf-8")
+
+
+def render_prompt(template: str, facts: dict[str, Any], **variables: Any) -> str:
+    """Render `template` with `{{ facts }}` as indented JSON and `variables`. Raises PromptError for any other one."""
+    # Imported here because an agent renders once, after it has said that it is ready.
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    try:
+        return environment.from_string(template).render(facts=json_block(facts), **variables)
+    except TemplateError as error:
+        given = ", ".join(sorted(["facts", *variables]))
+        raise PromptError(f"prompt cannot be rendered: {error.message or error}. Variables that exist: {given}") from (
+            error
+        )
+
+
+def request_message(arguments: dict[str, Any]) -> str:
+    """Return the first user message of a sub-agent: its request as data."""
+    return f"Your request:\n\n```json\n{json_block(arguments)}\n```\n"
+
+
+def json_block(value: dict[str, Any]) -> str:
+    """Return `value` as JSON, one line per entry of the outer mapping, compact inside: readable, cheap in tokens."""
+    lines = [f"  {json.dumps(key)}: {_entry(entry)}" for key, entry in value.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _entry(entry: Any) -> str:
+    if isinstance(entry, list) and entry:
+        items = [json.dumps(item, ensure_ascii=False) for item in cast("list[Any]", entry)]
+        return "[\n" + ",\n".join(f"    {item}" for item in items) + "\n  ]"
+    return json.dumps(entry, ensure_ascii=False)
+
+
+def arm_facts(robot: RobotFile) -> dict[str, Any]:
+    """Return planning group and transit state of the arm."""
+    return {"group": robot.arm.group, "transit_state": robot.arm.transit_state}
+
+
+def area_facts(site: SiteFile) -> list[dict[str, Any]]:
+    """Return every area with its entry pose (map frame, m and rad) and landmarks."""
+    return [
+        {
+            "name": area.name,
+            "aliases": list(area.aliases),
+            "entry": area.entry.model_dump(),
+            "landmarks": list(area.landmarks),
+        }
+        for area in site.areas
+    ]
+
+
+def place_facts(site: SiteFile) -> list[dict[str, Any]]:
+    """Return every surface and container with its area and, where the site gives one, the pose to see it from."""
+    return [
+        {
+            "name": place.name,
+            "aliases": list(place.aliases),
+            "area": place.area,
+            "kind": kind,
+            "approach": place.approach.model_dump() if place.approach else None,
+        }
+        for kind, places in (("surface", site.surfaces), ("container", site.containers))
+        for place in places
+    ]

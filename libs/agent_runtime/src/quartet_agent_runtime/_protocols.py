@@ -1,0 +1,115 @@
+"""Protocols of what an agent needs from its store; quartet_bus implements them, and neither imports the other."""
+
+import asyncio
+from typing import Any, Protocol, Self
+
+from quartet_contracts import JournalEvent, Skill, SkillRequest, SkillResult
+from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
+
+
+class Journal(Protocol):
+    """The append-only record of a task."""
+
+    async def append(self, event: JournalEvent) -> object:
+        """Append `event`; it is durable when this returns. The returned value is not used."""
+        ...
+
+
+class ImageStore(Protocol):
+    """Stores images, so that journal and transcripts hold references only."""
+
+    async def put(self, task_id: str, data: bytes, media_type: str) -> str:
+        """Store `data` and return its reference (an Identifier)."""
+        ...
+
+
+class TranscriptStore(Protocol):
+    """Keeps what a model saw and said."""
+
+    async def save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> object:
+        """Replace the transcript of `loop_id`."""
+        ...
+
+
+class Delivery(Protocol):
+    """A request taken from a skill's stream; the source renews its lease until it is finished."""
+
+    @property
+    def request(self) -> SkillRequest:
+        """The request."""
+        ...
+
+    @property
+    def redelivered(self) -> bool:
+        """Whether another replica had the request before."""
+        ...
+
+    @property
+    def started(self) -> bool:
+        """Whether a replica has marked the request as started: then it must never be run again."""
+        ...
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set when another replica took the request over."""
+        ...
+
+
+class ApprovalClient(Protocol):
+    """Asks a person to allow one call."""
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
+        """Return the decision, or None when none has come in time."""
+        ...
+
+
+class SkillSource(Protocol):
+    """One replica's view of one skill's request stream."""
+
+    async def take(self, timeout_s: float) -> Delivery | None:
+        """Return the next request, or None after `timeout_s` without one."""
+        ...
+
+    async def mark_started(self, delivery: Any) -> None:
+        """Mark the request as started, durably, before the first effect on the robot."""
+        ...
+
+    async def finish(self, delivery: Any, result: SkillResult) -> object:
+        """Store the result, reply and acknowledge, in one step. The returned value is not used."""
+        ...
+
+    async def canceled(self, request_id: str) -> None:
+        """Wait until the request is canceled, for ever if it is not."""
+        ...
+
+
+class Store(Protocol):
+    """Journal, images, transcripts, approvals and requests; open until its context ends."""
+
+    @property
+    def journal(self) -> Journal:
+        """The journals of all tasks."""
+        ...
+
+    @property
+    def images(self) -> ImageStore:
+        """The images of all tasks."""
+        ...
+
+    @property
+    def transcripts(self) -> TranscriptStore:
+        """The transcripts of all loops."""
+        ...
+
+    @property
+    def approvals(self) -> ApprovalClient:
+        """The way to a person who allows calls."""
+        ...
+
+    def skills(self, skill: Skill, /) -> SkillSource:
+        """Return this replica's view of the stream of `skill`."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *error: object) -> None: ...

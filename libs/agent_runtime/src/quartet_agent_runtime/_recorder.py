@@ -1,0 +1,187 @@
+"""Record what happens in a loop: in the task's journal, before it takes effect, with images and transcripts."""
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from quartet_agent_runtime import _metrics as metrics
+from quartet_agent_runtime._arguments import is_text
+from quartet_agent_runtime._conversation import MAX_RESULT_CHARS, truncate
+from quartet_agent_runtime._model import ModelAnswer, ToolCall
+from quartet_agent_runtime._protocols import ImageStore, Journal, TranscriptStore
+from quartet_agent_runtime._tools import CallResult, Image, ToolOutcome
+from quartet_contracts import Actor, JournalEvent, Usage
+from quartet_contracts.journal import (
+    Happening,
+    ModelTurn,
+    Note,
+    ToolCalled,
+    ToolProgress,
+    ToolReturned,
+    Verified,
+    WantedCall,
+)
+
+MAX_JOURNAL_TEXT = 4000
+MAX_JOURNALED_CALLS = 8
+"""Calls of one turn that are kept in full; a model whose loop is replayed after more makes the others again."""
+MAX_REASONING = 256_000
+"""Characters of a turn's reasoning as JSON; more is not journaled, since a model refuses a part of it."""
+PROGRESS_INTERVAL_S = 0.25
+
+
+class Recorder:
+    """Records one loop of `actor`: its journal, images and transcript."""
+
+    def __init__(
+        self,
+        *,
+        actor: Actor,
+        task_id: str,
+        loop_id: str,
+        journal: Journal,
+        images: ImageStore,
+        transcripts: TranscriptStore,
+        request_id: str | None = None,
+    ) -> None:
+        self.actor: Actor = actor
+        self.task_id = task_id
+        self._loop_id = loop_id
+        self._request_id = request_id
+        self._journal = journal
+        self._images = images
+        self._transcripts = transcripts
+        self._last_progress = 0.0
+
+    async def write(self, event: Happening) -> None:
+        """Journal `event`; it is durable when this returns."""
+        await self._journal.append(
+            JournalEvent(
+                task_id=self.task_id, actor=self.actor, at=time.time(), event=event, request_id=self._request_id
+            )
+        )
+
+    async def turn(self, number: int, answer: ModelAnswer, usage: Usage) -> None:
+        """Journal the `number`th answer of the model and what it alone used; count its tokens."""
+        metrics.TOKENS.labels(self.actor, "prompt").inc(answer.prompt_tokens)
+        metrics.TOKENS.labels(self.actor, "completion").inc(answer.completion_tokens)
+        text = truncate(answer.text or answer.refusal or "", MAX_JOURNAL_TEXT)
+        tools = [call.name[:100] for call in answer.calls]
+        calls = [
+            WantedCall(
+                id=call.id[:200],
+                tool=call.name[:100],
+                arguments=truncate(_text(call.arguments), MAX_JOURNAL_TEXT),
+                fault=call.fault,
+            )
+            for call in answer.calls[:MAX_JOURNALED_CALLS]
+        ]
+        whole = len(json.dumps(answer.reasoning)) <= MAX_REASONING
+        reasoning = answer.reasoning if whole else {}
+        refused = answer.refusal is not None and not answer.text
+        await self.write(
+            ModelTurn(
+                turn=number,
+                text=text,
+                refused=refused,
+                tools=tools,
+                calls=calls,
+                usage=usage,
+                model=answer.model,
+                takes_images=answer.takes_images,
+                reasoning=reasoning,
+            )
+        )
+
+    async def record_call(
+        self, call: ToolCall, make: Callable[[], Awaitable[ToolOutcome]], label: str, *, journaled: bool = False
+    ) -> CallResult:
+        """Journal `call`, make it, and journal and count its outcome.
+
+        `label` is the tool's name in the metrics; `journaled`: the call is in the journal already.
+        """
+        if not journaled:
+            await self.called(call)
+        began = time.monotonic()
+        outcome = await make()
+        duration = time.monotonic() - began
+        metrics.TOOL_CALLS.labels(self.actor, label, metrics.codes(outcome.error_code)).inc()
+        metrics.TOOL_SECONDS.labels(self.actor, label).observe(duration)
+        return CallResult(outcome, await self.returned(call, outcome, duration))
+
+    async def called(self, call: ToolCall) -> None:
+        """Journal that `call` is going to be made."""
+        await self.write(ToolCalled(call_id=call.id, tool=call.name[:100], arguments=_journaled(call.arguments)))
+
+    async def progress(self, call: ToolCall, fraction: float | None, message: str) -> None:
+        """Journal the progress of a running call, at most four times a second; `fraction` is from 0 to 1."""
+        now = time.monotonic()
+        if now - self._last_progress >= PROGRESS_INTERVAL_S:
+            self._last_progress = now
+            text = truncate(message, MAX_JOURNAL_TEXT)
+            await self.write(ToolProgress(call_id=call.id, tool=call.name, fraction=fraction, message=text))
+
+    async def returned(self, call: ToolCall, outcome: ToolOutcome, duration_s: float) -> list[str]:
+        """Store the images of an outcome, journal it, and return the references of the images."""
+        references = [await self.keep(image) for image in outcome.images]
+        text = truncate(json.dumps(outcome.content, ensure_ascii=False, separators=(",", ":")), MAX_RESULT_CHARS)
+        await self.write(
+            ToolReturned(
+                call_id=call.id,
+                tool=call.name[:100],
+                ok=outcome.ok,
+                error_code=outcome.error_code,
+                text=text,
+                images=references,
+                duration_s=round(duration_s, 4),
+            )
+        )
+        return references
+
+    async def keep(self, image: Image) -> str:
+        """Store `image` and return its reference."""
+        return await self._images.put(self.task_id, image.data, image.media_type)
+
+    async def verified(self, claimed: str, settled: str, note: str) -> None:
+        """Journal the code that the model reported and the one that code has verified."""
+        await self.write(Verified(claimed=claimed, settled=settled, note=truncate(note, MAX_JOURNAL_TEXT)))
+
+    async def note(self, text: str) -> None:
+        """Journal a remark."""
+        await self.write(Note(text=truncate(text, MAX_JOURNAL_TEXT)))
+
+    async def transcript(self, messages: list[dict[str, Any]], usage: Usage, ending: str | None = None) -> None:
+        """Replace the transcript of the loop; `ending` says why it ended, None while it runs."""
+        await self._transcripts.save(
+            self.task_id,
+            self._loop_id,
+            {
+                "actor": self.actor,
+                "loop_id": self._loop_id,
+                "usage": usage.model_dump(),
+                "ending": ending,
+                "messages": messages,
+            },
+        )
+
+
+def _text(arguments: Any) -> str:
+    if not isinstance(arguments, str):
+        return json.dumps(arguments, default=str)
+    return arguments if is_text(arguments) else json.dumps(arguments)
+
+
+def _journaled(arguments: Any) -> dict[str, Any]:
+    """Return arguments as the journal keeps them, also when they are malformed or huge."""
+    value = arguments
+    if isinstance(value, str):
+        try:
+            value = json.loads(value or "{}")
+        except (ValueError, RecursionError):
+            return {"malformed": truncate(_text(arguments), MAX_JOURNAL_TEXT)}
+    if not isinstance(value, dict) or not is_text(cast("Any", value)):
+        return {} if value is None else {"malformed": truncate(_text(arguments), MAX_JOURNAL_TEXT)}
+    mapping = cast("dict[str, Any]", value)
+    text = json.dumps(mapping, default=str)
+    return mapping if len(text) <= MAX_JOURNAL_TEXT else {"cut": truncate(text, MAX_JOURNAL_TEXT)}

@@ -1,0 +1,138 @@
+"""How a loop ends: with the report tool, or abnormally with a reason."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from quartet_agent_runtime._arguments import read_arguments
+from quartet_agent_runtime._model import ToolCall
+from quartet_agent_runtime._tools import ToolOutcome, ToolSpec, failure
+from quartet_agent_runtime.errors import ArgumentsError
+from quartet_contracts import REPORTS, Skill, TaskReport, Usage, describe
+
+Check = Callable[[Any], str | None]
+"""Returns what is inconsistent in a report that fits its schema, or None."""
+
+
+MAX_BAD_REPORTS = 3
+
+
+class Cause(StrEnum):
+    """Why a loop ended."""
+
+    REPORTED = "reported"
+    BUDGET = "budget"
+    TIME = "time"
+    REPETITION = "repetition"
+    NO_TOOL_CALL = "no_tool_call"
+    REFUSED = "refused"
+    BAD_REPORT = "bad_report"
+    MODEL_UNAVAILABLE = "model_unavailable"
+    TOOLS_UNAVAILABLE = "tools_unavailable"
+    FENCED = "fenced"
+    """The servers do not take the grant any more."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a loop ended: with a report, or abnormally with a reason."""
+
+    cause: Cause
+    reason: str
+    usage: Usage
+    report: BaseModel | None = None
+    """What the model claims; nothing of it has been verified."""
+    uncertain: bool = False
+    """The last tool call was cut off, or its grant was void, so what was done to the world is not known."""
+
+
+@dataclass(frozen=True)
+class ReportTool:
+    """The tool with which a model ends its loop; its arguments are a `model`."""
+
+    name: str
+    description: str
+    model: type[BaseModel]
+    check: Check = lambda _report: None
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as the model sees it."""
+        return ToolSpec(self.name, self.description, self.model.model_json_schema())
+
+    def read(self, raw: Any) -> BaseModel:
+        """Return the report. Raises ArgumentsError when it is malformed or contradicts itself."""
+        arguments = read_arguments(raw, self.spec.schema)
+        try:
+            report = self.model.model_validate(arguments)
+        except ValidationError as error:
+            raise ArgumentsError(f"the report is malformed: {describe(error)}") from error
+        if fault := self.check(report):
+            raise ArgumentsError(f"the report contradicts itself: {fault}")
+        return report
+
+
+class ReportReader:
+    """Reads the reports of one loop until one is good, or MAX_BAD_REPORTS were malformed."""
+
+    def __init__(self, tool: ReportTool) -> None:
+        self._tool = tool
+        self._bad = 0
+        self._last = ""
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether the model has no further try."""
+        return self._bad >= MAX_BAD_REPORTS
+
+    @property
+    def reason(self) -> str:
+        """Why the model has no further try."""
+        return f"{MAX_BAD_REPORTS} malformed reports, the last one: {self._last}"
+
+    def read(self, call: ToolCall, *, alone: bool) -> BaseModel | ToolOutcome:
+        """Return the report, or what the model is told; `alone`: its answer has no other call."""
+        if not alone:
+            return failure("REPORT_NOT_ALONE", f"call {call.name} alone, after you have seen all other results")
+        try:
+            return self._tool.read(call.arguments)
+        except ArgumentsError as error:
+            self._bad += 1
+            self._last = str(error)
+            return failure("INVALID_REPORT", str(error))
+
+
+def skill_report(skill: Skill) -> ReportTool:
+    """Return the tool report_<skill>_result of a sub-agent."""
+    return ReportTool(
+        name=f"report_{skill}_result",
+        description="Ends your work with its result. Call it alone, after you have seen all other results.",
+        model=REPORTS[skill],
+        check=_success_is_code_none,
+    )
+
+
+def task_report() -> ReportTool:
+    """Return the tool report_task_result of the orchestrator."""
+    return ReportTool(
+        name="report_task_result",
+        description="Ends the task with its result. Call it alone, after you have seen all other results.",
+        model=TaskReport,
+        check=_objects_fit_success,
+    )
+
+
+def _success_is_code_none(report: Any) -> str | None:
+    if report.success == (report.error_code == "NONE"):
+        return None
+    return f"success={report.success} does not go with error_code={report.error_code}; success is true exactly at NONE"
+
+
+def _objects_fit_success(report: Any) -> str | None:
+    failed = [outcome.object_name for outcome in report.objects if not outcome.completed]
+    if report.success and failed:
+        return f"success is true, but these objects are not completed: {', '.join(failed)}"
+    return None

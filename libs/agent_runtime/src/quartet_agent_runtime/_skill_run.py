@@ -1,0 +1,156 @@
+"""One request from its start to its result."""
+
+import logging
+import time
+from typing import Any, cast
+
+from quartet_agent_runtime._agent import AgentContext
+from quartet_agent_runtime._approvals import ApprovalRequester
+from quartet_agent_runtime._conversation import truncate
+from quartet_agent_runtime._loop import Loop
+from quartet_agent_runtime._prompt import render_prompt, request_message
+from quartet_agent_runtime._recorder import Recorder
+from quartet_agent_runtime._report import skill_report
+from quartet_agent_runtime._standstill import MAX_OBSERVED, bring_to_standstill, describe_observations, observe
+from quartet_agent_runtime._toolbox import Toolbox
+from quartet_agent_runtime._untrusted import UntrustedPhrases, site_names
+from quartet_agent_runtime._verification import Verification
+from quartet_agent_runtime.errors import ToolsUnavailableError, VerificationError
+from quartet_contracts import MODEL_TOOLS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
+from quartet_contracts.journal import SkillStarted
+from quartet_contracts.skills import MAX_REASON
+
+log = logging.getLogger(__name__)
+
+
+class SkillRun:
+    """One attempt at one request. `run` always ends in a result; only cancellation gets out of it.
+
+    After a cancellation, `settle` brings the robot to rest and gives the result.
+    """
+
+    def __init__(self, request: SkillRequest, context: AgentContext) -> None:
+        self._request = request
+        self._context = context
+        self._recorder = Recorder(
+            actor=cast("Actor", context.definition.skill.value),
+            task_id=request.task_id,
+            loop_id=request.request_id,
+            request_id=request.request_id,
+            journal=context.journal,
+            images=context.images,
+            transcripts=context.transcripts,
+        )
+        self._loop: Loop | None = None
+        self._verification: Verification | None = None
+        self._began = time.monotonic()
+        setup = context.robots.get(request.robot)
+        arguments = [value for value in request.arguments.model_dump().values() if isinstance(value, str)]
+        self._untrusted = UntrustedPhrases([*arguments, *(site_names(setup.site) if setup else ())])
+
+    async def run(self) -> SkillResult:
+        """Let the model work, verify its report in code; an abnormal end brings the robot to rest and is UNKNOWN."""
+        try:
+            async with self._toolbox() as toolbox:
+                return await self._work(toolbox)
+        except ToolsUnavailableError as error:
+            return self._unknown(str(error), State.FAILED)
+        except VerificationError as error:
+            return await self._settle(f"check after the report: {error}", uncertain=error.uncertain)
+        except Exception as error:
+            log.exception("request %s", self._request.request_id)
+            called = self._verification is not None and self._verification.running
+            uncertain = called or (self._loop is not None and self._loop.uncertain)
+            return await self._settle(f"{type(error).__name__}: {error}", uncertain=uncertain)
+
+    async def settle(self, reason: str, state: State | None) -> SkillResult:
+        """Bring the robot to rest and return the result, after `run` was canceled or where it must not be begun.
+
+        `state` CANCELED holds only if the robot is known to rest; None means UNCERTAIN, with what is seen.
+        """
+        async with self._toolbox() as toolbox:
+            rests = await bring_to_standstill(toolbox, self._recorder)
+            if state is not None and rests:
+                return self._unknown(reason, state)
+            observations = await observe(toolbox, self._recorder)
+            return self._unknown(reason, State.UNCERTAIN, describe_observations(observations))
+
+    async def _work(self, toolbox: Toolbox) -> SkillResult:
+        request, context, agent = self._request, self._context, self._context.definition
+        await self._recorder.write(
+            SkillStarted(request_id=request.request_id, skill=request.skill, replica=context.replica)
+        )
+        setup = context.robots[request.robot]
+        fleet = context.robots_in_same_place(request.robot)
+        self._verification = check = Verification(request, setup.robot, setup.site, toolbox, self._recorder, fleet)
+        if request.follows_uncertain and agent.prepare is not None:
+            await agent.prepare(check)
+        self._loop = Loop(
+            model=context.model.for_task(request.task_id, request.request_id),
+            tools=toolbox,
+            report=skill_report(request.skill),
+            recorder=self._recorder,
+            budget=request.budget,
+            deadline=request.deadline,
+            model_timeout_s=context.settings.model_timeout_s,
+        )
+        ending = await self._loop.run(
+            render_prompt(agent.prompt, agent.facts(setup.robot, setup.site)),
+            request_message(request.arguments.model_dump(mode="json", exclude_none=True)),
+        )
+        claimed: Any = ending.report
+        if claimed is None and self._usage.tool_calls == 0:
+            return self._unknown(ending.reason, State.FAILED)
+        if claimed is None:
+            return await self._settle(ending.reason, uncertain=ending.uncertain)
+        verified = await agent.verify(check, claimed)
+        await self._recorder.verified(str(claimed.error_code), str(verified.error_code), verified.reason)
+        state = State.SUCCEEDED if verified.success else State.FAILED
+        return self._result(state=state, **verified.model_dump(), object_id=check.object_id)
+
+    async def _settle(self, reason: str, *, uncertain: bool) -> SkillResult:
+        return await self.settle(reason, None if uncertain else State.FAILED)
+
+    def _toolbox(self) -> Toolbox:
+        robot, settings, approvals = self._request.robot, self._context.settings, self._context.approvals
+        servers = settings.servers.get(robot)
+        if servers is None:
+            valid = ", ".join(sorted(settings.servers))
+            raise ToolsUnavailableError(f"no MCP servers for robot '{robot}'; QUARTET_SERVERS has: {valid}")
+        return Toolbox(
+            servers,
+            self._request.grant,
+            MODEL_TOOLS[self._request.skill],
+            settings.tool_timeout_s,
+            None if approvals is None else ApprovalRequester(self._request, approvals),
+            self._untrusted,
+        )
+
+    @property
+    def _usage(self) -> Usage:
+        usage = self._loop.usage if self._loop else Usage()
+        calls = self._verification.calls if self._verification else 0
+        wall = round(time.monotonic() - self._began, 3)
+        return usage.model_copy(update={"tool_calls": usage.tool_calls + calls, "wall_s": wall})
+
+    def _unknown(self, reason: str, state: State, observed: str = "") -> SkillResult:
+        reason = reason or "no reason was given"
+        return self._result(state=state, success=False, error_code="UNKNOWN", reason=reason, observed=observed)
+
+    def _result(self, *, reason: str, observed: str = "", **fields: Any) -> SkillResult:
+        """Return the result; it goes to another agent, so that what labels say is taken out of its texts."""
+        request, usage, redact = self._request, self._usage, self._untrusted.redact
+        if "checks" in fields:
+            fields["checks"] = [{**one, "note": redact(one["note"])[:500]} for one in fields["checks"]]
+        return RESULTS[request.skill].model_validate(
+            {
+                "request_id": request.request_id,
+                "task_id": request.task_id,
+                "attempt": request.attempt,
+                "tool_calls_used": usage.tool_calls,
+                "usage": usage,
+                "reason": truncate(redact(reason), MAX_REASON - 100),
+                "observed": truncate(redact(observed), MAX_OBSERVED - 100),
+                **fields,
+            }
+        )

@@ -1,0 +1,75 @@
+"""Bring the robot to rest and look at it, when a request ends in any other way than by its own report."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from quartet_agent_runtime._conversation import truncate
+from quartet_agent_runtime._model import ToolCall
+from quartet_agent_runtime._recorder import Recorder
+from quartet_agent_runtime._toolbox import Toolbox
+from quartet_agent_runtime._tools import ToolOutcome
+from quartet_contracts import OBSERVE_TOOLS, STANDSTILL_TOOLS
+
+log = logging.getLogger(__name__)
+
+STANDSTILL_TIMEOUT_S = 5.0
+OBSERVE_TIMEOUT_S = 10.0
+MAX_OBSERVED = 4000
+
+Observations = dict[str, tuple[ToolOutcome, list[str]]]
+"""Outcome and image references by tool."""
+_EVERYTHING: dict[str, dict[str, Any]] = {tool: {} for tool in OBSERVE_TOOLS}
+
+
+async def bring_to_standstill(toolbox: Toolbox, recorder: Recorder) -> bool:
+    """Cancel whatever moves; return whether every server has measured that the robot rests.
+
+    Never raises for a server or the journal.
+    """
+    outcomes = await asyncio.gather(
+        *(_call(toolbox, recorder, tool, STANDSTILL_TIMEOUT_S) for tool in STANDSTILL_TOOLS)
+    )
+    return all(outcome.ok and outcome.content.get("standstill") is True for outcome, _ in outcomes)
+
+
+async def observe(
+    toolbox: Toolbox, recorder: Recorder, tools: Mapping[str, dict[str, Any]] = _EVERYTHING
+) -> Observations:
+    """Return what each of `tools` (arguments by name) says now."""
+    seen = await asyncio.gather(
+        *(_call(toolbox, recorder, tool, OBSERVE_TIMEOUT_S, arguments) for tool, arguments in tools.items())
+    )
+    return dict(zip(tools, seen, strict=True))
+
+
+def describe_observations(sight: Observations) -> str:
+    """Return the observations as text for a result."""
+    lines: list[str] = []
+    for tool, (outcome, references) in sight.items():
+        line = f"{tool}: {json.dumps(outcome.content, ensure_ascii=False, separators=(',', ':'))}"
+        lines.append(line + (f" images: {', '.join(references)}" if references else ""))
+    share = MAX_OBSERVED // max(1, len(lines)) - 60
+    return "\n".join(truncate(line, share) for line in lines)
+
+
+async def _call(
+    toolbox: Toolbox, recorder: Recorder, tool: str, timeout_s: float, arguments: dict[str, Any] | None = None
+) -> tuple[ToolOutcome, list[str]]:
+    call = ToolCall(id=f"rest_{tool}", name=tool, arguments=arguments or {})
+
+    async def ignore(_fraction: float | None, _message: str) -> None:
+        return None
+
+    began = time.monotonic()
+    outcome = await toolbox.call(tool, arguments or {}, ignore, timeout_s=timeout_s)
+    try:
+        # Journaled after the call, unlike elsewhere: bringing the robot to rest must not wait for the journal.
+        await recorder.called(call)
+        return outcome, await recorder.returned(call, outcome, time.monotonic() - began)
+    except Exception as error:
+        log.warning("journal of %s: %s", tool, error)
+        return outcome, []

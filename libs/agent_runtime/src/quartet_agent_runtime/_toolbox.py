@@ -1,0 +1,172 @@
+"""The tools of several MCP servers as one set, named `<server>__<tool>`."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from quartet_agent_runtime._server import Server
+from quartet_agent_runtime._tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
+from quartet_agent_runtime._untrusted import UntrustedPhrases, mark_untrusted
+from quartet_agent_runtime.errors import (
+    CallTimeoutError,
+    ServerLostError,
+    ServerRefusedError,
+    ServerUnavailableError,
+    ToolServerError,
+    ToolsUnavailableError,
+)
+from quartet_contracts import MOTION_SERVERS
+from quartet_process import tracing
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, InputRequiredResult
+
+    from quartet_agent_runtime._approvals import ApprovalRequester
+
+T = TypeVar("T")
+SEPARATOR = "__"
+RESTART_S = 10.0
+"""How long a server takes to restart on a busy machine."""
+RETRY_S = 0.25
+
+
+class Toolbox:
+    """Tools of `servers` (name to URL), called with `grant` as the bearer token.
+
+    Shows the model the tools in `shown` and no others. One session per server, opened at the first use, and again when
+    it was lost. The tools of a server are listed once: the mcp client checks results against the listed schemas, and
+    lists again at every call of a tool that it does not know. For a call that a server puts off until a person allows
+    it, the `approver` asks, and the call is made once more. Names in results are added to `untrusted`.
+    """
+
+    def __init__(
+        self,
+        servers: Mapping[str, str],
+        grant: str,
+        shown: Iterable[str],
+        timeout_s: float,
+        approver: "ApprovalRequester | None" = None,
+        untrusted: UntrustedPhrases | None = None,
+    ) -> None:
+        self._servers = {name: Server(name, url, grant) for name, url in servers.items()}
+        self._shown = tuple(shown)
+        self._timeout_s = timeout_s
+        self._approver = approver
+        self._untrusted = untrusted
+        self._gone: set[str] = set()
+        """Servers that did not come back while they were waited for: they are tried, and not waited for again."""
+
+    async def __aenter__(self) -> "Toolbox":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*(server.close() for server in self._servers.values()))
+
+    async def list(self) -> Specs:
+        """Return the shown tools in their order. Raises ToolsUnavailableError naming server or tool."""
+        needed = list(dict.fromkeys(name.split(SEPARATOR, 1)[0] for name in self._shown))
+        if unknown := [name for name in needed if name not in self._servers]:
+            raise ToolsUnavailableError(
+                f"no URL for MCP server {', '.join(unknown)}; QUARTET_SERVERS has: {', '.join(self._servers) or 'none'}"
+            )
+        listings = await asyncio.gather(*(self._list_server(name) for name in needed))
+        found = {f"{name}{SEPARATOR}{spec.name}": spec for name, specs in listings for spec in specs}
+        if missing := [name for name in self._shown if name not in found]:
+            raise ToolsUnavailableError(
+                f"MCP servers do not offer {', '.join(missing)}; run servers of the same version as the agents"
+            )
+        return [ToolSpec(name, found[name].description, found[name].schema) for name in self._shown]
+
+    async def _list_server(self, name: str) -> tuple[str, Specs]:
+        try:
+            return name, await self._patiently(name, self._servers[name].list, RESTART_S)
+        except ToolServerError as error:
+            raise ToolsUnavailableError(str(error)) from error
+
+    async def _patiently(self, name: str, work: Callable[[], Awaitable[T]], limit_s: float) -> T:
+        """Return the result of `work`, repeated while the server cannot be reached: it may be restarting."""
+        end = time.monotonic() + (0.0 if name in self._gone else min(limit_s, RESTART_S))
+        while True:
+            try:
+                result = await work()
+            except ServerUnavailableError:
+                if time.monotonic() >= end:
+                    self._gone.add(name)
+                    raise
+                await asyncio.sleep(RETRY_S)
+            else:
+                self._gone.discard(name)
+                return result
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None = None
+    ) -> ToolOutcome:
+        """Call a tool of any server here, shown or not; the grant decides what is allowed. See Tools.call."""
+        about = {tracing.OPERATION: "execute_tool", tracing.TOOL: name[:100]}
+        with tracing.span(f"execute_tool {name[:100]}", attributes=about) as one:
+            outcome = await self._call(name, arguments, progress, timeout_s)
+            if outcome.error_code != "NONE":
+                tracing.mark_failed(one, outcome.error_code)
+            return outcome
+
+    async def _call(
+        self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None
+    ) -> ToolOutcome:
+        server_name, _, tool = name.partition(SEPARATOR)
+        server = self._servers.get(server_name)
+        if server is None or not tool:
+            return failure(
+                "UNKNOWN_TOOL",
+                f"there is no tool '{name}'; servers: {', '.join(self._servers)} (server{SEPARATOR}tool)",
+            )
+        limit_s = timeout_s or self._timeout_s
+        try:
+            result = await self._patiently(
+                server_name, lambda: server.call(tool, arguments, progress, limit_s), limit_s
+            )
+            if result.result_type == "input_required" and self._approver is not None:
+                responses = await self._approver.responses(name, arguments, cast("InputRequiredResult", result))
+                result = await server.call(tool, arguments, progress, limit_s, responses)
+        except ServerUnavailableError as error:
+            unavailable = failure("SERVER_UNAVAILABLE", str(error))
+            return replace(unavailable, gone=server_name in MOTION_SERVERS)
+        except ServerLostError as error:
+            return failure("SERVER_LOST", str(error), interrupted=True)
+        except CallTimeoutError as error:
+            return failure("TIMEOUT", str(error), interrupted=True)
+        except ServerRefusedError as error:
+            return failure("TOOL_ERROR", f"{name}: {error}")
+        if result.result_type == "input_required":
+            return failure("INPUT_REQUIRED", f"{name}: a person must allow this call, and none can be asked from here")
+        outcome = _outcome(name, result)
+        if self._untrusted is not None:
+            self._untrusted.add_names_in(outcome.content)
+        return outcome
+
+
+def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:
+    import base64
+
+    texts = [block.text for block in result.content if block.type == "text"]
+    images = [Image(base64.b64decode(block.data), block.mime_type) for block in result.content if block.type == "image"]
+    raw: Any = result.structured_content
+    structured = cast("dict[str, Any]", raw) if isinstance(raw, dict) else _json_object("\n".join(texts))
+    if result.is_error:
+        if structured is not None and structured.get("ok") is False:
+            return ToolOutcome(mark_untrusted(structured))
+        error = failure("TOOL_ERROR", f"{name}: {' '.join(texts) or 'error without a text'}")
+        return ToolOutcome(mark_untrusted(error.content))
+    if structured is None:
+        structured = {"ok": True, "text": "\n".join(texts)}
+    return ToolOutcome(mark_untrusted(structured), images)
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

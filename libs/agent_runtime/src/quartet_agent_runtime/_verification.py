@@ -1,0 +1,114 @@
+"""Tool calls of an agent's own code, before and after its model: typed, and journaled as the model's are."""
+
+import itertools
+import time
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from quartet_agent_runtime._model import ToolCall
+from quartet_agent_runtime._recorder import Recorder
+from quartet_agent_runtime._toolbox import Toolbox
+from quartet_agent_runtime._tools import ToolOutcome
+from quartet_agent_runtime.errors import VerificationError
+from quartet_contracts import SkillRequest
+from quartet_contracts.tools import Pose2D, ToolResult
+from quartet_contracts.tools.nav2 import RobotPoseResult
+from quartet_contracts.tools.perception import Detection, DetectResult, PerceptionCode
+from quartet_site import RobotFile, SiteFile
+
+R = TypeVar("R", bound=ToolResult)
+
+HOPELESS = frozenset(
+    {"STOPPED", "FENCED", "DENIED", "BRIDGE_UNAVAILABLE", "SERVER_UNAVAILABLE", "SERVER_LOST", "TOOL_ERROR"}
+)
+"""Codes after which no further call of this agent can succeed."""
+
+
+@dataclass
+class Verification:
+    """The request, the files of its robot and site, and the tools of its grant."""
+
+    request: SkillRequest
+    robot: RobotFile
+    site: SiteFile
+    toolbox: Toolbox
+    recorder: Recorder
+    fleet: tuple[str, ...] = ()
+    """All robots of the same place, sorted."""
+    calls: int = 0
+    running: bool = False
+    """A call is running or was cut off, so its effect is not known."""
+    object_id: str | None = None
+    """Id of the thing that the request is about, as the agent's code has last seen it; it goes into the result."""
+    _forgotten: set[str] = field(default_factory=set[str])
+    """Ids that the perception server does not know any more."""
+    _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    async def call(self, result: type[R], tool: str, **arguments: Any) -> R:
+        """Call `tool` and return its result, also a failed one.
+
+        Raises:
+            VerificationError: The effect is not known, or no further call can succeed (HOPELESS).
+        """
+        outcome = await self.outcome(tool, **arguments)
+        if outcome.error_code in HOPELESS or outcome.interrupted:
+            unknown = outcome.interrupted or outcome.void
+            raise VerificationError(f"{tool}: {outcome.error_code}: {outcome.message}", uncertain=unknown)
+        try:
+            return result.model_validate(outcome.content)
+        except ValidationError as error:
+            raise VerificationError(
+                f"{tool} answered something else than {result.__name__}: {error}", uncertain=False
+            ) from (error)
+
+    async def outcome(self, tool: str, *, timeout_s: float | None = None, **arguments: Any) -> ToolOutcome:
+        """Call `tool` and return its raw outcome. Raises VerificationError past the request's deadline."""
+        left = self.request.deadline - time.time()
+        if left <= 0:
+            raise VerificationError("the request's deadline passed during the check after the report", uncertain=False)
+        call = ToolCall(id=f"verify_{next(self._numbers)}", name=tool, arguments=arguments)
+
+        async def make() -> ToolOutcome:
+            self.calls += 1
+            self.running = True
+            outcome = await self.toolbox.call(
+                tool,
+                arguments,
+                lambda fraction, message: self.recorder.progress(call, fraction, message),
+                timeout_s=min(left, timeout_s) if timeout_s else left,
+            )
+            self.running = outcome.interrupted
+            return outcome
+
+        return (await self.recorder.record_call(call, make, tool)).outcome
+
+    async def detect(self, name: str, camera: str = "both", object_id: str | None = None) -> list[Detection]:
+        """Return everything called `name` in view of `camera` (front, arm or both), best first.
+
+        With `object_id` only that thing, as long as the perception server knows the id.
+        """
+        if object_id is not None and object_id not in self._forgotten:
+            one = await self.call(DetectResult, "perception__detect_objects", object_ids=[object_id], camera=camera)
+            if one.error_code != PerceptionCode.UNKNOWN_OBJECT_ID:
+                return one.detections if one.ok else []
+            self._forgotten.add(object_id)
+        found = await self.call(DetectResult, "perception__detect_objects", names=[name], camera=camera)
+        return found.detections if found.ok else []
+
+    async def first_seen(
+        self, name: str, cameras: tuple[str, ...] = ("front", "arm"), object_id: str | None = None
+    ) -> list[Detection]:
+        """Return what `detect` finds with the first of `cameras` that finds anything: pictures cost time."""
+        for camera in cameras:
+            if seen := await self.detect(name, camera, object_id):
+                return seen
+        return []
+
+    async def pose(self) -> Pose2D:
+        """Return the pose of the base (map frame). Raises VerificationError when the robot is not localised."""
+        found = await self.call(RobotPoseResult, "nav2__get_robot_pose")
+        if found.pose is None:
+            raise VerificationError(f"nav2__get_robot_pose: {found.error_code}: {found.message}", uncertain=False)
+        return found.pose

@@ -1,0 +1,89 @@
+"""Approval requests of agents for one tool call, and the decisions that the orchestrator returns."""
+
+import logging
+import time
+
+from quartet_bus._keys import OWNER, WRITERS, Keys
+from quartet_bus._notifications import POLL_S, Notifications
+from quartet_bus._options import BusOptions
+from quartet_bus._skipped import log_skipped
+from quartet_bus._store import Store
+from quartet_bus.errors import BusUnavailableError
+from quartet_contracts import MAX_MESSAGE_BYTES, ContractError, decode, encode
+from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
+
+log = logging.getLogger(__name__)
+
+
+class Approvals:
+    """Approval requests and decisions, one at a time per skill request; both sides may restart in between."""
+
+    def __init__(
+        self, store: Store, keys: Keys, options: BusOptions, notifications: Notifications, writer: str
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._options = options
+        self._writer = writer
+        self._notifications = notifications
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
+        """The decision, or None when none has come by `expires_at`. Raises MessageTooLargeError."""
+        key, topic = self._keys.approval(self._writer, request.request_id), _topic("decided", request.approval_id)
+        expiry = max(1, round((request.expires_at - time.time()) * 1000))
+        async with self._notifications.listen(topic) as wakeup:
+            await self._store.transaction(
+                ("SET", key, encode(request), "PX", expiry),
+                self._notifications.command(_topic("asked", request.request_id)),
+            )
+            while True:
+                left = request.expires_at - time.time()
+                try:
+                    found = await self._store.call("GET", self._keys.decision(request.approval_id))
+                    if found is not None:
+                        return decode(ApprovalDecision, found)
+                except BusUnavailableError:
+                    if left <= 0:
+                        raise
+                if left <= 0:
+                    return None
+                await wakeup.wait(min(left, POLL_S))
+
+    async def next(self, skill: str, request_id: str) -> ApprovalRequest:
+        """Wait for the next question about a skill request that has no decision yet, and return it."""
+        async with self._notifications.listen(_topic("asked", request_id)) as wakeup:
+            while True:
+                try:
+                    found = await self._question(skill, request_id)
+                    if found is not None:
+                        return found
+                except BusUnavailableError as error:
+                    log.debug("approvals of request %s: %s", request_id, error)
+                await wakeup.wait(POLL_S)
+
+    async def _question(self, skill: str, request_id: str) -> ApprovalRequest | None:
+        """Return what the agent of `skill`, or a process without a role, asks now."""
+        for writer in (skill, OWNER):
+            key = self._keys.approval(writer, request_id)
+            found = await self._store.call("GETRANGE", key, 0, MAX_MESSAGE_BYTES)
+            if not found:
+                continue
+            try:
+                return decode(ApprovalRequest, found)
+            except ContractError as error:
+                log_skipped("approval", f"of request {request_id}", error)
+                await self._store.call("DEL", key)
+        return None
+
+    async def decide(self, request: ApprovalRequest, decision: ApprovalDecision) -> None:
+        """Answer a question; a second answer to it changes nothing."""
+        expiry = round(self._options.results_s * 1000)
+        await self._store.transaction(
+            ("SET", self._keys.decision(request.approval_id), encode(decision), "NX", "PX", expiry),
+            ("DEL", *(self._keys.approval(writer, request.request_id) for writer in WRITERS)),
+            self._notifications.command(_topic("decided", request.approval_id)),
+        )
+
+
+def _topic(what: str, identity: str) -> str:
+    return f"approval-{what}:{identity}"

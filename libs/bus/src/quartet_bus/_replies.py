@@ -1,0 +1,219 @@
+"""Requests to the agents and their results: one reply stream per orchestrator replica and skill.
+
+Only the agents of a skill may write to its stream, and what comes there is an answer of that skill or none at all.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+
+from quartet_bus._keys import Keys
+from quartet_bus._options import BusOptions
+from quartet_bus._queue import FIELD
+from quartet_bus._skills import SkillQueue
+from quartet_bus._skipped import SKIPPED
+from quartet_bus._store import Backoff, Store
+from quartet_bus.errors import BusError, BusUnavailableError, NoAnswerError
+from quartet_contracts import RESULTS, ContractError, Skill, SkillRequest, SkillResult, decode
+from quartet_process import BACKGROUND
+
+log = logging.getLogger(__name__)
+
+MAX_POLL_S = 3.0
+"""Period in which the stored result is looked up, in case it was missed on the reply stream [s]."""
+REJOIN_POLL_S = 0.25
+TIDY_AFTER = 50
+"""Number of read answers after which they are deleted from the stream; also when none comes for a while."""
+
+
+class _Watch:
+    """Periodic look-up of a request without an answer; ends with an error when none will come."""
+
+    def __init__(
+        self, queue: SkillQueue, request: SkillRequest, entry_id: str, absent_after_s: float, grace_s: float
+    ) -> None:
+        self._queue = queue
+        self._request = request
+        self._entry_id = entry_id
+        self._absent_after_s = absent_after_s
+        self._grace_s = grace_s
+        self._absent_since = time.monotonic()
+        self._interval_s = min(MAX_POLL_S, absent_after_s / 3)
+
+    def hurry(self) -> None:
+        """Look up often: the answer goes to another replica's stream."""
+        self._interval_s = REJOIN_POLL_S
+
+    @property
+    def pause_s(self) -> float:
+        """Return the time until the next look-up; one is at the deadline and one at the end of the grace time."""
+        left = self._request.deadline - time.time()
+        if left <= 0:
+            left += self._grace_s
+        return min(self._interval_s, left + 0.01) if left > 0 else self._interval_s
+
+    async def look(self) -> SkillResult | None:
+        """Return the stored result, None without one yet. Raises NoAnswerError when there will be none."""
+        request, late_s = self._request, time.time() - self._request.deadline
+        try:
+            progress = await self._queue.progress(request.request_id)
+        except ContractError as error:
+            raise NoAnswerError(
+                f"the result of the {request.skill} agent cannot be read: {error}", taken=True, started=True
+            ) from error
+        if progress.result is not None:
+            return progress.result
+        if progress.taken:
+            if late_s > self._grace_s:
+                raise NoAnswerError(
+                    f"the {request.skill} agent that took the request gave no answer {late_s:.0f} s after its deadline",
+                    taken=True,
+                    started=progress.started,
+                )
+            if progress.alive:
+                self._absent_since = time.monotonic()
+            elif time.monotonic() - self._absent_since > self._absent_after_s:
+                raise NoAnswerError(
+                    f"the {request.skill} agent that took the request is gone, and no other one runs that could tell "
+                    "what became of it",
+                    taken=True,
+                    started=progress.started,
+                )
+        elif progress.alive:
+            self._absent_since = time.monotonic()
+            if late_s > 0:
+                await self._withdraw(f"no {request.skill} agent had time for it before the deadline")
+        elif late_s > 0 or time.monotonic() - self._absent_since > self._absent_after_s:
+            await self._withdraw(
+                f"no {request.skill} agent is running; start one (quartet up, or python -m quartet_{request.skill}) "
+                "with the same QUARTET_REDIS_URL"
+            )
+        return None
+
+    def missed(self, error: BusUnavailableError) -> None:
+        """Record that the store is away. Raises NoAnswerError when that lasts beyond the grace time."""
+        if time.time() > self._request.deadline + self._grace_s:
+            raise NoAnswerError(str(error), taken=True, started=True) from error
+
+    async def _withdraw(self, reason: str) -> None:
+        if await self._queue.withdraw(self._entry_id, self._request, reason):
+            raise NoAnswerError(reason, taken=False, started=False)
+
+
+class Replies:
+    """Use as `async with bus.replies(replica) as replies`; then `await replies.ask(queue, request)`."""
+
+    def __init__(self, store: Store, keys: Keys, options: BusOptions, replica: str) -> None:
+        self._store = store
+        self._options = options
+        self._streams = {skill: keys.replies(skill, replica) for skill in Skill}
+        self._waiting: dict[tuple[Skill, str], asyncio.Future[SkillResult]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Replies":
+        self._task = BACKGROUND.start("bus-replies", self._read)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    def stream(self, skill: Skill) -> str:
+        """Return the value of `reply_to` for a request."""
+        return self._streams[skill]
+
+    async def ask(
+        self, queue: SkillQueue, request: SkillRequest, *, absent_after_s: float = 15.0, grace_s: float = 10.0
+    ) -> SkillResult:
+        """Submit `request` and wait for its result.
+
+        Raises NoAnswerError when no replica of the agent lives for `absent_after_s` or nobody took the request before
+        its deadline (it is withdrawn: nothing has happened), and when there is no result `grace_s` after the deadline
+        or the replica that took it is gone and none lives (it was taken: the outcome is not known).
+        """
+        future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
+        self._waiting[request.skill, request.request_id] = future
+        try:
+            entry_id = await queue.submit(request)
+            return await self._wait(_Watch(queue, request, entry_id, absent_after_s, grace_s), request, future)
+        finally:
+            del self._waiting[request.skill, request.request_id]
+
+    async def rejoin(
+        self, queue: SkillQueue, request: SkillRequest, *, absent_after_s: float = 15.0, grace_s: float = 10.0
+    ) -> SkillResult:
+        """Wait for the result of a request that a former replica has submitted or was about to submit.
+
+        Raises NoAnswerError as `ask` does. A request that nobody has taken yet is withdrawn at once, so that it is
+        certain that nothing has moved.
+        """
+        reason = "the orchestrator that asked for it went away before it was begun"
+        if await queue.withdraw("", request, reason):
+            raise NoAnswerError(reason, taken=False, started=False)
+        future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
+        self._waiting[request.skill, request.request_id] = future
+        watch = _Watch(queue, request, "", absent_after_s, grace_s)
+        watch.hurry()
+        try:
+            return await watch.look() or await self._wait(watch, request, future)
+        finally:
+            del self._waiting[request.skill, request.request_id]
+
+    async def _wait(self, watch: _Watch, request: SkillRequest, future: "asyncio.Future[SkillResult]") -> SkillResult:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(watch.pause_s):
+                    return await asyncio.shield(future)
+            try:
+                result = await watch.look()
+            except BusUnavailableError as error:
+                log.debug("request %s: %s", request.request_id, error)
+                watch.missed(error)
+            else:
+                if result is not None:
+                    return result
+
+    async def _read(self) -> None:
+        reader = self._store.reader()
+        backoff = Backoff(f"replies on {', '.join(self._streams.values())}")
+        skills = {name.encode(): skill for skill, name in self._streams.items()}
+        last = dict.fromkeys(self._streams.values(), b"0-0")
+        read: dict[str, list[bytes]] = {name: [] for name in last}
+        try:
+            while True:
+                try:
+                    answer = await reader(
+                        "XREAD", "COUNT", 100, "BLOCK", self._options.block_ms, "STREAMS", *last, *last.values()
+                    )
+                    backoff.worked()
+                    for name, entries in answer or ():
+                        stream = name.decode()
+                        last[stream] = entries[-1][0]
+                        read[stream] += [entry_id for entry_id, _ in entries]
+                        for _, fields in entries:
+                            self._deliver(skills[name], fields.get(FIELD, b""))
+                    for stream, entry_ids in read.items():
+                        if entry_ids and (not answer or len(entry_ids) >= TIDY_AFTER):
+                            # Not after each one, so that the next answer is not delayed.
+                            await self._store.call("XDEL", stream, *entry_ids)
+                            entry_ids.clear()
+                except BusError as error:
+                    await backoff.failed(error)
+        finally:
+            await self._store.close_reader(reader)
+
+    def _deliver(self, skill: Skill, data: bytes) -> None:
+        try:
+            result = decode(RESULTS[skill], data)
+        except ContractError as error:
+            log.error("unreadable reply of %s dropped: %s", skill, error)
+            SKIPPED.labels("reply").inc()
+            return
+        future = self._waiting.get((skill, result.request_id))
+        if future is None:
+            log.info("reply of %s to %s, for which no caller waits", skill, result.request_id)
+        elif not future.done():
+            future.set_result(result)

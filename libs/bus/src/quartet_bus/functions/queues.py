@@ -1,0 +1,250 @@
+"""Functions on the queues of tasks and of skill requests: entries, their leases and the consumers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from quartet_bus._keys import Key
+from quartet_bus.functions._base import ALLOW_OOM, READ_ONLY, BoolFunction, Function, IntFunction, R
+
+
+@dataclass(frozen=True)
+class Admission:
+    """State of a request or task whose entry was read."""
+
+    owner: str
+    """Id of the one entry that stands for it; every other entry is a duplicate."""
+    done: bytes | None
+    """Result."""
+    started: bool
+    canceled: bool
+
+    @classmethod
+    def of(cls, row: list[Any]) -> "Admission":
+        """Convert owner, done, started and canceled as Redis answers them."""
+        return cls(row[0].decode(), row[1], bool(row[2]), bool(row[3]))
+
+
+class Admit(Function[Admission]):
+    """Make the entry stand for its request or task, unless another entry does."""
+
+    owner: Key
+    done: Key
+    started: Key
+    canceled: Key
+    entry_id: str
+    expiry_ms: int
+
+    body = """
+return admission(admit(owner, entry_id, expiry_ms), done, started, canceled)
+"""
+
+    def read(self, answer: Any) -> Admission:
+        """Return the state of the request or task."""
+        return Admission.of(answer)
+
+
+class AdmitAgain(Function[Admission | None]):
+    """Repeat the answer of Admit without a write, for a store that is full; None for an entry that is new."""
+
+    owner: Key
+    done: Key
+    started: Key
+    canceled: Key
+
+    flags = READ_ONLY
+    body = """
+local first = redis.call('GET', owner)
+return first and admission(first, done, started, canceled)
+"""
+
+    def read(self, answer: Any) -> Admission | None:
+        """Return the state of the request or task."""
+        return None if answer is None else Admission.of(answer)
+
+
+class LeaseFunction(Function[R]):
+    """Fields of a function on the entry that a consumer leases."""
+
+    stream: Key
+    group: str
+    consumer: str
+    entry_id: str
+
+
+class RenewLease(IntFunction, LeaseFunction[int]):
+    """Reset the idle time of an entry without counting a delivery.
+
+    1: renewed. 0: another consumer has the entry, or it is finished. -1: the store does not know the entry any more.
+    """
+
+    done: Key
+
+    flags = ALLOW_OOM
+    body = """
+if redis.call('EXISTS', done) == 1 then return 0 end
+local row = pending(stream, group, entry_id)
+if not row then return -1 end
+if row[2] ~= consumer then return 0 end
+redis.call('XCLAIM', stream, group, consumer, 0, entry_id, 'JUSTID')
+return 1
+"""
+
+
+class ResetDeliveries(BoolFunction, LeaseFunction[bool]):
+    """Count the deliveries of an entry from 1 again."""
+
+    flags = ALLOW_OOM
+    body = """
+if not is_leased(stream, group, consumer, entry_id) then return 0 end
+redis.call('XCLAIM', stream, group, consumer, 0, entry_id, 'RETRYCOUNT', 1, 'JUSTID')
+return 1
+"""
+
+
+class HandOver(BoolFunction, LeaseFunction[bool]):
+    """Set the idle time of an entry, so that the next consumer that looks claims it."""
+
+    idle_ms: int
+
+    flags = ALLOW_OOM
+    body = """
+if not is_leased(stream, group, consumer, entry_id) then return 0 end
+redis.call('XCLAIM', stream, group, consumer, 0, entry_id, 'IDLE', idle_ms, 'RETRYCOUNT', 1, 'JUSTID')
+return 1
+"""
+
+
+class StartFunction(LeaseFunction[R]):
+    """Fields of a function with which a consumer starts the work of its entry."""
+
+    started: Key
+    done: Key
+    expiry_ms: int
+
+
+class MarkStarted(BoolFunction, StartFunction[bool]):
+    """Record that this consumer starts a request; False when another one has it."""
+
+    body = """
+if not may_start(stream, group, consumer, entry_id, done) then return 0 end
+local before = redis.call('GET', started)
+if before and before ~= consumer then return 0 end
+redis.call('SET', started, consumer, 'PX', expiry_ms)
+return 1
+"""
+
+
+class CountDeliveries(IntFunction):
+    """Count how often an entry was delivered; 0 for an entry that no consumer has."""
+
+    stream: Key
+    group: str
+    entry_id: str
+
+    flags = READ_ONLY
+    body = """
+local row = pending(stream, group, entry_id)
+return row and row[4] or 0
+"""
+
+
+class Finish(BoolFunction):
+    """Store the result, answer the caller and delete the entry. False: an earlier result stands."""
+
+    stream: Key
+    done: Key
+    reply_to: Key | None
+    """None when no caller waits."""
+    group: str
+    entry_id: str
+    result: bytes
+    expiry_ms: int
+
+    flags = ALLOW_OOM
+    body = """
+local first = redis.call('SET', done, result, 'NX', 'PX', expiry_ms)
+if first and reply_to then
+  redis.call('XADD', reply_to, 'MAXLEN', '~', 10000, '*', 'm', result)
+  redis.call('PEXPIRE', reply_to, expiry_ms)
+end
+redis.pcall('XACK', stream, group, entry_id)
+redis.call('XDEL', stream, entry_id)
+if first then return 1 end
+return 0
+"""
+
+
+class Cancel(BoolFunction):
+    """Record why a task or request is to end; the first reason stands."""
+
+    canceled: Key
+    reason: str
+    expiry_ms: int
+    channel: str
+
+    flags = ALLOW_OOM
+    body = """
+redis.call('SET', canceled, reason, 'NX', 'PX', expiry_ms)
+redis.call('PUBLISH', channel, '')
+return 1
+"""
+
+
+class NotePresence(BoolFunction):
+    """Record that a consumer is present, by Redis' own clock, so that the clocks of hosts need not agree."""
+
+    present: Key
+    consumer: str
+
+    body = """
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZADD', present, now, consumer)
+redis.call('ZREMRANGEBYSCORE', present, '-inf', now - 3600)
+redis.call('EXPIRE', present, 7200)
+return 1
+"""
+
+
+class CountPresent(IntFunction):
+    """Count the consumers that were present within the last `seconds`."""
+
+    present: Key
+    seconds: int
+
+    flags = READ_ONLY
+    body = """
+return redis.call('ZCOUNT', present, tonumber(redis.call('TIME')[1]) - seconds, '+inf')
+"""
+
+
+class MeasureQueues(Function[list[tuple[int, int, int]]]):
+    """Measure each stream: number of waiting entries, number of taken entries, age of the oldest waiting one [ms].
+
+    A stream has one group at most. Finished entries are deleted, so that an entry that is not taken waits.
+    """
+
+    streams: tuple[Key, ...]
+
+    flags = READ_ONLY
+    body = """
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local found = {}
+for number, stream in ipairs(streams) do
+  local taken, last, oldest = 0, '-', nil
+  local groups = redis.pcall('XINFO', 'GROUPS', stream)
+  if not groups.err and groups[1] then
+    taken, last = field(groups[1], 'pending'), '(' .. field(groups[1], 'last-delivered-id')
+  end
+  local first = redis.call('XRANGE', stream, last, '+', 'COUNT', 1)
+  if first[1] then oldest = math.max(0, now - since(first[1])) end
+  local waiting = 0
+  if oldest then waiting = math.max(1, redis.call('XLEN', stream) - taken) end
+  found[number] = {waiting, taken, oldest or 0}
+end
+return found
+"""
+
+    def read(self, answer: Any) -> list[tuple[int, int, int]]:
+        """Return waiting entries, taken entries and age [ms] of each stream."""
+        return [(int(waiting), int(taken), int(age)) for waiting, taken, age in answer]

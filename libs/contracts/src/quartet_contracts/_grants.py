@@ -1,0 +1,65 @@
+"""Grant: signed permission of one agent to use tools of one robot for one attempt."""
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from quartet_contracts.messages import Identifier
+
+ISSUER = "quartet-orchestrator"
+ALGORITHM = "EdDSA"
+
+
+class GrantClaims(BaseModel):
+    """Claims of the signed token (JWT, Ed25519)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    iss: str = ISSUER
+    sub: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+    """The agent: approach, pick, place, orchestrator, or a name given to a foreign client."""
+    aud: str
+    """`robot:<name>`: the servers of one robot."""
+    exp: int
+    iat: int
+    jti: Identifier
+    """The request id."""
+    fence: Annotated[int, Field(ge=0)]
+    """A server refuses any fence below the highest that it has persisted."""
+    tools: list[str]
+    """`<server>__<tool>` names; a call of any other is refused."""
+    beats: bool = False
+    """Whether the caller sends heartbeats while it moves the robot; its motion ends when they stop."""
+    task: Annotated[str, Field(max_length=128)] = ""
+    """Task of the request, to which a server's own model usage is charged. '' for a foreign client."""
+
+
+def audience(robot: str) -> str:
+    """Return the audience claim of a robot's servers."""
+    return f"robot:{robot}"
+
+
+FENCE_SCOPE = "control__fence"
+"""In `tools` of the orchestrator's own grant: may install a fence."""
+STOP_SCOPE = "control__stop"
+"""In `tools`: may bring the robot to a standstill."""
+RESET_SCOPE = "control__reset"
+"""In `tools`: may reset a stopped server, so that it moves the robot again."""
+STOP_ISSUER = "quartet-stop"
+"""Issuer of the stop service's own grants; its key signs STOP_SCOPE and RESET_SCOPE and nothing else."""
+
+
+def control_url(mcp_url: str, what: str) -> str:
+    """Return the control endpoint `what` (fence, stop, reset, beat) of the server whose MCP endpoint is `mcp_url`."""
+    return f"{_root(mcp_url)}/control/{what}"
+
+
+def health_url(mcp_url: str) -> str:
+    """Return the health endpoint of the server whose MCP endpoint is `mcp_url`."""
+    return f"{_root(mcp_url)}/health"
+
+
+def _root(mcp_url: str) -> str:
+    parts = urlsplit(mcp_url)
+    return f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/').removesuffix('/mcp')}"

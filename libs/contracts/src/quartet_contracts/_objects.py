@@ -1,0 +1,50 @@
+"""Names of things between agents: an opaque id, or a short term in a person's words.
+
+What a camera or a model has read off the world never goes from one agent to the next as free text: it may carry an
+instruction. An id carries nothing, and nobody can guess one.
+"""
+
+import re
+import secrets
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+
+def _shaped(pattern: str, words: str) -> Callable[[str], str]:
+    """The check of `pattern`, which says in words what is valid; the schema has the pattern for other languages."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text) is None:
+            raise ValueError(words)
+        return text
+
+    return check
+
+
+_ID = "obj_[0-9a-f]{12}"
+_TERM = r"\w[\w '’,&-]*"
+
+ObjectId = Annotated[
+    str,
+    Field(json_schema_extra={"pattern": f"^{_ID}$"}),
+    AfterValidator(
+        _shaped(_ID, "an object_id is obj_ and 12 hexadecimal digits; take it from a result, or give a name")
+    ),
+]
+"""Given by the perception server for one thing that it has seen, valid for the robot and the task that saw it."""
+
+Term = Annotated[
+    str,
+    Field(min_length=1, max_length=64, json_schema_extra={"pattern": f"^{_TERM}$"}),
+    AfterValidator(
+        _shaped(_TERM, "a name has letters, digits, spaces and ' , & _ - alone, and begins with a letter or a digit")
+    ),
+]
+"""Enough for what a person or a site file calls a thing."""
+
+
+def new_object_id() -> str:
+    """Return a new ObjectId that cannot be guessed (48 random bits; an id is refused outside of its task anyway)."""
+    return f"obj_{secrets.token_hex(6)}"

@@ -1,0 +1,124 @@
+"""Tasks: submission, status and report."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
+
+from quartet_contracts._budgets import Budget, Usage
+from quartet_contracts._states import State
+from quartet_contracts.messages import Arguments, Identifier, Message, Seconds
+from quartet_contracts.skills import Skill, SkillArguments, check_arguments_of_skill, read_arguments_of_skill
+
+MAX_SENTENCE = 1000
+ANY_ROBOT = "any"
+"""Robot name of a task that waits for the first free robot. No robot may have this name."""
+
+
+class TaskSubmission(Arguments):
+    """Body of a task submission."""
+
+    sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
+    robot: Identifier | None = None
+    """None: the first free robot."""
+    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
+    """The task fails when it is not done this long after it was accepted (wall time)."""
+    budget: Budget = Budget(turns=50)
+
+    @field_validator("sentence")
+    @classmethod
+    def _says_something(cls, value: str) -> str:
+        text = " ".join(value.split())
+        if not any(c.isalpha() for c in text):
+            raise ValueError(
+                "the sentence has no words; write what the robot should do, "
+                "such as 'bring the red coke can to the sofa table'"
+            )
+        return text
+
+
+class DirectStep(Arguments):
+    """One skill that a person asked for by itself, without the orchestrator's model."""
+
+    skill: Skill
+    arguments: SerializeAsAny[SkillArguments]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _arguments_of_the_skill(cls, data: Any) -> Any:
+        return read_arguments_of_skill(data)
+
+    @model_validator(mode="after")
+    def _skill_takes_these(self) -> Self:
+        check_arguments_of_skill(self.skill, self.arguments)
+        return self
+
+
+class Task(Message):
+    """Accepted task, as it is stored on the task stream."""
+
+    task_id: Identifier
+    sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
+    robot: Identifier
+    """ANY_ROBOT for a task without a robot, until one takes it."""
+    created_at: Seconds
+    deadline: Seconds
+    budget: Budget
+    step: DirectStep | None = None
+    """Set for a task that is one skill and needs no orchestrator model."""
+    submission: Identifier | None = None
+    """Digest of the idempotency key with which it was submitted; kept as long as the task is."""
+    traceparent: str | None = None
+
+
+class DeliveryOutcome(Arguments):
+    """One object of the final report."""
+
+    object_name: Annotated[str, Field(max_length=200)]
+    target: Annotated[str, Field(max_length=200)] = ""
+    completed: bool
+    error_code: Annotated[str, Field(max_length=64)] = "NONE"
+    """The code that ended it, NONE when completed."""
+    reason: Annotated[str, Field(max_length=2000)] = ""
+
+
+class TaskReport(Arguments):
+    """Arguments of report_task_result, the report of the orchestrator's model."""
+
+    success: bool
+    summary: Annotated[str, Field(min_length=1, max_length=4000)]
+    objects: Annotated[list[DeliveryOutcome], Field(max_length=50)] = []
+
+
+class TaskStatus(Message):
+    """Status of a task, as the API returns it."""
+
+    task: Task
+    state: State
+    report: TaskReport | None = None
+    usage: Usage = Usage()
+    question: str | None = None
+    """Open question to a person, while the state is PAUSED."""
+    updated_at: Seconds
+
+
+class Answer(Arguments):
+    """A person's answer to ask_person."""
+
+    text: Annotated[str, Field(min_length=1, max_length=2000)]
+    question_id: Identifier | None = None
+    """None: the question that is open now."""
+
+
+class Cancellation(Arguments):
+    """Body of a cancel request: the reason."""
+
+    reason: Annotated[str, Field(max_length=500)] = "canceled by a person"
+
+
+class Pause(Arguments):
+    """Body of a pause request: the reason."""
+
+    reason: Annotated[str, Field(max_length=500)] = "paused by a person"
+
+
+Actor = Literal["orchestrator", "approach", "pick", "place"]

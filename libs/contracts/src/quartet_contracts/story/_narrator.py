@@ -1,0 +1,229 @@
+"""Journal events as lines: decisions, what the robot does, results."""
+
+import json
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from quartet_contracts._states import TERMINAL
+from quartet_contracts.journal import (
+    Answered,
+    Asked,
+    JournalEvent,
+    ModelTurn,
+    Note,
+    Observation,
+    Ordered,
+    Reported,
+    SkillFinished,
+    SkillRequested,
+    SkillSettled,
+    SkillStarted,
+    StateChanged,
+    TakenOver,
+    ToolCalled,
+    ToolProgress,
+    ToolReturned,
+    Verified,
+)
+from quartet_contracts.story._words import is_quiet, skill_words, tool_words
+
+SHORT_TEXT = 280
+LONG_TEXT = 4000
+
+Tone = Literal["plain", "strong", "quiet", "good", "bad", "notice", "question", "answer"]
+"""How words are meant; whoever shows them has a colour or a weight for each."""
+
+
+class _Shown(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Span(_Shown):
+    """Words in one tone."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+class Line(_Shown):
+    """One line of the story."""
+
+    actor: str
+    at: float
+    """Seconds since the epoch."""
+    spans: tuple[Span, ...]
+    tone: Tone = "plain"
+    """Of the whole line; a span's own comes on top."""
+    body: str = ""
+    """Text below the line, its line breaks kept."""
+    body_tone: Tone = "plain"
+
+
+class Now(_Shown):
+    """What somebody does at the moment."""
+
+    actor: str
+    text: str
+
+
+class Narration(_Shown):
+    """What is told of one event: lines, and what somebody does from here on."""
+
+    lines: tuple[Line, ...] = ()
+    now: Now | None = None
+
+
+class Narrator:
+    """Tells one task. It has to hear the journal from its beginning: a result is told with the words of its call."""
+
+    def __init__(self, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._calls: dict[tuple[str, str | None, str], ToolCalled] = {}
+        self._planned = False
+
+    def tell(self, event: JournalEvent) -> Narration:
+        """Return what is told of `event`, the next one of the journal."""
+        what, actor, at = event.event, event.actor, event.at
+        match what:
+            case ToolCalled():
+                self._calls[_key(event, what)] = what
+                if _is_skill(what.tool):
+                    return Narration()
+                return Narration(now=Now(actor=actor, text=tool_words(what.tool, what.arguments)))
+            case ToolProgress():
+                return Narration(now=Now(actor=actor, text=self._progress(event, what)))
+            case ToolReturned():
+                return self._returned(event, what)
+            case ModelTurn():
+                return self._turn(event, what)
+            case SkillRequested():
+                again = f" (attempt {what.attempt})" if what.attempt > 1 else ""
+                text = f"→ {what.skill}: {skill_words(what.skill, what.arguments)}{again}"
+                now = Now(actor=what.skill, text="waits for the agent")
+                return Narration(lines=(_line(event, text, "strong"),), now=now)
+            case SkillFinished():
+                return _finished(what, at)
+            case SkillStarted() | Ordered() | Observation() | Reported():
+                return Narration(lines=(_line(event, _detail(what), "quiet"),)) if self._verbose else Narration()
+            case _:
+                text, tone, detail = _words(what)
+                return Narration(lines=(_line(event, text, tone),)) if self._verbose or not detail else Narration()
+
+    def _turn(self, event: JournalEvent, turn: ModelTurn) -> Narration:
+        actor, at = event.actor, event.at
+        lines: list[Line] = []
+        if turn.text and actor == "orchestrator" and not self._planned:
+            self._planned = True
+            lines.append(Line(actor=actor, at=at, spans=(Span(text="plan"),), tone="strong", body=turn.text.strip()))
+        elif turn.text and (self._verbose or actor == "orchestrator"):
+            text = _clip(turn.text, LONG_TEXT if self._verbose else SHORT_TEXT)
+            lines.append(Line(actor=actor, at=at, spans=(Span(text=text),), tone="quiet"))
+        if self._verbose:
+            tokens = f"{turn.usage.prompt_tokens}+{turn.usage.completion_tokens} tokens"
+            text = f"turn {turn.turn} ({turn.model}, {tokens}): {', '.join(turn.tools) or 'no tool'}"
+            lines.append(Line(actor=actor, at=at, spans=(Span(text=text),), tone="quiet"))
+        return Narration(lines=tuple(lines), now=Now(actor=actor, text="thinks"))
+
+    def _progress(self, event: JournalEvent, what: ToolProgress) -> str:
+        call = self._calls.get(_key(event, what))
+        words = tool_words(what.tool, call.arguments) if call else what.tool
+        share = f" {what.fraction:.0%}" if what.fraction is not None else ""
+        return f"{words}{share} {what.message}".rstrip()
+
+    def _returned(self, event: JournalEvent, what: ToolReturned) -> Narration:
+        call = self._calls.pop(_key(event, what), None)
+        # A skill's own result has told it already.
+        told_already = _is_skill(what.tool) and (what.ok or event.actor == "orchestrator")
+        if not self._verbose and (told_already or (what.ok and is_quiet(what.tool))):
+            return Narration()
+        ending = f"✓ {what.duration_s:.1f} s" if what.ok else f"✗ {what.error_code}"
+        spans = [
+            Span(text=f"{tool_words(what.tool, call.arguments if call else {})}  "),
+            Span(text=ending, tone="good" if what.ok else "bad"),
+        ]
+        if not what.ok or self._verbose:
+            said = _clip(what.text, LONG_TEXT) if self._verbose else _clip(_message(what.text), SHORT_TEXT)
+            spans.append(Span(text=f"  {said}", tone="quiet"))
+        body = f"{what.tool} {call.arguments}" if self._verbose and call is not None else ""
+        one = Line(actor=event.actor, at=event.at, spans=tuple(spans), body=body, body_tone="quiet")
+        return Narration(lines=(one,))
+
+
+def _line(event: JournalEvent, text: str, tone: Tone) -> Line:
+    return Line(actor=event.actor, at=event.at, spans=(Span(text=_flat(text)),), tone=tone)
+
+
+def _detail(what: SkillStarted | Ordered | Observation | Reported) -> str:
+    """Return what is told of an event that only --verbose tells."""
+    match what:
+        case SkillStarted():
+            return f"taken by {what.replica}"
+        case Ordered():
+            return f"{what.by} orders: {what.order}"
+        case Observation():
+            return f"pictures of {', '.join(what.images) or 'nothing'}: {what.label}"
+        case Reported():
+            return f"reports: {what.report.summary}"
+
+
+def _words(
+    what: SkillSettled | TakenOver | Verified | Asked | Answered | Note | StateChanged,
+) -> tuple[str, Tone, bool]:
+    """Return what is told of an event, its tone, and whether only --verbose tells it."""
+    match what:
+        case SkillSettled():
+            hand = f", the gripper is {what.grasp}" + (f" ({what.in_hand})" if what.in_hand else "")
+            return f"looks at how {what.skill} was left{hand if what.grasp else ''}", "notice", False
+        case TakenOver():
+            return "goes on with the task where its journal ends", "notice", False
+        case Verified():
+            same = what.claimed == what.settled
+            text = f"checked: claimed {what.claimed}, settled {what.settled}. {what.note}"
+            return text, "plain" if same else "notice", same
+        case Asked():
+            return f"asks: {what.text}", "question", False
+        case Answered():
+            return f"is told: {what.text}", "answer", False
+        case Note():
+            return what.text, "notice", False
+        case StateChanged():
+            ended_or_silent = not what.reason or what.state in TERMINAL
+            return f"{what.state}: {what.reason}".rstrip(": "), "quiet", ended_or_silent
+
+
+def _key(event: JournalEvent, what: ToolCalled | ToolProgress | ToolReturned) -> tuple[str, str | None, str]:
+    """Call ids are unique within one loop only."""
+    return event.actor, event.request_id, what.call_id
+
+
+def _finished(what: SkillFinished, at: float) -> Narration:
+    mark, tone = ("✓", "good") if what.success else ("✗", "bad")
+    spans = [Span(text=f"{mark} ", tone=cast("Tone", tone))]
+    if not what.success:
+        spans.append(Span(text=f"{what.error_code}: ", tone="bad"))
+    spans.append(Span(text=_clip(what.reason, SHORT_TEXT)))
+    return Narration(lines=(Line(actor=what.skill, at=at, spans=tuple(spans), tone="strong"),))
+
+
+def _is_skill(tool: str) -> bool:
+    return tool in {"approach", "pick", "place"} or tool.startswith("report_")
+
+
+def _message(result: str) -> str:
+    """What a tool's result says to a person; the result itself where it has no message of its own."""
+    try:
+        fields: Any = json.loads(result)
+    except (ValueError, RecursionError):
+        return result
+    message: Any = cast("dict[str, Any]", fields).get("message") if isinstance(fields, dict) else None
+    return message if isinstance(message, str) and message else result
+
+
+def _clip(text: str, limit: int) -> str:
+    flat = _flat(text)
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,131 @@
+"""Tool calls and skills in a person's words."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+Arguments = dict[str, Any]
+
+
+def skill_words(skill: str, arguments: Arguments) -> str:
+    """`approach, pick or place` as an instruction to the robot."""
+    a = arguments
+    if skill == "approach":
+        purpose = {
+            "pick": "to pick it up",
+            "surface_place": "to put something on it",
+            "container_place": "to put something into it",
+            "floor_place": "to put something on the floor",
+        }.get(str(a.get("next_action")), "")
+        return f"go to the {_name(a, 'object_name')} in the {_name(a, 'target_area')} {purpose}".rstrip()
+    if skill == "pick":
+        return f"pick up the {_name(a, 'object_name')}"
+    if skill == "place":
+        target = _name(a, "target_location")
+        return f"put the {_name(a, 'object_name')} down at the {target}"
+    return f"{skill} {json.dumps(arguments)}"
+
+
+def tool_words(tool: str, arguments: Arguments) -> str:
+    """A tool call as what the robot does."""
+    say = _WORDS.get(tool.rpartition("__")[2])
+    try:
+        return say(arguments) if say else f"calls {tool}"
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError):
+        # A model wrote the arguments: they may have any shape and size.
+        return f"calls {tool}"
+
+
+QUIET = frozenset(
+    {
+        "get_robot_pose",
+        "get_path_from_robot",
+        "clear_costmaps",
+        "get_grasp_state",
+        "clear_planning_scene",
+        "get_current_pose",
+    }
+)
+"""Tools that are told only when they fail, or with --verbose."""
+
+
+def is_quiet(tool: str) -> bool:
+    """Return whether a call of `tool` is told only when it fails."""
+    return tool.rpartition("__")[2] in QUIET
+
+
+def _name(arguments: Arguments, key: str) -> str:
+    words = str(arguments.get(key, "?"))
+    return words[4:] if words.lower().startswith("the ") else words
+
+
+def _point(values: Any) -> str:
+    return "(" + ", ".join(f"{float(v):.2f}" for v in values) + ")"
+
+
+def _camera(arguments: Arguments, default: str) -> str:
+    camera = arguments.get("camera") or default
+    return "both cameras" if camera == "both" else f"the {camera} camera"
+
+
+def _sought(arguments: Arguments) -> str:
+    if ids := arguments.get("object_ids"):
+        return "for " + ", ".join(str(one) for one in ids)
+    names = arguments.get("names")
+    return "for " + ", ".join(f"'{name}'" for name in names) if names else "what is there"
+
+
+def _which(arguments: Arguments, key: str) -> str:
+    """What a tool is asked about: by its id, or by a name."""
+    object_id = arguments.get("object_id")
+    return f"'{arguments[key]}'" if object_id is None else str(object_id)
+
+
+def _degrees(value: Any) -> str:
+    return f"{abs(math.degrees(float(value))):.0f}° to the {'left' if float(value) >= 0 else 'right'}"
+
+
+def _arm(a: Arguments) -> str:
+    target = a.get("target")
+    fields = cast("Arguments", target) if isinstance(target, dict) else a
+    if a.get("target_type") == "named_state":
+        return f"moves the arm to '{fields['state_name']}'"
+    if a.get("target_type") == "pose":
+        return f"moves the gripper to {_point(fields['position'])}"
+    return "moves the arm"
+
+
+def _straight(a: Arguments) -> str:
+    waypoints: list[Any] = a.get("waypoints") or []
+    last: Any = waypoints[-1] if waypoints else a
+    position = cast("Arguments", last).get("position") if isinstance(last, dict) else last
+    return f"moves the gripper straight to {_point(position)}" if position else "moves the gripper in a straight line"
+
+
+_WORDS: dict[str, Callable[[Arguments], str]] = {
+    "navigate_to_pose": lambda a: f"drives to {_point([a['x'], a['y']])}",
+    "spin_robot": lambda a: f"turns by {_degrees(a['angle'])}",
+    "approach_target": lambda a: "drives in to the target",
+    "drive_on_heading": lambda a: f"drives {float(a['distance']):.2f} m ahead",
+    "backup_robot": lambda a: f"backs up {float(a['distance']):.2f} m",
+    "wait": lambda a: f"waits {float(a['seconds']):.0f} s",
+    "get_path_from_robot": lambda a: f"looks for a way to {_point([a['goal_x'], a['goal_y']])}",
+    "get_robot_pose": lambda a: "reads where it stands",
+    "clear_costmaps": lambda a: "forgets old obstacles",
+    "cancel_navigation": lambda a: "halts the base",
+    "plan_and_execute": _arm,
+    "plan_cartesian_path": _straight,
+    "clear_planning_scene": lambda a: "clears the arm's map of obstacles",
+    "get_current_pose": lambda a: "reads where the gripper is",
+    "stop_execution": lambda a: "halts the arm",
+    "open_gripper": lambda a: "opens the gripper",
+    "close_gripper": lambda a: "closes the gripper",
+    "get_grasp_state": lambda a: "feels whether it holds something",
+    "segment_objects": lambda a: f"searches for {_which(a, 'prompt')} with {_camera(a, 'arm')}",
+    "detect_objects": lambda a: f"looks {_sought(a)} with {_camera(a, 'front')}",
+    "get_topdown_grasp_pose": lambda a: f"works out how to grasp {_which(a, 'object_name')}",
+    "get_topdown_placing_pose": lambda a: f"works out where to put it down at {_which(a, 'object_name')}",
+    "look": lambda a: f"looks around with {_camera(a, 'front')}",
+    "ask_person": lambda a: "asks a person",
+}

@@ -1,0 +1,65 @@
+"""A deployment of Quartet on this machine: its processes, its folder of secrets, and clients of its services."""
+
+from quartet_bus.access import AGENTS
+from quartet_deployment._environment import headless_gl
+from quartet_deployment._grants import sign_grant
+from quartet_deployment._options import StackOptions
+from quartet_deployment._orchestrator_client import OrchestratorClient
+from quartet_deployment._ports import free_ports, hold_ports
+from quartet_deployment._project import project_root, state_folder
+from quartet_deployment._run_metrics import run_metrics
+from quartet_deployment._secrets.check import check_secrets
+from quartet_deployment._secrets.folder import SecretsFolder
+from quartet_deployment._secrets.layout import SECRETS, SERVERS
+from quartet_deployment._stack import Stack
+from quartet_deployment._state import read_description
+from quartet_deployment._stop_client import EMERGENCY_STOP, StopClient
+from quartet_deployment.errors import (
+    ClientError,
+    DeploymentError,
+    FolderInUseError,
+    NotInstalledError,
+    OptionError,
+    PortTakenError,
+    ProcessDiedError,
+    ProjectNotFoundError,
+    RefusedError,
+    SecretsError,
+    StackError,
+    StartTimeoutError,
+    UnreachableError,
+)
+
+__all__ = [
+    "AGENTS",
+    "EMERGENCY_STOP",
+    "SECRETS",
+    "SERVERS",
+    "ClientError",
+    "DeploymentError",
+    "FolderInUseError",
+    "NotInstalledError",
+    "OptionError",
+    "OrchestratorClient",
+    "PortTakenError",
+    "ProcessDiedError",
+    "ProjectNotFoundError",
+    "RefusedError",
+    "SecretsError",
+    "SecretsFolder",
+    "Stack",
+    "StackError",
+    "StackOptions",
+    "StartTimeoutError",
+    "StopClient",
+    "UnreachableError",
+    "check_secrets",
+    "free_ports",
+    "headless_gl",
+    "hold_ports",
+    "project_root",
+    "read_description",
+    "run_metrics",
+    "sign_grant",
+    "state_folder",
+]

@@ -1,0 +1,38 @@
+"""Signs grants for clients that are not one of the agents."""
+
+import time
+import uuid
+from collections.abc import Iterable
+
+import jwt
+
+from quartet_contracts import ALGORITHM, GrantClaims, audience
+
+
+def sign_grant(
+    private_key: str,
+    robot: str,
+    tools: Iterable[str],
+    *,
+    name: str = "client",
+    fence: int = 0,
+    seconds: int = 600,
+    beats: bool = False,
+) -> str:
+    """Return a token with which `name` may call `tools` (`<server>__<tool>`) of `robot` for `seconds` from now.
+
+    `private_key` is PEM. With `beats` the client sends heartbeats while it moves the robot. Raises ValueError for a
+    key or a claim that cannot be used.
+    """
+    now = int(time.time())
+    claims = GrantClaims(
+        sub=name,
+        aud=audience(robot),
+        iat=now,
+        exp=now + seconds,
+        jti=f"{name}-{uuid.uuid4().hex[:12]}",
+        fence=fence,
+        tools=sorted(set(tools)),
+        beats=beats,
+    )
+    return jwt.encode(claims.model_dump(), private_key, algorithm=ALGORITHM)

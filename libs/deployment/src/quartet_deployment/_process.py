@@ -1,0 +1,129 @@
+"""One process of a stack: its start, readiness, log and end."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quartet_deployment.errors import NotInstalledError, ProcessDiedError
+
+TERM_GRACE_S = 5.0
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """What to start, and how to tell that it is ready."""
+
+    name: str
+    argv: list[str]
+    env: dict[str, str] = field(default_factory=dict)
+    """Variables added to the environment of the stack."""
+    ready_file: Path | None = None
+    """File that the process writes when it listens; its JSON has the url."""
+    ready: Callable[[], bool] | None = None
+    """Called when there is no ready file; returns whether the process is ready."""
+
+
+class ManagedProcess:
+    """A running process with its log."""
+
+    def __init__(self, spec: ProcessSpec, base_env: dict[str, str], log: Path) -> None:
+        self.spec = spec
+        self.log = log
+        self.started_at = time.monotonic()
+        self.ready_after_s: float | None = None
+        self.wanted_dead = False
+        if spec.ready_file is not None:
+            spec.ready_file.parent.mkdir(parents=True, exist_ok=True)
+            spec.ready_file.unlink(missing_ok=True)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            self._log_began_at = output.seek(0, os.SEEK_END)
+            try:
+                # The thread that starts it must live as long as the stack: Linux ties the death signal to it.
+                self._popen = subprocess.Popen(
+                    spec.argv,
+                    env={**base_env, **spec.env},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    preexec_fn=_end_with_parent,
+                )
+            except FileNotFoundError as error:
+                raise NotInstalledError(f"{spec.name} needs the program {spec.argv[0]}, which is not there") from error
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def status(self) -> int | None:
+        """Exit status, None while the process runs."""
+        return self._popen.poll()
+
+    def tail(self, lines: int = 15) -> str:
+        """Return the last lines of its log, without those of an earlier process."""
+        text = self.log.read_bytes()[self._log_began_at :].decode(errors="replace") if self.log.exists() else ""
+        return "\n".join(f"  {line}" for line in text.splitlines()[-lines:]) or "  (it wrote nothing)"
+
+    def raise_if_dead(self) -> None:
+        """Raise ProcessDiedError when it ended without being asked to."""
+        status = self.status
+        if status is not None and not self.wanted_dead:
+            raise ProcessDiedError(self.name, status, self.log, self.tail())
+
+    def is_ready(self) -> bool:
+        """Return whether it is ready. Raises ProcessDiedError."""
+        if self.ready_after_s is not None:
+            return True
+        self.raise_if_dead()
+        file, ask = self.spec.ready_file, self.spec.ready
+        ready = file.exists() if file is not None else ask is None or ask()
+        if ready:
+            self.ready_after_s = time.monotonic() - self.started_at
+        return ready
+
+    def ready_content(self) -> dict[str, Any]:
+        """Return the content of the ready file, {} without one."""
+        return json.loads(self.spec.ready_file.read_text()) if self.spec.ready_file else {}
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process and its children."""
+        if self._popen.poll() is None:
+            os.killpg(self._popen.pid, number)
+
+    def kill(self) -> None:
+        """Kill it at once (signal 9)."""
+        self.wanted_dead = True
+        self.signal(signal.SIGKILL)
+        self._popen.wait()
+
+    def ask_to_end(self) -> None:
+        self.wanted_dead = True
+        self.signal(signal.SIGTERM)
+
+    def wait_for_end(self, deadline: float) -> None:
+        """Wait for its end until the monotonic time `deadline`, then kill it."""
+        try:
+            self._popen.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGKILL)
+            self._popen.wait()
+
+
+def _end_with_parent() -> None:
+    """In the child: be terminated when the supervisor is killed, and write files that only their owner reads."""
+    os.umask(0o077)
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,0 +1,112 @@
+"""The robots of a stack: names, files and addresses."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from quartet_deployment._options import StackOptions
+from quartet_deployment._ports import HOST
+from quartet_deployment.errors import OptionError
+from quartet_site import load_robot
+
+MOST = 20
+"""Largest number of simulated robots on one machine."""
+
+
+@dataclass(frozen=True)
+class RobotAt:
+    """One robot."""
+
+    name: str
+    home: int
+    """Number of its simulated home, from 0."""
+    place: int
+    """Number of the robot in its home, from 0."""
+    robot_file: Path
+    bridge: str
+    """Address of its rosbridge."""
+    guard: str
+    """HTTP address of its guard."""
+
+
+def port_names(options: StackOptions) -> list[str]:
+    """Return the names of the ports of all simulated homes and robots."""
+    homes = range(options.homes)
+    return [
+        *(name(home) for home in homes for name in (scoring, metrics)),
+        *(f"{kind}{_tail(home, place)}" for home in homes for place in range(options.robots) for kind in KINDS),
+    ]
+
+
+KINDS = ("simulation", "guard")
+
+
+def scoring(home: int) -> str:
+    return f"scoring{_tail(home, 0)}"
+
+
+def metrics(home: int) -> str:
+    """Return the name of the port for /metrics of a home's process."""
+    return f"metrics{_tail(home, 0)}"
+
+
+def simulation(home: int) -> str:
+    """Return the name of the process of a home."""
+    return f"simulation{_tail(home, 0)}"
+
+
+def port_of(kind: str, robot: RobotAt) -> str:
+    return f"{kind}{_tail(robot.home, robot.place)}"
+
+
+def _tail(home: int, place: int) -> str:
+    return "".join(
+        (f"_home{home + 1}" if home else "", f"_robot{place + 1}" if place else ""),
+    )
+
+
+def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tuple[RobotAt, ...]:
+    """Return the robot of `folder`, or several with its name and a number.
+
+    Raises SiteFileError for a robot file that cannot be used, OptionError for an impossible number of robots.
+    """
+    file = folder / "robot.yaml"
+    robot = load_robot(file)
+    if options.guard_url is not None:
+        if options.robots * options.homes != 1:
+            raise OptionError("several robots are for the simulation; with --robot-dir there is one")
+        return (RobotAt(robot.name, 0, 0, file, robot.bridge.url, options.guard_url),)
+    count = options.robots * options.homes
+    if options.robots < 1 or options.homes < 1 or count > MOST:
+        raise OptionError(f"{options.robots} robots in {options.homes} homes cannot be had; valid: 1 to {MOST} in all")
+    found: list[RobotAt] = []
+    for number in range(count):
+        home, place = divmod(number, options.robots)
+        name = robot.name if count == 1 else f"{robot.name}{number + 1}"
+        bridge = f"ws://{HOST}:{ports[f'simulation{_tail(home, place)}']}"
+        guard = f"http://{HOST}:{ports[f'guard{_tail(home, place)}']}"
+        own = file if count == 1 else options.state_dir / "robots" / f"{name}.yaml"
+        found.append(RobotAt(name, home, place, own, bridge, guard))
+    return tuple(found)
+
+
+def site_of(robot: RobotAt, folder: Path) -> Path:
+    """Return the site file of a robot; each home has a path of its own, since alike homes are different places."""
+    return (_home(robot) if robot.home else folder) / "site.yaml"
+
+
+def _home(robot: RobotAt) -> Path:
+    return robot.robot_file.parent / f"home{robot.home + 1}"
+
+
+def write_robot_files(robots: tuple[RobotAt, ...], folder: Path) -> None:
+    """Write a robot.yaml for each of several robots, and link the files of further homes."""
+    text = (folder / "robot.yaml").read_text(encoding="utf-8")
+    for robot in robots:
+        if robot.home:
+            _home(robot).parent.mkdir(parents=True, exist_ok=True)
+            _home(robot).unlink(missing_ok=True)
+            _home(robot).symlink_to(folder.resolve())
+        if robot.robot_file.parent != folder:
+            robot.robot_file.parent.mkdir(parents=True, exist_ok=True)
+            robot.robot_file.write_text(re.sub(r"(?m)^name:.*$", f"name: {robot.name}", text, count=1), "utf-8")

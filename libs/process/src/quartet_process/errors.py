@@ -1,0 +1,28 @@
+"""The errors of quartet_process.
+
+ProcessError
+├── ListenError      a port cannot be bound
+├── SecretError      a secret is missing or cannot be used
+├── ServingError     the HTTP server ended by itself
+└── SettingsError    an environment variable is missing or wrong
+"""
+
+
+class ProcessError(Exception):
+    """Root of the errors of a process' shell; the message is all that a person needs."""
+
+
+class ListenError(ProcessError):
+    """A port cannot be bound; the message names the setting to change."""
+
+
+class SecretError(ProcessError):
+    """A secret that is needed is missing or cannot be used; the message names what to set."""
+
+
+class ServingError(ProcessError):
+    """The HTTP server did not start, or ended before it was told to; the log says why."""
+
+
+class SettingsError(ProcessError):
+    """An environment variable is missing or wrong; the message names each one."""

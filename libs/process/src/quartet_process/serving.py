@@ -1,0 +1,173 @@
+"""The HTTP server of a process: a bound socket, an ASGI application on it, an orderly end.
+
+uvicorn leaves signals, logs and the readiness file to the process. Not imported by the package itself, so that a
+command without a server does not pay for it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Generator
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from quartet_process.errors import ListenError, ServingError
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 128
+"""Connections that wait to be accepted."""
+KEEP_ALIVE_S = 75
+"""Idle connections are kept longer than clients keep them (5 s by default in httpx), so that none is closed while a
+request for a motion is on its way."""
+GRACE_S = 2
+"""Wall time that open requests have to end when the server stops."""
+TICK_S = 1.0
+"""How often the Date header is renewed."""
+
+
+def listen(host: str, port: int, *, setting: str = "QUARTET_PORT") -> socket.socket:
+    """Return a listening TCP socket at `host`; port 0 takes a free one.
+
+    Raises:
+        ListenError: The port cannot be bound; the text names `setting`, where a person chooses it.
+    """
+    # With the protocol named, asyncio turns Nagle's algorithm off; else each answer waits 40 ms for a delayed ACK.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ListenError(
+            f"port {port} of {host} cannot be used: {error.strerror or error}; end the process that listens there, or "
+            f"choose another port with {setting} (0 takes a free one)"
+        ) from error
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """Return the http:// URL at which `listener` accepts connections."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+class HttpServer:
+    """One ASGI application on one listening socket, served inside `async with`; the socket is closed at the end."""
+
+    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+        self.app = app
+        """Answers each request. May be replaced while the server runs; lifespan events go to the first one only."""
+        self.url = url_of(listener)
+        self._listener = listener
+        self._server = _Server(
+            uvicorn.Config(
+                self._answer,
+                interface="asgi3",
+                lifespan="on",
+                ws="none",
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=GRACE_S,
+                timeout_keep_alive=KEEP_ALIVE_S,
+            )
+        )
+        self._serving: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Start, and return as soon as requests are answered.
+
+        Raises:
+            ServingError: The application could not start.
+        """
+        self._serving = asyncio.create_task(self._server.serve(sockets=[self._listener]), name="http")
+        try:
+            await self._server.started_or(self._serving)
+        except BaseException:
+            self._listener.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close; see there."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Accept no more, let open requests end within GRACE_S, then shut the application down."""
+        assert self._serving is not None
+        self._server.stop()
+        await self._serving
+
+    async def serve_until(self, stop: asyncio.Event) -> None:
+        """Return when `stop` is set.
+
+        Raises:
+            ServingError: The server ended before.
+        """
+        assert self._serving is not None
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({self._serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+        if not stop.is_set():
+            await self._serving
+            raise ServingError(f"the HTTP server at {self.url} ended by itself; the log says why")
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that handles no signals, tells when it has started, and ends without polling for it."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._started = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._stopping.set()
+
+    async def started_or(self, serving: "asyncio.Task[None]") -> None:
+        """Return when requests are answered; raise what ended `serving` before."""
+        starting = asyncio.create_task(self._started.wait())
+        try:
+            await asyncio.wait({serving, starting}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self.stop()
+            await asyncio.wait({serving})
+            raise
+        finally:
+            starting.cancel()
+        if serving.done():
+            await serving
+            raise ServingError("the HTTP server ended before it listened; the log says why")
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            # uvicorn's way to say that the application's lifespan failed, whose error it has logged.
+            raise ServingError("the application of the HTTP server did not start; the log says why") from None
+        self._started.set()
+
+    async def main_loop(self) -> None:
+        while not self.should_exit:
+            await self.on_tick(0)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TICK_S):
+                    await self._stopping.wait()

@@ -1,0 +1,376 @@
+"""The rosbridge v2 transport: service calls, action goals and topics over one connection."""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import random
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+from quartet_robot_link._actions import TYPE_QUERY_ARGS, TYPE_QUERY_SERVICE, BridgeGoal, fail, mapping, type_in
+from quartet_robot_link._connection import Connection
+from quartet_robot_link._subscription import BridgeSubscription
+from quartet_robot_link.errors import (
+    BridgeUnavailableError,
+    CallTimeoutError,
+    CancelRejectedError,
+    RobotLinkError,
+    RosError,
+    ServiceUnavailableError,
+)
+from quartet_robot_link.link import Message, QoS
+
+log = logging.getLogger(__name__)
+
+CANCEL_REJECTED = 1
+"""action_msgs/srv/CancelGoal."""
+ORPHAN_TRIES = 3
+ORPHAN_RETRY_S = 0.5
+PROBE_SERVICE = "/quartet_link/probe"
+"""No node offers it: the bridge itself refuses the call, so that the answer depends on no other node such as rosapi."""
+BRIDGE_TIMEOUT = "Timeout exceeded while waiting for service response"
+
+
+class BridgeLink:
+    """A `RobotLink` over rosbridge; its connection comes back by itself.
+
+    Use `await BridgeLink.open(url)` and `await link.close()`. When the connection is lost, every pending call and goal
+    fails. With the next one, subscriptions are made again, and goals without a result are canceled, since nobody can
+    follow them any more. Nothing else is sent again.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        call_timeout_s: float = 5.0,
+        connect_wait_s: float = 1.0,
+        probe_every_s: float = 5.0,
+        backoff_s: tuple[float, float] = (0.1, 3.0),
+    ) -> None:
+        """Make a link that is not connected yet; see `open`.
+
+        `connect_wait_s`: wall time that a call waits for a connection.
+        `probe_every_s`: wall time without a frame after which the bridge is asked whether it lives.
+        """
+        self.url = url
+        self._call_timeout_s, self._connect_wait_s = call_timeout_s, connect_wait_s
+        self._probe_every_s = probe_every_s
+        self._connection = Connection(
+            url, on_open=self._restore, on_operation=self._handle, on_lost=self._fail_pending, backoff_s=backoff_s
+        )
+        self._ids = itertools.count(1)
+        self._prefix = f"q{random.getrandbits(32):08x}"
+        self._calls: dict[str, asyncio.Future[Message]] = {}
+        self._goals: dict[str, BridgeGoal] = {}
+        self._orphans: set[str] = set()
+        """Actions that may run a goal whose connection was lost."""
+        self._subscriptions: dict[str, list[BridgeSubscription]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @classmethod
+    async def open(cls, url: str, *, wait_s: float = 0.0, **settings: Any) -> "BridgeLink":
+        """Start connecting; waits up to `wait_s` for the first connection and goes on trying after that."""
+        link = cls(url, **settings)
+        link._spawn(link._connection.run())
+        link._spawn(link._watch())
+        if wait_s > 0:
+            await link.wait_connected(wait_s)
+        return link
+
+    async def close(self) -> None:
+        """End the connection and everything that waits for it."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._connection.end("the link was closed")
+
+    @property
+    def connected(self) -> bool:
+        """Whether calls can be sent now."""
+        return self._connection.ready
+
+    @property
+    def reconnects(self) -> int:
+        """Connections that were lost so far."""
+        return self._connection.reconnects
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Topics that somebody here subscribes to."""
+        return frozenset(self._subscriptions)
+
+    def reconnect(self, why: str) -> None:
+        """Give the connection up, as if the network had lost it; the link connects again by itself."""
+        self._connection.abort(why)
+
+    async def wait_connected(self, timeout_s: float) -> bool:
+        """Return True once connected, False when `timeout_s` (wall time) passed first."""
+        return await self._connection.wait_ready(timeout_s)
+
+    async def call_service(
+        self, service: str, args: Message | None = None, *, timeout_s: float | None = None
+    ) -> Message:
+        """Return the service's response; see RobotLink for the errors."""
+        await self._require_connection()
+        return await self._call(service, args or {}, self._call_timeout_s if timeout_s is None else timeout_s)
+
+    async def send_goal(
+        self,
+        action: str,
+        action_type: str,
+        args: Message,
+        *,
+        on_feedback: Callable[[Message], None] | None = None,
+    ) -> BridgeGoal:
+        """Send a goal; its acceptance or rejection comes through the handle. Raises BridgeUnavailableError."""
+        await self._require_connection()
+        operation = {"op": "send_action_goal", "action": action, "action_type": action_type, "args": args}
+        goal = BridgeGoal({**operation, "feedback": True}, on_feedback, self.cancel_goals)
+        await self._send_goal(goal)
+        return goal
+
+    async def cancel_goals(self, action: str, *, timeout_s: float | None = None) -> int:
+        """Cancel every goal of an action server and return how many are canceling. Raises CancelRejectedError."""
+        response = await self.call_service(f"{action}/_action/cancel_goal", {}, timeout_s=timeout_s)
+        if response.get("return_code") == CANCEL_REJECTED:
+            raise CancelRejectedError(f"{action} refused to cancel its goals")
+        return len(response.get("goals_canceling") or [])
+
+    async def action_type(self, action: str, *, timeout_s: float | None = None) -> str | None:
+        """Return `pkg/action/Name` of an action server, None when that cannot be learned; sends no goal."""
+        try:
+            await self.call_service(f"{action}{TYPE_QUERY_SERVICE}", TYPE_QUERY_ARGS, timeout_s=timeout_s)
+        except RosError as error:
+            return type_in(str(error))
+        return None
+
+    async def has_action_server(self, action: str, *, timeout_s: float | None = None) -> bool:
+        """Return whether the ROS graph has an action server of that name; sends no goal."""
+        try:
+            await self.call_service(f"{action}{TYPE_QUERY_SERVICE}", TYPE_QUERY_ARGS, timeout_s=timeout_s)
+        except ServiceUnavailableError:
+            return False
+        except RosError:
+            return True
+        return True
+
+    def subscribe(
+        self,
+        topic: str,
+        msg_type: str,
+        *,
+        qos: QoS | None = None,
+        compression: Literal["none", "cbor", "png"] = "none",
+        throttle_ms: int = 0,
+        keep: int = 10,
+        on_message: Callable[[Message], None] | None = None,
+    ) -> BridgeSubscription:
+        """Subscribe now, or as soon as there is a connection."""
+        operation: Message = {
+            "op": "subscribe",
+            "id": self._id("sub"),
+            "topic": topic,
+            "type": msg_type,
+            "compression": compression,
+            "throttle_rate": throttle_ms,
+            "queue_length": keep if throttle_ms else 0,
+        }
+        if qos is not None:
+            operation["qos"] = qos.as_message()
+        subscription = BridgeSubscription(operation, keep, on_message, on_close=self._unsubscribe, down=self._down)
+        self._subscriptions.setdefault(topic, []).append(subscription)
+        self._send_soon(operation)
+        return subscription
+
+    def _unsubscribe(self, subscription: BridgeSubscription) -> None:
+        topic = subscription.topic
+        remaining = [s for s in self._subscriptions.get(topic, []) if s is not subscription]
+        if remaining:
+            self._subscriptions[topic] = remaining
+        else:
+            self._subscriptions.pop(topic, None)
+        self._send_soon({"op": "unsubscribe", "id": subscription.operation["id"], "topic": topic})
+
+    def latest(self, topic: str) -> Message | None:
+        """Return the newest message of a topic that somebody here subscribes to."""
+        found = (s.latest for s in self._subscriptions.get(topic, []))
+        return next((message for message in found if message is not None), None)
+
+    async def advertise(self, topic: str, msg_type: str) -> None:
+        """Become a publisher ahead of `publish`. Raises BridgeUnavailableError."""
+        await self._require_connection()
+        await self._connection.send(
+            {"op": "advertise", "id": f"{self._prefix}:adv:{topic}", "topic": topic, "type": msg_type}
+        )
+
+    async def publish(self, topic: str, msg_type: str, msg: Message) -> None:
+        """Publish one message. Raises BridgeUnavailableError."""
+        await self.advertise(topic, msg_type)
+        await self._connection.send({"op": "publish", "topic": topic, "msg": msg})
+
+    async def probe(self, timeout_s: float = 2.0) -> bool:
+        """Return whether the bridge sends anything: the answer to a service call, or any other frame meanwhile."""
+        if not self.connected:
+            return False
+        asked_at = time.monotonic()
+        try:
+            await self._call(PROBE_SERVICE, {}, timeout_s)
+        except RosError:
+            return True
+        except RobotLinkError:
+            return self.connected and self._connection.heard_at > asked_at
+        return True
+
+    # --- calls -------------------------------------------------------------------------------------------------
+
+    async def _call(self, service: str, args: Message, timeout_s: float) -> Message:
+        """Call a service on the present connection."""
+        key = self._id("call")
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._calls[key] = future
+        try:
+            # The bridge's own limit is 5 s unless told; ours ends first, so that its late answer is never mistaken.
+            operation = {"op": "call_service", "id": key, "service": service, "args": args, "timeout": timeout_s + 1.0}
+            async with asyncio.timeout(timeout_s):
+                await self._connection.send(operation)
+                response = await future
+        except TimeoutError:
+            raise CallTimeoutError(
+                f"service {service} did not answer within {timeout_s:g} s; whether it acted is not known"
+            ) from None
+        finally:
+            self._calls.pop(key, None)
+            future.cancel()
+        if response.get("result") is False:
+            raise _service_error(service, str(response.get("values")))
+        return mapping(response.get("values")) or {}
+
+    async def _send_goal(self, goal: BridgeGoal) -> None:
+        key = self._id("goal")
+        self._goals[key] = goal
+        try:
+            await self._connection.send({**goal.operation, "id": key})
+        except RobotLinkError:
+            self._goals.pop(key, None)
+            raise
+
+    async def _retry(self, goal: BridgeGoal) -> None:
+        try:
+            await self._send_goal(goal)
+        except RobotLinkError as error:
+            fail(goal.future, error)
+
+    async def _require_connection(self) -> None:
+        if not self.connected and not await self.wait_connected(self._connect_wait_s):
+            raise self._connection.error()
+
+    def _down(self) -> BridgeUnavailableError | None:
+        """Return the error for a reader while there is no connection."""
+        return None if self.connected else self._connection.error()
+
+    def _send_soon(self, operation: Message) -> None:
+        """Send a subscription in order; without a connection it is dropped, since the next one makes it again."""
+        if self._connection.is_open:
+            self._spawn(self._send_quietly(operation))
+
+    async def _send_quietly(self, operation: Message) -> None:
+        with contextlib.suppress(BridgeUnavailableError):
+            await self._connection.send(operation)
+
+    # --- connection --------------------------------------------------------------------------------------------
+
+    async def _restore(self) -> None:
+        """Subscribe again and cancel orphaned goals on a fresh connection."""
+        for subscription in [s for group in self._subscriptions.values() for s in group]:
+            await self._connection.send(subscription.operation)
+        for action in sorted(self._orphans):
+            await self._cancel_orphans_of(action)
+
+    async def _cancel_orphans_of(self, action: str) -> None:
+        """Cancel with retries: a bridge that has just started may not have discovered the action server yet."""
+        for attempt in range(1, ORPHAN_TRIES + 1):
+            try:
+                await self._call(f"{action}/_action/cancel_goal", {}, self._call_timeout_s)
+            except (CallTimeoutError, RosError) as error:
+                if attempt == ORPHAN_TRIES:
+                    log.error("a goal of %s that lost its connection could not be canceled: %s", action, error)
+                    return
+                await asyncio.sleep(ORPHAN_RETRY_S)
+            else:
+                self._orphans.discard(action)
+                return
+
+    def _fail_pending(self, why: str) -> None:
+        """Fail everything that waits for the connection."""
+        calls, self._calls = self._calls, {}
+        goals, self._goals = self._goals, {}
+        text = f"the connection to the robot's rosbridge at {self.url} was lost ({why})"
+        for future in calls.values():
+            fail(future, BridgeUnavailableError(f"{text} before the answer came; whether the call acted is not known"))
+        for goal in goals.values():
+            self._orphans.add(goal.action)
+            fail(goal.future, BridgeUnavailableError(f"{text} during {goal.action}; look before doing it again"))
+
+    async def _watch(self) -> None:
+        """Connect again when the bridge accepts connections but never answers: a silent one is asked first.
+
+        While somebody waits for a goal's result the connection is kept: giving it up would end the goal, and the
+        motion has limits of its own.
+        """
+        while True:
+            await asyncio.sleep(self._probe_every_s / 2)
+            silent = self.connected and time.monotonic() - self._connection.heard_at > self._probe_every_s
+            if not silent or await self.probe():
+                continue
+            if any(goal.awaited for goal in self._goals.values()):
+                log.warning("%s does not answer; the connection is kept while a goal runs", self.url)
+            else:
+                self.reconnect("the bridge accepts connections and does not answer")
+
+    # --- frames ------------------------------------------------------------------------------------------------
+
+    def _handle(self, operation: Message) -> None:
+        kind, key = operation.get("op"), str(operation.get("id", ""))
+        if kind == "publish":
+            message = mapping(operation.get("msg"))
+            if message is not None:
+                for subscription in list(self._subscriptions.get(str(operation.get("topic")), [])):
+                    subscription.deliver(message)
+        elif kind == "service_response":
+            future = self._calls.get(key)
+            if future is not None and not future.done():
+                future.set_result(operation)
+        elif kind == "action_feedback":
+            goal, values = self._goals.get(key), mapping(operation.get("values"))
+            if goal is not None and values is not None:
+                goal.on_feedback(values)
+        elif kind == "action_result":
+            goal = self._goals.pop(key, None)
+            if goal is not None:
+                self._goal_ended(goal, operation)
+
+    def _goal_ended(self, goal: BridgeGoal, operation: Message) -> None:
+        if goal.must_be_sent_again(operation):
+            self._spawn(self._retry(goal))
+        else:
+            goal.finish(operation)
+
+    def _id(self, what: str) -> str:
+        return f"{self._prefix}:{what}:{next(self._ids)}"
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _service_error(service: str, text: str) -> RobotLinkError:
+    if "does not exist" in text:
+        return ServiceUnavailableError(f"{text}; check that its node runs")
+    if BRIDGE_TIMEOUT in text:
+        return CallTimeoutError(f"service {service}: {text}; whether it acted is not known")
+    return RosError(f"service {service} failed: {text}")

@@ -1,0 +1,146 @@
+"""Loading of robot, site and policy files, with messages that name file, line, field and valid values."""
+
+import logging
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from quartet_site._robot import RobotFile
+from quartet_site._wording import instruction_like
+from quartet_site.errors import SiteFileError
+from quartet_site.policy import PolicyFile
+from quartet_site.site import SiteFile
+
+log = logging.getLogger(__name__)
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_robot(path: Path) -> RobotFile:
+    """Return the robot file at `path`. Raises SiteFileError."""
+    return _load(path, RobotFile, "robot file")
+
+
+def load_site(path: Path) -> SiteFile:
+    """Return the site file at `path`; warns of names that read like instructions. Raises SiteFileError."""
+    site = _load(path, SiteFile, "site file")
+    for name in instruction_like(site):
+        log.warning(
+            "site file %s: %s reads like an instruction; models are shown the names of the site. Use the words for a "
+            "thing or a place, as a person says them",
+            path,
+            name,
+        )
+    return site
+
+
+def load_policy(path: Path, site: SiteFile, robot: RobotFile) -> PolicyFile:
+    """Return the policy file at `path`, which must fit the site and the robot. Raises SiteFileError."""
+    return _load(path, PolicyFile, "policy file", {"site": site, "robot": robot})
+
+
+def load_file(path: Path, model: type[Model], what: str) -> Model:
+    """Return the YAML file at `path` as a `model`; messages call it `what`. Raises SiteFileError."""
+    return _load(path, model, what)
+
+
+def _load(path: Path, model: type[Model], what: str, context: dict[str, Any] | None = None) -> Model:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SiteFileError(
+            f"{what} {path} cannot be read: {error.strerror or error}. Name a readable file."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise SiteFileError(f"{what} {path} is not UTF-8 text: {error}") from error
+    try:
+        loader = yaml.SafeLoader(text)
+        node: yaml.Node | None = loader.get_single_node()
+        data: Any = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SiteFileError(f"{what} {path} is not YAML: {error}") from error
+    if twice := _repeated_fields(node):
+        raise SiteFileError(f"{what} {path} cannot be used:\n" + "\n".join(f"  {path}:{fault}" for fault in twice))
+    if not isinstance(data, dict):
+        raise SiteFileError(f"{what} {path} must hold a mapping of fields, it holds {type(data).__name__}.")
+    try:
+        return model.model_validate(data, context=context)
+    except ValidationError as error:
+        faults = "\n".join(_fault(path, node, model, e) for e in error.errors())
+        raise SiteFileError(f"{what} {path} cannot be used:\n{faults}") from error
+
+
+def _fault(path: Path, node: yaml.Node | None, model: type[BaseModel], error: Any) -> str:
+    location: tuple[str | int, ...] = (*error["loc"], *error.get("ctx", {}).get("at", ()))
+    field = ".".join(str(part) for part in location) or "(whole file)"
+    line = _line_of(node, location)
+    text = f"  {path}:{line}: {field}: {error['msg']}"
+    if error["type"] in {"extra_forbidden", "missing"}:
+        valid = _valid_fields(model, location[:-1])
+        if valid:
+            text += f"; valid fields here: {', '.join(valid)}"
+    elif error["type"] != "field_error" and "input" in error and not isinstance(error["input"], dict | list):
+        text += f"; the file has {error['input']!r}"
+    return text
+
+
+def _repeated_fields(node: yaml.Node | None) -> list[str]:
+    """Return faults for fields that a mapping has twice; YAML would silently keep the last."""
+    found: list[str] = []
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if str(key.value) in seen:
+                found.append(f"{line}: {key.value}: it is there twice, before in line {seen[str(key.value)]}")
+            seen[str(key.value)] = line
+            found += _repeated_fields(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            found += _repeated_fields(item)
+    return found
+
+
+def _line_of(node: yaml.Node | None, location: tuple[str | int, ...]) -> int:
+    """Return the 1-based line of the deepest part of `location` that the file has."""
+    line = 1 if node is None else node.start_mark.line + 1
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((k, v) for k, v in node.value if k.value == str(part)), None)
+            if found is None:
+                return line
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            item: yaml.Node = node.value[part]
+            line, node = item.start_mark.line + 1, item
+        else:
+            return line
+    return line
+
+
+def _valid_fields(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+    """Return the field names of the section at `location`, [] for a mapping with free keys."""
+    current: Any = model
+    for part in location:
+        origin = getattr(current, "__origin__", None)
+        if isinstance(part, int) or origin is dict:
+            # The members of a list, or of a mapping whose keys are free.
+            current = next(reversed(getattr(current, "__args__", ())), None)
+        else:
+            field = current.model_fields.get(part) if _is_model(current) else None
+            current = field.annotation if field else None
+        current = _unwrap(current)
+    return sorted(field.alias or name for name, field in current.model_fields.items()) if _is_model(current) else []
+
+
+def _unwrap(annotation: Any) -> Any:
+    """Return the model inside `X | None`, anything else as it is."""
+    if _is_model(annotation) or getattr(annotation, "__origin__", None) in (list, dict):
+        return annotation
+    return next((a for a in getattr(annotation, "__args__", ()) if _is_model(a)), annotation)
+
+
+def _is_model(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseModel)

@@ -1,0 +1,309 @@
+"""The robot file: frames, topics, actions, arm, gripper, cameras and standoffs of one robot."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from quartet_site.errors import field_error
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*$")]
+
+
+class Section(BaseModel):
+    """A part of a file: unknown fields are errors, so that a typing mistake is seen at start."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Bridge(Section):
+    """Where the robot's rosbridge listens."""
+
+    url: Annotated[str, Field(pattern=r"^wss?://")] = "ws://127.0.0.1:9090"
+    call_timeout_s: Positive = 5.0
+    """Wall time after which a service call without an answer has failed."""
+
+
+class Frames(Section):
+    """Names of the coordinate frames in /tf."""
+
+    map: str = "map"
+    odom: str = "odom"
+    base: str = "base_footprint"
+    tool: str = "arm_tool0"
+    """The wrist flange that arm goals are given for; the fingers reach `gripper.finger_offset_m` beyond it along +z."""
+
+
+class Actions(Section):
+    """Names of the action servers."""
+
+    navigate_to_pose: RosName = "/navigate_to_pose"
+    follow_waypoints: RosName = "/follow_waypoints"
+    compute_path_to_pose: RosName = "/compute_path_to_pose"
+    spin: RosName = "/spin"
+    drive_on_heading: RosName = "/drive_on_heading"
+    backup: RosName = "/backup"
+    wait: RosName = "/wait"
+    dock_robot: RosName = "/dock_robot"
+    undock_robot: RosName = "/undock_robot"
+    move_group: RosName = "/move_action"
+    execute_trajectory: RosName = "/execute_trajectory"
+    gripper: RosName = "/robotiq_gripper_controller/gripper_cmd"
+
+    TYPES: ClassVar[dict[str, str]] = {
+        "navigate_to_pose": "nav2_msgs/action/NavigateToPose",
+        "follow_waypoints": "nav2_msgs/action/FollowWaypoints",
+        "compute_path_to_pose": "nav2_msgs/action/ComputePathToPose",
+        "spin": "nav2_msgs/action/Spin",
+        "drive_on_heading": "nav2_msgs/action/DriveOnHeading",
+        "backup": "nav2_msgs/action/BackUp",
+        "wait": "nav2_msgs/action/Wait",
+        "dock_robot": "nav2_msgs/action/DockRobot",
+        "undock_robot": "nav2_msgs/action/UndockRobot",
+        "move_group": "moveit_msgs/action/MoveGroup",
+        "execute_trajectory": "moveit_msgs/action/ExecuteTrajectory",
+        "gripper": "control_msgs/action/GripperCommand",
+    }
+    """Type of each of them, as released for ROS 2 Jazzy."""
+
+
+class Services(Section):
+    """Names of the services."""
+
+    compute_ik: RosName = "/compute_ik"
+    compute_fk: RosName = "/compute_fk"
+    compute_cartesian_path: RosName = "/compute_cartesian_path"
+    plan_kinematic_path: RosName = "/plan_kinematic_path"
+    check_state_validity: RosName = "/check_state_validity"
+    get_planning_scene: RosName = "/get_planning_scene"
+    apply_planning_scene: RosName = "/apply_planning_scene"
+    clear_octomap: RosName = "/clear_octomap"
+    clear_global_costmap: RosName = "/global_costmap/clear_entirely_global_costmap"
+    clear_local_costmap: RosName = "/local_costmap/clear_entirely_local_costmap"
+    manage_navigation: RosName = "/lifecycle_manager_navigation/manage_nodes"
+    guard_stop: RosName = "/robot_guard/stop"
+    guard_reset: RosName = "/robot_guard/reset"
+    """Of a guard that has one; that of deploy/ros2 is reset over its HTTP port alone. No model may call it."""
+
+
+class Topics(Section):
+    """Names of the topics."""
+
+    tf: RosName = "/tf"
+    tf_static: RosName = "/tf_static"
+    clock: RosName = "/clock"
+    odom: RosName = "/odom"
+    scan: RosName = "/scan"
+    joint_states: RosName = "/joint_states"
+    gripper_status: RosName = "/gripper/status"
+    guard_state: RosName = "/robot_guard/state"
+    guard_heartbeat: RosName = "/robot_guard/heartbeat"
+    battery: RosName | None = None
+    """sensor_msgs/msg/BatteryState, of a robot that publishes it; only shown."""
+
+
+class Heartbeat(Section):
+    """Heartbeats while the robot moves: from the caller to the server, from the server to the guard; wall time [s]."""
+
+    every_s: Positive = 0.1
+    caller_timeout_s: Positive = 0.45
+    """The server ends the motion of a caller that is silent for longer."""
+    guard_timeout_s: Positive = 0.4
+    """The guard's `heartbeat_timeout`: the guard ends the motion of a server that is silent for longer."""
+
+    @model_validator(mode="after")
+    def _beats_fit_into_the_limits(self) -> "Heartbeat":
+        for name in ("caller_timeout_s", "guard_timeout_s"):
+            if getattr(self, name) < 2 * self.every_s:
+                raise field_error(
+                    f"{name} is {getattr(self, name):g}; valid: at least twice every_s ({self.every_s:g}), so that one "
+                    "late beat stops nothing",
+                    name,
+                )
+        return self
+
+
+class Base(Section):
+    """The mobile base and how it is driven."""
+
+    footprint_radius_m: Positive = 0.48
+    linear_speed_m_s: Positive = 0.5
+    angular_speed_rad_s: Positive = 0.8
+    navigation_timeout_s: Positive = 180.0
+    """Motion time-outs are in ROS time (/clock)."""
+    standstill_m_s: Positive = 0.01
+    standstill_rad_s: Positive = 0.01
+    """The base stands still while both speeds of topics.odom are below these."""
+
+
+class Standoffs(Section):
+    """Distance from base_footprint to the target at which the robot stops, by what it does next [m]."""
+
+    pick: Positive = 0.85
+    floor_place: Positive = 0.85
+    container_place: Positive = 0.65
+    surface_place: Positive = 0.45
+
+
+class Approach(Section):
+    """The drive-in to a target."""
+
+    standoff_m: Standoffs = Standoffs()
+    tolerance_m: Positive = 0.10
+    """No drive-in when the distance is at most standoff + tolerance."""
+    turn_threshold_deg: Positive = 8.0
+    """Turn first when the bearing is over this."""
+    minimum_drive_m: Positive = 0.20
+    speed_m_s: Positive = 0.2
+    spin_step_deg: Positive = 60.0
+    spin_steps: Annotated[int, Field(ge=1, le=36)] = 8
+
+
+class Arm(Section):
+    """The arm: its joints, named states, reach and limits."""
+
+    group: str = "manipulator"
+    joints: Annotated[list[str], Field(min_length=1)]
+    named_states: dict[str, list[Finite]]
+    """Joint positions [rad] by name; `transit_state` is the one the arm drives with."""
+    transit_state: str = "look_forward"
+    reach_floor_m: Positive = 1.10
+    """Horizontal reach from base_footprint of a pick at floor height."""
+    reach_top_down_m: Positive = 0.90
+    """Horizontal reach from base_footprint of a top-down placing at reach_top_down_height_m."""
+    reach_top_down_height_m: Positive = 0.75
+    """Height above the floor at which reach_top_down_m was measured: a table's. Between it and the floor the reach is
+    interpolated."""
+    joint_limit_rad: Positive = 6.2832
+    """Largest angle of a joint goal, in both directions. The default is 360 degrees, the range of every UR joint."""
+    at_rest_rad_s: Positive = 0.01
+    """The arm is at rest while the speeds of all of its joints are at most this."""
+    speed_scale: Annotated[float, Field(gt=0, le=1)] = 0.5
+    motion_timeout_s: Positive = 30.0
+
+    @model_validator(mode="after")
+    def _states_fit_the_joints(self) -> "Arm":
+        for name, values in self.named_states.items():
+            if len(values) != len(self.joints):
+                raise field_error(
+                    f"named state '{name}' has {len(values)} values, the arm has {len(self.joints)} joints",
+                    "named_states",
+                    name,
+                )
+        if self.transit_state not in self.named_states:
+            known = ", ".join(sorted(self.named_states))
+            raise field_error(f"'{self.transit_state}' is not a named state; valid: {known}", "transit_state")
+        return self
+
+
+class Gripper(Section):
+    """The parallel gripper: its joint, sizes [m] and what tells a held object."""
+
+    joint: str = "robotiq_140_finger_joint"
+    """Its joint in /joint_states; the position runs from open_position to closed_position."""
+    open_position: Finite = 0.0
+    closed_position: Finite = 0.7
+    """Positions of the joint and of a GripperCommand, fully open and fully closed."""
+    effort: Positive = 50.0
+    """Force of a command that names none [N]."""
+    max_effort_n: Positive = 235.0
+    """Largest force that a command may name. The default is that of a Robotiq 2F-85 (instruction manual)."""
+    at_rest_rad_s: Positive = 0.02
+    """The fingers are at rest while the speed of their joint is at most this."""
+    stroke_m: Positive = 0.14
+    """Distance between the finger pads when fully open."""
+    finger_offset_m: Positive = 0.14
+    """Wrist flange (frames.tool) to finger tip along +z of the tool."""
+    pad_width_m: Positive = 0.027
+    """Extent of a finger across the closing direction."""
+    finger_thickness_m: Positive = 0.018
+    """Extent of a finger along the closing direction, pad included: the room it needs beside an object."""
+    side_clearance_m: Positive = 0.006
+    """Least gap between an open finger and the object on each side of it."""
+    grasp_depth_m: Positive = 0.065
+    """Furthest that the finger tips go below the top of an object: the palm stays clear of it."""
+    tip_below_middle_m: Positive = 0.018
+    """The finger tips go this far below half the object's height, so that the pads meet the widest part of a ball."""
+    tip_clearance_m: Positive = 0.009
+    """The finger tips stay this far above what the object stands on."""
+    hand_radius_m: Positive = 0.13
+    """The hand's own body lies within this of the tool's axis; what the camera sees there is no obstacle."""
+    holding_min_effort_n: Positive = 5.0
+    """Fingers that press at least this hard on something wider than holding_min_width_m hold it."""
+    holding_min_width_m: Positive = 0.008
+    """Below this width the fingers have closed on nothing."""
+    touching_min_effort_n: Positive | None = None
+    """Fingers that are half open and press at least this hard touch something; None: a tenth of holding_min_effort_n.
+
+    In the simulated home things hang between fingers that press 0.8 N and more."""
+    settle_timeout_s: Positive = 8.0
+
+    @model_validator(mode="after")
+    def _efforts_fit(self) -> "Gripper":
+        for name in ("effort", "holding_min_effort_n"):
+            if getattr(self, name) > self.max_effort_n:
+                raise field_error(
+                    f"{name} is {getattr(self, name):g}; valid: at most max_effort_n ({self.max_effort_n:g})", name
+                )
+        return self
+
+    @property
+    def touching_effort_n(self) -> float:
+        """touching_min_effort_n, or its default."""
+        return self.touching_min_effort_n or self.holding_min_effort_n / 10
+
+
+class Manipulation(Section):
+    """Distances of the pick and place motions [m]."""
+
+    pre_grasp_height_m: Positive = 0.20
+    lift_height_m: Positive = 0.20
+    pre_place_height_m: Positive = 0.15
+    surface_clearance_m: Positive = 0.05
+    container_clearance_m: Positive = 0.35
+    """Height of the release above the rim of a container."""
+    floor_drop_x_m: Positive = 0.40
+    floor_drop_y_m: Finite = 0.0
+    floor_drop_clearance_m: Positive = 0.05
+    edge_inset_m: Positive = 0.15
+    """Objects are put down this far inside the near edge of a wide surface."""
+
+
+class Camera(Section):
+    """One RGB-D camera; depth is aligned to colour."""
+
+    colour_topic: RosName
+    """sensor_msgs/msg/CompressedImage, JPEG or PNG."""
+    depth_topic: RosName
+    """sensor_msgs/msg/Image 16UC1 [mm] or 32FC1 [m], or compressedDepth."""
+    info_topic: RosName
+    """sensor_msgs/msg/CameraInfo."""
+    frame: str
+    """Optical frame: x right, y down, z forward."""
+
+
+class Cameras(Section):
+    """The two cameras: on the mast or base, and on the wrist."""
+
+    front: Camera
+    arm: Camera
+
+
+class RobotFile(Section):
+    """robot.yaml, whole."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+    description: str = ""
+    bridge: Bridge = Bridge()
+    frames: Frames = Frames()
+    topics: Topics = Topics()
+    actions: Actions = Actions()
+    services: Services = Services()
+    heartbeat: Heartbeat = Heartbeat()
+    base: Base = Base()
+    approach: Approach = Approach()
+    arm: Arm
+    gripper: Gripper = Gripper()
+    manipulation: Manipulation = Manipulation()
+    cameras: Cameras

@@ -1,0 +1,61 @@
+"""The robots of one deployment, and the files of each."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from quartet_site._load import load_robot, load_site
+from quartet_site._robot import RobotFile
+from quartet_site.errors import SiteFileError
+from quartet_site.site import SiteFile
+
+
+class RobotFiles(BaseModel):
+    """Files of one robot: a value of QUARTET_ROBOTS, which is JSON from robot name to this."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    robot_file: Path
+    site_file: Path
+    policy_file: Path | None = None
+    """None means the policy.yaml beside the site file, if there is one."""
+    bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
+    """Overrides bridge.url of the robot file."""
+
+
+@dataclass(frozen=True)
+class RobotSetup:
+    """A robot and the site it works in, as their files describe them."""
+
+    robot: RobotFile
+    site: SiteFile
+
+
+def load_robots(
+    names: Iterable[str], files: Mapping[str, RobotFiles], robot_file: Path | None, site_file: Path | None
+) -> dict[str, RobotSetup]:
+    """Return the files of every robot of `names`: its own of `files`, else the pair for all. Raises SiteFileError."""
+    sites: dict[Path, SiteFile] = {}
+    known: dict[str, RobotSetup] = {}
+    for name in names:
+        entry = files.get(name)
+        if entry is None and (robot_file is None or site_file is None):
+            raise SiteFileError(
+                f"no files are known for robot '{name}'; QUARTET_ROBOTS has {', '.join(sorted(files)) or 'none'}. Add "
+                "it there, or set QUARTET_ROBOT_FILE and QUARTET_SITE_FILE for all robots"
+            )
+        path = entry.robot_file if entry is not None else robot_file
+        where = entry.site_file if entry is not None else site_file
+        assert path is not None
+        assert where is not None
+        robot = load_robot(path)
+        if entry is not None and robot.name != name:
+            raise SiteFileError(f"QUARTET_ROBOTS: '{name}' has the robot file of '{robot.name}' ({path}); correct one")
+        # Robots of one place share what is known of it.
+        if where not in sites:
+            sites[where] = load_site(where)
+        known[name] = RobotSetup(robot, sites[where])
+    return known

@@ -1,0 +1,265 @@
+"""One MCP server for one robot: its tools, their authorization, the control endpoints."""
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from fastmcp import FastMCP
+from fastmcp.tools import FunctionTool
+from fastmcp.tools import ToolResult as McpResult
+from mcp_types import ToolAnnotations
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from quartet_contracts import GrantClaims
+from quartet_contracts.tools import CommonCode, ToolResult
+from quartet_process import Exposition, Secret
+from quartet_robot_link import Message, MotionOutcome, Robot
+from quartet_safety.motion import MotionLease
+from quartet_site import PolicyFile, RobotFile, SiteFile, normalise
+from quartet_tool_server import metrics as names
+from quartet_tool_server._approvals import PendingApprovals
+from quartet_tool_server._control import ControlEndpoints
+from quartet_tool_server._disconnect import DisconnectWatch
+from quartet_tool_server._goal_runner import Progress, run_goal
+from quartet_tool_server._limits import MotionLimits
+from quartet_tool_server._middleware import CallAuthorization
+from quartet_tool_server._policy import CallPolicy
+from quartet_tool_server._results import as_tool_result
+from quartet_tool_server._safety_state import SafetyState
+from quartet_tool_server._stateless import StatelessMCP
+from quartet_tool_server._tool_entry import Function, Goal, Limits, ToolEntry
+from quartet_tool_server.errors import failure
+from quartet_tool_server.grants import GrantVerifier, caller, current_grant
+from quartet_tool_server.metrics import Families, Metrics
+
+if TYPE_CHECKING:
+    from quartet_tool_server.upstream import Proxy
+
+
+@dataclass(frozen=True)
+class ServerSpec:
+    """Specification of a server: its name in tool names, its tools, the action servers whose goals it sends."""
+
+    name: str
+    register: Callable[["ToolServer"], None]
+    instructions: str = ""
+    actions: Callable[[RobotFile, SiteFile], tuple[str, ...]] = lambda robot, site: ()
+    canceled_code: str = CommonCode.CANCELED
+    """Code of a motion that was canceled."""
+
+
+class ToolServer:
+    """The MCP server of `spec` for one robot; ready to serve once it is made.
+
+    `safety` is what may move the robot. `verifier` checks the bearer tokens of HTTP requests. `caller` returns the
+    grant of the request that is being served; an in-memory client has no token, so its owner hands in the grant here.
+    With an `upstream`, third-party servers do the work of the tools that it serves. Servers of one process share
+    `families`, so that one /metrics reports all of them.
+    """
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        robot: Robot,
+        site: SiteFile,
+        safety: SafetyState,
+        *,
+        policy: PolicyFile,
+        verifier: GrantVerifier | None,
+        caller: Callable[[], GrantClaims | None] = caller,
+        upstream: "Proxy | None" = None,
+        families: Families | None = None,
+        metrics_token: Secret | None = None,
+    ) -> None:
+        self.name, self.robot, self.site, self.safety = spec.name, robot, site, safety
+        self.leases, self.upstream = safety.leases, upstream
+        self.metrics = Metrics(spec.name, robot.file.name, families)
+        self.exposition = Exposition(spec.name, self.metrics.registry, token=metrics_token)
+        self.gauges: list[Callable[[], None]] = []
+        """Functions that update a server's own metrics, called before /metrics is answered."""
+        self.health: dict[str, Callable[[], Any]] = {}
+        """Parts that /health reports beside the bridge, and the functions that return their state."""
+        self.policy_arguments: Callable[[dict[str, Any]], dict[str, Any]] = lambda _: {}
+        """From the arguments of a call, further ones for the rules of the policy: perception resolves ids to names."""
+        self.limits = MotionLimits(
+            policy, robot, site, agent=lambda: grant.sub if (grant := current_grant.get()) else "nobody"
+        )
+        approvals = PendingApprovals(robot.file.name, [] if verifier is None else verifier.keys, policy.approval_wait_s)
+        self._policy = CallPolicy(policy, approvals, names=_names_by_alias(site))
+        self._tools: dict[str, ToolEntry] = {}
+        authorization = CallAuthorization(
+            spec.name,
+            self.metrics,
+            caller=caller,
+            admit=safety.admit,
+            screen=self._screen,
+            arguments=lambda tool: None if (entry := self._tools.get(tool)) is None else entry.arguments,
+        )
+        self.mcp: FastMCP[Any] = StatelessMCP(
+            name=f"quartet {spec.name}",
+            instructions=spec.instructions or None,
+            auth=verifier,
+            middleware=[authorization],
+        )
+        ControlEndpoints(
+            safety,
+            verifier,
+            self.metrics,
+            self.exposition,
+            health=lambda: {name: state() for name, state in self.health.items()},
+            measure=self.measure,
+        ).add_to(self.mcp)
+        if upstream is not None:
+            self.health["upstreams"] = upstream.connected
+        spec.register(self)
+        if upstream is not None:
+            upstream.check()
+
+    def tool(
+        self,
+        function: Function | None = None,
+        *,
+        result: type[ToolResult] | None = None,
+        read_only: bool = False,
+        destructive: bool | None = None,
+        moves: str | None = None,
+        cancels: str | None = None,
+        limits: Limits | None = None,
+        goal: Goal | None = None,
+    ) -> Any:
+        """Decorator: serve an async function as a tool under its own name, its docstring as the description.
+
+        It returns its result model, or, with `result` naming that model, what `as_tool_result(model, images)` gives.
+        An exception becomes a failed result of the same model through `errors.failure`. `read_only` and `destructive`
+        are told to clients as MCP's annotations: a tool that moves the robot or changes what it knows is destructive
+        unless it says otherwise. `moves` and `cancels` name the channel that it moves, or whose motions it cancels.
+        `limits` checks the arguments before the tool runs. `goal` says which goal the arguments amount to, so that the
+        policy can check it also where a third-party server moves the robot.
+        """
+        if function is None:
+            return functools.partial(
+                self.tool,
+                result=result,
+                read_only=read_only,
+                destructive=destructive,
+                moves=moves,
+                cancels=cancels,
+                limits=limits,
+                goal=goal,
+            )
+        entry = ToolEntry(
+            function.__name__,
+            function,
+            result or get_type_hints(function)["return"],
+            inspect.signature(function),
+            read_only,
+            moves,
+            cancels,
+            limits,
+            goal,
+        )
+        run = function if self.upstream is None else self.upstream.stand_in(entry)
+        if run is None:
+            return function
+        self._tools[entry.name] = entry
+        self.metrics.offers(entry.name)
+        self.mcp.add_tool(
+            FunctionTool.from_function(
+                self._served(entry, run),
+                name=entry.name,
+                description=inspect.getdoc(function),
+                output_schema=entry.model.model_json_schema(),
+                annotations=ToolAnnotations(
+                    read_only_hint=read_only,
+                    destructive_hint=not read_only if destructive is None else destructive,
+                    open_world_hint=False,
+                ),
+            )
+        )
+        return function
+
+    async def run_goal(
+        self,
+        lease: MotionLease,
+        action: str,
+        action_type: str,
+        goal: Message,
+        *,
+        limit_s: float,
+        progress: Progress | None = None,
+        generic: bool = False,
+    ) -> MotionOutcome:
+        """Run one goal under `lease` to its end, if the policy allows it; `limit_s` is ROS time.
+
+        `generic`: the goal is the caller's own, not built by the tool. Raises as `goal_runner.run_goal`.
+        """
+        return await run_goal(
+            lease,
+            self.robot,
+            action,
+            action_type,
+            goal,
+            limit_s=limit_s,
+            progress=progress,
+            check=functools.partial(self.limits.check_goal, generic=generic),
+        )
+
+    def measure(self) -> None:
+        """Update the metrics that are sampled, not counted."""
+        leases, link = self.leases, self.robot.link
+        self.metrics.set(names.RUNNING, len(leases.running))
+        self.metrics.set(names.FENCE, self.safety.fences.highest)
+        self.metrics.set(names.STOPPED, float(leases.stopped is not None))
+        self.metrics.set(names.BRIDGE, float(link.connected))
+        self.metrics.set(names.RECONNECTS, link.reconnects)
+        for sender, age_s in leases.heartbeat_ages().items():
+            self.metrics.set_heartbeat_age(sender, age_s)
+        self.metrics.set(names.LAPSES, leases.lapses)
+        self.metrics.set(names.GUARD_LATCHED, float(self.robot.guard.latched))
+        for gauge in self.gauges:
+            gauge()
+
+    def app(self, path: str = "/mcp") -> Starlette:
+        """Return the ASGI application: MCP at `path`, /control/fence, stop, reset and beat, /health, /metrics."""
+        return self.mcp.http_app(path=path, stateless_http=False, middleware=[Middleware(DisconnectWatch)])
+
+    def _served(self, entry: ToolEntry, run: Function) -> Callable[..., Awaitable[McpResult]]:
+        """Return `run` with limits, error map and MCP result around it."""
+
+        @functools.wraps(entry.function)
+        async def served(*args: Any, **kwargs: Any) -> McpResult:
+            try:
+                bound = entry.signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                if entry.limits is not None and (checking := entry.limits(**bound.arguments)) is not None:
+                    await checking
+                if run is not entry.function and entry.goal and (goal := entry.goal(**bound.arguments)) is not None:
+                    await self.limits.check_goal(entry.name, entry.name, *goal)
+                value = await run(*args, **kwargs)
+            except Exception as error:
+                value = entry.model(**failure(error, tool=entry.name, arguments=entry.arguments))
+            return value if isinstance(value, McpResult) else as_tool_result(value)
+
+        served.__annotations__ = {**get_type_hints(entry.function, include_extras=True), "return": McpResult}
+        return served
+
+    def _screen(self, grant: GrantClaims, tool: str, given: dict[str, Any], responses: Any) -> McpResult | None:
+        entry = self._tools.get(tool)
+        return self._policy.screen(
+            grant,
+            f"{self.name}__{tool}",
+            given,
+            defaults={} if entry is None else entry.defaults,
+            counted=entry is None or not entry.read_only,
+            responses=responses,
+            resolved=self.policy_arguments(given),
+        )
+
+
+def _names_by_alias(site: SiteFile) -> dict[str, str]:
+    """Return the name of each alias of the site, both normalised."""
+    things = (*site.areas, *site.surfaces, *site.containers, *site.objects)
+    return {normalise(alias): normalise(thing.name) for thing in things for alias in thing.aliases}

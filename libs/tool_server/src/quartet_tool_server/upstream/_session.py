@@ -1,0 +1,146 @@
+"""A session with an upstream, opened at the first call and again after it was lost.
+
+Errors: UpstreamError
+├── UpstreamUnavailableError   no session could be opened, or there is no such tool; nothing was called
+└── UpstreamLostError          the connection broke during a call, or the answer is no MCP result; effect unknown
+"""
+
+import asyncio
+import os
+from typing import Any, cast
+
+from mcp import Client, StdioServerParameters
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
+
+from quartet_tool_server.errors import ToolServerError
+from quartet_tool_server.upstream._connection import Connection, Target, over_http
+from quartet_tool_server.upstream._mapping import Upstream
+
+MAX_TOOL_PAGES = 100
+"""Pages of an upstream's list of tools."""
+
+
+class UpstreamError(ToolServerError):
+    """The upstream could not be asked, or not to the end."""
+
+
+class UpstreamUnavailableError(UpstreamError):
+    """Nothing was called."""
+
+
+class UpstreamLostError(UpstreamError):
+    """The effect of the call is not known."""
+
+
+class Session:
+    """The upstream `name`. Raises what the module names; never anything else of the library."""
+
+    def __init__(self, name: str, upstream: Upstream) -> None:
+        self.name, self._upstream = name, upstream
+        self._connection: Connection | None = None
+        self._opening = asyncio.Lock()
+        self._tools: dict[str, set[str]] = {}
+
+    @property
+    def connected(self) -> bool:
+        """Whether a session is open."""
+        return self._connection is not None and self._connection.alive
+
+    async def tools(self) -> dict[str, set[str]]:
+        """Its tools with the names of their arguments, as they were when the session was opened."""
+        await self._open()
+        return self._tools
+
+    async def call(self, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None = None) -> CallToolResult:
+        """Call a tool and return its answer; canceling this cancels the call at the upstream.
+
+        Raises UpstreamUnavailableError, UpstreamLostError.
+        """
+        connection = await self._open()
+        if tool not in self._tools:
+            raise UpstreamUnavailableError(
+                f"'{self.name}' has no tool '{tool}'; it has: {', '.join(sorted(self._tools))}. Mend the mapping file"
+            )
+        try:
+            return await connection.ask(lambda client: client.call_tool(tool, arguments, progress_callback=progress))
+        except MCPError as error:
+            if error.code == INVALID_PARAMS:
+                # It is well and refuses this call: an answer like any other.
+                return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+            # Also where only the session has ended, such as by a restart: the next call opens one.
+            await self._drop(connection)
+            raise UpstreamLostError(f"'{self.name}' was lost during {tool} ({error})") from error
+        except Exception as error:
+            await self._drop(connection)
+            raise UpstreamLostError(f"'{self.name}' was lost during {tool} ({_why(error)})") from error
+
+    async def close(self) -> None:
+        """End the session."""
+        if self._connection is not None:
+            await self._drop(self._connection)
+
+    async def _open(self) -> Connection:
+        async with self._opening:
+            if self._connection is not None and self._connection.alive:
+                return self._connection
+            await self.close()
+            target = self._target()
+            try:
+                async with asyncio.timeout(self._upstream.connect_timeout_s):
+                    opened = await Connection.open(target)
+                    try:
+                        self._tools = await opened.ask(_tools)
+                    except BaseException:
+                        await opened.close()
+                        raise
+            except Exception as error:
+                raise UpstreamUnavailableError(
+                    f"'{self.name}' at {self._where} cannot be used: {_why(error)}"
+                ) from error
+            self._connection = opened
+            return opened
+
+    def _target(self) -> Target:
+        chosen = self._upstream
+        if chosen.command is not None:
+            inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+            command, *rest = chosen.command
+            cwd = None if chosen.cwd is None else str(chosen.cwd)
+            return StdioServerParameters(command=command, args=rest, env=inherited | chosen.env, cwd=cwd)
+        token = os.environ.get(chosen.token_env, "") if chosen.token_env else ""
+        if chosen.token_env and not token:
+            raise UpstreamUnavailableError(
+                f"'{self.name}' needs a token: set {chosen.token_env} in this server's environment"
+            )
+        return over_http(str(chosen.url), {"Authorization": f"Bearer {token}"} if token else {})
+
+    @property
+    def _where(self) -> str:
+        return self._upstream.url or " ".join(self._upstream.command or [])
+
+    async def _drop(self, connection: Connection) -> None:
+        if self._connection is connection:
+            self._connection = None
+        await connection.close()
+
+
+async def _tools(client: Client) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    cursor: str | None = None
+    for _ in range(MAX_TOOL_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found |= {tool.name: set(tool.input_schema.get("properties", {})) for tool in page.tools}
+        cursor = page.next_cursor
+        if not cursor:
+            return found
+    raise ValueError(f"its list of tools has more than {MAX_TOOL_PAGES} pages")
+
+
+def _why(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = cast(BaseExceptionGroup[BaseException], error).exceptions[0]
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,243 @@
+"""The held object: what hangs between the fingers, as the wrist camera sees it.
+
+A held object is tilted with the hand and cut off by the picture's edge, so it is not fitted like a standing one. Its
+colours say what it may be, and its front face, half its depth before the middle of the hand, says how large it is.
+Several candidates are told apart by fitting each one's solid as it would hang, and a long object that reaches up to the
+camera, too near for depth, by the outline of its box where depth is missing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from quartet_perception.catalogue import CatalogueEntry
+from quartet_perception.grasp import grasp_depth
+from quartet_perception.scene.colour import FULL, membership_table, quantised, white_balance
+from quartet_perception.scene.fit_quality import evaluate_fit
+from quartet_perception.scene.pose_fit import fit_pose
+from quartet_perception.scene.solids import solids_of
+from quartet_perception.scene.view import Mask, View
+from quartet_perception.segmenters.base import SegmentedObject
+from quartet_site import RobotFile
+
+_MEMBER = 0.4 * FULL
+_MIN_PIXELS = 400
+_SIDE_M = 0.09
+_BEYOND_M = 0.16
+"""The space looked at: this far to each side of the fingers, and this far beyond their tips."""
+_BACK_M = 0.03
+_MIDDLE_M, _MIDDLE_SHARE = 0.015, 0.15
+"""At least this share of a held object's pixels lies this near to the middle between the fingers."""
+_SIZE_ERROR_M = 0.008
+"""Error of a measured size at which the agreement has dropped to 1/e."""
+_PLAUSIBLE = 0.1
+"""Least agreement in size of a candidate."""
+_DISPUTED = 0.6
+"""A candidate's colours must cover this share of what the best candidate's cover."""
+_WELL, _AS_WELL = 0.3, 0.65
+"""Merit from which an explanation counts, and the share of the best merit that the others need."""
+_SLIPS_M = (-0.012, 0.0, 0.012)
+"""How far the object may have slipped along the fingers."""
+_MIN_POINTS = 30
+_BLIND_SHARE = 0.05
+"""Share of the picture that lacks depth, from which something may be too near for it."""
+_BLIND_OUTLINE = 0.6
+"""Least share of an expected outline that lacks depth; otherwise depth says more."""
+_MIN_OVERLAP, _CLOSE = 0.6, 0.15
+"""Least overlap of an object too near for depth with its expected outline, and how much worse than the best one it may
+be and still be named."""
+_AHEAD_M = 0.02
+_SAME_LINE_PX = 1e-9
+"""Points that are off a line by less lie on it."""
+_UPRIGHT_HAND = np.diag([1.0, -1.0, -1.0, 1.0])
+"""Turns the frame of a hand that points down, so that its z axis points up."""
+
+_Candidate = tuple[float, CatalogueEntry, Mask]
+"""Agreement (0 to 1), what it may be, HxW pixels."""
+
+
+def find_held_object(
+    view: View, catalogue: Sequence[CatalogueEntry], wanted: Sequence[CatalogueEntry], file: RobotFile
+) -> list[SegmentedObject]:
+    """Return those of `wanted` that the held object may be, best first, compared with the whole catalogue.
+
+    Empty for the front camera, and where the pose of the tool flange is unknown.
+    """
+    if view.camera != "arm" or view.tool_in_base is None:
+        return []
+    index = quantised(view.rgb, white_balance(view.rgb))
+    objects = [entry for entry in catalogue if entry.kind == "object"]
+    likely = _by_colour_and_size(view, objects, index, file)
+    if likely:
+        if len(likely) > 1:
+            likely = _best_explained(view, likely, index, file)
+    else:
+        likely = _without_depth(view, objects, index, file)
+    found = [_segmented(entry, agreement, mask) for agreement, entry, mask in likely if entry in wanted]
+    return sorted(found, key=lambda one: -one.score)
+
+
+def _by_colour_and_size(
+    view: View, objects: Sequence[CatalogueEntry], index: NDArray[np.int32], file: RobotFile
+) -> list[_Candidate]:
+    """Return what has the colours of the pixels between the fingers, and a side as long as they are deep."""
+    assert view.tool_in_base is not None
+    inverse = np.linalg.inv(view.tool_in_base).astype(np.float32)
+    local = view.points @ inverse[:3, :3].T + inverse[:3, 3]
+    x, y, z = local[..., 0], local[..., 1], local[..., 2]
+    inside = view.valid & (np.abs(x) < file.gripper.stroke_m / 2) & (np.abs(y) < _SIDE_M)
+    inside &= (z > _BACK_M) & (z < file.gripper.finger_offset_m + _BEYOND_M)
+    candidates: list[tuple[int, _Candidate]] = []
+    for entry in objects:
+        mask = (membership_table(tuple(entry.appearance.colours))[index] > _MEMBER) & inside
+        pixels = int(mask.sum())
+        # What hangs between the fingers reaches up beyond their tips, which what stands below an open hand does not,
+        # and fills the middle between them, which the fingers themselves do not.
+        if pixels < _MIN_PIXELS or float((np.abs(x[mask]) < _MIDDLE_M).mean()) < _MIDDLE_SHARE:
+            continue
+        agreement = _agreement(entry, y[mask])
+        if float(np.percentile(z[mask], 2)) < file.gripper.finger_offset_m and agreement > _PLAUSIBLE:
+            candidates.append((pixels, (agreement, entry, mask)))
+    most = max((pixels for pixels, _ in candidates), default=0)
+    return [candidate for pixels, candidate in candidates if pixels >= _DISPUTED * most]
+
+
+def _agreement(entry: CatalogueEntry, across: NDArray[np.floating]) -> float:
+    """Return how well the seen front face fits the size, 0 to 1; the fingers close across the short side, or it fell.
+
+    across: coordinates along the third axis of the hand (neither along the fingers nor between them) [m].
+    """
+    depth = 2 * abs(float(np.percentile(across, 2)))
+    error = min(abs(depth - size) for size in entry.appearance.size_m)
+    return float(np.exp(-((error / _SIZE_ERROR_M) ** 2)))
+
+
+def _best_explained(
+    view: View, likely: list[_Candidate], index: NDArray[np.int32], file: RobotFile
+) -> list[_Candidate]:
+    """Return those that explain the picture about as well as the best one; all where none explains it well."""
+    merits: list[float] = []
+    for agreement, entry, mask in likely:
+        member = membership_table(entry.palette)[index]
+        merits.append(agreement * _hanging_fit(view, entry, mask, member, file))
+    if max(merits) < _WELL:
+        return likely
+    return [one for one, merit in zip(likely, merits, strict=True) if merit >= _AS_WELL * max(merits)]
+
+
+def _hanging_fit(view: View, entry: CatalogueEntry, region: Mask, member: NDArray[np.uint8], file: RobotFile) -> float:
+    """Return the agreement (0 to 1) of the best pose of `entry` between the fingers with the picture.
+
+    This tells a ball from a box of the same colour and width. region: HxW pixels that may be it. member: HxW, how much
+    each has its colour. The hand's own frame, turned so that up is up, takes the place of the base's: however the hand
+    is tilted, the object hangs upright in it.
+    """
+    assert view.tool_in_base is not None
+    hand = replace(view, base_from_camera=_UPRIGHT_HAND @ np.linalg.inv(view.tool_in_base) @ view.base_from_camera)
+    points = hand.points[region & hand.valid]
+    if len(points) < _MIN_POINTS:
+        return 0.0
+    best = 0.0
+    for solid in solids_of(entry.appearance):
+        height = solid.size[2]
+        bottom = -(file.gripper.finger_offset_m + height - grasp_depth(height, file.gripper))
+        for slip in _SLIPS_M:
+            for posed in fit_pose(solid, points, bottom + slip, hand.origin):
+                best = max(best, evaluate_fit(hand, posed, region, member).score)
+    return best
+
+
+def _without_depth(
+    view: View, objects: Sequence[CatalogueEntry], index: NDArray[np.int32], file: RobotFile
+) -> list[_Candidate]:
+    """Return what depth does not show, because it reaches up to the camera."""
+    if float((~view.valid).mean()) < _BLIND_SHARE:
+        return []
+    seen: list[_Candidate] = []
+    for entry in objects:
+        member = membership_table(tuple(entry.appearance.colours))[index] > _MEMBER
+        overlap, mask = _outline_overlap(view, entry, member, file)
+        if overlap > _MIN_OVERLAP:
+            seen.append((overlap, entry, mask))
+    best = max((overlap for overlap, *_ in seen), default=0.0)
+    return [one for one in seen if one[0] > best - _CLOSE]
+
+
+def _outline_overlap(view: View, entry: CatalogueEntry, member: Mask, file: RobotFile) -> tuple[float, Mask]:
+    """Return the overlap of a held box's expected outline with the pixels that have its colours and no depth.
+
+    member: HxW pixels with its colours. The overlap is an intersection over union, 0 to 1; the mask has the pixels
+    that are in both.
+    """
+    nothing = np.zeros(view.shape, dtype=bool)
+    best: tuple[float, Mask] = (0.0, nothing)
+    if view.tool_in_base is None or entry.appearance.shape != "box":
+        return best
+    blind = ~view.valid
+    regions, count = ndimage.label(member & blind)
+    if count == 0:
+        return best
+    for corners in _corners_in_hand(entry, file):
+        expected = _hull(view, corners @ view.tool_in_base[:3, :3].T + view.tool_in_base[:3, 3])
+        total = int(expected.sum())
+        if total == 0 or int((expected & blind).sum()) < _BLIND_OUTLINE * total:
+            continue
+        touching = np.unique(regions[expected])
+        seen = np.isin(regions, touching[touching > 0])
+        both = expected & seen
+        overlap = float(both.sum()) / float((expected | seen).sum())
+        if overlap > best[0]:
+            best = overlap, both
+    return best
+
+
+def _corners_in_hand(entry: CatalogueEntry, file: RobotFile) -> list[NDArray[np.float64]]:
+    """Return the corners (8x3) of the box in the tool frame, for each side that the fingers may close across."""
+    x, y, height = entry.appearance.size_m
+    top = file.gripper.finger_offset_m - grasp_depth(height, file.gripper)
+    unit = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (0.0, 1.0)])
+    sides = [(a, b) for a, b in dict.fromkeys(((x, y), (y, x))) if a < file.gripper.stroke_m]
+    return [unit * (a, b, height) + (0.0, 0.0, top) for a, b in sides]
+
+
+def _hull(view: View, corners: NDArray[np.float64]) -> Mask:
+    """Return the pixels inside the convex outline of points of the base frame; none when one is behind the camera."""
+    height, width = view.shape
+    mask = np.zeros((height, width), dtype=bool)
+    uv, ahead = view.project(corners)
+    if (ahead < _AHEAD_M).any():
+        return mask
+    low = np.clip(np.floor(uv.min(axis=0)).astype(int), 0, (width, height))
+    high = np.clip(np.ceil(uv.max(axis=0)).astype(int) + 1, 0, (width, height))
+    if (high <= low).any():
+        return mask
+    u, v = np.meshgrid(np.arange(low[0], high[0]), np.arange(low[1], high[1]))
+    inside = np.ones(u.shape, dtype=bool)
+    for a, b, c in _edges(uv):
+        inside &= a * u + b * v + c < _SAME_LINE_PX
+    mask[low[1] : high[1], low[0] : high[0]] = inside
+    return mask
+
+
+def _edges(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lines (Mx3: a, b, c) of the convex outline of a few points (Nx2): a u + b v + c <= 0 inside.
+
+    They are the lines through two of the points that have all others on one side.
+    """
+    one, other = (grid.ravel() for grid in np.meshgrid(*[np.arange(len(points))] * 2))
+    along = points[other] - points[one]
+    length = np.hypot(along[:, 0], along[:, 1])
+    one, along, length = one[length > 0], along[length > 0], length[length > 0]
+    normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / length[:, None]
+    offset = -(normal * points[one]).sum(axis=1)
+    outer = (points @ normal.T + offset < _SAME_LINE_PX).all(axis=0)
+    return np.column_stack([normal, offset])[outer]
+
+
+def _segmented(entry: CatalogueEntry, score: float, mask: Mask) -> SegmentedObject:
+    rows, columns = np.nonzero(mask)
+    box = (float(columns.min()), float(rows.min()), float(columns.max()), float(rows.max()))
+    return SegmentedObject(entry.name, score, box, mask, thing=entry, visible=0.5, in_gripper=True)

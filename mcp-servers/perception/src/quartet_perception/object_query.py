@@ -1,0 +1,33 @@
+"""What a tool call asks for, by name or by object_id, and the caller whose object_ids count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quartet_perception.segmenters.base import SegmentedObject
+from quartet_tool_server import current_grant
+
+NAME_ARGUMENTS = {"object_id": ("object_name", "prompt"), "held_object_id": ("held_object",), "object_ids": ("names",)}
+"""Arguments of the tools that take object_ids, and the arguments that take names in their place."""
+
+
+@dataclass(frozen=True)
+class ObjectQuery:
+    """What is looked for: every object of some names, or the one object with an id."""
+
+    names: Sequence[str]
+    """Prompts for the segmenter."""
+    text: str
+    """How messages call it."""
+    object_id: str | None = None
+
+    def select(self, found: Sequence[SegmentedObject]) -> list[SegmentedObject]:
+        """Return those of `found` that are asked for."""
+        return [f for f in found if self.object_id is None or f.object_id == self.object_id]
+
+
+def id_scope() -> str:
+    """Return the namespace of object_ids: the caller's task, or its grant when it has no task."""
+    grant = current_grant.get()
+    if grant is None:
+        return ""
+    return f"task {grant.task}" if grant.task else f"client {grant.sub} {grant.jti}"

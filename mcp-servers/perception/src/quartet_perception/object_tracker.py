@@ -1,0 +1,159 @@
+"""Object tracking: everything that a task has seen keeps one opaque object_id while it can be told that it is the same.
+
+Two cans that look alike differ by where they stand, so an object is recognised by its name and its place: within
+SAME_M of where it was seen last, nearest first. An object seen between the fingers is the one that a grasp was last
+planned for; after it has left them, it is the one of its name where no known object stood. A surface or container of
+the site file is the only one of its name, wherever its middle seems to be from here.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quartet_contracts import new_object_id
+from quartet_perception.errors import UnknownObjectIdError
+
+Point = tuple[float, float, float]
+
+SAME_M = 0.2
+"""Distance [m] within which an object of the same name is the same one: localisation error, depth error from afar and a
+nudge by the fingers stay below it. Two objects side by side are told apart since each takes the nearest."""
+MAX_OBJECTS, MAX_TASKS = 256, 32
+"""Objects kept per task and tasks kept per robot; the least recently seen are dropped first."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One object in one picture."""
+
+    name: str
+    place: Point | None
+    """Middle in `frame` [m]; None where depth is missing."""
+    frame: str = "map"
+    """A frame that is fixed while the robot drives: map or odom."""
+    unique: bool = False
+    """Whether the site has only one of this name, so that the name identifies it."""
+    in_gripper: bool = False
+    """Whether it is between the fingers."""
+
+
+@dataclass
+class TrackedObject:
+    """An object that a task has seen."""
+
+    object_id: str
+    name: str
+    """The name it was first found under."""
+    place: Point | None
+    """Where it was seen last, in `frame` [m]."""
+    frame: str
+    held: bool = False
+    """Whether the gripper held it when it was last seen, so that `place` is out of date."""
+
+
+class ObjectTracker:
+    """The objects that one robot has seen, by task: an id of another task is unknown."""
+
+    def __init__(self) -> None:
+        self._tasks: OrderedDict[str, OrderedDict[str, TrackedObject]] = OrderedDict()
+        self._grasp_targets: dict[str, str] = {}
+        """By task, the id of the object that a grasp was last planned for."""
+
+    def get(self, task: str, object_id: str) -> TrackedObject:
+        """Return the object with that id. Raises UnknownObjectIdError."""
+        found = self._tasks.get(task, OrderedDict()).get(object_id)
+        if found is None:
+            raise UnknownObjectIdError(
+                f"object_id {object_id!r} is unknown: this robot has not seen it in this task, or the server "
+                "restarted; valid are the object_ids of this task's own results. Go on with the name, or call "
+                "detect_objects again"
+            )
+        return found
+
+    def mark_grasp_target(self, task: str, object_id: str) -> None:
+        """Note that a grasp was planned for this object: what the gripper holds next under its name is this one.
+
+        Raises UnknownObjectIdError.
+        """
+        self._grasp_targets[task] = self.get(task, object_id).object_id
+
+    def mark_held(self, task: str, object_id: str) -> TrackedObject:
+        """Note that the gripper holds this object, and return it. Raises UnknownObjectIdError."""
+        known = self.get(task, object_id)
+        known.held = True
+        return known
+
+    def update(self, task: str, seen: Sequence[Observation]) -> list[str | None]:
+        """Take in the objects of one picture and return their ids in the same order; None for one without a place."""
+        tracked = self._of(task)
+        ids = [self._id_of_unique(tracked, one) for one in seen]
+        free = {object_id: known for object_id, known in tracked.items() if object_id not in ids}
+        for index, object_id in _pairs_by_distance(seen, tracked):
+            if ids[index] is None and object_id in free:
+                ids[index] = free.pop(object_id).object_id
+        in_gripper = [index for index, one in enumerate(seen) if one.in_gripper]
+        for index in in_gripper:
+            ids[index] = self._id_of_held(task, seen[index], free)
+        for index, one in enumerate(seen):
+            if ids[index] is None and one.place is not None:
+                put_down = next((t for t in free.values() if t.held and t.name == one.name and not in_gripper), None)
+                ids[index] = free.pop(put_down.object_id).object_id if put_down else self._new(tracked, one)
+        for one, object_id in zip(seen, ids, strict=True):
+            if object_id is not None:
+                _refresh(tracked, object_id, one)
+        while len(tracked) > MAX_OBJECTS:
+            tracked.popitem(last=False)
+        return ids
+
+    def _of(self, task: str) -> OrderedDict[str, TrackedObject]:
+        tracked = self._tasks.setdefault(task, OrderedDict())
+        self._tasks.move_to_end(task)
+        while len(self._tasks) > MAX_TASKS:
+            dropped, _ = self._tasks.popitem(last=False)
+            self._grasp_targets.pop(dropped, None)
+        return tracked
+
+    def _id_of_unique(self, tracked: OrderedDict[str, TrackedObject], one: Observation) -> str | None:
+        """Return the id of a surface or container: several visible pieces of one table are one table."""
+        if not one.unique or one.place is None:
+            return None
+        known = next((t.object_id for t in tracked.values() if t.name == one.name), None)
+        return known or self._new(tracked, one)
+
+    def _id_of_held(self, task: str, one: Observation, free: dict[str, TrackedObject]) -> str:
+        """Return the id of the held object of that name, else of the grasp target, else a new one."""
+        tracked = self._tasks[task]
+        target = tracked.get(self._grasp_targets.get(task, ""))
+        likely = [t for t in free.values() if t.held and t.name == one.name]
+        if target is not None and target.name == one.name and target.object_id in free:
+            likely.append(target)
+        return free.pop(likely[0].object_id).object_id if likely else self._new(tracked, one)
+
+    @staticmethod
+    def _new(tracked: OrderedDict[str, TrackedObject], one: Observation) -> str:
+        new = TrackedObject(new_object_id(), one.name, one.place, one.frame, one.in_gripper)
+        tracked[new.object_id] = new
+        return new.object_id
+
+
+def _refresh(tracked: OrderedDict[str, TrackedObject], object_id: str, one: Observation) -> None:
+    known = tracked[object_id]
+    known.held = one.in_gripper
+    if one.place is not None:
+        known.place, known.frame = one.place, one.frame
+    tracked.move_to_end(object_id)
+
+
+def _pairs_by_distance(seen: Sequence[Observation], tracked: OrderedDict[str, TrackedObject]) -> list[tuple[int, str]]:
+    """Return pairs of an observation and the tracked object that it may be, nearest first."""
+    pairs: list[tuple[float, int, str]] = []
+    for index, one in enumerate(seen):
+        for known in tracked.values():
+            if known.name != one.name or one.in_gripper or one.unique or known.held:
+                continue
+            if one.place and known.place and one.frame == known.frame:
+                distance = math.dist(one.place, known.place)
+                if distance <= SAME_M:
+                    pairs.append((distance, index, known.object_id))
+    return [(index, object_id) for _, index, object_id in sorted(pairs)]

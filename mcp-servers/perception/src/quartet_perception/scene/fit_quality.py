@@ -1,0 +1,307 @@
+"""Fit quality: how well a posed solid explains a picture, by what the camera should then have seen."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from quartet_perception.scene.colour import FULL
+from quartet_perception.scene.solids import PosedSolid
+from quartet_perception.scene.view import Mask, View, depth_noise
+
+Array = NDArray[np.float64]
+
+_MAX_PIXELS = 1600
+"""Of a rendering; a larger one is made with a stride."""
+_MAX_GRID = 40_000
+_MIN_PIXELS = 6
+_PARTLY_FILLED = 0.92
+"""Greatest agreement of an object that fills its bounding shape only in part."""
+_COLOUR_SHARE = 0.5
+"""Share of an object's visible pixels that must have its colours."""
+
+
+@dataclass(frozen=True)
+class FitQuality:
+    """How well a posed solid explains a picture.
+
+    score: 0 to 1, agreement of depth and colour over what should be visible. visible: part of its outline that is
+    in the picture and not behind something nearer. explained: part of the coloured region that it accounts for.
+    cost: for comparing poses of the same solid, smaller is better. box: u0, v0, u1, v1 [pixels]; mask: its pixels
+    there, every `stride`-th one where the box is larger than the mask.
+    """
+
+    score: float
+    visible: float
+    explained: float
+    cost: float
+    pixels: int
+    box: tuple[int, int, int, int]
+    mask: Mask
+
+
+NO_FIT = FitQuality(0.0, 0.0, 0.0, np.inf, 0, (0, 0, 0, 0), np.zeros((0, 0), dtype=bool))
+
+
+@dataclass(frozen=True)
+class _Rendering:
+    """What a camera would see of a posed solid, on a grid of hxw pixels around it, also outside of the picture.
+
+    u, v: columns (w) and rows (h) of the grid. enter, leave: depth at which the ray meets and leaves the solid [m],
+    inf for a miss. rise: z of the rays with length 1 along the optical axis.
+    """
+
+    u: NDArray[np.integer]
+    v: NDArray[np.integer]
+    stride: int
+    box: tuple[int, int, int, int]
+    enter: Array
+    leave: Array
+    rise: Array
+
+    @property
+    def hit(self) -> Mask:
+        return np.isfinite(self.enter)
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """A rendering beside the picture: hxw arrays.
+
+    hit: the solid covers the pixel. known: the picture has depth there. region: the pixel is thought to be the object.
+    match: the depths agree. through: the camera looks through where the solid should be. before: something nearer.
+    near: within a pixel or two of the solid. error: depth seen minus expected [m], within `tolerance` for a match.
+    reach: depth up to which a return is still the solid's (into the opening of a hollow one).
+    """
+
+    hit: Mask
+    seen: NDArray[np.float32]
+    known: Mask
+    region: Mask
+    match: Mask
+    through: Mask
+    before: Mask
+    near: Mask
+    error: Array
+    reach: Array
+    noise: float
+    tolerance: float
+    height: Array
+    """Height of what is seen [m], base frame."""
+
+    @property
+    def bulge(self) -> Mask:
+        """Pixels of the region where the solid should be, but nearer: they belong to something larger or elsewhere."""
+        return self.before & self.region
+
+
+def evaluate_fit(
+    view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8], size: int | None = None
+) -> FitQuality:
+    """Compare what the camera would see of `posed` with what it saw.
+
+    region: HxW pixels that are thought to be the object, `size` of them. member: HxW, how much each pixel has its
+    colour, 0 to FULL.
+    """
+    rendering = _render(view, posed)
+    if rendering is None:
+        return NO_FIT
+    c = _compare(view, posed, rendering, region)
+    matched, total = int(c.match.sum()), int(c.hit.sum())
+    if matched < _MIN_PIXELS:
+        return NO_FIT
+    here, through, bulge = float(c.region.sum()), float(c.through.sum()), float(c.bulge.sum())
+    outside = (int(region.sum()) if size is None else size) / rendering.stride**2 - float((c.region & c.near).sum())
+    outside = max(outside, 0.0)
+    explained = float((c.region & c.near & ~c.bulge).sum()) / max(here + outside, 1.0)
+    visible = (matched + through + bulge) / total
+    colour = _colour_agreement(c, posed, member[_grid(view, rendering)])
+    score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
+    # Most of what is seen of it must be the region itself, not a table that happens to be at the same depth.
+    covered = float((c.match & c.region).sum()) / matched
+    score *= float(np.clip((covered - 0.12) / 0.2, 0, 1))
+    if posed.solid.hollow:
+        score *= _hollowness(c, posed, view.origin[2] + np.where(c.hit, rendering.enter, 0) * rendering.rise)
+    elif posed.solid.primitive != "sphere":
+        score = max(score, _partly_filled(c, matched, explained) * colour)
+    if visible > 0.85:
+        # In plain view, so its top must be where the shape has it.
+        top = float(np.percentile(c.height[c.match], 99))
+        score *= float(np.exp(-((max(posed.top - top - 0.004 - c.noise, 0.0) / 0.012) ** 2)))
+    return FitQuality(
+        score=score,
+        visible=min(visible, 1.0),
+        explained=explained,
+        cost=_cost(c, posed) / total,
+        pixels=matched * rendering.stride * rendering.stride,
+        box=rendering.box,
+        mask=c.match,
+    )
+
+
+def _render(view: View, posed: PosedSolid) -> _Rendering | None:
+    """Return what the camera would see of `posed`; None where that is nothing, or it reaches behind the camera."""
+    uv, ahead = view.project(posed.corners())
+    if (ahead < 0.05).any():
+        return None
+    low = np.floor(uv.min(axis=0)).astype(int) - 3
+    high = np.ceil(uv.max(axis=0)).astype(int) + 4
+    height, width = view.shape
+    if high[0] <= 0 or high[1] <= 0 or low[0] >= width or low[1] >= height:
+        return None
+    stride = max(1, int(np.sqrt((high[0] - low[0]) * (high[1] - low[1]) / _MAX_PIXELS)))
+    u, v = np.arange(low[0], high[0], stride), np.arange(low[1], high[1], stride)
+    if len(u) * len(v) > _MAX_GRID:
+        return None
+    rays = _rays(view, u, v)
+    enter, leave = posed.intersect(view.origin, rays)
+    if int(np.isfinite(enter).sum()) < _MIN_PIXELS:
+        return None
+    shape, box = (len(v), len(u)), (int(low[0]), int(low[1]), int(high[0]), int(high[1]))
+    return _Rendering(u, v, stride, box, enter.reshape(shape), leave.reshape(shape), rays[:, 2].reshape(shape))
+
+
+def _grid(view: View, rendering: _Rendering) -> tuple[NDArray[np.integer], ...]:
+    """Return the index of the rendering's pixels into the picture; those outside of it take the nearest."""
+    height, width = view.shape
+    return np.ix_(np.clip(rendering.v, 0, height - 1), np.clip(rendering.u, 0, width - 1))
+
+
+def _compare(view: View, posed: PosedSolid, rendering: _Rendering, region: Mask) -> _Comparison:
+    height, width = view.shape
+    u, v, enter, hit = rendering.u, rendering.v, rendering.enter, rendering.hit
+    inside = ((u >= 0) & (u < width))[None, :] & ((v >= 0) & (v < height))[:, None]
+    grid = _grid(view, rendering)
+    seen = view.depth[grid]
+    known = inside & view.valid[grid]
+    noise = depth_noise(float(np.median(enter[hit])))
+    tolerance = 0.006 + 3 * noise
+    reach = rendering.leave if posed.solid.hollow else enter
+    error = np.where(hit, seen - enter, 0.0)
+    small = rendering.stride == 1
+    core = ndimage.binary_erosion(hit) if small and int(hit.sum()) > 40 else hit
+    return _Comparison(
+        hit=hit,
+        seen=seen,
+        known=known,
+        region=region[grid] & inside,
+        match=hit & known & (error > -tolerance) & (seen < reach + tolerance),
+        through=core & known & (seen >= reach + tolerance),
+        before=hit & known & (error <= -tolerance),
+        near=ndimage.binary_dilation(hit, iterations=2 if small else 1),
+        error=error,
+        reach=reach,
+        noise=noise,
+        tolerance=tolerance,
+        height=view.origin[2] + seen * rendering.rise,
+    )
+
+
+def _colour_agreement(c: _Comparison, posed: PosedSolid, member: NDArray[np.uint8]) -> float:
+    """Return 1 where enough of the matching pixels have the object's colours; lids and labels may have others."""
+    share = float(member[c.match].mean()) / FULL
+    if posed.solid.primitive == "cylinder" and not posed.solid.lying:
+        wall = c.match & ~(c.height > posed.top - 0.008)
+        if float(wall.sum()) > 0.15 * int(c.match.sum()):
+            share = max(share, 0.8 * float(member[wall].mean()) / FULL)
+    return float(np.clip(share / _COLOUR_SHARE, 0, 1))
+
+
+def _exactness(c: _Comparison, posed: PosedSolid) -> Array:
+    """Return for each matching pixel 1 for an exact depth down to 0.4 at the tolerance.
+
+    A ball laid over a bottle's side meets it within the tolerance, but not as exactly as a bottle does.
+    """
+    exact = 0.002 + c.noise
+    quality = 1 - 0.6 * np.clip((np.abs(c.error[c.match]) - exact) / (c.tolerance - exact), 0, 1)
+    return np.where(c.error[c.match] > 0, 1.0, quality) if posed.solid.hollow else quality
+
+
+def _cost(c: _Comparison, posed: PosedSolid) -> float:
+    """Return the sum over pixels of squared depth errors, in tolerances, and of 1 for each contradiction."""
+    loss = np.minimum((np.where(c.match, c.error, 0.0) / c.tolerance) ** 2, 1.0)
+    if posed.solid.hollow:
+        loss = np.where(c.error > 0, 0.0, loss)
+    stray = c.region & ~ndimage.binary_dilation(c.hit)
+    deeper = c.hit & c.known & (c.seen >= c.reach + c.tolerance)
+    return float(loss[c.match].sum()) + float(deeper.sum() + c.bulge.sum() + stray.sum())
+
+
+def _partly_filled(c: _Comparison, matched: int, explained: float) -> float:
+    """Return the agreement of an object that fills its bounding shape only in part (a bottle's neck, a toy).
+
+    Its region must span the whole outline, though the camera sees past it in places.
+    """
+    clear = c.known & ~c.before
+    if matched < 0.4 * (matched + int(c.through.sum())) or float((c.hit & clear).sum()) < 0.8 * float(c.hit.sum()):
+        return 0.0
+    expected, seen = _span(c.hit), _span(c.region & ndimage.binary_dilation(c.hit))
+    if expected is None or seen is None:
+        return 0.0
+    overlap = 1.0
+    for (a0, a1), (b0, b1) in zip(expected, seen, strict=True):
+        overlap *= max(min(a1, b1) - max(a0, b0), 0) / max(max(a1, b1) - min(a0, b0), 1)
+    return _PARTLY_FILLED * overlap * explained
+
+
+def _span(mask: Mask) -> list[tuple[int, int]] | None:
+    """Return first and last + 1 row and column of a mask, None for an empty one."""
+    rows, cols = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if len(rows) == 0:
+        return None
+    return [(int(rows[0]), int(rows[-1]) + 1), (int(cols[0]), int(cols[-1]) + 1)]
+
+
+def _hollowness(c: _Comparison, posed: PosedSolid, expected_height: Array) -> float:
+    """Return 1 when the camera looks into the opening or the opening is not in view, 0 when it is closed.
+
+    expected_height: hxw height at which the rays meet the solid [m].
+    """
+    opening = c.hit & c.known & (expected_height > posed.top - 0.004)
+    if float(opening.sum()) < 0.15 * float(c.hit.sum()):
+        return 1.0
+    # `error` is depth seen minus where the ray meets the solid.
+    inside = float((opening & (c.error > 0.02)).sum()) / float(opening.sum())
+    return float(np.clip(inside / 0.5, 0, 1))
+
+
+def attached(view: View, posed: PosedSolid, support: Mask) -> float:
+    """Return how much of the outline continues into something else at the same depth, 0 to 1.
+
+    A thing that stands free ends at its outline: beyond it comes what it stands on (HxW `support`), something farther
+    or something nearer. A patch of a sofa does not end there.
+    """
+    uv, ahead = view.project(posed.corners())
+    if (ahead < 0.05).any():
+        return 1.0
+    height, width = view.shape
+    low = np.maximum(np.floor(uv.min(axis=0)).astype(int) - 7, 0)
+    high = np.minimum(np.ceil(uv.max(axis=0)).astype(int) + 8, (width, height))
+    if (high <= low).any():
+        return 1.0
+    stride = max(1, int(np.sqrt((high[0] - low[0]) * (high[1] - low[1]) / 9000)))
+    u, v = np.arange(low[0], high[0], stride), np.arange(low[1], high[1], stride)
+    enter = posed.intersect(view.origin, _rays(view, u, v))[0].reshape(len(v), len(u))
+    hit = np.isfinite(enter)
+    if not hit.any():
+        return 1.0
+    inner = ndimage.binary_dilation(hit, iterations=2)
+    ring = ndimage.binary_dilation(inner, iterations=3) & ~inner
+    far = ndimage.maximum_filter(np.where(hit, enter, -np.inf), size=11)
+    near = ndimage.minimum_filter(np.where(hit, enter, np.inf), size=11)
+    grid = np.ix_(v, u)
+    seen, known = view.depth[grid], view.valid[grid]
+    slack = 0.012 + 2 * depth_noise(float(np.median(enter[hit])))
+    open_ring = ring & known & ~(seen < near - slack)
+    total = int(open_ring.sum())
+    if total < 8:
+        return 0.0
+    return float((open_ring & (seen < far + slack) & ~support[grid]).sum()) / total
+
+
+def _rays(view: View, u: NDArray[np.integer], v: NDArray[np.integer]) -> Array:
+    """Return Nx3 directions of a grid of pixels, row by row, with length 1 along the optical axis, base frame."""
+    k = view.intrinsics
+    x, y = np.meshgrid((u - k.cx) / k.fx, (v - k.cy) / k.fy)
+    return np.stack([x.ravel(), y.ravel(), np.ones(x.size)], axis=1) @ view.base_from_camera[:3, :3].T

@@ -1,0 +1,114 @@
+"""Pose fitting: where a solid of known size stands, from the points that are seen of it and from the whole picture."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quartet_perception.scene.fit_quality import evaluate_fit
+from quartet_perception.scene.solids import PosedSolid, Solid, signed_distances
+from quartet_perception.scene.view import Mask, View
+
+Array = NDArray[np.float64]
+
+_MAX_POINTS = 140
+_ITERATIONS = 9
+_STARTS = 8
+
+
+def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArray[np.floating]) -> list[PosedSolid]:
+    """Return up to three poses of `solid` at height `z` whose surface is nearest to the points (Nx3), best first.
+
+    z: of its underside [m]. camera: position of the camera. All in the base frame.
+
+    Levenberg-Marquardt over x, y (and yaw) with Cauchy weights, from several starts: the seen side lies towards the
+    camera, so the middle is looked for behind it.
+    """
+    points = np.asarray(points, dtype=np.float64)
+    if len(points) > _MAX_POINTS:
+        points = points[np.linspace(0, len(points) - 1, _MAX_POINTS).astype(int)]
+    middle = points[:, :2].mean(axis=0)
+    away = middle - np.asarray(camera, dtype=np.float64)[:2]
+    away = away / max(float(np.linalg.norm(away)), 1e-6)
+    reach = min(solid.size[0], solid.size[1]) / 2
+    if solid.round:
+        starts = np.array([[*(middle + away * reach * k), 0.0] for k in (0.1, 0.6)])
+        free = 2
+    else:
+        yaws = np.linspace(0, solid.turned, 16 if solid.turned > 4 else 8, endpoint=False)
+        far = max(solid.size[0], solid.size[1]) / 2
+        starts = np.array([[*(middle + away * d), yaw] for yaw in yaws for d in (0.15 * reach, 0.6 * reach, 0.8 * far)])
+        free = 3
+        first = np.log1p((signed_distances(solid, points, starts, z) / 0.012) ** 2).mean(axis=1)
+        starts = starts[np.argsort(first)[:_STARTS]]
+    poses = _descend(solid, points, starts, z, free)
+    residual = signed_distances(solid, points, poses, z)
+    cost = np.log1p((residual / 0.005) ** 2).mean(axis=1)
+    order = np.argsort(cost)
+    kept: list[PosedSolid] = []
+    for index in order:
+        pose = poses[index]
+        new = all(np.hypot(pose[0] - k.x, pose[1] - k.y) > 0.004 or abs(pose[2] - k.yaw) > 0.1 for k in kept)
+        if new and cost[index] < cost[order[0]] + 0.7:
+            kept.append(solid.place(pose[0], pose[1], z, pose[2]))
+        if len(kept) == 3:
+            break
+    return kept
+
+
+def refine(view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8]) -> PosedSolid:
+    """Return the pose that explains the picture best, by a compass search from an already good one.
+
+    region, member: as in `evaluate_fit`.
+    """
+    size = int(region.sum())
+    best, cost = posed, evaluate_fit(view, posed, region, member, size).cost
+    step, turn = 0.004, 0.06
+    while step > 0.0004:
+        moves = [(step, 0.0, 0.0), (-step, 0.0, 0.0), (0.0, step, 0.0), (0.0, -step, 0.0)]
+        if not posed.solid.round:
+            moves += [(0.0, 0.0, turn), (0.0, 0.0, -turn)]
+        improved = False
+        for move in moves:
+            trial = best.moved(*move)
+            value = evaluate_fit(view, trial, region, member, size).cost
+            if value < cost - 1e-6:
+                best, cost, improved = trial, value, True
+        if not improved:
+            step, turn = step / 2, turn / 2
+        if np.hypot(best.x - posed.x, best.y - posed.y) > 0.03:
+            return posed
+    return best
+
+
+def _descend(solid: Solid, points: Array, poses: Array, z: float, free: int) -> Array:
+    """Return `poses` (Sx3: x, y, yaw) after nine steps of Levenberg-Marquardt over their first `free` columns."""
+    poses = poses.copy()
+    damping = np.full(len(poses), 1e-2)
+    steps = np.array([1e-4, 1e-4, 1e-3])[:free]
+    residual = signed_distances(solid, points, poses, z)
+    for iteration in range(_ITERATIONS):
+        scale = 0.012 if iteration < 4 else 0.005
+        weight = 1.0 / (1.0 + (residual / scale) ** 2)
+        jacobian = np.empty((len(poses), len(points), free))
+        for k in range(free):
+            moved = poses.copy()
+            moved[:, k] += steps[k]
+            jacobian[..., k] = (signed_distances(solid, points, moved, z) - residual) / steps[k]
+        if free == 3:
+            jacobian[..., 2] *= 20.0  # yaw in units of 0.05 rad, so that damping weighs it like 1 m
+        weighted = jacobian * weight[..., None]
+        normal = np.einsum("snk,snl->skl", weighted, jacobian)
+        gradient = np.einsum("snk,sn->sk", weighted, residual)
+        normal += np.eye(free) * (damping[:, None, None] * len(points) + 1e-9)
+        delta = -np.linalg.solve(normal, gradient[..., None])[..., 0]
+        if free == 3:
+            delta[:, 2] *= 20.0
+        delta[:, :2] = np.clip(delta[:, :2], -0.03, 0.03)
+        if free == 3:
+            delta[:, 2] = np.clip(delta[:, 2], -0.3, 0.3)
+        trial = poses.copy()
+        trial[:, :free] += delta
+        new = signed_distances(solid, points, trial, z)
+        better = np.log1p((new / scale) ** 2).sum(axis=1) < np.log1p((residual / scale) ** 2).sum(axis=1)
+        poses[better], residual[better] = trial[better], new[better]
+        damping = np.where(better, damping * 0.3, damping * 6.0)
+    return poses

@@ -1,0 +1,137 @@
+"""Regions of one palette in a picture: connected pixels with depth that rise above their support plane."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from quartet_perception.scene.colour import FULL, membership_table, quantised, white_balance
+from quartet_perception.scene.supports import SupportPlanes, find_support_planes
+from quartet_perception.scene.view import Mask, View, depth_noise
+
+MEMBER = 0.4 * FULL
+"""Membership from which a pixel counts as having a colour."""
+MIN_PIXELS = 16
+_MAX_BLOBS, _MAX_POINTS = 40, 4000
+_NECK, _MAX_SPLIT = 4, 40_000
+"""Half the width of a neck at which a region may be two things [pixels], and the largest region that is split."""
+_RANGE_M = 6.0
+_ABOVE_TIP_M, _BELOW_TIP_M = 0.08, 0.12
+"""How far above and below the finger tips a held object is looked for."""
+_BLOB_MARGIN_M = 0.03
+
+
+@dataclass
+class PreparedView:
+    """A view with what is computed once for it."""
+
+    view: View
+    index: NDArray[np.int32]
+    supports: SupportPlanes
+    solidity: Mask
+    """Pixels with depth that lie on no support and on no depth edge."""
+    members: dict[tuple[str, ...], NDArray[np.uint8]]
+
+    def member(self, colours: Sequence[str]) -> NDArray[np.uint8]:
+        """Return HxW: how much each pixel has any of `colours`, 0 to FULL."""
+        key = tuple(colours)
+        if key not in self.members:
+            self.members[key] = membership_table(key)[self.index]
+        return self.members[key]
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A connected region of one palette."""
+
+    box: tuple[slice, slice]
+    inner: Mask
+    """Its pixels in the box."""
+    points: NDArray[np.float32]
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+    range_m: float
+    support: float
+    pixels: int
+    focal: float
+    held: bool
+    """Between the fingers."""
+
+
+def prepare(view: View, heights: Sequence[float]) -> PreparedView:
+    """Return the prepared view; `heights` are those of the site's surfaces [m]."""
+    index = quantised(view.rgb, white_balance(view.rgb))
+    supports = find_support_planes(view, heights)
+    depth = np.where(view.valid, view.depth, np.float32(0))
+    solidity = view.valid & ~supports.mask & (depth < _RANGE_M) & (view.points[..., 2] < 2.0)
+    jump = 0.012 + 0.012 * depth
+    right = np.abs(depth[:, 1:] - depth[:, :-1]) > jump[:, 1:]
+    down = np.abs(depth[1:] - depth[:-1]) > jump[1:]
+    # The farther pixel of an edge is dropped: it is the one that mixes two things.
+    solidity[:, 1:] &= ~(right & (depth[:, 1:] > depth[:, :-1]))
+    solidity[:, :-1] &= ~(right & (depth[:, 1:] < depth[:, :-1]))
+    solidity[1:] &= ~(down & (depth[1:] > depth[:-1]))
+    solidity[:-1] &= ~(down & (depth[1:] < depth[:-1]))
+    return PreparedView(view, index, supports, solidity, {})
+
+
+def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
+    """Yield the regions of some colours, largest first."""
+    mask = (picture.member(colours) > MEMBER) & picture.solidity
+    labels, count = ndimage.label(mask)
+    if count == 0:
+        return
+    sizes = np.bincount(labels.ravel(), minlength=count + 1)
+    boxes = ndimage.find_objects(labels)
+    for label in np.argsort(sizes[1:])[::-1][:_MAX_BLOBS] + 1:
+        if sizes[label] < MIN_PIXELS:
+            return
+        yield _blob(picture, labels, int(label), boxes[label - 1])
+
+
+def _blob(picture: PreparedView, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]) -> Blob:
+    inner = labels[box] == label
+    core = ndimage.binary_erosion(inner)
+    sure = core if core.sum() >= 30 else inner
+    points = picture.view.points[box][sure]
+    points = points[:: 1 + len(points) // _MAX_POINTS]
+    low, high = np.percentile(points, 2, axis=0), np.percentile(points, 98, axis=0)
+    middle = points[:, :2].mean(axis=0)
+    range_m = float(np.median(picture.view.depth[box][sure]))
+    slack = 0.02 + 2 * depth_noise(range_m)
+    support = picture.supports.under(float(middle[0]), float(middle[1]), float(low[2]) + slack)
+    focal, held = picture.view.intrinsics.fx, between_fingers(picture.view, points.mean(axis=0), _BLOB_MARGIN_M)
+    return Blob(box, inner, points, low, high, range_m, support, int(inner.sum()), focal, held)
+
+
+def pieces_of(picture: PreparedView, blob: Blob) -> list[Blob]:
+    """Return the parts of a region that only a narrow neck joins: objects that touch in the picture."""
+    if blob.pixels < 10 * MIN_PIXELS or blob.pixels > _MAX_SPLIT:
+        return []
+    core = ndimage.binary_erosion(np.pad(blob.inner, 1), iterations=_NECK)[1:-1, 1:-1]
+    labels, count = ndimage.label(core)
+    if count < 2:
+        return []
+    labels = ndimage.grey_dilation(labels, size=2 * _NECK + 1) * blob.inner
+    full = np.zeros(picture.view.shape, dtype=np.int32)
+    full[blob.box] = labels
+    boxes = ndimage.find_objects(full)
+    return [
+        _blob(picture, full, label, box)
+        for label, box in enumerate(boxes, start=1)
+        if box is not None and int((full[box] == label).sum()) >= 2 * MIN_PIXELS
+    ]
+
+
+def between_fingers(view: View, point: NDArray[np.floating], margin_m: float = 0.0) -> bool:
+    """Return whether a point of the base frame lies between the fingers or just beyond their tips.
+
+    margin_m: how far it may lie beyond the open fingers.
+    """
+    if view.tool_in_base is None:
+        return False
+    local = (np.asarray(point, dtype=np.float64) - view.tool_in_base[:3, 3]) @ view.tool_in_base[:3, :3]
+    side, tip = view.gripper.stroke_m / 2 + margin_m, view.gripper.finger_offset_m
+    return bool(max(abs(local[0]), abs(local[1])) < side and tip - _ABOVE_TIP_M < local[2] < tip + _BELOW_TIP_M)

@@ -1,0 +1,227 @@
+"""The default segmenter: named objects by colour, shape and metric size."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quartet_perception.catalogue import Catalogue, CatalogueEntry
+from quartet_perception.scene.colour import membership_table
+from quartet_perception.scene.fit_quality import attached, evaluate_fit
+from quartet_perception.scene.pose_fit import fit_pose
+from quartet_perception.scene.regions import (
+    MEMBER,
+    MIN_PIXELS,
+    Blob,
+    PreparedView,
+    between_fingers,
+    blobs_of,
+    pieces_of,
+    prepare,
+)
+from quartet_perception.scene.solids import solids_of
+from quartet_perception.scene.view import Mask, View, box_of, depth_noise
+from quartet_perception.segmenters.base import SegmentedObject, register
+from quartet_perception.segmenters.hypothesis import ACCEPT, Hypothesis, is_fallen, without_overlap
+from quartet_perception.segmenters.surfaces import find_surface, in_area
+from quartet_perception.settings import PerceptionSettings
+
+_WORTH_COMPARING = 0.3
+_STANDS_M = 0.05
+"""A region whose lowest part is at most this far above a plane stands on it."""
+_UPRIGHT_ENOUGH = 0.7
+"""Agreement of an upright pose from which fallen ones are not tried."""
+_SPECK = 0.12
+"""Part of an object's smallest outline that a region must cover to be looked at."""
+_ATTACHED = (0.30, 0.60)
+"""An object whose outline continues into something else by less than the first share stands free; by more than the
+second it is a patch of something larger."""
+_AREA_MARGIN_M = 1.0
+"""How far outside of its area a container may be seen."""
+
+
+class ColourShapeSegmenter:
+    """Names what it finds by comparing all hypotheses of the catalogue, so that a red cup is not taken for a red can.
+
+    Regions of an object's colours that stand on a support are cut out; every entry of the catalogue that has such
+    colours and fits in size is posed there and evaluated by what the camera should have seen (analysis by synthesis).
+    The best explanation gives the region its name; only then is it compared with what was asked for.
+    """
+
+    free_text = False
+    remote = False
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._heights = [t.appearance.size_m[2] for t in catalogue.things if t.kind == "surface"]
+        for thing in catalogue.things:
+            membership_table(tuple(thing.appearance.colours))
+            membership_table(thing.palette)
+
+    def segment(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
+        """Return all instances of the prompted entries, best first. Raises UnknownObjectError."""
+        wanted: list[CatalogueEntry] = []
+        for prompt in prompts:
+            wanted += [t for t in self._catalogue.match(prompt) if t not in wanted]
+        return self.find(view, wanted)
+
+    def find(self, view: View, wanted: Sequence[CatalogueEntry]) -> list[SegmentedObject]:
+        """Return all instances of `wanted`, best first."""
+        picture = prepare(view, self._heights)
+        found = [f for t in wanted if t.kind == "surface" for f in self._surfaces(picture, t)]
+        found += self._solids(picture, [t for t in wanted if t.kind != "surface"])
+        return sorted(found, key=lambda f: -f.score)
+
+    # --- objects and containers -----------------------------------------------------------------------
+    def _solids(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[SegmentedObject]:
+        fitted: list[Hypothesis] = []
+        for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
+            targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
+            for blob in blobs_of(picture, colours):
+                explained = self._explain(picture, blob, targets)
+                good = sum(f.quality.pixels for f in explained if f.agreement >= ACCEPT)
+                if good < 0.5 * blob.pixels:
+                    for piece in pieces_of(picture, blob):
+                        explained += self._explain(picture, piece, targets)
+                fitted += explained
+        view = picture.view
+        kept = without_overlap(fitted, view.shape)
+        return [self._found(view, f) for f in kept if f.thing in wanted and _in_its_area(view, f)]
+
+    def _explain(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[Hypothesis]:
+        """Return the best explanations of a region, one after the other when it has several objects."""
+        explained: list[Hypothesis] = []
+        likely = [t for t in targets if self._could_be(blob, t)]
+        if not likely:
+            return explained
+        region, points = np.zeros(picture.view.shape, dtype=bool), blob.points
+        region[blob.box] = blob.inner
+        for _ in range(3):
+            best = self._best(picture, blob, region, points, likely)
+            poor = best is None or best.quality.score < _WORTH_COMPARING
+            if poor and float(blob.low[2]) - blob.support > _STANDS_M:
+                break
+            # A poor fit may hide behind something of its colour that it touches in the picture.
+            rival = self._best(picture, blob, region, points, self._rivals(picture, blob, targets))
+            if best is None or (rival is not None and rival.merit > best.merit):
+                best = rival
+            if best is None or best.quality.score < _WORTH_COMPARING:
+                break
+            if best.quality.score > ACCEPT:
+                low, high = _ATTACHED
+                share = attached(picture.view, best.posed, picture.supports.mask)
+                best = replace(best, free=float(np.clip((high - share) / (high - low), 0, 1)))
+            explained.append(best)
+            rest = region & ~best.grown_mask(region.shape)
+            if rest.sum() < max(MIN_PIXELS, 0.25 * blob.pixels) or best.quality.explained > 0.8:
+                break
+            region = rest
+            points = picture.view.points[region]
+        return self._evaluated_apart(picture, blob, explained) if len(explained) > 1 else explained
+
+    def _evaluated_apart(self, picture: PreparedView, blob: Blob, explained: list[Hypothesis]) -> list[Hypothesis]:
+        """Evaluate objects that touch in the picture, each by the part of the region that the others leave it."""
+        grown = [f.grown_mask(picture.view.shape) for f in explained]
+        result: list[Hypothesis] = []
+        for index, item in enumerate(explained):
+            region = np.zeros(picture.view.shape, dtype=bool)
+            region[blob.box] = blob.inner
+            for other, mask in enumerate(grown):
+                if other != index:
+                    region &= ~mask
+            quality = evaluate_fit(picture.view, item.posed, region, item.member)
+            better = quality.score > item.quality.score
+            result.append(replace(item, quality=quality, region=region) if better else item)
+        return result
+
+    def _best(
+        self, picture: PreparedView, blob: Blob, region: Mask, points: NDArray[np.float32], things: list[CatalogueEntry]
+    ) -> Hypothesis | None:
+        fits = [self._fit(picture, blob, region, points, t) for t in things]
+        return max((f for f in fits if f is not None), key=lambda h: h.merit, default=None)
+
+    def _rivals(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[CatalogueEntry]:
+        """Return every other object whose colours this region has about as much."""
+        rivals: list[CatalogueEntry] = []
+        rows, cols = blob.box
+        inner = blob.inner
+        for thing in self._catalogue.things:
+            if thing.kind == "surface" or thing in targets or not self._could_be(blob, thing):
+                continue
+            if float(picture.member(thing.appearance.colours)[rows, cols][inner].mean()) > MEMBER:
+                rivals.append(thing)
+        return rivals
+
+    @staticmethod
+    def _could_be(blob: Blob, thing: CatalogueEntry) -> bool:
+        """Return whether the size fits roughly: not much larger than the entry, not wholly above it, no speck."""
+        extent = blob.high - blob.low
+        largest = float(np.linalg.norm(thing.appearance.size_m))
+        a, b, _ = sorted(thing.appearance.size_m)
+        if blob.pixels < _SPECK * a * b * (blob.focal / blob.range_m) ** 2:
+            return False
+        if float(blob.high[2]) - blob.support > largest + 0.03 and not blob.held:
+            return False
+        slack = 0.02 + 4 * depth_noise(blob.range_m)
+        if thing.kind == "container":
+            slack += 0.05
+        return float(max(extent[0], extent[1])) < 2.2 * largest + slack and float(extent[2]) < largest + slack
+
+    def _fit(
+        self, picture: PreparedView, blob: Blob, region: Mask, points: NDArray[np.float32], thing: CatalogueEntry
+    ) -> Hypothesis | None:
+        member, size = picture.member(thing.palette), int(region.sum())
+        best: Hypothesis | None = None
+        top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))
+        for solid in solids_of(thing.appearance):
+            if best is not None and best.quality.score > _UPRIGHT_ENOUGH and is_fallen(solid, thing):
+                break
+            height = solid.size[2]
+            slack = 0.012 + 3 * depth_noise(blob.range_m)
+            standing = top - blob.support
+            heights = []
+            if standing < height + slack:
+                heights.append(blob.support)
+            if blob.held and thing.kind == "object":
+                heights += [bottom, top - height] if abs(top - bottom - height) > 0.01 else [top - height]
+            for z in heights:
+                for posed in fit_pose(solid, points, z, picture.view.origin):
+                    quality = evaluate_fit(picture.view, posed, region, member, size)
+                    support = blob.support if z == blob.support else None
+                    candidate = Hypothesis(thing, posed, quality, support, region, member)
+                    if best is None or candidate.merit > best.merit:
+                        best = candidate
+        return best
+
+    def _found(self, view: View, fitted: Hypothesis) -> SegmentedObject:
+        mask = fitted.mask(view.shape)
+        visible = fitted.quality.visible
+        score = fitted.agreement * min(1.0, 0.75 + visible / 3)
+        return SegmentedObject(
+            fitted.thing.name,
+            float(np.clip(score, 0, 1)),
+            box_of(mask),
+            mask,
+            thing=fitted.thing,
+            solid=fitted.posed,
+            support_z=fitted.support,
+            visible=visible,
+            in_gripper=between_fingers(view, fitted.posed.centre),
+            region=fitted.region,
+            member=fitted.member,
+        )
+
+    # --- surfaces ---------------------------------------------------------------------------------------
+    def _surfaces(self, picture: PreparedView, thing: CatalogueEntry) -> list[SegmentedObject]:
+        return find_surface(picture.view, picture.supports, picture.member(thing.appearance.colours), thing)
+
+
+@register("colour_shape")
+def _make(catalogue: Catalogue, _: PerceptionSettings) -> ColourShapeSegmenter:
+    return ColourShapeSegmenter(catalogue)
+
+
+def _in_its_area(view: View, fitted: Hypothesis) -> bool:
+    """Return whether a container is in or near its area; objects may be anywhere."""
+    return in_area(view, fitted.posed.centre, fitted.thing, _AREA_MARGIN_M)

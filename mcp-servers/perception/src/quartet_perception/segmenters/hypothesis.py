@@ -1,0 +1,104 @@
+"""Hypotheses of the colour-and-shape segmenter: a catalogue entry placed in the picture, and which of them to keep."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from quartet_perception.catalogue import CatalogueEntry
+from quartet_perception.scene.fit_quality import FitQuality
+from quartet_perception.scene.regions import MIN_PIXELS
+from quartet_perception.scene.solids import PosedSolid, Solid
+from quartet_perception.scene.view import Mask
+
+ACCEPT, _ACCEPT_FAR = 0.55, 0.70
+"""Least agreement; below it the object is taken as absent. The second holds beyond _FAR_M."""
+_FAR_M = 2.0
+_ACCEPT_FALLEN = 0.75
+_ACCEPT_HELD, _MIN_VISIBLE_HELD = 0.70, 0.35
+_MIN_VISIBLE = 0.22
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A catalogue entry at a pose, and how well that explains the picture.
+
+    support: height of the plane that it stands on, base frame [m]; None when it hangs between the fingers.
+    region: HxW pixels that it was fitted to. member: HxW, how much each pixel has its colours, 0 to 255.
+    free: 1 when it stands free, 0 when it is a patch of something larger.
+    """
+
+    thing: CatalogueEntry
+    posed: PosedSolid
+    quality: FitQuality
+    support: float | None
+    region: Mask
+    member: NDArray[np.uint8]
+    free: float = 1.0
+
+    @property
+    def agreement(self) -> float:
+        """Score of the fit, less where the object does not stand free: 0 to 1."""
+        return self.quality.score * self.free
+
+    @property
+    def fallen(self) -> bool:
+        """Whether the object is fallen over."""
+        return is_fallen(self.posed.solid, self.thing)
+
+    @property
+    def merit(self) -> float:
+        """Rank among explanations of the same region: agreement, and how much of the region is explained."""
+        q = self.quality
+        floating = 0.06 if self.support is None else 0.0
+        fallen = 0.08 if self.fallen else 0.0
+        return q.score * (0.6 + 0.4 * q.explained) * min(1.0, 0.6 + q.visible) - floating - fallen
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether it agrees with the picture well enough to be reported."""
+        if self.support is None and self.agreement < _ACCEPT_HELD:
+            return False
+        if self.fallen and self.agreement < _ACCEPT_FALLEN:
+            return False
+        least = ACCEPT if np.hypot(self.posed.x, self.posed.y) < _FAR_M else _ACCEPT_FAR
+        least_visible = _MIN_VISIBLE if self.support is not None else _MIN_VISIBLE_HELD
+        q = self.quality
+        return self.agreement >= least and q.visible >= least_visible and q.pixels >= MIN_PIXELS
+
+    def mask(self, shape: tuple[int, int]) -> Mask:
+        """Return its pixels in the full picture (HxW)."""
+        u0, v0, u1, v1 = self.quality.box
+        small = self.quality.mask
+        stride = max(1, round((u1 - u0) / max(small.shape[1], 1)))
+        big = np.repeat(np.repeat(small, stride, axis=0), stride, axis=1)[: v1 - v0, : u1 - u0]
+        mask = np.zeros(shape, dtype=bool)
+        top, left = max(v0, 0), max(u0, 0)
+        bottom, right = min(v0 + big.shape[0], shape[0]), min(u0 + big.shape[1], shape[1])
+        if bottom > top and right > left:
+            mask[top:bottom, left:right] = big[top - v0 : bottom - v0, left - u0 : right - u0]
+        return mask
+
+    def grown_mask(self, shape: tuple[int, int]) -> Mask:
+        """Return its pixels in the full picture (HxW) and those within three pixels of them."""
+        return ndimage.binary_dilation(self.mask(shape), iterations=3)
+
+
+def is_fallen(solid: Solid, thing: CatalogueEntry) -> bool:
+    """Return whether the solid is the catalogue entry fallen over."""
+    return solid.lying or abs(solid.size[2] - thing.appearance.size_m[2]) > 1e-6
+
+
+def without_overlap(hypotheses: Iterable[Hypothesis], shape: tuple[int, int]) -> list[Hypothesis]:
+    """Return the acceptable hypotheses, of several in the same place the one with the most merit."""
+    kept: list[Hypothesis] = []
+    taken = np.zeros(shape, dtype=bool)
+    for candidate in sorted(hypotheses, key=lambda h: h.merit, reverse=True):
+        if candidate.acceptable:
+            mask = candidate.mask(shape)
+            if float((mask & taken).sum()) < 0.3 * float(mask.sum()):
+                kept.append(candidate)
+                taken |= mask
+    return kept

@@ -1,0 +1,132 @@
+"""Fits conversations to one model, and that model's answers to what agents read.
+
+A model's reasoning (thinking, signatures, its own ids of calls) leaves the gateway as one opaque field `reasoning` of
+the message. It comes back with the conversation and is given to the model that made it and to no other.
+"""
+
+import hashlib
+import re
+from typing import Any, cast
+
+from quartet_gateway.models import Model
+
+REASONING = "reasoning"
+MALFORMED = frozenset(
+    {
+        "MALFORMED_FUNCTION_CALL",
+        "MALFORMED_RESPONSE",
+        "MISSING_THOUGHT_SIGNATURE",
+        "TOO_MANY_TOOL_CALLS",
+        "UNEXPECTED_TOOL_CALL",
+        "error",
+        "network_error",
+        "pause_turn",
+    }
+)
+"""Reasons to stop that say that an empty answer is a fault of the provider or of a call, and may not come again."""
+BETWEEN = "I have read the results."
+"""Assistant's message between a tool's result and a user's message, for models that want one there."""
+
+_FIELDS = ("reasoning_content", "thinking_blocks", "reasoning_items")
+_FIELDS_OF: dict[str, tuple[str, ...]] = {
+    "gemini": ("provider_specific_fields",),
+    "vertex_ai": ("provider_specific_fields", "thinking_blocks"),
+    "vertex_ai_beta": ("provider_specific_fields",),
+    "openrouter": ("reasoning_details",),
+    # Refuses a message with such a field.
+    "groq": (),
+}
+"""Fields of a message that a provider wants back, where they are not _FIELDS."""
+_ANYWHERE = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""Ids of calls that every provider but Mistral accepts."""
+_MISTRAL = re.compile(r"[A-Za-z0-9]{9}")
+
+
+def read_answer(body: dict[str, Any], model: Model) -> None:
+    """Change the completion `body` of `model` to OpenAI's format with the field `reasoning`."""
+    for choice in body["choices"]:
+        message = choice["message"]
+        extra: dict[str, Any] = message.pop("provider_specific_fields", None) or {}
+        if message.get("refusal") is None and isinstance(extra.get("refusal"), str):
+            message["refusal"] = extra["refusal"]
+        given = {**extra, **message, "provider_specific_fields": extra}
+        fields = {name: given[name] for name in _FIELDS_OF.get(model.provider, _FIELDS) if given.get(name)}
+        for name in _FIELDS:
+            message.pop(name, None)
+        calls = _take_extras(message.get("tool_calls") or [])
+        if fields or calls:
+            message[REASONING] = {"model": model.name, "fields": fields, "calls": calls}
+
+
+def is_malformed(choice: Any) -> str:
+    """Return why an answer without text and calls should be asked for again; "": it should not."""
+    message = choice.message
+    if message.content or getattr(message, "tool_calls", None):
+        return ""
+    native = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
+    return str(native) if native in MALFORMED else ""
+
+
+def messages_for(model: Model, conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return `conversation` as `model` takes it: with its own reasoning, without that of others, with ids that fit."""
+    ids: dict[str, str] = {}
+    messages: list[dict[str, Any]] = []
+    for original in conversation:
+        message = {name: value for name, value in original.items() if name != REASONING}
+        if message["role"] == "assistant":
+            own = _own(original.get(REASONING), model)
+            message |= own["fields"]
+            if calls := message.get("tool_calls"):
+                message["tool_calls"] = [_call_for(call, own["calls"], model, ids) for call in calls]
+        elif message["role"] == "tool":
+            given = str(message.get("tool_call_id"))
+            message["tool_call_id"] = ids.get(given, given)
+        if model.mistral_format and message["role"] == "user" and messages and messages[-1]["role"] == "tool":
+            messages.append({"role": "assistant", "content": BETWEEN})
+        messages.append(message)
+    return messages
+
+
+def _take_extras(calls: list[dict[str, Any]]) -> dict[str, Any]:
+    """Remove from `calls` what is not OpenAI's, make their ids fit everywhere, and return what was taken, by id."""
+    taken: dict[str, Any] = {}
+    for call in calls:
+        function = call["function"]
+        extra = {name: call.pop(name) for name in set(call) - {"id", "type", "function"}}
+        extra.pop("index", None)
+        within = {name: function.pop(name) for name in set(function) - {"name", "arguments"}}
+        given = str(call.get("id") or "")
+        if given and not _ANYWHERE.fullmatch(given):
+            call["id"] = f"call_{hashlib.blake2b(given.encode(), digest_size=12).hexdigest()}"
+        if extra or within or call.get("id") != (given or call.get("id")):
+            taken[str(call.get("id"))] = {"id": given, "call": extra, "function": within}
+    return taken
+
+
+def _own(reasoning: Any, model: Model) -> dict[str, dict[str, Any]]:
+    """Return fields and calls of a message's reasoning that `model` made; empty ones for any other."""
+    own: dict[str, dict[str, Any]] = {"fields": {}, "calls": {}}
+    if not isinstance(reasoning, dict):
+        return own
+    given = cast("dict[str, Any]", reasoning)
+    if given.get("model") == model.name:
+        wanted = _FIELDS_OF.get(model.provider, _FIELDS)
+        own["fields"] = {name: value for name, value in _dictionary(given.get("fields")).items() if name in wanted}
+        own["calls"] = _dictionary(given.get("calls"))
+    return own
+
+
+def _call_for(call: dict[str, Any], own: dict[str, Any], model: Model, ids: dict[str, str]) -> dict[str, Any]:
+    """Return `call` with the id that `model` accepts, which `ids` gets, and with what the model gave along with it."""
+    given = str(call.get("id"))
+    made = _dictionary(own.get(given))
+    accepted = str(made.get("id") or given)
+    if model.mistral_format and not _MISTRAL.fullmatch(accepted):
+        accepted = hashlib.blake2b(given.encode(), digest_size=8).hexdigest()[:9]
+    ids[given] = accepted
+    function = {**call.get("function", {}), **_dictionary(made.get("function"))}
+    return {**call, **_dictionary(made.get("call")), "id": accepted, "function": function}
+
+
+def _dictionary(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

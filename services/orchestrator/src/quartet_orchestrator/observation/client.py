@@ -1,0 +1,118 @@
+"""Read-only calls to the servers of a robot, under grants that the orchestrator signs for itself."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from quartet_agent_runtime import Progress, Toolbox, ToolOutcome
+from quartet_bus import Bus
+from quartet_contracts.tools import CommonCode
+from quartet_orchestrator.grants import GrantSigner
+from quartet_orchestrator.settings import OrchestratorSettings
+
+LOOK = "perception__look"
+
+
+class ObserverSessions:
+    """Opens tool sessions for calls that move nothing; one per process."""
+
+    def __init__(self, bus: Bus, signer: GrantSigner, settings: OrchestratorSettings) -> None:
+        self._bus = bus
+        self._signer = signer
+        self._settings = settings
+
+    async def open(self, robot: str, tools: Sequence[str], *, until: float, task_id: str = "") -> Toolbox:
+        """Return a session for `tools` (each `<server>__<tool>`) of `robot`, under the robot's current fence.
+
+        Its grant ends at `until` (seconds since the epoch). Raises BusUnavailableError.
+        """
+        grant = self._signer.sign(
+            agent="orchestrator",
+            robot=robot,
+            request_id=f"look-{secrets.token_hex(4)}",
+            fence=await self._bus.fences.current(robot),
+            tools=list(tools),
+            deadline=until,
+            task_id=task_id,
+        )
+        needed = {tool.split("__", 1)[0] for tool in tools}
+        servers = {name: url for name, url in self._settings.servers_of(robot).items() if name in needed}
+        return Toolbox(servers, grant, tools, self._settings.look_timeout_s)
+
+    def until(self, deadline: float) -> float:
+        """Return the end of a grant for a task with this `deadline`: late enough to look at what a cancel has left."""
+        return max(deadline, time.time()) + self._settings.cancel_wait_s
+
+
+class ToolReader:
+    """Calls the read-only `tools` of one robot, one call at a time. A failure of a server is an outcome, no exception.
+
+    The session is opened at the first call; again when the robot's fence has gone up since, and when its grant ends.
+    """
+
+    def __init__(
+        self,
+        sessions: ObserverSessions,
+        robot: str,
+        tools: Sequence[str],
+        *,
+        until: Callable[[], float],
+        task_id: str = "",
+    ) -> None:
+        """`until` returns the end of a new grant, in seconds since the epoch."""
+        self._sessions = sessions
+        self._robot = robot
+        self._tools = tools
+        self._until = until
+        self._task_id = task_id
+        self._toolbox: Toolbox | None = None
+        self._ends_at = 0.0
+        self._one_at_a_time = asyncio.Lock()
+        """All calls use one session, and each of them may replace it."""
+
+    async def call(self, tool: str, arguments: dict[str, Any], progress: Progress | None = None) -> ToolOutcome:
+        """Call one of the tools; once more with a new grant when the robot's fence has gone up since."""
+        async with self._one_at_a_time:
+            if time.time() >= self._ends_at:
+                await self.close()
+            outcome = await self._call(tool, arguments, progress or _ignore)
+            if outcome.error_code == CommonCode.FENCED:
+                await self.close()
+                outcome = await self._call(tool, arguments, progress or _ignore)
+            return outcome
+
+    async def close(self) -> None:
+        """End the session; the next call opens another."""
+        if self._toolbox is not None:
+            toolbox, self._toolbox = self._toolbox, None
+            await toolbox.__aexit__(None, None, None)
+
+    async def _call(self, tool: str, arguments: dict[str, Any], progress: Progress) -> ToolOutcome:
+        if self._toolbox is None:
+            self._ends_at = self._until()
+            self._toolbox = await self._sessions.open(
+                self._robot, self._tools, until=self._ends_at, task_id=self._task_id
+            )
+        return await self._toolbox.call(tool, arguments, progress)
+
+
+class CameraClient:
+    """Looks through the cameras of one robot for one task."""
+
+    def __init__(self, sessions: ObserverSessions, robot: str, *, task_id: str, deadline: float) -> None:
+        """`deadline` of the task, in seconds since the epoch."""
+        self._reader = ToolReader(sessions, robot, [LOOK], until=lambda: sessions.until(deadline), task_id=task_id)
+
+    async def look(self, camera: str, progress: Progress | None = None) -> ToolOutcome:
+        """Return JPEGs of `camera` ("front", "arm" or "both"). A failure of the server is an outcome, no exception."""
+        return await self._reader.call(LOOK, {"camera": camera}, progress)
+
+    async def close(self) -> None:
+        """End the session."""
+        await self._reader.close()
+
+
+async def _ignore(_fraction: float | None, _message: str) -> None:
+    return None

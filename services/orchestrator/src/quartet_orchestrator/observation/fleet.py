@@ -1,0 +1,144 @@
+"""The robots of the deployment and the state of each: idle, busy, stopped, absent."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import httpx2
+
+from quartet_bus import Bus
+from quartet_contracts import ANY_ROBOT, MOTION_SERVERS, health_url
+from quartet_orchestrator.settings import OrchestratorSettings
+
+FRESH_S = 1.0
+"""Age up to which an answer is shared: however many ask, a robot's servers are asked once in this time."""
+ANSWER_S = 3.0
+"""Time limit for the answer of one server."""
+
+
+class RobotState(StrEnum):
+    """State of a robot."""
+
+    IDLE = "idle"
+    BUSY = "busy"
+    STOPPED = "stopped"
+    """Latched until a person resets it."""
+    ABSENT = "absent"
+    """A motion server, or the robot's side of its bridge, does not answer."""
+
+
+@dataclass(frozen=True)
+class _Health:
+    state: RobotState
+    why: str
+    at: float
+
+
+class Fleet:
+    """Asks the motion servers for their health; one per process. While nobody asks, no server is called."""
+
+    def __init__(self, bus: Bus, settings: OrchestratorSettings) -> None:
+        self._bus = bus
+        self._settings = settings
+        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_S), trust_env=False)
+        self._newest: dict[str, _Health] = {}
+        self._asking: dict[str, asyncio.Lock] = {}
+
+    async def close(self) -> None:
+        """Close the HTTP client."""
+        await self._http.aclose()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all robots, sorted."""
+        return sorted(self._settings.servers)
+
+    def resolve(self, wanted: str | None) -> str:
+        """Return the robot that a submission means: the one named, the only one, or ANY_ROBOT.
+
+        Raises KeyError for an unknown name.
+        """
+        if wanted is None or wanted == ANY_ROBOT:
+            return self.names[0] if len(self.names) == 1 else ANY_ROBOT
+        if wanted not in self._settings.servers:
+            raise KeyError(wanted)
+        return wanted
+
+    async def can_work(self, robot: str) -> bool:
+        """Return whether a task that names no robot may go to this one."""
+        return (await self._state(robot)).state is RobotState.IDLE
+
+    async def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each robot: name, state, why, task, waiting, servers. Raises BusUnavailableError."""
+        return list(await asyncio.gather(*(self._row(name) for name in self.names)))
+
+    async def stops(self, robot: str) -> dict[str, tuple[int, bool]]:
+        """Return, for each motion server that answers now, how many stops it has counted and whether it is stopped."""
+        servers = self._settings.servers_of(robot)
+        asked = [name for name in MOTION_SERVERS if name in servers]
+        answers = await asyncio.gather(*(self._health(servers[name], also_faulty=True) for name in asked))
+        return {
+            name: (_whole(answer.get("stops")), answer.get("stopped") is True)
+            for name, answer in zip(asked, answers, strict=True)
+            if isinstance(answer, dict)
+        }
+
+    async def _row(self, robot: str) -> dict[str, Any]:
+        tasks = self._bus.robot_tasks(robot)
+        health, task, there = await asyncio.gather(self._state(robot), tasks.working_on(), tasks.waiting())
+        busy = task is not None and health.state is RobotState.IDLE
+        return {
+            "name": robot,
+            "state": str(RobotState.BUSY if busy else health.state),
+            "why": health.why,
+            "task": None if task is None else task.task_id,
+            "waiting": max(0, there - (task is not None)),
+            "servers": sorted(self._settings.servers[robot]),
+        }
+
+    async def _state(self, robot: str) -> _Health:
+        async with self._asking.setdefault(robot, asyncio.Lock()):
+            newest = self._newest.get(robot)
+            if newest is None or time.monotonic() - newest.at > FRESH_S:
+                newest = self._newest[robot] = await self._ask(robot)
+            return newest
+
+    async def _ask(self, robot: str) -> _Health:
+        servers = self._settings.servers_of(robot)
+        asked = [name for name in MOTION_SERVERS if name in servers]
+        missing = [name for name in MOTION_SERVERS if name not in servers]
+        if missing:
+            return self._found(RobotState.ABSENT, f"it has no server {' and '.join(missing)}")
+        answers = await asyncio.gather(*(self._health(servers[name]) for name in asked))
+        for name, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, str):
+                return self._found(RobotState.ABSENT, f"server '{name}' does not answer: {answer}")
+            if not answer.get("bridge"):
+                return self._found(RobotState.ABSENT, f"server '{name}' has no connection to the robot")
+        if any(isinstance(answer, dict) and answer.get("stopped") for answer in answers):
+            return self._found(RobotState.STOPPED, f"a person stopped it; quartet reset {robot}")
+        return self._found(RobotState.IDLE, "")
+
+    def _found(self, state: RobotState, why: str) -> _Health:
+        return _Health(state, why, time.monotonic())
+
+    async def _health(self, url: str, *, also_faulty: bool = False) -> dict[str, Any] | str:
+        """Return the health that the server reports, or why there is none.
+
+        With `also_faulty` the report of a server counts that answers 503, since a part of it has failed.
+        """
+        try:
+            answer = await self._http.get(health_url(url))
+            if not also_faulty:
+                answer.raise_for_status()
+            said: Any = answer.json()
+        except (httpx2.HTTPError, ValueError) as error:
+            return f"{type(error).__name__}: {error}"
+        return said if isinstance(said, dict) else "its health is not a JSON object"
+
+
+def _whole(value: object) -> int:
+    """Return the count of a server, 0 for one that counts none."""
+    return value if isinstance(value, int) else 0

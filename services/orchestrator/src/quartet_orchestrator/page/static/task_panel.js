@@ -1,0 +1,251 @@
+// One task that is loaded: its head, question, score, story and usage, and how it was at any moment.
+
+import { Problem, get, image, task as address } from "/page/api.js";
+import { CAMERAS, showPictures } from "/page/cameras.js";
+import { byId, h, replace, say } from "/page/dom.js";
+import { hideFleet } from "/page/fleet.js";
+import { tellLink } from "/page/link.js";
+import { forgetTrail, putGoal, putRobot } from "/page/map.js";
+import { Player } from "/page/player.js";
+import { Question } from "/page/question.js";
+import { Score } from "/page/score.js";
+import { Story } from "/page/story.js";
+import { follow, isOver } from "/page/stream.js";
+import { TaskHead } from "/page/task_head.js";
+import { STATES } from "/page/tasks.js";
+import { Usage } from "/page/usage.js";
+
+const NEAR_END_PX = 60;
+const REFRESH = new Set(["state", "report", "question", "answer", "skill_result"]);
+
+export class TaskPanel {
+  /**
+   * Draws a task into `view` and follows it until `close`.
+   * @param {HTMLElement} view
+   * @param {TaskStatus} status
+   * @param {() => void} changed is called when the state may have changed
+   */
+  constructor(view, status, changed) {
+    this.id = status.task.task_id;
+    this.status = status;
+    this.changed = changed;
+    /** @type {JournalEvent[]} */
+    this.events = [];
+    /** @type {{at: number, camera: string, reference: string}[]} */
+    this.pictures = [];
+    /** The newest question that has no answer. @type {OpenQuestion | null} */
+    this.asked = null;
+    /** The same while it is open. @type {OpenQuestion | null} */
+    this.question = null;
+    /** Goal of the base in the map frame. @type {Pose | null} */
+    this.goal = null;
+    this.closed = false;
+    this.refreshing = 0;
+    this.head = new TaskHead(status, () => this.#refresh());
+    this.asks = new Question((text, question_id) => this.head.order("answer", { text, question_id }));
+    this.story = new Story(this.id, status.task.created_at);
+    this.score = new Score();
+    this.usage = new Usage();
+    this.player = new Player(this.score, (at) => this.#showAt(at));
+    this.lines = h("ol", { class: "story", "aria-label": "Story of the task" });
+    this.now = h("p", { class: "now", hidden: true });
+    this.#draw(view);
+    this.#showStatus();
+    this.timer = setInterval(() => this.#tick(), 500);
+    this.end = follow(this.id, {
+      event: (event) => this.#hear(event),
+      link: (up) => this.#link(up),
+      ended: () => this.#refresh().then(() => isOver(this.status.state)),
+      end: () => this.#ended(),
+      fault: (problem) => this.#link(false, problem.message),
+    });
+  }
+
+  /** Whether map and cameras show the past. */
+  get replaying() {
+    return this.player.active;
+  }
+
+  close() {
+    this.closed = true;
+    this.end();
+    this.player.pause();
+    clearInterval(this.timer);
+  }
+
+  /** @param {HTMLElement} view */
+  #draw(view) {
+    const fine = h("input", { type: "checkbox", id: "fine" });
+    fine.onchange = () => this.lines.classList.toggle("with-fine", fine.checked);
+    replace(
+      view,
+      this.head.element,
+      this.asks.element,
+      this.head.report,
+      h("section", { class: "card score-card", "aria-label": "Score" }, this.score.element, this.player.element),
+      h(
+        "section",
+        { class: "card story-card", "aria-label": "Story" },
+        h("header", { class: "card-head" }, h("h3", {}, "Story"), h("label", { class: "check", for: "fine" }, fine, "every step")),
+        this.lines,
+        this.now,
+      ),
+      this.usage.element,
+    );
+    document.title = `${this.status.task.sentence} · Quartet`;
+    forgetTrail();
+  }
+
+  /** @param {JournalEvent} event */
+  #hear(event) {
+    this.events.push(event);
+    this.score.add(event);
+    const what = event.event;
+    const atEnd = this.#isAtEnd();
+    this.lines.append(...this.story.items(event));
+    for (const [camera, reference] of this.story.newest) if (camera in CAMERAS) this.pictures.push({ at: event.at, camera, reference });
+    if (event.told.now) this.#showNow(event.told.now);
+    if (what.kind === "model_turn") this.usage.add(event.actor, what);
+    this.#hearQuestion(event);
+    if (what.kind === "tool_call" && what.tool.endsWith("__navigate_to_pose")) this.#goTo(what.arguments);
+    if (what.kind === "tool_result" && what.tool.endsWith("__navigate_to_pose")) this.#goTo(null);
+    this.#announce(event);
+    if (REFRESH.has(what.kind)) this.#soon();
+    if (atEnd) this.#toEnd();
+  }
+
+  /** @param {JournalEvent} event */
+  #hearQuestion({ event, request_id }) {
+    if (event.kind === "question") this.asked = this.question = { ...event, approval: Boolean(request_id) };
+    if (event.kind === "answer" && this.asked?.question_id === event.question_id) this.asked = this.question = null;
+    if (event.kind !== "state" || request_id) return;
+    // A question that nobody answers in time ends with the task's pause. One that another replica has taken up is
+    // paused for once more, without a second event.
+    if (event.state !== "PAUSED") this.question = null;
+    else if (this.asked && this.asked.expires_at > Date.now() / 1000) this.question = this.asked;
+  }
+
+  #goTo(goal) {
+    this.goal = goal && Number.isFinite(goal.x) && Number.isFinite(goal.y) ? goal : null;
+    if (!this.replaying) putGoal(this.goal);
+  }
+
+  /** @param {JournalEvent} event */
+  #announce({ event, told, at }) {
+    if (Date.now() / 1000 - at > 10) return;
+    if (!["skill_result", "question", "skill_requested"].includes(event.kind)) return;
+    say(byId("announce"), told.lines.map((line) => `${line.actor}: ${line.spans.map(({ text }) => text).join("")}`).join(". "));
+  }
+
+  /** One request for the status, however many events come together. */
+  #soon() {
+    clearTimeout(this.refreshing);
+    this.refreshing = setTimeout(() => this.#refresh(), 100);
+  }
+
+  async #refresh() {
+    try {
+      this.status = await get(address(this.id));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return;
+    }
+    if (this.closed) return;
+    this.#showStatus();
+    this.changed();
+  }
+
+  #ended() {
+    const followed = this.#isAtEnd();
+    this.now.hidden = true;
+    this.question = null;
+    this.#goTo(null);
+    this.#link(true);
+    this.#refresh().then(() => {
+      if (this.closed) return;
+      say(byId("announce"), `${STATES[this.status.state]}. ${this.status.report?.summary ?? ""}`);
+      this.player.offer();
+      if (followed) this.head.title.scrollIntoView();
+    });
+  }
+
+  #link(up, why = "") {
+    tellLink("task", up ? "" : why || "The connection is lost; what happens now is shown as soon as it is back.");
+  }
+
+  #tick() {
+    if (isOver(this.status.state)) return;
+    this.score.grow(Date.now() / 1000);
+    this.head.tick();
+    this.asks.tick();
+  }
+
+  #showStatus() {
+    const over = isOver(this.status.state);
+    if (this.status.state === "PAUSED" || over) this.now.hidden = true;
+    this.asks.show(over ? null : this.question);
+    this.head.show(this.status, this.question);
+  }
+
+  #showNow({ actor, text }) {
+    this.now.hidden = this.status.state === "PAUSED";
+    replace(this.now, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", { class: "actor", "data-actor": actor }, actor), ` ${text}`);
+  }
+
+  /**
+   * Shows map, cameras and story as they were at a time; null: all of it, and the robot as it is.
+   * @param {number | null} at
+   */
+  #showAt(at) {
+    for (const line of this.#items()) line.classList.toggle("future", at !== null && Number(line.dataset.at) > at);
+    if (at === null) {
+      forgetTrail();
+      this.changed();
+      return;
+    }
+    // The record of a task knows of no other robot.
+    hideFleet();
+    const past = this.events.filter((event) => event.at <= at);
+    const pose = past.map(({ event }) => poseOf(event)).findLast(Boolean);
+    forgetTrail();
+    for (const { event } of past) if (poseOf(event)) putRobot(poseOf(event), "as the record has it");
+    if (!pose) putRobot(null, "not known yet at this moment");
+    const seen = this.pictures.filter((one) => one.at <= at);
+    const addresses = Object.fromEntries(seen.map(({ camera, reference }) => [camera, image(this.id, reference)]));
+    showPictures(addresses, seen.length ? "as the record has it" : "nothing yet");
+    this.#toEnd();
+  }
+
+  /** @returns {HTMLElement[]} */
+  #items() {
+    return /** @type {HTMLElement[]} */ ([...this.lines.children]);
+  }
+
+  get #last() {
+    return this.#items().findLast((line) => line.checkVisibility());
+  }
+
+  /** Whether the newest line is in sight, so that the next one is to be as well. */
+  #isAtEnd() {
+    const last = this.#last;
+    if (!last || this.question) return false;
+    const view = byId("task-view").getBoundingClientRect();
+    const bottom = Math.min(view.bottom, innerHeight);
+    return last.getBoundingClientRect().top < bottom + NEAR_END_PX;
+  }
+
+  #toEnd() {
+    this.#last?.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** Pose of the robot in the result of a tool of nav2; null where there is none. */
+function poseOf(event) {
+  if (event.kind !== "tool_result" || !event.tool.startsWith("nav2__")) return null;
+  try {
+    const { pose } = JSON.parse(event.text);
+    return pose && [pose.x, pose.y, pose.yaw].every(Number.isFinite) ? pose : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,131 @@
+"""Control endpoints of the motion servers: installs a robot's fence there, and ends the motions of a request."""
+
+import asyncio
+import logging
+import time
+
+import httpx2
+
+from quartet_bus import Bus, BusError, LeaseEpoch, LeaseLostError
+from quartet_contracts import MOTION_SERVERS, STOP_SCOPE, control_url
+from quartet_orchestrator.errors import FenceRefusedError
+from quartet_orchestrator.grants import GrantSigner
+from quartet_orchestrator.settings import OrchestratorSettings
+
+log = logging.getLogger(__name__)
+RETRY_S = 0.25
+GONE_S = 2.0
+"""Time limit for a server that did not answer the last time."""
+
+
+class FenceClient:
+    """Calls the motion servers under fence grants; one per process."""
+
+    def __init__(self, bus: Bus, signer: GrantSigner, settings: OrchestratorSettings) -> None:
+        self._bus = bus
+        self._signer = signer
+        self._settings = settings
+        self._gone: set[str] = set()
+        """Endpoints that did not answer the last time."""
+        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(3.0), trust_env=False)
+
+    async def close(self) -> None:
+        """Close the HTTP client."""
+        await self._http.aclose()
+
+    async def raise_fence(self, robot: str, request_id: str, lease_epoch: LeaseEpoch | None = None) -> int:
+        """Return a new fence that every motion server of `robot` has persisted.
+
+        Raises FenceRefusedError, and LeaseLostError when another replica owns the task of `lease_epoch` by now.
+        """
+        servers = self._settings.servers_of(robot)
+        missing = [name for name in MOTION_SERVERS if name not in servers]
+        if missing:
+            raise FenceRefusedError(
+                f"robot '{robot}' has no server {' and '.join(missing)}; QUARTET_SERVERS has: {', '.join(servers)}"
+            )
+        highest = 0
+        for _ in range(3):
+            fence = await self._bus.fences.next(robot, at_least=highest + 1, lease_epoch=lease_epoch)
+            token = self._signer.sign_fence(robot=robot, request_id=request_id, fence=fence)
+            answers = await asyncio.gather(*(self._install(name, servers[name], token) for name in MOTION_SERVERS))
+            # A server may know a higher fence than the store when the store lost its data.
+            highest = max(answers)
+            if highest <= fence:
+                return fence
+        raise FenceRefusedError(
+            f"robot '{robot}' is being taken over by another orchestrator: its servers know fence {highest}"
+        )
+
+    async def revoke(self, robot: str, request_id: str, lease_epoch: LeaseEpoch | None = None) -> bool:
+        """End the motions and the grant of a request by a newer fence; return whether every server has installed it.
+
+        For an agent that does not report whether the robot rests: the servers enforce the fence whatever it does.
+        """
+        try:
+            await self.raise_fence(robot, request_id, lease_epoch)
+        except LeaseLostError:
+            raise
+        except (FenceRefusedError, BusError) as error:
+            log.error("the motions of request %s could not be ended: %s", request_id, error)
+            return False
+        return True
+
+    async def end_motions(self, robot: str, request_id: str, reason: str) -> None:
+        """End the motions of one request at the servers, without a latch. Logs failures, raises nothing.
+
+        The agent gets a cancel as well; the servers act at once, also when the agent does not.
+        """
+        token = self._signer.sign(
+            agent="orchestrator", robot=robot, request_id=request_id, fence=0, tools=[STOP_SCOPE], deadline=time.time()
+        )
+        servers = self._settings.servers_of(robot)
+        await asyncio.gather(
+            *(
+                self._end(name, servers[name], token, {"request_id": request_id, "reason": reason[:500]})
+                for name in MOTION_SERVERS
+                if name in servers
+            )
+        )
+
+    async def _end(self, name: str, url: str, token: str, order: dict[str, str]) -> None:
+        endpoint = control_url(url, "stop")
+        try:
+            answer = await self._http.post(endpoint, json=order, headers={"Authorization": f"Bearer {token}"})
+            answer.raise_for_status()
+        except httpx2.HTTPError as error:
+            log.error("server '%s' did not end request %s at %s: %s", name, order["request_id"], endpoint, error)
+
+    async def _install(self, name: str, url: str, token: str) -> int:
+        """Install a fence at one server; return the fence in force there afterwards."""
+        endpoint = control_url(url, "fence")
+        patience_s = self._settings.fence_timeout_s
+        end = time.monotonic() + (min(GONE_S, patience_s) if endpoint in self._gone else patience_s)
+        while True:
+            try:
+                answer = await self._http.post(endpoint, headers={"Authorization": f"Bearer {token}"})
+            except httpx2.TransportError as error:
+                if time.monotonic() < end:
+                    await asyncio.sleep(RETRY_S)
+                    continue
+                self._gone.add(endpoint)
+                raise FenceRefusedError(
+                    f"server '{name}' does not answer at {endpoint} ({type(error).__name__}: {error}); nothing may "
+                    "move without it. Start it or correct QUARTET_SERVERS"
+                ) from error
+            self._gone.discard(endpoint)
+            if answer.status_code in {200, 409}:
+                return _fence_of(answer, name, endpoint)
+            raise FenceRefusedError(
+                f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:300]}. "
+                "Do its public key and the orchestrator's private key belong together?"
+            )
+
+
+def _fence_of(answer: httpx2.Response, name: str, endpoint: str) -> int:
+    try:
+        return int(answer.json()["fence"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise FenceRefusedError(
+            f"server '{name}' at {endpoint} answered without a fence: {answer.text[:300]}"
+        ) from error

@@ -1,0 +1,103 @@
+"""Looks at what an attempt of unknown outcome has left behind: standstill, gripper, pose, cameras."""
+
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from quartet_agent_runtime import (
+    Observations,
+    Recorder,
+    Toolbox,
+    ToolOutcome,
+    bring_to_standstill,
+    describe_observations,
+    observe,
+)
+from quartet_bus import Bus
+from quartet_contracts import OBSERVE_TOOLS, STANDSTILL_TOOLS
+from quartet_contracts.tools.moveit import GraspState
+from quartet_contracts.tools.perception import DetectResult
+from quartet_orchestrator.observation import ObserverSessions
+from quartet_orchestrator.recovery.record import TaskRecord
+
+DETECT = "perception__detect_objects"
+GRASP = "moveit__get_grasp_state"
+TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What an inspection found."""
+
+    at_standstill: bool
+    """Every motion server has measured that the robot stands still."""
+    grasp: str
+    """HOLDING, EMPTY, or what else the gripper's server said."""
+    in_hand: str
+    """Label of what the wrist camera shows between the fingers; '' when it knows nothing there."""
+    text: str
+    """Everything that was seen, for the model."""
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether it is known how the robot was left."""
+        return self.at_standstill and self.grasp in {GraspState.HOLDING, GraspState.EMPTY}
+
+
+class Inspector:
+    """Inspects the robot of one task. A failure of a server is part of what was found, no exception."""
+
+    def __init__(self, record: TaskRecord, bus: Bus, sessions: ObserverSessions) -> None:
+        self._record = record
+        self._bus = bus
+        self._sessions = sessions
+
+    async def inspect(self, request_id: str) -> Inspection:
+        """Bring the robot to rest with the newest fence, then look. Every call is journaled under `request_id`."""
+        recorder = self._recorder(request_id)
+        async with await self._open() as toolbox:
+            at_standstill = await bring_to_standstill(toolbox, recorder)
+            sight = await observe(toolbox, recorder)
+            grasp, in_hand = await _look_at_gripper(toolbox, recorder, sight)
+        return Inspection(at_standstill, grasp, in_hand, describe_observations(sight))
+
+    async def look_at_gripper(self, request_id: str) -> tuple[str, str]:
+        """Return the state of the gripper, and the label of what the wrist camera shows in it."""
+        recorder = self._recorder(request_id)
+        async with await self._open() as toolbox:
+            return await _look_at_gripper(toolbox, recorder, await observe(toolbox, recorder, {GRASP: {}}))
+
+    def _recorder(self, request_id: str) -> Recorder:
+        return Recorder(
+            actor="orchestrator",
+            task_id=self._record.task.task_id,
+            loop_id="orchestrator",
+            request_id=request_id,
+            journal=self._record.journal,
+            images=self._bus.images,
+            transcripts=self._bus.transcripts,
+        )
+
+    async def _open(self) -> Toolbox:
+        task = self._record.task
+        until = self._sessions.until(task.deadline)
+        return await self._sessions.open(task.robot, TOOLS, until=until, task_id=task.task_id)
+
+
+async def _look_at_gripper(toolbox: Toolbox, recorder: Recorder, sight: Observations) -> tuple[str, str]:
+    """Return state and label as `Inspector.look_at_gripper`; what the wrist camera sees is added to `sight`."""
+    grasp = str(sight[GRASP][0].content.get("state", GraspState.UNKNOWN))
+    if grasp != GraspState.HOLDING:
+        return grasp, ""
+    sight |= await observe(toolbox, recorder, {DETECT: {"camera": "arm"}})
+    return grasp, _label_in_gripper(sight[DETECT][0])
+
+
+def _label_in_gripper(outcome: ToolOutcome) -> str:
+    """Return the only label that is seen between the fingers, '' when there are none or several."""
+    try:
+        seen = DetectResult.model_validate(outcome.content).detections
+    except ValidationError:
+        return ""
+    labels = {one.label for one in seen if one.in_gripper}
+    return labels.pop() if len(labels) == 1 else ""

@@ -1,0 +1,134 @@
+"""Outcome of an attempt at a skill: writes it to the journal, and looks at the world where it is not known."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from quartet_contracts import (
+    ApproachResult,
+    PickResult,
+    Skill,
+    SkillArguments,
+    SkillRequest,
+    SkillResult,
+    State,
+)
+from quartet_contracts.journal import SkillFinished, SkillSettled
+from quartet_orchestrator.recovery.fencing import FenceClient
+from quartet_orchestrator.recovery.inspection import Inspector
+from quartet_orchestrator.recovery.record import TaskRecord
+
+
+@dataclass(frozen=True)
+class AttemptOutcome:
+    """One attempt at one skill."""
+
+    arguments: SkillArguments
+    """What was asked."""
+    result: SkillResult
+    """What the agent answered."""
+    settled: SkillSettled | None = None
+    """What was seen afterwards, where the answer left the outcome open."""
+
+
+class OutcomeResolver:
+    """Resolves the attempts of one task. `progressed` is called after each of them."""
+
+    def __init__(
+        self,
+        record: TaskRecord,
+        fences: FenceClient,
+        inspector: Inspector,
+        progressed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._record = record
+        self._fences = fences
+        self._inspector = inspector
+        self._progressed = progressed
+        self._uncertain: set[Skill] = set()
+
+    def is_uncertain(self, skill: Skill) -> bool:
+        """Return whether the next attempt at `skill` may find its work done.
+
+        True when the outcome of the last one is not known, or a place failed that may have let go before it did.
+        """
+        return skill in self._uncertain
+
+    def note(self, skill: Skill, state: State) -> None:
+        """Take note of the state in which an attempt ended that is in the journal already."""
+        if state is State.UNCERTAIN or (skill is Skill.PLACE and state is State.FAILED):
+            self._uncertain.add(skill)
+        else:
+            self._uncertain.discard(skill)
+        if skill is Skill.PICK and state is State.SUCCEEDED:
+            # What is held now was not put down by an earlier place.
+            self._uncertain.discard(Skill.PLACE)
+
+    async def resolve(self, request: SkillRequest, result: SkillResult) -> AttemptOutcome:
+        """Write the result to the journal; look at the world when it says that the outcome is not known."""
+        self._record.add_usage(result.usage)
+        await self._record.write(finished_event(result))
+        self.note(request.skill, result.state)
+        await self._progressed()
+        if result.state is State.UNCERTAIN:
+            return await self.look(request, result)
+        return AttemptOutcome(request.arguments, result)
+
+    async def look(self, request: SkillRequest, result: SkillResult) -> AttemptOutcome:
+        """Look at the world after an outcome that is not known, and write down what was seen.
+
+        A newer fence ends the agent's motions and its grant at the servers first: whatever still runs of it must not
+        move the robot any more.
+        """
+        revoked = await self._fences.revoke(request.robot, request.request_id, self._record.lease_epoch)
+        words = "were ended at the servers, its grant is void" if revoked else "could not be ended at the servers"
+        seen = await self._inspector.inspect(request.request_id)
+        settled = SkillSettled(
+            request_id=request.request_id,
+            skill=request.skill,
+            state=State.RETRIABLE if revoked and seen.conclusive else State.UNCERTAIN,
+            reason=f"{result.reason[:1900]}; its motions {words}",
+            observed=seen.text if seen.conclusive else result.observed or seen.text,
+            grasp=seen.grasp,
+            in_hand=seen.in_hand,
+        )
+        await self._record.write(settled)
+        update = {"reason": settled.reason, "observed": settled.observed[:4000]}
+        return AttemptOutcome(request.arguments, result.model_copy(update=update), settled)
+
+
+def finished_event(result: SkillResult) -> SkillFinished:
+    """Return the journal event of an attempt that an agent has ended."""
+    return SkillFinished(
+        request_id=result.request_id,
+        skill=result.skill,
+        success=result.success,
+        error_code=str(result.error_code),
+        reason=result.reason,
+        state=result.state,
+        usage=result.usage,
+        details=skill_details(result) | ({"observed": result.observed} if result.observed else {}),
+    )
+
+
+def not_started_event(request: SkillRequest, reason: str, state: State) -> SkillFinished:
+    """Return the journal event of a request that no agent took."""
+    return SkillFinished(
+        request_id=request.request_id,
+        skill=request.skill,
+        success=False,
+        error_code="UNKNOWN",
+        reason=reason,
+        state=state,
+    )
+
+
+def skill_details(result: SkillResult) -> dict[str, Any]:
+    """Return the fields that only this skill reports, and the `object_id` of its thing."""
+    named = {} if result.object_id is None else {"object_id": result.object_id}
+    if isinstance(result, ApproachResult):
+        return {"checks": [check.model_dump(mode="json") for check in result.checks], **named}
+    if isinstance(result, PickResult):
+        held = {} if result.held_object is None else {"held_object": result.held_object}
+        return {"held_object_height_m": result.held_object_height_m, **held, **named}
+    return named

@@ -1,0 +1,126 @@
+"""Record of a task: journal events and status, written in the order that readers rely on."""
+
+import logging
+import time
+
+from quartet_bus import Bus, LeaseEpoch, is_end
+from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, move
+from quartet_contracts.journal import Happening, Reported, StateChanged
+
+log = logging.getLogger(__name__)
+
+
+class OwnedJournal:
+    """Journal of a task, writable only for the replica that owns the task."""
+
+    def __init__(self, bus: Bus, lease_epoch: LeaseEpoch | None) -> None:
+        self._bus = bus
+        self._lease_epoch = lease_epoch
+
+    async def append(self, event: JournalEvent) -> str:
+        """Append durably; return the position. Raises LeaseLostError when another replica owns the task."""
+        return await self._bus.journal.append(event, self._lease_epoch)
+
+
+class TaskRecord:
+    """State, journal and status of one task, as its run writes them."""
+
+    def __init__(self, bus: Bus, status: TaskStatus, lease_epoch: LeaseEpoch | None = None) -> None:
+        self._bus = bus
+        self.status = status
+        self.lease_epoch = lease_epoch
+        """Ownership of the task by this replica: writes raise LeaseLostError once another replica owns it."""
+        self.journal = OwnedJournal(bus, lease_epoch)
+        self.usage = status.usage
+
+    @property
+    def task(self) -> Task:
+        """The task as it was submitted."""
+        return self.status.task
+
+    @property
+    def state(self) -> State:
+        """State that was written last."""
+        return self.status.state
+
+    async def write(self, event: Happening) -> None:
+        """Append an event to the journal, durably."""
+        task_id = self.task.task_id
+        await self.journal.append(JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=event))
+
+    def add_usage(self, usage: Usage) -> None:
+        """Add what a loop or a sub-agent used to the task's total."""
+        self.usage = self.usage.plus(usage)
+
+    async def move(self, state: State, reason: str = "", question: str | None = None) -> bool:
+        """Write a state that is not terminal to status and journal; return False when the task has ended elsewhere.
+
+        Raises IllegalTransitionError for a transition that the state machine does not have.
+        """
+        self._change(state, question=question)
+        if not await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch):
+            return False
+        await self.write(StateChanged(state=state, reason=reason))
+        return True
+
+    async def end(self, state: State, report: TaskReport) -> bool:
+        """Write the report, then the terminal state; return False when the task had ended otherwise."""
+        self._change(state, report=report)
+        await self.write(Reported(report=report))
+        if not await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch):
+            return False
+        await self.write(StateChanged(state=state, reason=report.summary))
+        log.info("task %s: %s %s", self.task.task_id, state, report.summary)
+        return True
+
+    async def tell_end(self, state: State, report: TaskReport) -> None:
+        """Write the journal's last two events, for a terminal state that is in the status already."""
+        await self.write(Reported(report=report))
+        await self.write(StateChanged(state=state, reason=report.summary))
+
+    async def wait_while_paused(self) -> None:
+        """Return at once, or, when a person has paused the task, after a person has let it go on."""
+        task_id = self.task.task_id
+        reason = await self._bus.tasks.pause_reason(task_id)
+        if reason is None and self.state is not State.PAUSED:
+            return
+        if self.state is not State.PAUSED:
+            await self.move(State.PAUSED, reason or "")
+        await self._bus.tasks.resumed(task_id)
+        await self.move(State.INITIALIZING, "a person let the task go on")
+        await self.move(State.RUNNING)
+
+    def _change(self, state: State, report: TaskReport | None = None, question: str | None = None) -> None:
+        update = {
+            "state": move(self.state, state, f"task {self.task.task_id}"),
+            "report": report,
+            "question": question,
+            "usage": self.usage,
+            "updated_at": time.time(),
+        }
+        self.status = self.status.model_copy(update=update)
+
+
+async def close_journal(bus: Bus, status: TaskStatus) -> None:
+    """Append the terminal state to the journal of an ended task if it is missing: the writer may have died before."""
+    events = await bus.journal.read_all(status.task.task_id)
+    if not any(is_end(event) for event in events):
+        summary = status.report.summary if status.report else ""
+        await TaskRecord(bus, status).write(StateChanged(state=status.state, reason=summary))
+
+
+async def end_unstarted(bus: Bus, status: TaskStatus) -> bool:
+    """End a task that waits in a queue and was canceled or is overdue; return whether it has ended."""
+    reason = await bus.tasks.cancellation(status.task.task_id)
+    if reason is not None:
+        state, reason = State.CANCELED, f"{reason}. It had not been begun."
+    elif status.task.deadline <= time.time():
+        state, reason = State.FAILED, "The task's time was over before the robot was free. Nothing was done."
+    else:
+        return False
+    report = TaskReport(success=False, summary=reason)
+    ended = status.model_copy(update={"state": state, "report": report, "updated_at": time.time()})
+    if await bus.statuses.put(ended, expected=State.QUEUED):
+        await TaskRecord(bus, status).tell_end(state, report)
+        return True
+    return False

@@ -1,0 +1,135 @@
+"""Approvals: puts a call that the site's policy wants approved to a person, and signs the person's answer."""
+
+import asyncio
+import json
+import logging
+import time
+
+from quartet_bus import Bus, BusUnavailableError, Question
+from quartet_contracts import JournalEvent, SkillRequest, State
+from quartet_contracts.approvals import (
+    ApprovalClaims,
+    ApprovalDecision,
+    ApprovalRequest,
+    approval_audience,
+    arguments_digest,
+)
+from quartet_contracts.journal import Answered, Asked
+from quartet_orchestrator.grants import GrantSigner
+from quartet_orchestrator.recovery import TaskRecord
+from quartet_orchestrator.settings import OrchestratorSettings
+
+log = logging.getLogger(__name__)
+
+YES = {"yes", "y", "ok", "okay", "allow", "approve", "accept"}
+"""Answers that allow a call; any other refuses it."""
+MAX_SHOWN = 2000
+"""Length of the arguments, in characters, above which a call cannot be shown whole and is refused."""
+MAX_TEXT = 500
+"""Length of an answer or a reason, in characters, above which it is cut."""
+RETRY_S = 0.5
+
+
+class ApprovalService:
+    """Asks a person for one task, and signs the answers."""
+
+    def __init__(self, record: TaskRecord, bus: Bus, signer: GrantSigner, settings: OrchestratorSettings) -> None:
+        self._record = record
+        self._bus = bus
+        self._signer = signer
+        self._settings = settings
+
+    async def serve(self, request: SkillRequest) -> None:
+        """Answer the approval requests of one skill request, until it is canceled.
+
+        A request stays in the store until it has a decision: after the store was away it is taken up again, and so is
+        an answer that a person has given meanwhile.
+        """
+        while True:
+            try:
+                asked = await self._bus.approvals.next(request.skill, request.request_id)
+                decision = await self._decide(request, asked)
+                await self._bus.approvals.decide(asked, decision)
+            except BusUnavailableError as error:
+                log.error("an approval of request %s waits for the store: %s", request.request_id, error)
+                await asyncio.sleep(RETRY_S)
+
+    async def _decide(self, request: SkillRequest, asked: ApprovalRequest) -> ApprovalDecision:
+        text = json.dumps(asked.arguments, ensure_ascii=False, sort_keys=True)
+        if (asked.task_id, asked.robot, asked.agent) != (request.task_id, request.robot, str(request.skill)):
+            allowed, reason = False, "the approval was asked for under a request of another task, robot or agent"
+        elif len(text) > MAX_SHOWN:
+            allowed, reason = False, f"its arguments are longer than {MAX_SHOWN} characters and cannot be shown"
+        else:
+            answer = await self._ask(request, asked)
+            allowed = answer is not None and answer.strip(" .!'\"").casefold() in YES
+            reason = "nobody answered in time" if answer is None else f"the person answered: {answer[:MAX_TEXT]}"
+        return ApprovalDecision(
+            approval_id=asked.approval_id, allowed=allowed, reason=reason, token=self._sign(asked, allowed, reason)
+        )
+
+    def _sign(self, asked: ApprovalRequest, allowed: bool, reason: str) -> str:
+        now = time.time()
+        return self._signer.sign_approval(
+            ApprovalClaims(
+                sub=asked.agent,
+                aud=approval_audience(asked.robot),
+                iat=int(now) - 5,
+                exp=int(max(now, asked.expires_at)) + 5,
+                jti=asked.approval_id,
+                request_id=asked.request_id,
+                tool=asked.tool,
+                arguments_sha256=arguments_digest(asked.arguments),
+                decision="allow" if allowed else "deny",
+                reason=reason,
+            )
+        )
+
+    async def _ask(self, request: SkillRequest, asked: ApprovalRequest) -> str | None:
+        """Return the person's answer, None when there is none in time. The task is PAUSED meanwhile."""
+        record, task = self._record, self._record.task
+        expires_at = min(
+            asked.expires_at, request.deadline, task.deadline, time.time() + self._settings.question_timeout_s
+        )
+        question = Question(asked.approval_id, describe_approval(asked), expires_at, approval=True)
+        await self._write(request, Asked(question_id=question.question_id, text=question.text, expires_at=expires_at))
+        await self._bus.questions.put(task.task_id, question)
+        try:
+            if record.state is State.RUNNING:
+                await record.move(State.PAUSED, "waits for a person's approval of a call", question=question.text)
+            answer = await self._bus.questions.wait(task.task_id, question)
+            if answer is not None:
+                await self._write(request, Answered(question_id=question.question_id, text=answer))
+            return answer
+        finally:
+            await self._bus.questions.close(task.task_id, question)
+            if record.state is State.PAUSED:
+                await record.move(State.INITIALIZING, "the question is closed")
+                await record.move(State.RUNNING)
+
+    async def _write(self, request: SkillRequest, event: Asked | Answered) -> None:
+        """Write under the skill request: the question is not one of the orchestrator's own model."""
+        await self._record.journal.append(
+            JournalEvent(
+                task_id=request.task_id,
+                actor="orchestrator",
+                at=time.time(),
+                event=event,
+                request_id=request.request_id,
+            )
+        )
+
+
+def describe_approval(asked: ApprovalRequest) -> str:
+    """Return the question for the person, in plain words."""
+    server, _, tool = asked.tool.partition("__")
+    given = ", ".join(f"{name} {_value(value)}" for name, value in asked.arguments.items()) or "no arguments"
+    because = " ".join(asked.because.split())[:MAX_TEXT]
+    return (
+        f"May {asked.agent} of robot {asked.robot} do this once: {tool.replace('_', ' ')} ({server}; {given})? "
+        f"Asked because: {because}. Answer yes to allow it; anything else refuses it."
+    )
+
+
+def _value(value: object) -> str:
+    return " ".join(json.dumps(value, ensure_ascii=False).split())

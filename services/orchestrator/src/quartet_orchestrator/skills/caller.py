@@ -1,0 +1,350 @@
+"""Calls of the sub-agents: one attempt at one skill, with its fence, grant, request, result and pictures."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from opentelemetry.trace import SpanKind
+
+from quartet_bus import Bus, BusUnavailableError, JournalFullError, NoAnswerError, QueueFullError, Replies
+from quartet_contracts import (
+    Budget,
+    Skill,
+    SkillArguments,
+    SkillRequest,
+    SkillResult,
+    State,
+    granted_tools,
+    without_ids,
+)
+from quartet_contracts.journal import SkillRequested
+from quartet_contracts.skills import unknown_result
+from quartet_orchestrator.errors import TaskAbortedError
+from quartet_orchestrator.grants import GrantSigner
+from quartet_orchestrator.observation import CameraClient, ObserverSessions, StopWatch
+from quartet_orchestrator.recovery import (
+    Attempt,
+    AttemptOutcome,
+    FenceClient,
+    History,
+    Inspector,
+    OutcomeResolver,
+    TaskRecord,
+    not_started_event,
+)
+from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_orchestrator.skills.approvals import ApprovalService
+from quartet_orchestrator.skills.pictures import PictureRecorder
+from quartet_process import correlation_ids, tracing
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+RETRY_S = 0.5
+
+
+class SkillCaller:
+    """Calls the sub-agents for one task, one at a time."""
+
+    def __init__(
+        self,
+        record: TaskRecord,
+        bus: Bus,
+        replies: Replies,
+        signer: GrantSigner,
+        fences: FenceClient,
+        sessions: ObserverSessions,
+        cameras: CameraClient,
+        stops: StopWatch,
+        settings: OrchestratorSettings,
+        progressed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._record = record
+        self._bus = bus
+        self._replies = replies
+        self._signer = signer
+        self._fences = fences
+        self._cameras = cameras
+        self._stops = stops
+        self._settings = settings
+        self._approvals = ApprovalService(record, bus, signer, settings)
+        self._inspector = Inspector(record, bus, sessions)
+        self._resolver = OutcomeResolver(record, fences, self._inspector, progressed)
+        self._pictures = PictureRecorder(record, bus, cameras)
+        self._attempts: dict[SkillArguments, int] = {}
+        self._count = 0
+        self._restored: Attempt | None = None
+        self._ready: AttemptOutcome | None = None
+        self.handing_over = False
+        """Set before the caller is canceled: a request that runs is left to the replica that takes the task over."""
+        self.interrupted: AttemptOutcome | None = None
+        """Outcome of the attempt that ran when the task was canceled or ran out of time."""
+
+    def restore(self, history: History) -> None:
+        """Continue from where the journal ends; `rejoin` brings its last attempt to an outcome."""
+        for attempt in history.attempts:
+            self._count += 1
+            self._attempts[without_ids(attempt.arguments)] = attempt.requested.attempt
+            if attempt.finished is not None and attempt.started:
+                self._resolver.note(attempt.skill, attempt.finished.state)
+        self._restored = history.last
+
+    async def rejoin(self) -> None:
+        """Bring the attempt that another process had begun to its outcome, which the next `call` returns.
+
+        A result that came meanwhile is taken, a running attempt is waited for, and one that nobody knows of is
+        resolved by looking. One that no agent had taken is withdrawn; the next `call` makes a new attempt.
+        """
+        attempt, self._restored = self._restored, None
+        if attempt is None:
+            return
+        task_id = self._record.task.task_id
+        if not attempt.open:
+            self._ready = AttemptOutcome(attempt.arguments, attempt.result(task_id), attempt.settled)
+            return
+        request = self._request_again(attempt)
+        if attempt.finished is None:
+            self._ready = await self._outcome(request, self._ask_again(request))
+        else:
+            result = attempt.result(task_id)
+            self._ready = await _in_spite_of_cancel(self._resolver.look(request, result))
+
+    async def call(self, skill: Skill, arguments: SkillArguments) -> AttemptOutcome:
+        """Make one attempt and return its outcome. Raises TaskAbortedError when no attempt can be made.
+
+        When canceled, it cancels the request, waits until the robot rests, and leaves the outcome in `interrupted`.
+        """
+        await self._pictures.finish()
+        ready, self._ready = self._ready, None
+        if ready is not None and ready.arguments == arguments:
+            step = ready
+        else:
+            about = {tracing.OPERATION: "invoke_agent", tracing.AGENT: str(skill)}
+            with tracing.span(f"invoke_agent {skill}", kind=SpanKind.CLIENT, attributes=about):
+                request = await self._prepare(skill, arguments)
+                with correlation_ids(request_id=request.request_id):
+                    step = await self._outcome(request, self._ask(request))
+                assert step is not None
+                tracing.add_attributes({tracing.CODE: str(step.result.error_code)})
+        self.picture(f"after {skill}")
+        return step
+
+    def is_ready(self, arguments: SkillArguments) -> bool:
+        """Return whether this call was made before the takeover, so that the next one only fetches its outcome."""
+        return self._ready is not None and self._ready.arguments == arguments
+
+    async def end_restored(self) -> None:
+        """End the attempt that another process had begun and that has not been rejoined."""
+        attempt, self._restored = self._restored, None
+        if attempt is None or not attempt.open:
+            return
+        request = self._request_again(attempt)
+        asked = asyncio.create_task(self._ask_again(request))
+        result = await self._stop(request, asked)
+        if result is not None:
+            self.interrupted = await self._resolve(request, result)
+
+    async def _outcome(
+        self, request: SkillRequest, asking: Coroutine[Any, Any, SkillResult | None]
+    ) -> AttemptOutcome | None:
+        """Return what came of a request; None when no agent had taken it."""
+        asked = asyncio.create_task(asking)
+        answering = asyncio.create_task(self._approvals.serve(request), name=f"approvals-{request.request_id}")
+        copying = asyncio.create_task(
+            self._bus.journal.relay(request, self._record.lease_epoch), name=f"events-{request.request_id}"
+        )
+        try:
+            result = await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            if self.handing_over:
+                asked.cancel()
+                await asyncio.gather(asked, return_exceptions=True)
+                raise
+            result = await _in_spite_of_cancel(self._stop(request, asked))
+            if result is not None:
+                self.interrupted = await _in_spite_of_cancel(self._resolve(request, result))
+            raise
+        finally:
+            await _in_spite_of_cancel(_end(answering))
+            await _in_spite_of_cancel(_end(copying))
+        if result is None:
+            return None
+        return await _in_spite_of_cancel(self._resolve(request, result))
+
+    async def _resolve(self, request: SkillRequest, result: SkillResult) -> AttemptOutcome:
+        """Copy what the agent has written to its end, then resolve the outcome of the attempt."""
+        await self._bus.journal.copy_agent_events(request, self._record.lease_epoch)
+        return await self._resolver.resolve(request, result)
+
+    def picture(self, label: str) -> None:
+        """Take pictures for the journal while the model thinks; the next skill waits for them."""
+        self._pictures.take(label)
+
+    async def look_at_gripper(self) -> tuple[str, str]:
+        """Return the state of the gripper and the label of what the wrist camera shows in it."""
+        return await self._inspector.look_at_gripper(f"{self._record.task.task_id}-end")
+
+    async def close(self) -> None:
+        """Wait for the last pictures and end the camera's session."""
+        await self._pictures.finish()
+        await self._cameras.close()
+
+    async def _prepare(self, skill: Skill, arguments: SkillArguments) -> SkillRequest:
+        task = self._record.task
+        try:
+            await self._bus.journal.require_room(task.task_id)
+        except JournalFullError as error:
+            raise TaskAbortedError(str(error)) from error
+        self._count += 1
+        asked = without_ids(arguments)
+        attempt = self._attempts[asked] = self._attempts.get(asked, 0) + 1
+        # Not to be guessed: whatever is written under it before the agent has it was forged.
+        request_id = f"{task.task_id}-{self._count:02d}-{skill}-{secrets.token_hex(8)}"
+        fence = await self._fences.raise_fence(task.robot, request_id, self._record.lease_epoch)
+        # After the fence: what was started before a stop has ended by then.
+        if reason := await self._stops.reason():
+            raise TaskAbortedError(f"{reason}. Nothing moved in this step.")
+        now = time.time()
+        deadline = min(task.deadline, now + self._settings.skill_timeout_s)
+        if deadline <= now:
+            raise TaskAbortedError("the task's deadline has passed")
+        grant = self._signer.sign(
+            agent=skill,
+            robot=task.robot,
+            request_id=request_id,
+            fence=fence,
+            tools=granted_tools(skill),
+            deadline=deadline,
+            task_id=task.task_id,
+        )
+        await self._record.write(
+            SkillRequested(
+                request_id=request_id,
+                skill=skill,
+                attempt=attempt,
+                fence=fence,
+                arguments=arguments.model_dump(mode="json", exclude_none=True),
+                deadline=deadline,
+                stops=self._stops.counts,
+            )
+        )
+        return SkillRequest(
+            request_id=request_id,
+            task_id=task.task_id,
+            robot=task.robot,
+            skill=skill,
+            attempt=attempt,
+            follows_uncertain=self._resolver.is_uncertain(skill),
+            created_at=now,
+            deadline=deadline,
+            arguments=arguments,
+            grant=grant,
+            reply_to=self._replies.stream(skill),
+            traceparent=tracing.traceparent(),
+            budget=Budget(wall_s=max(1.0, deadline - now)),
+        )
+
+    def _request_again(self, attempt: Attempt) -> SkillRequest:
+        """Return a request as the journal has it: enough to ask for its result, not to submit it."""
+        task, asked = self._record.task, attempt.requested
+        now = time.time()
+        return SkillRequest(
+            request_id=asked.request_id,
+            task_id=task.task_id,
+            robot=task.robot,
+            skill=attempt.skill,
+            attempt=asked.attempt,
+            created_at=now,
+            deadline=asked.deadline or task.deadline,
+            arguments=attempt.arguments,
+            grant="",
+            reply_to=self._replies.stream(attempt.skill),
+        )
+
+    async def _ask_again(self, request: SkillRequest) -> SkillResult | None:
+        """Return the result of a request that another process had made; None when no agent had taken it."""
+        queue = self._bus.skills(request.skill)
+        try:
+            return await self._replies.rejoin(queue, request, absent_after_s=self._settings.agent_absent_s)
+        except NoAnswerError as error:
+            if error.taken:
+                return unknown_result(request, str(error), State.UNCERTAIN if error.started else State.FAILED)
+            await self._record.write(not_started_event(request, str(error), State.RETRIABLE))
+            return None
+
+    async def _ask(self, request: SkillRequest) -> SkillResult:
+        queue = self._bus.skills(request.skill)
+        try:
+            return await self._replies.ask(queue, request, absent_after_s=self._settings.agent_absent_s)
+        except QueueFullError as error:
+            raise TaskAbortedError(f"{error}. Nothing moved in this step.") from error
+        except NoAnswerError as error:
+            if not error.taken:
+                await self._record.write(not_started_event(request, str(error), State.FAILED))
+                raise TaskAbortedError(f"{error}. Nothing moved in this step.") from error
+            state = State.UNCERTAIN if error.started else State.FAILED
+            return unknown_result(request, str(error), state)
+
+    async def _stop(
+        self, request: SkillRequest, asked: "asyncio.Task[SkillResult] | asyncio.Task[SkillResult | None]"
+    ) -> SkillResult | None:
+        """Cancel the request and return its result, None when no agent had taken it."""
+        end = time.monotonic() + self._settings.cancel_wait_s
+        await asyncio.gather(
+            self._fences.end_motions(request.robot, request.request_id, "the task was canceled"),
+            self._tell_to_stop(request, end),
+        )
+        await asyncio.wait({asked}, timeout=max(0.0, end - time.monotonic()))
+        if not asked.done():
+            asked.cancel()
+            return unknown_result(
+                request,
+                f"the {request.skill} agent did not report within {self._settings.cancel_wait_s:.0f} s that the "
+                "robot rests",
+                State.UNCERTAIN,
+            )
+        error = asked.exception()
+        if error is not None:
+            state = State.FAILED if isinstance(error, TaskAbortedError) else State.UNCERTAIN
+            return unknown_result(request, str(error), state)
+        return asked.result()
+
+    async def _tell_to_stop(self, request: SkillRequest, end: float) -> None:
+        """Send the cancel to the agent; try again while the store is away."""
+        while True:
+            try:
+                await self._bus.skills(request.skill).cancel(request.request_id)
+                return
+            except BusUnavailableError as error:
+                log.error("cancel of request %s: %s", request.request_id, error)
+                if time.monotonic() >= end:
+                    return
+                await asyncio.sleep(RETRY_S)
+
+
+async def _end(task: "asyncio.Task[None]") -> None:
+    """End the service of the agent's approvals; a failure of it is logged and fails nothing else."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("%s: %s: %s", task.get_name(), type(error).__name__, error)
+
+
+async def _in_spite_of_cancel(work: Awaitable[T]) -> T:
+    """Return the result of short `work`; it finishes also when the caller is canceled once more meanwhile."""
+    task = asyncio.ensure_future(work)
+    canceled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+            canceled = True
+        except Exception:
+            break
+    if canceled and (current := asyncio.current_task()) is not None:
+        current.cancel()
+    return task.result()

@@ -1,0 +1,56 @@
+"""What the orchestrator's model is told about one robot and its site."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quartet_agent_runtime import load_prompt, render_prompt, site_names
+from quartet_orchestrator.tasks.names import SiteNames
+from quartet_orchestrator.tasks.rules import MAX_CYCLES
+from quartet_site import RobotFile, RobotSetup, SiteFile
+
+
+@dataclass(frozen=True)
+class RobotBrief:
+    """System prompt for one robot, and the names that its site knows."""
+
+    names: SiteNames
+    areas: int
+    """Number of areas of the site."""
+    site_names: tuple[str, ...]
+    """Names and aliases of everything in the site."""
+    system_prompt: str
+
+
+def make_briefs(robots: Mapping[str, RobotSetup]) -> dict[str, RobotBrief]:
+    """Return the brief of each robot, by robot name."""
+    prompt = load_prompt("quartet_orchestrator")
+    briefs: dict[str, RobotBrief] = {}
+    for name, known in robots.items():
+        facts = {**orchestrator_facts(known.robot, known.site), "robot": name}
+        briefs[name] = RobotBrief(
+            SiteNames(known.site),
+            len(known.site.areas),
+            tuple(site_names(known.site)),
+            render_prompt(prompt, facts, max_cycles=MAX_CYCLES),
+        )
+    return briefs
+
+
+def orchestrator_facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
+    """Return the Facts block of the prompt: names and aliases of areas, places and objects.
+
+    It has no poses: only sub-agents need them.
+    """
+    return {
+        "robot": robot.name,
+        "areas": [
+            {"name": area.name, "aliases": list(area.aliases), "landmarks": list(area.landmarks)} for area in site.areas
+        ],
+        "surfaces": [{"name": s.name, "aliases": list(s.aliases), "area": s.area} for s in site.surfaces],
+        "containers": [{"name": c.name, "aliases": list(c.aliases), "area": c.area} for c in site.containers],
+        "objects": [
+            {"name": thing.name, "aliases": list(thing.aliases), "height_m": thing.appearance.size_m[2]}
+            for thing in site.objects
+        ],
+    }

@@ -1,0 +1,231 @@
+"""Facts of a task so far, by object: what the rules for calls and the check of the final report stand on."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from quartet_contracts import (
+    ApproachArguments,
+    ApproachCode,
+    NextAction,
+    PickArguments,
+    PickCode,
+    PlaceArguments,
+    PlaceCode,
+    SkillArguments,
+    SkillResult,
+    State,
+    without_ids,
+)
+from quartet_contracts.journal import SkillSettled
+from quartet_contracts.tools.moveit import GraspState
+from quartet_orchestrator.recovery import History
+from quartet_orchestrator.tasks.names import SiteNames
+
+
+class GripperContent(StrEnum):
+    """What the gripper holds, as far as it is known."""
+
+    UNSEEN = "unseen"
+    """No pick or place has reported anything yet."""
+    EMPTY = "empty"
+    OBJECT = "object"
+    """It holds the object that a pick reported."""
+    SOMETHING = "something"
+    """It holds a thing that was there at the start, or the wrong object."""
+    UNCERTAIN = "uncertain"
+    """A pick ended without reporting."""
+
+
+@dataclass
+class ObjectRecord:
+    """One object of a task. Counts are of finished attempts."""
+
+    name: str
+    picks: int = 0
+    """Successful picks: one per full cycle."""
+    failed_picks: int = 0
+    failed_approaches: int = 0
+    drop_failures_in_a_row: int = 0
+    plan_failures: int = 0
+    """PICK_PLAN_FAILED in a row from the same standpoint."""
+    needs_approach: bool = False
+    """The error code of the last pick asks for an approach before the next one."""
+    last_stage: str = ""
+    last_code: str = ""
+    last_reason: str = ""
+    place_succeeded: bool | None = None
+    """Result of the last place; None: not placed."""
+    placed_at: str = ""
+    given_up: str = ""
+    """Reason why it is not worked on any more, '' while it is."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether its last skill failed."""
+        return self.last_code not in {"", "NONE"}
+
+
+@dataclass
+class TaskFacts:
+    """What happened in one task, and what is known of the gripper."""
+
+    names: SiteNames
+    objects: dict[str, ObjectRecord] = field(default_factory=dict[str, ObjectRecord])
+    """In the order in which they were first worked on."""
+    gripper: GripperContent = GripperContent.UNSEEN
+    held: str = ""
+    """Name of the object in the gripper when `gripper` is OBJECT."""
+    release_uncertain: bool = False
+    """The last place ended without reporting whether it let go."""
+    unverified_place: str = ""
+    """Object that a place of unknown outcome let go: the next place sees whether it lies where it should."""
+    pick_failed: str = ""
+    """Code of the last pick when it failed and the gripper holds nothing since."""
+    look_needed: bool = False
+    """The last outcome is not known: the model has to look first."""
+    repeats: dict[tuple[SkillArguments, str], int] = field(default_factory=dict[tuple[SkillArguments, str], int])
+    """How often the same call ended with the same code, cleared by a success of that skill."""
+    last_codes: dict[SkillArguments, str] = field(default_factory=dict[SkillArguments, str])
+    reached: bool = False
+    """The last approach succeeded."""
+    looked: bool = False
+    """A look has succeeded."""
+
+    def record(self, name: str) -> ObjectRecord:
+        """Return the record of an object; it is made at the first mention."""
+        known = self.names.thing(name)
+        return self.objects.setdefault(known, ObjectRecord(known))
+
+    def object_of(self, arguments: SkillArguments) -> str | None:
+        """Return the object that a call is for; None for a drive to a place with nothing known in the gripper."""
+        if isinstance(arguments, PlaceArguments) and self.pick_failed == PickCode.PICK_WRONG_OBJECT:
+            # Whatever the model calls it, this is not the wanted object.
+            return None
+        if isinstance(arguments, PickArguments | PlaceArguments):
+            return self.names.thing(arguments.object_name)
+        if arguments.next_action is NextAction.PICK:
+            return self.names.thing(arguments.object_name)
+        return self.held or None
+
+    def note(self, arguments: SkillArguments, result: SkillResult, settled: SkillSettled | None = None) -> None:
+        """Note what a skill reported, and what was seen afterwards where that left the outcome open."""
+        code = str(result.error_code)
+        self._count_repeats(arguments, code)
+        self.look_needed = result.state is State.UNCERTAIN
+        subject = self.object_of(arguments)
+        record = self.record(subject) if subject else None
+        if record is not None:
+            record.last_stage, record.last_code, record.last_reason = str(result.skill), code, result.reason
+        if isinstance(arguments, ApproachArguments):
+            self._approached(arguments, code, record)
+        elif isinstance(arguments, PickArguments):
+            self._picked(self.record(arguments.object_name), code)
+        else:
+            self._placed(record, arguments, code)
+        if settled is not None:
+            self._note_settled(settled, subject)
+
+    def note_grasp(self, grasp: str, in_hand: str) -> None:
+        """Note what the gripper's sensors and the wrist camera say; an uncertain release stays uncertain.
+
+        The label of a camera counts only when the site knows it: it becomes a name in later answers.
+        """
+        if grasp == GraspState.EMPTY:
+            self.gripper, self.held = GripperContent.EMPTY, ""
+        elif grasp == GraspState.HOLDING:
+            self.release_uncertain = False
+            if known := self.names.known(in_hand):
+                self.gripper, self.held, self.pick_failed = GripperContent.OBJECT, known, ""
+            elif self.gripper is not GripperContent.OBJECT:
+                self.gripper, self.held = GripperContent.SOMETHING, ""
+
+    def restore(self, history: History, task_id: str) -> None:
+        """Note everything that the model has read so far, from the journal."""
+        for index, attempt in enumerate(history.attempts, start=1):
+            if attempt.returned and attempt.started:
+                self.note(attempt.arguments, attempt.result(task_id), attempt.settled)
+            for after, ok in history.looks:
+                if after == index:
+                    self.note_look(ok=ok)
+        if any(ok for after, ok in history.looks if after == 0):
+            self.note_look(ok=True)
+
+    def _note_settled(self, settled: SkillSettled, subject: str | None) -> None:
+        if settled.state is not State.UNCERTAIN:
+            self.look_needed = False
+            self.note_grasp(settled.grasp, settled.in_hand)
+            if self.release_uncertain and self.gripper is GripperContent.EMPTY:
+                self.unverified_place = subject or ""
+
+    def note_look(self, *, ok: bool) -> None:
+        """Note a look of the model; `ok` tells whether it showed anything."""
+        self.looked = self.looked or ok
+        # A look that fails counts, too: the cameras may be what is broken, and the task must be able to end.
+        self.look_needed = False
+
+    def _count_repeats(self, arguments: SkillArguments, code: str) -> None:
+        arguments = without_ids(arguments)
+        if code == "NONE":
+            self._forget_failures(type(arguments))
+        else:
+            self.repeats[arguments, code] = self.repeats.get((arguments, code), 0) + 1
+        self.last_codes[arguments] = code
+
+    def _approached(self, arguments: ApproachArguments, code: str, record: ObjectRecord | None) -> None:
+        self.reached = code == ApproachCode.NONE
+        if record is None:
+            return
+        if self.reached:
+            if arguments.next_action is NextAction.PICK:
+                record.needs_approach, record.plan_failures = False, 0
+        else:
+            record.failed_approaches += 1
+
+    def _picked(self, record: ObjectRecord, code: str) -> None:
+        self.release_uncertain, self.unverified_place = False, ""
+        if code == PickCode.NONE:
+            record.picks += 1
+            record.place_succeeded, record.needs_approach, record.plan_failures = None, False, 0
+            self.gripper, self.held, self.pick_failed = GripperContent.OBJECT, record.name, ""
+            self._forget_failures(PlaceArguments)
+            return
+        record.failed_picks += 1
+        record.plan_failures = record.plan_failures + 1 if code == PickCode.PICK_PLAN_FAILED else 0
+        if code in {PickCode.PICK_WRONG_OBJECT, PickCode.PICK_HOLDING_ALREADY}:
+            if not (code == PickCode.PICK_HOLDING_ALREADY and self.gripper is GripperContent.OBJECT):
+                self.gripper, self.held = GripperContent.SOMETHING, ""
+            self.pick_failed = code if code == PickCode.PICK_WRONG_OBJECT else ""
+            return
+        record.needs_approach = code in {
+            PickCode.PICK_SEG_MISSED,
+            PickCode.PICK_REACH_EXCEEDED,
+            PickCode.PICK_ATTACH_TIMEOUT,
+        }
+        self.gripper = GripperContent.UNCERTAIN if code == PickCode.UNKNOWN else GripperContent.EMPTY
+        self.held, self.pick_failed = "", code
+
+    def _placed(self, record: ObjectRecord | None, arguments: PlaceArguments, code: str) -> None:
+        if record is not None:
+            record.place_succeeded = code == PlaceCode.NONE
+            if code == PlaceCode.NONE:
+                record.placed_at = arguments.target_location
+                record.drop_failures_in_a_row = 0
+            elif code == PlaceCode.PLACE_DROP_VERIFY_FAILED:
+                record.drop_failures_in_a_row += 1
+        self.release_uncertain, self.unverified_place = code == PlaceCode.UNKNOWN, ""
+        if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED, PlaceCode.PLACE_HOLDING_NOTHING}:
+            self.gripper, self.held = GripperContent.EMPTY, ""
+
+    def _forget_failures(self, kind: type[SkillArguments]) -> None:
+        self.repeats = {known: count for known, count in self.repeats.items() if type(known[0]) is not kind}
+        self.last_codes = {known: code for known, code in self.last_codes.items() if type(known) is not kind}
+
+    def describe_held(self) -> str:
+        """Return a sentence on what the robot holds at the end, '' when it holds nothing."""
+        if self.release_uncertain and self.gripper is not GripperContent.EMPTY:
+            return "Whether the robot still holds something is not known."
+        return {
+            GripperContent.OBJECT: f"The robot keeps holding the {self.held}.",
+            GripperContent.SOMETHING: "The robot keeps holding the thing in its gripper.",
+            GripperContent.UNCERTAIN: "Whether the robot holds something is not known.",
+        }.get(self.gripper, "")

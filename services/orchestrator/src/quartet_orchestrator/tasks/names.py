@@ -1,0 +1,62 @@
+"""Names of a site: resolves the words for an object or a place to the site's own name."""
+
+from collections.abc import Sequence
+
+from quartet_site import CatalogueObject, Container, SiteFile, Surface, normalise
+
+FLOOR = "floor"
+FLOOR_WORDS = ("floor", "ground", "carpet", "rug")
+
+
+class SiteNames:
+    """Names of objects and places in one site. An alias that several things share names none of them."""
+
+    def __init__(self, site: SiteFile) -> None:
+        self._objects = _by_alias(site.objects)
+        self._places = _by_alias([*site.surfaces, *site.containers])
+
+    def thing(self, words: str) -> str:
+        """Return the catalogue's name for an object, or the words themselves in normal form."""
+        text = normalise(words)
+        return self._objects.get(text, text)
+
+    def known(self, words: str) -> str | None:
+        """Return the catalogue's name for an object, None for words that it does not have."""
+        return self._objects.get(normalise(words))
+
+    def thing_in(self, words: str) -> str:
+        """Return the name as `thing` does, for a longer text such as 'the red coke can from the kitchen'."""
+        return self._objects.get(normalise(words)) or _inside(words, self._objects) or normalise(words)
+
+    def place(self, words: str) -> str | None:
+        """Return the site's name for a surface or container, 'floor', or None when the words name no place."""
+        found = self._places.get(normalise(words)) or _inside(words, self._places)
+        if found is None and any(word in _words(words).split() for word in FLOOR_WORDS):
+            return FLOOR
+        return found
+
+
+def _by_alias(things: Sequence[CatalogueObject] | Sequence[Surface | Container]) -> dict[str, str]:
+    table: dict[str, str] = {}
+    shared: set[str] = set()
+    for thing in things:
+        for alias in {normalise(name) for name in (thing.name, *thing.aliases)}:
+            if table.setdefault(alias, thing.name) != thing.name:
+                shared.add(alias)
+    for thing in things:
+        shared.discard(normalise(thing.name))
+        table[normalise(thing.name)] = thing.name
+    return {alias: name for alias, name in table.items() if alias not in shared}
+
+
+def _inside(text: str, table: dict[str, str]) -> str | None:
+    """Return the name of the longest alias that stands as whole words in `text`, None without one."""
+    padded = f" {_words(text)} "
+    found = [alias for alias in table if f" {_words(alias)} " in padded]
+    return table[max(found, key=len)] if found else None
+
+
+def _words(text: str) -> str:
+    """Return lower-case words with single spaces and no punctuation."""
+    plain = text.replace("’", "'").lower()
+    return " ".join("".join(c if c.isalnum() or c == "'" else " " for c in plain).split())

@@ -1,0 +1,52 @@
+"""Questions of the orchestrator's model to the person who gave the task."""
+
+import secrets
+import time
+
+from quartet_bus import Bus, Question
+from quartet_contracts import State
+from quartet_contracts.journal import Answered, Asked
+from quartet_orchestrator.recovery import TaskRecord
+from quartet_orchestrator.settings import OrchestratorSettings
+
+
+class QuestionService:
+    """Asks a person for one task. The task is PAUSED until the answer comes or the time is over."""
+
+    def __init__(self, record: TaskRecord, bus: Bus, settings: OrchestratorSettings) -> None:
+        self._record = record
+        self._bus = bus
+        self._settings = settings
+        self._open: Asked | None = None
+        self._given: Answered | None = None
+
+    def restore(self, asked: Asked | None, answered: Answered | None) -> None:
+        """Take over a question that is open in the journal: the same `ask` waits for it and does not ask again."""
+        self._open, self._given = asked, answered
+
+    async def ask(self, text: str) -> str | None:
+        """Return the answer, None when nobody answered in time."""
+        task = self._record.task
+        asked, given, self._open, self._given = self._open, self._given, None, None
+        if asked is None or asked.text != text:
+            given = None
+            expires_at = min(time.time() + self._settings.question_timeout_s, task.deadline)
+            asked = Asked(question_id=f"q-{secrets.token_hex(4)}", text=text, expires_at=expires_at)
+            await self._record.write(asked)
+        answer = given.text if given is not None else await self._wait(asked)
+        reason = "the person answered" if answer is not None else "nobody answered in time"
+        if self._record.state is State.PAUSED:
+            await self._record.move(State.INITIALIZING, reason)
+            await self._record.move(State.RUNNING)
+        return answer
+
+    async def _wait(self, asked: Asked) -> str | None:
+        task_id = self._record.task.task_id
+        question = Question(asked.question_id, asked.text, asked.expires_at)
+        await self._bus.questions.put(task_id, question)
+        if self._record.state is not State.PAUSED:
+            await self._record.move(State.PAUSED, "waits for a person's answer", question=asked.text)
+        answer = await self._bus.questions.wait(task_id, question)
+        if answer is not None:
+            await self._record.write(Answered(question_id=asked.question_id, text=answer))
+        return answer

@@ -1,0 +1,116 @@
+"""Check of the model's final report against the facts of the task."""
+
+import re
+from collections.abc import Sequence
+
+from quartet_contracts import DeliveryOutcome, TaskReport
+from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
+from quartet_orchestrator.tasks.plan import PlanRow, compare_with_plan
+
+PUT_WORDS = re.compile(r"\b(put|place|bring|drop|deliver|carry|move|throw|leave|return|onto|into)\b", re.IGNORECASE)
+HANDLING_WORDS = re.compile(r"\b(put|bring|deliver|carry|throw|pick|grab|grasp|fetch)\b", re.IGNORECASE)
+"""Words that ask for a thing to be in the gripper."""
+
+
+def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequence[PlanRow] = ()) -> TaskReport:
+    """Return the report for the record.
+
+    `success` stays true only if the facts confirm every object named, and the objects are those of the `plan` that the
+    model stated at the start, each at its planned place. What the plan names and the report does not is added to it.
+    """
+    free = {name: record for name, record in facts.objects.items() if record.place_succeeded}
+    outcomes = [_verify(outcome, facts, free, sentence) for outcome in claim.objects]
+    faults = [f"{o.object_name}: {o.reason}" for o, was in zip(outcomes, claim.objects, strict=True) if o != was]
+    outcomes, unplanned = compare_with_plan(outcomes, list(plan), facts)
+    faults += unplanned
+    if claim.success and not claim.objects:
+        faults += _without_objects(facts, sentence)
+    if claim.success:
+        faults += [
+            f"{record.name} was picked up and not put down"
+            for record in facts.objects.values()
+            if record.picks and record.place_succeeded is None and not _is_held_on_purpose(record, facts, sentence)
+        ]
+    if not faults:
+        return claim
+    if not claim.success:
+        return claim.model_copy(update={"objects": outcomes})
+    text = f"{claim.summary} But the record of the task does not confirm this: {'; '.join(faults)}."
+    return claim.model_copy(update={"success": False, "summary": text[:4000], "objects": outcomes})
+
+
+def _verify(
+    outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, ObjectRecord], sentence: str
+) -> DeliveryOutcome:
+    if not outcome.completed:
+        return outcome
+    record = _find(outcome, facts, free)
+    if record is not None and record.place_succeeded:
+        free.pop(record.name, None)
+        wanted, got = facts.names.place(outcome.target), facts.names.place(record.placed_at)
+        if wanted is None or got is None or wanted == got:
+            return outcome
+        return _not_done(outcome, "UNKNOWN", f"it was placed at '{record.placed_at}', not at '{outcome.target}'")
+    if record is not None and _is_held_on_purpose(record, facts, sentence) and not facts.names.place(outcome.target):
+        return outcome
+    if record is None:
+        return _not_done(outcome, "UNKNOWN", "nothing in the record of the task says that it was placed")
+    code = record.last_code if record.failed else "UNKNOWN"
+    return _not_done(outcome, code, record.last_reason or "its last place did not succeed")
+
+
+def _find(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, ObjectRecord]) -> ObjectRecord | None:
+    """Return the record of an outcome: by name, else the only placed object that no other outcome has."""
+    named = facts.objects.get(facts.names.thing_in(outcome.object_name)) or facts.objects.get(
+        facts.names.thing(outcome.object_name)
+    )
+    if named is not None:
+        return named
+    words = set(outcome.object_name.lower().split())
+    alike = [r for r in facts.objects.values() if words & set(r.name.lower().split())]
+    if len(alike) == 1:
+        return alike[0]
+    target = facts.names.place(outcome.target)
+    fitting = [r for r in free.values() if target in {None, facts.names.place(r.placed_at)}]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _is_held_on_purpose(record: ObjectRecord, facts: TaskFacts, sentence: str) -> bool:
+    """Return whether the sentence asks only to pick the object up, and the gripper holds it."""
+    return facts.gripper is GripperContent.OBJECT and facts.held == record.name and not PUT_WORDS.search(sentence)
+
+
+def _without_objects(facts: TaskFacts, sentence: str) -> list[str]:
+    worked = [r for r in facts.objects.values() if r.picks or r.failed_picks or r.place_succeeded is not None]
+    if worked:
+        return [
+            f"{record.name}: {record.last_reason or 'its last place did not succeed'}"
+            for record in worked
+            if not record.place_succeeded
+        ]
+    if HANDLING_WORDS.search(sentence):
+        return ["no object was picked up or put down"]
+    if facts.reached or facts.looked:
+        return []
+    return ["nothing was done"]
+
+
+def _not_done(outcome: DeliveryOutcome, code: str, reason: str) -> DeliveryOutcome:
+    return outcome.model_copy(update={"completed": False, "error_code": code[:64], "reason": reason[:2000]})
+
+
+def report_without_model(facts: TaskFacts, reason: str) -> TaskReport:
+    """Return the report of a task that ended before the model reported: what was done, what was not, why."""
+    outcomes = [
+        DeliveryOutcome(
+            object_name=record.name[:200],
+            target=record.placed_at[:200],
+            completed=bool(record.place_succeeded),
+            error_code="NONE" if record.place_succeeded else (record.last_code if record.failed else "UNKNOWN"),
+            reason="" if record.place_succeeded else (record.last_reason or reason)[:2000],
+        )
+        for record in list(facts.objects.values())[:50]
+    ]
+    done = [o.object_name for o in outcomes if o.completed]
+    parts = [reason, f"Done before: {', '.join(done)}." if done else "", facts.describe_held()]
+    return TaskReport(success=False, summary=" ".join(p for p in parts if p)[:4000], objects=outcomes)

@@ -1,0 +1,175 @@
+"""Rules of recovery and budget for the model's calls: a call that breaks one is refused with the reason.
+
+The prompt states the same rules; code enforces them, whatever the model does.
+"""
+
+from quartet_contracts import (
+    ApproachArguments,
+    ApproachCode,
+    NextAction,
+    PickArguments,
+    PickCode,
+    PlaceArguments,
+    PlaceCode,
+    SkillArguments,
+    without_ids,
+)
+from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
+from quartet_orchestrator.tasks.names import FLOOR
+
+MAX_CYCLES = 2
+"""Full approach-pick-approach-place cycles for each object."""
+MAX_FAILED_PICKS = 6
+"""For each object: every cycle may have a failed attempt, a second plan and a wrong object that is put down."""
+SPARE_APPROACHES = 4
+"""Failed approaches to one object beyond the number of areas."""
+SAME_CALL = 2
+"""Times that a call may fail with the same arguments and the same code."""
+
+ONCE_ONLY: dict[str, str] = {
+    ApproachCode.NAV_AREA_WRONG: "approach with a more specific area, not with the same arguments",
+    ApproachCode.NAV_VERIFY_OVERRIDE: "approach with another name for the object, not with the same arguments",
+    PlaceCode.PLACE_OUT_OF_SCOPE: "this robot cannot put things there: report it and keep holding",
+}
+
+
+class CallRules:
+    """Decides whether a call may be made now."""
+
+    def __init__(self, facts: TaskFacts, areas: int) -> None:
+        """`areas` is the number of areas of the site."""
+        self._facts = facts
+        self._max_failed_approaches = areas + SPARE_APPROACHES
+
+    def refusal(self, arguments: SkillArguments) -> str | None:
+        """Return why the call must not be made now, None when it may."""
+        checks = [self._look_first, self._verify_place_first, self._two_objects_failed, self._given_up, self._same_call]
+        if isinstance(arguments, ApproachArguments):
+            checks.append(self._drive_to_drop)
+        elif isinstance(arguments, PickArguments):
+            checks.append(self._pick)
+        else:
+            checks.append(self._place)
+        for check in checks:
+            if reason := check(arguments):
+                return reason
+        return None
+
+    def _look_first(self, _: SkillArguments) -> str | None:
+        if self._facts.look_needed:
+            return "the outcome of the last motion is not known: call look first, then decide on a new attempt"
+        return None
+
+    def _verify_place_first(self, arguments: SkillArguments) -> str | None:
+        """An object that may lie at its target already is not fetched again before a place has looked."""
+        name = self._facts.unverified_place
+        if not name or isinstance(arguments, PlaceArguments) or self._facts.object_of(arguments) != name:
+            return None
+        return (
+            f"whether the last place has put '{name}' where it should be is not known, and the gripper is empty: call "
+            "place again with the same arguments; it sees whether the thing lies there already"
+        )
+
+    def _two_objects_failed(self, arguments: SkillArguments) -> str | None:
+        """After two objects in a row that failed at the same stage, no third is begun."""
+        subject = self._facts.object_of(arguments)
+        if subject is None or subject in self._facts.objects or self._frees_the_gripper(arguments):
+            return None
+        worked = list(self._facts.objects.values())[-2:]
+        if len(worked) == 2 and all(r.failed for r in worked) and worked[0].last_stage == worked[1].last_stage:
+            return (
+                f"two objects in a row ({worked[0].name}, {worked[1].name}) failed at the stage "
+                f"'{worked[0].last_stage}': the task stops here. Call report_task_result"
+            )
+        return None
+
+    def _given_up(self, arguments: SkillArguments) -> str | None:
+        subject = self._facts.object_of(arguments)
+        record = self._facts.objects.get(subject) if subject else None
+        if record is None:
+            return None
+        record.given_up = record.given_up or self._why_give_up(record)
+        if record.given_up and not self._frees_the_gripper(arguments):
+            return f"'{record.name}' is given up: {record.given_up}. Go on with the next object, or report"
+        return None
+
+    def _why_give_up(self, record: ObjectRecord) -> str:
+        if record.failed_picks >= MAX_FAILED_PICKS:
+            return f"{record.failed_picks} picks of it failed, the last with {record.last_code}"
+        if record.failed_approaches >= self._max_failed_approaches:
+            return f"{record.failed_approaches} approaches to it failed, the last with {record.last_code}"
+        if record.drop_failures_in_a_row >= 2:
+            return "two drops in a row could not be verified"
+        return ""
+
+    def _frees_the_gripper(self, arguments: SkillArguments) -> bool:
+        return isinstance(arguments, PlaceArguments) and self._facts.gripper in {
+            GripperContent.OBJECT,
+            GripperContent.SOMETHING,
+        }
+
+    def _same_call(self, arguments: SkillArguments) -> str | None:
+        arguments = without_ids(arguments)
+        code = self._facts.last_codes.get(arguments, "NONE")
+        if code in ONCE_ONLY:
+            return f"the same call ended with {code}: {ONCE_ONLY[code]}"
+        failures = self._facts.repeats.get((arguments, code), 0)
+        if not isinstance(arguments, PickArguments) and failures >= SAME_CALL:
+            return (
+                f"the same call ended {failures} times with {code}: give the object up, "
+                "go on with the next one, or report"
+            )
+        return None
+
+    def _drive_to_drop(self, arguments: SkillArguments) -> str | None:
+        """A failed pick is never followed by a drive to the drop place."""
+        assert isinstance(arguments, ApproachArguments)
+        if arguments.next_action is NextAction.PICK:
+            return self._cycles(arguments.object_name)
+        if self._nothing_held():
+            return f"{self._why_not_held()}, so there is nothing to bring there; pick first (next_action 'pick')"
+        if self._facts.pick_failed == PickCode.PICK_WRONG_OBJECT and arguments.next_action != NextAction.FLOOR_PLACE:
+            return (
+                "the last pick took the wrong object: place it on the floor, approach the right one and pick that, "
+                "before you drive to the drop place"
+            )
+        return None
+
+    def _pick(self, arguments: SkillArguments) -> str | None:
+        assert isinstance(arguments, PickArguments)
+        record = self._facts.objects.get(self._facts.names.thing(arguments.object_name))
+        if record is not None and record.needs_approach:
+            return f"the last pick of '{record.name}' ended with {record.last_code}: approach it again, then pick"
+        if record is not None and record.plan_failures >= SAME_CALL:
+            return (
+                f"the same pick ended {record.plan_failures} times with PICK_PLAN_FAILED: give the object up, "
+                "go on with the next one, or report"
+            )
+        return self._cycles(arguments.object_name)
+
+    def _cycles(self, object_name: str) -> str | None:
+        record = self._facts.objects.get(self._facts.names.thing(object_name))
+        if record is not None and record.picks >= MAX_CYCLES and self._facts.held != record.name:
+            return (
+                f"'{record.name}' had {record.picks} full cycles, the limit is {MAX_CYCLES}: give it up, "
+                "go on with the next object, or report"
+            )
+        return None
+
+    def _place(self, arguments: SkillArguments) -> str | None:
+        assert isinstance(arguments, PlaceArguments)
+        to_floor = self._facts.names.place(arguments.target_location) == FLOOR
+        if self._facts.pick_failed == PickCode.PICK_WRONG_OBJECT and not to_floor and not self._nothing_held():
+            return "the gripper holds the wrong object: place it on the floor (target_location 'floor')"
+        # After a place of unknown outcome, the next one looks whether the thing lies there already.
+        if self._nothing_held() and not self._facts.release_uncertain:
+            return f"{self._why_not_held()}, so there is nothing to place; pick first"
+        return None
+
+    def _nothing_held(self) -> bool:
+        return self._facts.gripper in {GripperContent.EMPTY, GripperContent.UNCERTAIN}
+
+    def _why_not_held(self) -> str:
+        if self._facts.pick_failed:
+            return f"the last pick ended with {self._facts.pick_failed}"
+        return "the gripper is empty"

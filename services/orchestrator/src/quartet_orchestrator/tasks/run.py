@@ -1,0 +1,310 @@
+"""Run of one task to its terminal state: from its start, or from where another process left it."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from quartet_agent_runtime import Cause, Ending, GatewayClient, Loop, Recorder, read_turns, task_report
+from quartet_bus import Bus, BusUnavailableError, LeaseEpoch, LeaseLostError, Replies, RobotTasks, TaskDelivery
+from quartet_contracts import DirectStep, SkillResult, State, TaskReport, TaskStatus, Usage, may_transition
+from quartet_contracts.journal import Note, TakenOver
+from quartet_orchestrator import metrics
+from quartet_orchestrator.errors import TaskAbortedError
+from quartet_orchestrator.grants import GrantSigner
+from quartet_orchestrator.observation import CameraClient, Fleet, ObserverSessions, StopWatch
+from quartet_orchestrator.recovery import FenceClient, History, TaskRecord, read_history
+from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_orchestrator.skills import SkillCaller
+from quartet_orchestrator.tasks.briefs import RobotBrief
+from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
+from quartet_orchestrator.tasks.plan import stated_plan
+from quartet_orchestrator.tasks.questions import QuestionService
+from quartet_orchestrator.tasks.report_check import report_without_model, verify_report
+from quartet_orchestrator.tasks.rules import CallRules
+from quartet_orchestrator.tasks.terms import TermPolicy
+from quartet_orchestrator.tasks.tools import TaskTools
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What one orchestrator process hands to each of its tasks."""
+
+    bus: Bus
+    replies: Replies
+    model: GatewayClient
+    signer: GrantSigner
+    fences: FenceClient
+    sessions: ObserverSessions
+    settings: OrchestratorSettings
+    briefs: Mapping[str, RobotBrief]
+    """What the model is told, by robot."""
+    fleet: Fleet
+
+
+class TaskRun:
+    """Runs one task from where its journal ends.
+
+    Whatever happens inside, `run` ends the task in one terminal state, unless the store is gone or another replica
+    takes the task over.
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        tasks: RobotTasks,
+        delivery: TaskDelivery,
+        status: TaskStatus,
+        lease_epoch: LeaseEpoch,
+    ) -> None:
+        self._context = context
+        self._delivery = delivery
+        self._task = delivery.task
+        self._brief = context.briefs[self._task.robot]
+        self._record = TaskRecord(context.bus, status, lease_epoch)
+        self._facts = TaskFacts(self._brief.names)
+        cameras = CameraClient(
+            context.sessions, self._task.robot, task_id=self._task.task_id, deadline=self._task.deadline
+        )
+        self._stops = StopWatch(context.fleet, self._task.robot)
+        self._caller = SkillCaller(
+            self._record,
+            context.bus,
+            context.replies,
+            context.signer,
+            context.fences,
+            context.sessions,
+            cameras,
+            self._stops,
+            context.settings,
+            lambda: tasks.progressed(delivery),
+        )
+        self._questions = QuestionService(self._record, context.bus, context.settings)
+        self._history = History()
+        rules = CallRules(self._facts, self._brief.areas)
+        self._terms = TermPolicy([self._task.sentence, *self._brief.site_names])
+        self._tools = TaskTools(self._record, self._facts, rules, self._terms, self._caller, cameras, self._questions)
+        self._loop: Loop | None = None
+
+    async def run(self, shutdown: asyncio.Event) -> None:
+        """Run the task until it ends: by itself, by a cancel, its deadline, a shutdown or another replica."""
+        await self._restore()
+        await self._stops.begin(self._history.stops)
+        work = asyncio.create_task(self._work(), name=f"task-{self._task.task_id}")
+        canceled = asyncio.create_task(self._context.bus.tasks.canceled(self._task.task_id))
+        lost = asyncio.create_task(self._delivery.lost.wait())
+        ending = asyncio.create_task(shutdown.wait())
+        halted = asyncio.create_task(self._stops.wait())
+        watchers = (canceled, lost, ending, halted)
+        try:
+            left = max(0.0, self._task.deadline - time.time())
+            await asyncio.wait({work, *watchers}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                state, report = _outcome(work, self._facts)
+                # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
+                await self._close_caller()
+                await self._record.end(state, report)
+            elif lost.done():
+                log.error("task %s was taken over by another replica", self._task.task_id)
+                await self._leave(work)
+            elif ending.done() and not canceled.done() and not halted.done() and left > 0:
+                await self._leave(work)
+                await self._record.write(Note(text="the orchestrator was shut down; another one goes on from here"))
+            else:
+                await self._end_early(work, canceled, halted)
+        finally:
+            for task in watchers:
+                task.cancel()
+            await asyncio.gather(*watchers, return_exceptions=True)
+            if not work.done():
+                # An error on the way: what runs is left to whoever has the task next.
+                await self._leave(work)
+            await self._close_caller()
+
+    async def _leave(self, work: "asyncio.Task[tuple[State, TaskReport]]") -> None:
+        """End this process' part of the task; a sub-agent that works on it goes on."""
+        self._caller.handing_over = True
+        await _cancel(work)
+
+    async def _close_caller(self) -> None:
+        try:
+            await self._caller.close()
+        except Exception as error:
+            log.warning("task %s ends without its last pictures: %s", self._task.task_id, error)
+
+    async def _end_early(
+        self,
+        work: "asyncio.Task[tuple[State, TaskReport]]",
+        canceled: "asyncio.Task[str]",
+        halted: "asyncio.Task[str]",
+    ) -> None:
+        if canceled.done():
+            reason, end = canceled.result(), State.CANCELED
+            if may_transition(self._record.state, State.CANCELING) and self._record.state is not State.CANCELING:
+                await self._record.move(State.CANCELING, reason)
+        elif halted.done():
+            reason, end = halted.result(), State.FAILED
+            await self._record.write(Note(text=reason))
+        else:
+            seconds = self._task.deadline - self._task.created_at
+            reason, end = f"the task was not done within its {seconds:.0f} s", State.FAILED
+            await self._record.write(Note(text=reason))
+        await _cancel(work)
+        await self._caller.end_restored()
+        reason = f"{reason}.{self._note_interruption()}"
+        await self._look_at_gripper()
+        if self._facts.look_needed:
+            end = State.FAILED
+        elif self._record.state is State.UNCERTAIN:
+            await self._record.move(State.RETRIABLE, "the open outcome is settled")
+        self._record.add_usage(self._loop.usage if self._loop else Usage())
+        await self._record.end(end, report_without_model(self._facts, reason))
+
+    async def _look_at_gripper(self) -> None:
+        """Note what the gripper's sensors say, where no skill has reported whether it holds something."""
+        if self._facts.gripper is GripperContent.UNCERTAIN or self._facts.release_uncertain:
+            self._facts.note_grasp(*await self._caller.look_at_gripper())
+
+    def _note_interruption(self) -> str:
+        """Note the outcome of the skill that was running; return a sentence on it, '' when none was running."""
+        outcome = self._caller.interrupted
+        if outcome is None:
+            return ""
+        last = outcome.result
+        self._facts.note(outcome.arguments, last, outcome.settled)
+        text = f" {last.skill}: {last.reason}."
+        if self._facts.look_needed:
+            text += " It is not known whether the robot stands still and what it did last: look before you go on."
+        return text
+
+    async def _restore(self) -> None:
+        """Read the journal of a task that another process has begun, and go on from there."""
+        task_id = self._task.task_id
+        self._history = past = read_history(await self._context.bus.journal.read_all(task_id))
+        if not past.started:
+            return
+        lease_epoch = self._record.lease_epoch
+        assert lease_epoch is not None
+        await self._record.write(TakenOver(replica=self._context.bus.replica, epoch=lease_epoch.epoch))
+        self._facts.restore(past, task_id)
+        self._terms.restore(past, task_id)
+        self._record.usage = past.usage
+        self._caller.restore(past)
+        self._questions.restore(past.question, past.answer)
+        if self._record.state is State.CANCELING:
+            # The store keeps a cancel longer than any task. If it is gone all the same, the state still tells.
+            await self._context.bus.tasks.cancel(task_id, "canceled")
+
+    async def _begin(self) -> None:
+        """Bring the task to RUNNING, from whatever state it was left in."""
+        record, last = self._record, self._history.last
+        paused = record.state is State.PAUSED
+        if record.state is State.RUNNING and last is not None and last.open:
+            await record.move(State.UNCERTAIN, f"the outcome of {last.skill} is to be found out")
+        await self._caller.rejoin()
+        if record.state is State.PAUSED and self._history.question is None:
+            await record.wait_while_paused()
+        if record.state in {State.RUNNING, State.UNCERTAIN} and self._history.started and not paused:
+            await record.move(State.RETRIABLE, "taken up where the journal ends")
+        if record.state in {State.QUEUED, State.RETRIABLE}:
+            await record.move(State.INITIALIZING)
+        if record.state is State.INITIALIZING:
+            await record.move(State.RUNNING)
+        if record.state is State.CANCELING:
+            await asyncio.Event().wait()
+        if not self._history.started:
+            self._caller.picture("start")
+
+    async def _work(self) -> tuple[State, TaskReport]:
+        await self._begin()
+        if self._task.step is not None:
+            return await self._direct(self._task.step)
+        self._loop = loop = Loop(
+            model=self._context.model.for_task(self._task.task_id, "orchestrator"),
+            tools=self._tools.build(),
+            report=task_report(),
+            recorder=Recorder(
+                actor="orchestrator",
+                task_id=self._task.task_id,
+                loop_id="orchestrator",
+                journal=self._record.journal,
+                images=self._context.bus.images,
+                transcripts=self._context.bus.transcripts,
+            ),
+            budget=self._task.budget,
+            # The task's own clock ends it first: it also brings the robot to rest.
+            deadline=self._task.deadline + 5,
+            model_timeout_s=self._context.settings.model_timeout_s,
+        )
+        sentence = self._task.sentence.replace("<", "‹").replace(">", "›")
+        past = await read_turns(self._history.loop, self._load_image)
+        ending = await loop.run(self._brief.system_prompt, f"<sentence>{sentence}</sentence>", past)
+        self._record.add_usage(ending.usage)
+        return await self._conclude(ending)
+
+    async def _load_image(self, reference: str) -> tuple[bytes, str] | None:
+        return await self._context.bus.images.get(self._task.task_id, reference)
+
+    async def _conclude(self, ending: Ending) -> tuple[State, TaskReport]:
+        await self._look_at_gripper()
+        if not isinstance(ending.report, TaskReport):
+            why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{self._note_interruption()}"
+            return State.FAILED, report_without_model(self._facts, why)
+        plan = stated_plan(await self._context.bus.journal.read_all(self._task.task_id))
+        report = verify_report(ending.report, self._facts, self._task.sentence, plan)
+        if report.success != ending.report.success:
+            metrics.FALSE_CLAIMS.inc()
+            await self._record.write(
+                Note(text="the model reported success; the record of the task does not confirm it")
+            )
+        holding = self._facts.describe_held()
+        if holding and holding not in report.summary:
+            report = report.model_copy(update={"summary": f"{report.summary} {holding}"[:4000]})
+        return (State.SUCCEEDED if report.success else State.FAILED), report
+
+    async def _direct(self, step: DirectStep) -> tuple[State, TaskReport]:
+        """Run a task that is one skill."""
+        if not self._caller.is_ready(step.arguments):
+            await self._record.wait_while_paused()
+        outcome = await self._caller.call(step.skill, step.arguments)
+        result: SkillResult = outcome.result
+        self._facts.note(step.arguments, result, outcome.settled)
+        summary = f"{step.skill}: {result.reason or result.error_code}"
+        if not result.success:
+            summary = f"{step.skill} ended with {result.error_code}: {result.reason}"
+        report = TaskReport(success=result.success, summary=summary[:4000])
+        return (State.SUCCEEDED if result.success else State.FAILED), report
+
+
+_WHY = {
+    Cause.BUDGET: "The model's budget is spent",
+    Cause.TIME: "Out of time",
+    Cause.REPETITION: "The model repeated itself",
+    Cause.NO_TOOL_CALL: "The model did not act",
+    Cause.REFUSED: "The model refused",
+    Cause.BAD_REPORT: "The model's report could not be read",
+    Cause.MODEL_UNAVAILABLE: "The model cannot be reached",
+    Cause.TOOLS_UNAVAILABLE: "Tools are missing",
+}
+
+
+def _outcome(work: "asyncio.Task[tuple[State, TaskReport]]", facts: TaskFacts) -> tuple[State, TaskReport]:
+    error = work.exception()
+    if error is None:
+        return work.result()
+    if isinstance(error, TaskAbortedError):
+        return State.FAILED, report_without_model(facts, str(error))
+    if isinstance(error, BusUnavailableError | LeaseLostError):
+        raise error
+    log.error("task failed", exc_info=error)
+    return State.FAILED, report_without_model(facts, f"The orchestrator failed: {type(error).__name__}: {error}.")
+
+
+async def _cancel(work: "asyncio.Task[tuple[State, TaskReport]]") -> None:
+    work.cancel()
+    await asyncio.wait({work})
+    if not work.cancelled():
+        work.exception()

@@ -1,0 +1,139 @@
+"""Takes tasks from their streams: one at a time for each robot, several robots side by side."""
+
+import asyncio
+import contextlib
+import logging
+import time
+
+from quartet_bus import BusUnavailableError, LeaseLostError, RobotTasks, TaskDelivery
+from quartet_contracts import TERMINAL, ContractError, State, TaskReport, TaskStatus
+from quartet_orchestrator import metrics
+from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
+from quartet_orchestrator.tasks.run import RunContext, TaskRun
+from quartet_process import correlation_ids, tracing, unless_stopped
+
+log = logging.getLogger(__name__)
+RETRY_S = 0.5
+FAULTS = 3
+"""Number of faults of the orchestrator itself after which the task ends as failed."""
+OVERDUE_S = 1.0
+"""Period in which waiting tasks are checked for their deadline."""
+
+
+class TaskRunner:
+    """Serves every robot of the settings until `stop` is set."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Run tasks until `stop` is set; running ones are then left for another replica."""
+        async with asyncio.TaskGroup() as group:
+            for robot in self._context.settings.servers:
+                group.create_task(self._serve_robot(robot, stop), name=f"robot-{robot}")
+            group.create_task(self._end_overdue(stop), name="overdue")
+
+    async def _serve_robot(self, robot: str, stop: asyncio.Event) -> None:
+        tasks = self._context.bus.robot_tasks(robot)
+        metrics.RUNNING.labels(robot)
+        while not stop.is_set():
+            delivery = await unless_stopped(stop, tasks.take(lambda: self._context.fleet.can_work(robot)))
+            if delivery is None:
+                return
+            with (
+                correlation_ids(task_id=delivery.task.task_id, robot=robot, agent="orchestrator"),
+                tracing.span(
+                    "invoke_agent orchestrator",
+                    parent=delivery.task.traceparent,
+                    attributes={tracing.OPERATION: "invoke_agent", tracing.CONVERSATION: delivery.task.task_id},
+                ),
+                metrics.RUNNING.labels(robot).track_inprogress(),
+            ):
+                await self._handle(tasks, delivery, stop)
+
+    async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
+        """Run a delivery to its end. While the store is away or full it is tried again, so that no task is lost."""
+        task_id = delivery.task.task_id
+        faults = 0
+        while not delivery.lost.is_set():
+            try:
+                if await self._run(tasks, delivery, stop, faults):
+                    await tasks.finish(delivery)
+                else:
+                    await tasks.hand_over(delivery)
+                return
+            except LeaseLostError as error:
+                log.error("%s", error)
+                tasks.release(delivery)
+                return
+            except BusUnavailableError as error:
+                log.error("task %s: %s", task_id, error)
+                if stop.is_set():
+                    return
+            except Exception:
+                log.exception("task %s", task_id)
+                faults += 1
+                if faults > FAULTS:
+                    # Not even its end could be written: left to another replica, or to the limit of deliveries.
+                    tasks.release(delivery)
+                    return
+            await asyncio.sleep(RETRY_S)
+
+    async def _run(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event, faults: int) -> bool:
+        """Run the task; return whether it has ended, False when another replica is to go on with it."""
+        bus, task = self._context.bus, delivery.task
+        status = await bus.statuses.get(task.task_id)
+        if status is None:
+            status = TaskStatus(task=task, state=State.QUEUED, updated_at=time.time())
+        if status.state in TERMINAL:
+            await close_journal(bus, status)
+            return True
+        if status.state is State.QUEUED and await end_unstarted(bus, status):
+            return True
+        lease_epoch = await tasks.mark_started(delivery)
+        if status.state is State.QUEUED:
+            metrics.TASK_WAIT.observe(max(0.0, time.time() - task.created_at))
+        if faults >= FAULTS:
+            text = (
+                f"The orchestrator failed {faults} times at this task; its log has the details. Look before you go on."
+            )
+            await TaskRecord(bus, status, lease_epoch).end(State.FAILED, TaskReport(success=False, summary=text))
+        else:
+            await TaskRun(self._context, tasks, delivery, status, lease_epoch).run(stop)
+        ended = await bus.statuses.get(task.task_id)
+        if ended is not None and ended.state not in TERMINAL:
+            return False
+        if ended is not None:
+            metrics.TASKS.labels(ended.state).inc()
+            tracing.add_attributes({tracing.STATE: str(ended.state)})
+            metrics.TASK_SECONDS.labels(ended.state).observe(ended.updated_at - task.created_at)
+        return True
+
+    async def _end_overdue(self, stop: asyncio.Event) -> None:
+        """End the tasks whose deadline passes while they wait for a robot."""
+        while not stop.is_set():
+            try:
+                for task_id in await self._context.bus.tasks.overdue():
+                    await self._end_one_overdue(task_id)
+            except BusUnavailableError as error:
+                log.debug("overdue tasks: %s", error)
+            except Exception:
+                log.exception("overdue tasks cannot be listed; trying again")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(OVERDUE_S):
+                    await stop.wait()
+
+    async def _end_one_overdue(self, task_id: str) -> None:
+        """End a waiting task. Raises BusUnavailableError; every other error concerns this task only and is logged."""
+        bus = self._context.bus
+        try:
+            status = await bus.statuses.get(task_id)
+            if status is None or not await end_unstarted(bus, status):
+                await bus.tasks.remove_waiting(task_id)
+        except BusUnavailableError:
+            raise
+        except ContractError as error:
+            log.error("overdue task %s has a status that cannot be read: %s", task_id, error)
+            await bus.tasks.remove_waiting(task_id)
+        except Exception:
+            log.exception("overdue task %s cannot be ended; trying again", task_id)

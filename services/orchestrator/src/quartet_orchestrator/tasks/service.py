@@ -1,0 +1,182 @@
+"""Service of tasks: submit, status, cancel, pause, resume, answer, for the routes of the API and the tools of MCP."""
+
+import hashlib
+import logging
+import re
+import secrets
+import time
+from typing import Literal
+
+from opentelemetry.trace import SpanKind
+
+from quartet_bus import Bus, BusError, Question
+from quartet_contracts import (
+    ANY_ROBOT,
+    TERMINAL,
+    Answer,
+    Cancellation,
+    DirectStep,
+    JournalEvent,
+    Pause,
+    Skill,
+    State,
+    Task,
+    TaskStatus,
+    TaskSubmission,
+)
+from quartet_contracts.journal import Ordered
+from quartet_orchestrator.callers import Role, current_caller
+from quartet_orchestrator.errors import RequestError
+from quartet_orchestrator.observation import Fleet
+from quartet_orchestrator.recovery import end_unstarted
+from quartet_process import tracing
+
+log = logging.getLogger(__name__)
+
+KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+class TaskService:
+    """Takes orders for tasks; one per process. Raises RequestError for an order that cannot be taken."""
+
+    def __init__(self, bus: Bus, fleet: Fleet) -> None:
+        self.bus = bus
+        self.fleet = fleet
+
+    async def accept(
+        self, submission: TaskSubmission, step: DirectStep | None = None, key: str | None = None
+    ) -> TaskStatus:
+        """Persist a task and return its status; with the idempotency key of an earlier submission, return that task."""
+        current_caller.get().require(Role.SUBMIT, "a task")
+        now = time.time()
+        with tracing.span("accept task", kind=SpanKind.SERVER):
+            # The parent span of every replica that works on the task.
+            origin = tracing.traceparent()
+        budget = submission.budget
+        if "wall_s" not in budget.model_fields_set:
+            budget = budget.model_copy(update={"wall_s": submission.timeout_s})
+        task = Task(
+            task_id=new_task_id(),
+            sentence=submission.sentence,
+            robot=self._robot(submission.robot, step),
+            created_at=now,
+            deadline=now + submission.timeout_s,
+            budget=budget,
+            step=step,
+            traceparent=origin,
+            submission=_digest(_checked(key)) if key is not None else None,
+        )
+        body = submission.model_dump_json() + (step.model_dump_json() if step else "")
+        status = await self.bus.tasks.submit(task, _digest(body))
+        if status.task.task_id == task.task_id:
+            await self._note_order(task.task_id, "submit")
+        return status
+
+    async def _note_order(self, task_id: str, order: Literal["submit", "pause", "resume", "cancel", "answer"]) -> None:
+        """Write to the journal who gave the order, when the credential has an owner.
+
+        The order stands without the note: a client would submit again a task that is on its stream already, and a
+        cancel must not wait for a store that is full.
+        """
+        if by := current_caller.get().name:
+            event = Ordered(order=order, by=by)
+            noted = JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=event)
+            try:
+                await self.bus.journal.append(noted)
+            except BusError as error:
+                log.warning("who ordered '%s' of task %s is not in its journal: %s", order, task_id, error)
+
+    def _robot(self, wanted: str | None, step: DirectStep | None) -> str:
+        try:
+            robot = self.fleet.resolve(wanted)
+        except KeyError:
+            valid = ", ".join(self.fleet.names)
+            detail = f"robot: there is no robot '{wanted}'; valid: {valid}, or none for the first that is free"
+            raise RequestError(422, "Unknown robot", detail) from None
+        if robot == ANY_ROBOT and step is not None and step.skill is not Skill.APPROACH:
+            valid = ", ".join(self.fleet.names)
+            detail = f"robot: a {step.skill} happens where the robot stands already, so name the robot; valid: {valid}"
+            raise RequestError(422, "Robot missing", detail)
+        return robot
+
+    async def status(self, task_id: str) -> TaskStatus:
+        """Return the status of a task."""
+        status = await self.bus.statuses.get(task_id)
+        if status is None:
+            raise RequestError(
+                404,
+                "No such task",
+                f"there is no task '{task_id[:80]}', or not any more; `quartet list` and GET /tasks show the others",
+            )
+        return status
+
+    async def cancel(self, task_id: str, cancellation: Cancellation) -> TaskStatus:
+        """Order a task to end; one that waits in the queue ends at once."""
+        current_caller.get().require(Role.SUBMIT, "a cancel")
+        status = await self.status(task_id)
+        if status.state in TERMINAL:
+            return status
+        await self._note_order(task_id, "cancel")
+        await self.bus.tasks.cancel(task_id, cancellation.reason)
+        if status.state is State.QUEUED:
+            await end_unstarted(self.bus, status)
+        return await self.status(task_id)
+
+    async def pause(self, task_id: str, pause: Pause) -> TaskStatus:
+        """Order a task to pause before its next step."""
+        current_caller.get().require(Role.SUBMIT, "a pause")
+        await self._running(task_id, "it cannot be paused")
+        await self._note_order(task_id, "pause")
+        await self.bus.tasks.pause(task_id, pause.reason)
+        return await self.status(task_id)
+
+    async def resume(self, task_id: str) -> TaskStatus:
+        """Let a paused task go on."""
+        current_caller.get().require(Role.SUBMIT, "a resume")
+        await self._running(task_id, "it cannot be resumed")
+        await self._note_order(task_id, "resume")
+        await self.bus.tasks.resume(task_id)
+        return await self.status(task_id)
+
+    async def _running(self, task_id: str, so: str) -> TaskStatus:
+        status = await self.status(task_id)
+        if status.state in TERMINAL:
+            raise RequestError(409, "Task has ended", f"task '{task_id}' has ended as {status.state}; {so}")
+        return status
+
+    async def answer(self, task_id: str, answer: Answer) -> TaskStatus:
+        """Answer the open question of a task; an approval only for a caller with that role."""
+        await self._running(task_id, "it asks nothing")
+        question = await self.bus.questions.current(task_id)
+        if question is not None:
+            _require_role_for(question)
+        await self._note_order(task_id, "answer")
+        # Another question may be open by now: the one that takes the answer is checked as well.
+        await self.bus.questions.answer(task_id, answer, check=_require_role_for)
+        return await self.status(task_id)
+
+
+def _require_role_for(question: Question) -> None:
+    if question.approval:
+        current_caller.get().require(Role.APPROVE, "the answer to an approval")
+    else:
+        current_caller.get().require(Role.SUBMIT, "an answer")
+
+
+def new_task_id() -> str:
+    """Return a task id that sorts by time and can be read aloud: 20261120-113015-3f9c2a."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+
+
+def _checked(key: str) -> str:
+    if not KEY.fullmatch(key):
+        raise RequestError(
+            422,
+            "Idempotency key not valid",
+            f"Idempotency-Key: {key[:80]!r}; it is 1 to 255 printable ASCII characters, such as a UUID",
+        )
+    return key
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

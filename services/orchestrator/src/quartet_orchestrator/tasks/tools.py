@@ -1,0 +1,129 @@
+"""Tools of the orchestrator's model: three skills, a look, a question."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, failure, mark_untrusted
+from quartet_contracts import ARGUMENTS, Arguments, Skill, SkillArguments, SkillResult, State, describe
+from quartet_contracts.journal import Note
+from quartet_orchestrator.observation import CameraClient
+from quartet_orchestrator.recovery import TaskRecord, skill_details
+from quartet_orchestrator.skills import SkillCaller
+from quartet_orchestrator.tasks.facts import TaskFacts
+from quartet_orchestrator.tasks.questions import QuestionService
+from quartet_orchestrator.tasks.rules import CallRules
+from quartet_orchestrator.tasks.terms import TermPolicy
+
+DESCRIPTIONS = {
+    Skill.APPROACH: "Tuck the arm, drive to an area and stand before a thing there. Needed before each pick and place.",
+    Skill.PICK: "Grasp the object that the robot stands before, and lift it.",
+    Skill.PLACE: "Put the held object on or into the thing that the robot stands before, or on the floor.",
+}
+
+
+class LookArguments(Arguments):
+    """See through the robot's cameras."""
+
+    camera: Annotated[Literal["front", "arm", "both"], Field(description="front: mast, arm: wrist.")] = "both"
+
+
+class QuestionArguments(Arguments):
+    """A question to the person who gave the task."""
+
+    question: Annotated[str, Field(min_length=1, max_length=1000, description="One short question.")]
+
+
+class TaskTools:
+    """The tools of one task."""
+
+    def __init__(
+        self,
+        record: TaskRecord,
+        facts: TaskFacts,
+        rules: CallRules,
+        terms: TermPolicy,
+        caller: SkillCaller,
+        cameras: CameraClient,
+        questions: QuestionService,
+    ) -> None:
+        self._record = record
+        self._facts = facts
+        self._rules = rules
+        self._terms = terms
+        self._caller = caller
+        self._cameras = cameras
+        self._questions = questions
+
+    def build(self) -> LocalTools:
+        """Return the tools for the model's loop."""
+        skills = [
+            LocalTool(_spec(str(skill), DESCRIPTIONS[skill], ARGUMENTS[skill]), self._skill_handler(skill))
+            for skill in Skill
+        ]
+        look = LocalTool(_spec("look", "See what the robot's cameras show now.", LookArguments), self._look)
+        ask = LocalTool(
+            _spec(
+                "ask_person",
+                "Ask the person who gave the task; the task waits for the answer. Only when the sentence leaves open "
+                "what is needed and looking cannot tell.",
+                QuestionArguments,
+            ),
+            self._ask,
+        )
+        return LocalTools([*skills, look, ask])
+
+    def _skill_handler(self, skill: Skill) -> Any:
+        async def handle(raw: dict[str, Any], _progress: Progress) -> ToolOutcome:
+            try:
+                arguments: Any = ARGUMENTS[skill].model_validate(raw)
+            except ValidationError as error:
+                return failure("INVALID_ARGUMENTS", describe(error))
+            return await self.run_skill(skill, arguments)
+
+        return handle
+
+    async def run_skill(self, skill: Skill, arguments: SkillArguments) -> ToolOutcome:
+        """Refuse the call by terms and rules, or make one attempt and note its outcome."""
+        if not self._caller.is_ready(arguments):
+            await self._record.wait_while_paused()
+            if reason := self._terms.refusal(arguments) or self._rules.refusal(arguments):
+                await self._record.write(Note(text=f"refused {skill}: {reason}"))
+                return failure("REFUSED", reason, success=False)
+        outcome = await self._caller.call(skill, arguments)
+        self._facts.note(arguments, outcome.result, outcome.settled)
+        self._terms.hear(outcome.result)
+        return ToolOutcome(answer_of(outcome.result))
+
+    async def _look(self, raw: dict[str, Any], progress: Progress) -> ToolOutcome:
+        await self._record.wait_while_paused()
+        outcome = await self._cameras.look(str(raw.get("camera", "both")), progress)
+        self._facts.note_look(ok=outcome.ok)
+        return outcome
+
+    async def _ask(self, raw: dict[str, Any], _progress: Progress) -> ToolOutcome:
+        answer = await self._questions.ask(str(raw["question"]))
+        if answer is None:
+            return failure("NO_ANSWER", "nobody answered in time: decide without the answer, or report")
+        self._terms.trust(answer)
+        return ToolOutcome({"ok": True, "answer": answer})
+
+
+def answer_of(result: SkillResult) -> dict[str, Any]:
+    """Return what the model reads of a sub-agent's result; the trace of its tools is not part of it."""
+    content: dict[str, Any] = {
+        "ok": result.success,
+        "success": result.success,
+        "error_code": str(result.error_code),
+        "reason": result.reason,
+        "tool_calls_used": result.tool_calls_used,
+        **skill_details(result),
+    }
+    if result.state is State.UNCERTAIN:
+        content["state"] = str(result.state)
+        content["observed"] = result.observed
+    return mark_untrusted(content)
+
+
+def _spec(name: str, description: str, model: type[BaseModel]) -> ToolSpec:
+    return ToolSpec(name, description, model.model_json_schema())

@@ -1,0 +1,66 @@
+"""The pick agent: its prompt, the facts in it, and its own code around the model."""
+
+from typing import Any
+
+from quartet_agent_runtime import AgentDefinition, Verification, arm_facts, load_prompt
+from quartet_contracts import Skill
+from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
+from quartet_pick.verify import verify
+from quartet_site import RobotFile, SiteFile
+
+
+def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
+    """Return the Facts block: arm, gripper and the distances of a pick [m]."""
+    return {
+        "arm": arm_facts(robot),
+        "base_frame": robot.frames.base,
+        "gripper": {
+            "stroke_m": robot.gripper.stroke_m,
+            "finger_offset_m": robot.gripper.finger_offset_m,
+            "holding_min_width_m": robot.gripper.holding_min_width_m,
+        },
+        "manipulation": {
+            "pre_grasp_height_m": robot.manipulation.pre_grasp_height_m,
+            "lift_height_m": robot.manipulation.lift_height_m,
+        },
+        "reach_floor_m": robot.arm.reach_floor_m,
+        "standoff_m": robot.approach.standoff_m.pick,
+    }
+
+
+async def prepare(check: Verification) -> None:
+    """Free fingers that hold nothing, which may be around the object, and bring the arm up to where it sees.
+
+    From there the wrist camera shows the object again, and a drive does not drag it along. A motion that does not
+    succeed is left to the model: nothing is held, so nothing can be dropped. Fingers that only touch something are
+    closed first: opening them might drop it, and closed they hold it or are empty.
+    """
+    grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+    if grasp.state is GraspState.UNKNOWN:
+        grasp = await check.call(GripperResult, "moveit__close_gripper")
+    if grasp.state is not GraspState.EMPTY:
+        return
+    await check.call(GripperResult, "moveit__open_gripper")
+    arm = check.robot.arm
+    now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
+    if now.pose is None:
+        return
+    x, y, z = now.pose.position
+    # An arm that is up already may have no way further up.
+    await check.call(
+        ArmResult,
+        "moveit__plan_cartesian_path",
+        group=arm.group,
+        position=[x, y, z + check.robot.manipulation.lift_height_m],
+        orientation=list(now.pose.orientation),
+        frame_id=now.pose.frame_id,
+    )
+    target = {"state_name": arm.transit_state}
+    await check.call(ArmResult, "moveit__plan_and_execute", group=arm.group, target_type="named_state", target=target)
+
+
+def definition() -> AgentDefinition:
+    """Return the pick agent, ready to be served."""
+    return AgentDefinition(
+        skill=Skill.PICK, prompt=load_prompt("quartet_pick"), facts=facts, verify=verify, prepare=prepare
+    )

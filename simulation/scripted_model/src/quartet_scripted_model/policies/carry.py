@@ -1,0 +1,312 @@
+"""Delivery of one object: the calls of the sub-agents, and the recovery from each of their error codes."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from quartet_scripted_model.conversation import Conversation
+from quartet_scripted_model.policies.jobs import Job
+from quartet_scripted_model.turn import Call, Result, Turn
+
+CYCLES = 2
+"""Full approach-pick-approach-place cycles per object."""
+PICKS_PER_CYCLE = 2
+GUESSED_HEIGHT_M = 0.15
+"""For a thing that was in the gripper at the start: as tall as things for a hand usually are at most."""
+_NO_SENSE = frozenset({"REFUSED", "BUDGET_SPENT", "REPEATED_CALL", "INVALID_ARGUMENTS", "UNKNOWN_TOOL"})
+"""Codes of the loop itself: the same call again would be answered the same way."""
+_STOP_WORDS = ("STOPPED", "FENCED", "DENIED")
+
+
+@dataclass
+class Outcome:
+    """Outcome for one object: `stage` is where it failed, `stop` ends the work on the other objects, too."""
+
+    completed: bool
+    code: str = "NONE"
+    reason: str = ""
+    stage: str = ""
+    stop: bool = False
+
+
+class StageFailedError(Exception):
+    """Ends the work on one object: `stage` failed with `result`."""
+
+    def __init__(self, stage: str, result: Result) -> None:
+        super().__init__(result.message)
+        self.stage = stage
+        self.result = result
+
+
+Asking = Generator[Turn, Result, Result]
+
+
+class Carrier:
+    """Carry the objects of one task; `plan` is said with the first call."""
+
+    def __init__(self, talk: Conversation, plan: str) -> None:
+        self.talk = talk
+        self.plan = plan
+        self.spoke = False
+        self.height: float = GUESSED_HEIGHT_M
+        self.last_failure: Result | None = None
+        self.held: str | None = None
+        """The thing that this task's picks put into the gripper."""
+        self.held_id: str | None = None
+
+    def carry(self, job: Job) -> Generator[Turn, Result, Outcome]:
+        """Carry out `job`, recoveries included."""
+        drops_failed = 0
+        areas = job.areas
+        self.last_failure = None
+        try:
+            for cycle in range(CYCLES):
+                if not job.in_hand or cycle > 0:
+                    yield from self._fetch(job, areas)
+                if job.target is None:
+                    return Outcome(True, reason="picked up and held.")
+                result = yield from self._put(job)
+                if result.ok:
+                    self.held = None
+                    return Outcome(True, reason=f"put down at {job.target_text}.")
+                if result.code == "PLACE_DROP_VERIFY_FAILED":
+                    drops_failed += 1
+                    self.held = None
+                    yield from self._look()
+                    areas = [job.target_area]
+                elif result.code == "PLACE_HOLDING_NOTHING":
+                    self.held = None
+                    # It was lost on the way.
+                    areas = list(dict.fromkeys([*job.areas, job.target_area]))
+                else:
+                    raise StageFailedError("place", result)
+                # A thing without a name cannot be looked for again.
+                if job.in_hand or drops_failed == CYCLES or cycle == CYCLES - 1:
+                    raise StageFailedError("place", result)
+        except StageFailedError as failed:
+            return self._outcome(failed)
+        raise AssertionError("every cycle ends in a return or a failure")
+
+    # Pick up
+
+    def _fetch(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
+        """Find the object in one of `areas`, stand before it and pick it up."""
+        if job.said_held and self.held is None and (yield from self._is_in_hand(job)):
+            return
+        yield from self._find(job, areas)
+        yield from self._pick_up(job)
+
+    def _pick_up(self, job: Job) -> Generator[Turn, Result, None]:
+        """Pick the object up from where the robot stands, with the recovery from each code."""
+        result = Result({})
+        retried_plan = False
+        freed = 0
+        attempt = 0
+        while attempt < PICKS_PER_CYCLE:
+            result = yield from self._call("pick", object_name=job.item, object_id=job.object_id)
+            self.held_id = result.get("object_id")
+            if result.get("refused") or result.code in _NO_SENSE:
+                break
+            self._note_height(result)
+            match result.code:
+                case "NONE":
+                    self.held = job.item
+                    return
+                case "PICK_PLAN_FAILED" if not retried_plan:
+                    retried_plan = True
+                    continue
+                case "PICK_HOLDING_ALREADY" if self.held == job.item or _says_it_holds(result, job):
+                    self.held = job.item
+                    return
+                case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT" if freed < 2:
+                    freed += 1
+                    yield from self._free_and_return(job, result)
+                    continue
+                case "PICK_SEG_MISSED" | "PICK_REACH_EXCEEDED" | "PICK_ATTACH_TIMEOUT":
+                    attempt += 1
+                case "UNKNOWN" if not _stopped(result):
+                    attempt += 1
+                    yield from self._look()
+                    # It may be in the gripper by now, where no approach would see it: a pick begins with that.
+                    continue
+                case _:
+                    break
+            if attempt < PICKS_PER_CYCLE:
+                yield from self._stand_before(job)
+        raise StageFailedError("pick", result)
+
+    def _find(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
+        """Stand before the object in the first of `areas` that shows it."""
+        result = Result({})
+        for area in areas:
+            tries = 2 if len(areas) == 1 else 1
+            result = yield from self.approach(area, job.item, "pick", job.names, job.source_place, tries=tries)
+            if result.ok:
+                job.areas, job.object_id = [area], result.get("object_id")
+                return
+            if _stopped(result) or (result.code == "NAV_PLAN_FAILED" and len(areas) > 1):
+                break
+        raise StageFailedError("approach", result)
+
+    def _stand_before(self, job: Job) -> Generator[Turn, Result, None]:
+        result = yield from self.approach(job.areas[0], job.item, "pick", job.names, job.source_place)
+        if not result.ok:
+            raise StageFailedError("approach", result)
+        job.object_id = result.get("object_id")
+
+    def _is_in_hand(self, job: Job) -> Generator[Turn, Result, bool]:
+        """Where the sentence says that the gripper holds the object: a pick tells whether it does."""
+        result = yield from self._call("pick", object_name=job.item)
+        self.held_id = result.get("object_id")
+        # What the camera cannot tell (black between black fingers, say): the person's word counts, and what is put
+        # down is looked at anyway.
+        held = _says_it_holds(result, job) or not _what_it_holds(result)
+        if not (result.ok or (result.code == "PICK_HOLDING_ALREADY" and held)):
+            return False
+        self._note_height(result)
+        self.held = job.item
+        return True
+
+    def _note_height(self, result: Result) -> None:
+        height = result.get("held_object_height_m")
+        if isinstance(height, (int, float)):
+            self.height = float(height)
+
+    def _free_and_return(self, job: Job, result: Result) -> Generator[Turn, Result, None]:
+        """Put down what the gripper holds, and stand before the object again where that is needed."""
+        moved = yield from self._free_gripper(job, _what_it_holds(result))
+        if moved or result.code == "PICK_WRONG_OBJECT":
+            yield from self._stand_before(job)
+
+    def _free_gripper(self, job: Job, named: str) -> Generator[Turn, Result, bool]:
+        """Put what is in the gripper on the floor, here or else where it is in nobody's way; True if it drove."""
+        held = self.held or named or "held object"
+        moved = False
+        put = {"target_location": "floor", "object_name": held, "object_height_m": round(self.height, 4)}
+        put["object_id"] = self.held_id
+        result = yield from self._call("place", **put)
+        if result.code in {"PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED", "PLACE_SEG_MISSED"}:
+            # Before furniture the arm may have no room; in the middle of a room that the job leads through the thing
+            # would stand in the way afterwards.
+            areas = [a["name"] for a in self.talk.facts.get("areas", [])]
+            spare = next((a for a in areas if a not in {job.areas[0], job.target_area}), job.areas[0])
+            moved = (yield from self.approach(spare, "floor", "floor_place")).ok
+            result = yield from self._call("place", **put)
+        # An unknown thing cannot be looked for by name, so that its drop cannot be confirmed: the next pick will see.
+        if not result.ok and result.code not in {"PLACE_HOLDING_NOTHING", "PLACE_DROP_VERIFY_FAILED"}:
+            raise StageFailedError("place", result)
+        self.held = None
+        return moved
+
+    # Put down
+
+    def _put(self, job: Job) -> Asking:
+        """Stand before the target and puts the object there; codes that need another cycle are given back."""
+        yield from self._stand_at_target(job)
+        result = Result({})
+        tried: set[str] = set()
+        while True:
+            result = yield from self._call(
+                "place",
+                target_location=job.target,
+                object_name=job.item,
+                object_height_m=round(self.height, 4),
+                target_id=job.target_id,
+                object_id=self.held_id,
+            )
+            if result.code in tried or result.get("refused"):
+                return result
+            tried.add(result.code)
+            match result.code:
+                case "PLACE_PLAN_FAILED":
+                    continue
+                case "PLACE_SEG_MISSED" | "PLACE_REACH_EXCEEDED":
+                    yield from self._stand_at_target(job)
+                case "UNKNOWN" if not _stopped(result):
+                    yield from self._look()
+                case _:
+                    return result
+
+    def _stand_at_target(self, job: Job) -> Generator[Turn, Result, None]:
+        result = yield from self.approach(job.target_area, str(job.target), job.next_action)
+        if not result.ok:
+            raise StageFailedError("approach", result)
+        job.target_id = result.get("object_id")
+
+    # Calls
+
+    def approach(
+        self,
+        area: str,
+        thing: str,
+        next_action: str,
+        other_names: list[str] | None = None,
+        place: str = "",
+        *,
+        tries: int = 2,
+    ) -> Asking:
+        """Approaches, and once more in the way that the code calls for."""
+        where, name = area, thing
+        result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
+        # An outcome that nobody knows says nothing about where the thing is.
+        for _ in range(max(tries, 2) - 1 if result.code == "UNKNOWN" else tries - 1):
+            if result.ok or result.get("refused") or result.code in _NO_SENSE or _stopped(result):
+                break
+            if result.code == "NAV_AREA_WRONG":
+                narrower = self._more_specific(area, place or thing)
+                if narrower is None:
+                    break
+                where = narrower
+            elif result.code == "NAV_VERIFY_OVERRIDE":
+                if not other_names:
+                    break
+                name = other_names[0]
+            elif result.code == "UNKNOWN":
+                yield from self._look()
+            result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
+        return result
+
+    def _more_specific(self, area: str, place: str) -> str | None:
+        """The area in which the place stands, another name of the area, or nothing else to try."""
+        facts = self.talk.facts
+        places = [*facts.get("surfaces", []), *facts.get("containers", [])]
+        stands = next((p["area"] for p in places if p["name"] == place), None)
+        if stands and stands != area:
+            return stands
+        return next(
+            (alias for a in facts.get("areas", []) if a["name"] == area for alias in a.get("aliases", [])), None
+        )
+
+    def _look(self) -> Generator[Turn, Result, None]:
+        if "look" in self.talk.tools:
+            yield Call("look", self.talk.fit("look", camera="both"))
+
+    def _call(self, tool: str, **arguments: object) -> Asking:
+        say, self.spoke = ("" if self.spoke else self.plan), True
+        result = yield Call(tool, self.talk.fit(tool, **arguments), say)
+        if result.code == "REFUSED" and self.last_failure is not None:
+            # What ended it is the failure before; the refusal only says that it may not be tried again.
+            return Result({**self.last_failure.data, "refused": result.message})
+        if not result.ok:
+            self.last_failure = result
+        return result
+
+    def _outcome(self, failed: StageFailedError) -> Outcome:
+        reason = failed.result.message or f"{failed.stage} failed."
+        if self.held and failed.stage != "pick":
+            reason += f" The {self.held} is still held."
+        return Outcome(False, failed.result.code, reason, failed.stage, stop=_stopped(failed.result))
+
+
+def _says_it_holds(result: Result, job: Job) -> bool:
+    """Whether the result says that the gripper holds the wanted object by one of its names."""
+    return _what_it_holds(result).lower() in {name.lower() for name in (job.item, *job.names)}
+
+
+def _what_it_holds(result: Result) -> str:
+    """The name that a pick gives to what it found in the gripper, or ''."""
+    return str(result.get("held_object") or "")
+
+
+def _stopped(result: Result) -> bool:
+    """Whether a person or another caller took the robot away: then nothing more is to be tried."""
+    return result.code in _STOP_WORDS or any(word in result.message for word in _STOP_WORDS)

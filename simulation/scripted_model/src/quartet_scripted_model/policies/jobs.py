@@ -1,0 +1,258 @@
+"""What is asked for, made definite with the names of the facts; a person is asked where a sentence leaves it open."""
+
+import re
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from quartet_scripted_model.conversation import Conversation
+from quartet_scripted_model.language.lexicon import FILLERS
+from quartet_scripted_model.language.meaning import Delivery, Ref, Spot
+from quartet_scripted_model.language.tokens import plain_words
+from quartet_scripted_model.language.understand import understand
+from quartet_scripted_model.language.vocabulary import PLACES, Kind, Thing, Vocabulary
+from quartet_scripted_model.turn import Call, Result, Turn
+
+ASK = "ask_person"
+SAYS_HELD = re.compile(
+    r"\b(you|robot)('re| are| is)?( \w+)? (hold|holding|carrying)\b|in (your|the) (gripper|hand)\b", re.I
+)
+WASTE = frozenset({"bin", "trash", "garbage", "rubbish", "waste", "recycling", "wastebasket"})
+
+
+@dataclass
+class Job:
+    """One object to carry. `problem` says why it cannot be begun."""
+
+    said: str
+    item: str = ""
+    names: list[str] = field(default_factory=list)
+    """Other names of the item."""
+    areas: list[str] = field(default_factory=list)
+    """Where to look for it, in this order."""
+    source_place: str = ""
+    target: str | None = None
+    """Surface, container or "floor"; None: hold it."""
+    target_area: str = ""
+    next_action: str = "surface_place"
+    in_hand: bool = False
+    """It is what the gripper holds already."""
+    said_held: bool = False
+    """The sentence says so of it, by name; a pick will tell whether it is true."""
+    object_id: str | None = None
+    """Of the very thing, once an approach has found it."""
+    target_id: str | None = None
+    """Of the very surface or container, once an approach has found it."""
+    problem: str = ""
+
+    @property
+    def pickup_text(self) -> str:
+        """Where the object is picked up, for a person."""
+        if self.in_hand:
+            return "the gripper"
+        where = self.areas[0] if len(self.areas) == 1 else "the gripper" if self.said_held else "to be found"
+        return f"{self.source_place}, {where}" if self.source_place else where
+
+    @property
+    def target_text(self) -> str:
+        """Where the object is put down, for a person."""
+        if self.target is None:
+            return "keep holding" if not self.problem else ""
+        return f"{self.target}, {self.target_area}"
+
+
+Settling = Generator[Turn, Result, None]
+
+
+def settle(
+    talk: Conversation, vocabulary: Vocabulary, deliveries: list[Delivery]
+) -> Generator[Turn, Result, list[Job]]:
+    """A job for each delivery."""
+    jobs: list[Job] = []
+    asked: dict[str, Spot | None] = {}
+    for delivery in deliveries:
+        job = Job(said=delivery.item.said or "object")
+        yield from _item(talk, vocabulary, delivery, job)
+        if not job.problem:
+            job.said_held = not job.in_hand and not jobs and SAYS_HELD.search(talk.sentence) is not None
+            _source(vocabulary, delivery, job)
+        if not job.problem and not delivery.hold:
+            yield from _target(talk, vocabulary, delivery, job, asked)
+        jobs.append(job)
+    return jobs
+
+
+def settle_drive(vocabulary: Vocabulary, spot: Spot) -> tuple[str | None, str, str]:
+    """Area and thing to stand before, or (None, "", why not)."""
+    problem = _spot_problem(vocabulary, spot, "drive to")
+    if problem or spot.area_name is None:
+        return None, "", problem or f"I do not know where to drive. The areas are: {known(vocabulary, 'areas')}."
+    place = spot.place.thing if spot.place else None
+    return spot.area_name, place.name if place and place.kind in PLACES else "floor", ""
+
+
+def known(vocabulary: Vocabulary, what: str) -> str:
+    """The names of one kind of thing, for a message."""
+    kinds = {"objects": (Kind.OBJECT,), "areas": (Kind.AREA,), "places": (Kind.SURFACE, Kind.CONTAINER)}[what]
+    return ", ".join(t.name for t in vocabulary.things(*kinds)) or "none"
+
+
+def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: Job) -> Settling:
+    ref = delivery.item
+    if ref.said == "what the gripper holds":
+        job.in_hand, job.item = True, "held object"
+        return
+    if len(ref.things) > 1:
+        answer = yield from _question(
+            talk, f"Which one do you mean by '{ref.said}': {_either([t.name for t in ref.things])}?"
+        )
+        chosen = _among(vocabulary, answer, ref.things)
+        if chosen is None:
+            options = _either([t.name for t in ref.things])
+            job.problem = f"'{ref.said}' can be {options}, and I was not told which."
+            return
+        ref = Ref(ref.said, (chosen,))
+    thing = ref.thing
+    if thing is None:
+        job.problem = f"I do not know an object '{ref.said}'. I know: {known(vocabulary, 'objects')}."
+        return
+    job.item = job.said = thing.name
+    entry = next((e for e in talk.facts.get("objects", []) if e["name"] == thing.name), {})
+    job.names = [a for a in entry.get("aliases", []) if a != thing.name]
+
+
+def _source(vocabulary: Vocabulary, delivery: Delivery, job: Job) -> None:
+    spot = delivery.source
+    if spot is not None and not spot.person:
+        job.problem = _spot_problem(vocabulary, spot, "take it from")
+        if job.problem:
+            return
+        if spot.place and spot.place.thing and spot.place.thing.kind in PLACES:
+            job.source_place = spot.place.thing.name
+        if spot.area_name:
+            job.areas = [spot.area_name]
+            return
+        # One of several places of that name: their areas are where to look.
+        job.areas = list(dict.fromkeys(t.area for t in (spot.place.things if spot.place else ()) if t.area))
+    if not job.areas:
+        hinted = [delivery.hint.area_name] if delivery.hint and delivery.hint.area_name else []
+        job.areas = list(dict.fromkeys([*hinted, *(t.name for t in vocabulary.things(Kind.AREA))]))
+
+
+def _target(
+    talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: Job, asked: dict[str, Spot | None]
+) -> Settling:
+    spot = delivery.target
+    if delivery.to_waste and spot is None:
+        spot = _waste(vocabulary, job)
+    if spot is None and delivery.put_down:
+        spot = Spot(place=Ref("floor", tuple(vocabulary.things(Kind.FLOOR))))
+    if spot is None or spot.person:
+        if "target" not in asked:
+            asked["target"] = yield from _ask_target(talk, vocabulary, job, to_person=bool(spot))
+        spot = asked["target"]
+    if spot is None:
+        job.problem = f"Nobody said where to put it. The places are: floor, {known(vocabulary, 'places')}."
+        return
+    job.problem = _spot_problem(vocabulary, spot, "put it")
+    if job.problem:
+        return
+    thing: Thing | None = spot.place.thing if spot.place else None
+    if spot.place and len(spot.place.things) > 1:
+        others = [t for t in spot.place.things if t.name != job.source_place]
+        if len(others) == 1:
+            thing = others[0]
+        else:
+            names = [t.name for t in others]
+            answer = yield from _question(talk, f"Which '{spot.place.said}' is it to go to: {_either(names)}?")
+            thing = _among(vocabulary, answer, tuple(others))
+            if thing is None:
+                job.problem = f"'{spot.place.said}' can be {_either(names)}, and I was not told which."
+                return
+    _aim(vocabulary, job, spot, thing)
+
+
+def _aim(vocabulary: Vocabulary, job: Job, spot: Spot, thing: Thing | None) -> None:
+    area = spot.area_name or (thing.area if thing else None)
+    if thing is None:
+        # Only an area is named: any surface there will do, else its floor.
+        thing = next((t for t in vocabulary.things(Kind.SURFACE) if t.area == area), None)
+        thing = thing or vocabulary.things(Kind.FLOOR)[0]
+    job.target = thing.name
+    job.target_area = area or job.areas[0]
+    kinds = {Kind.SURFACE: "surface_place", Kind.CONTAINER: "container_place"}
+    job.next_action = kinds.get(thing.kind, "floor_place")
+
+
+def _waste(vocabulary: Vocabulary, job: Job) -> Spot | None:
+    """The waste bin, the one in the object's area if there are several."""
+    bins = [t for t in vocabulary.things(Kind.CONTAINER) if any(WASTE & set(alias) for alias in vocabulary.aliases[t])]
+    bins.sort(key=lambda t: not any(alias[-1] in WASTE for alias in vocabulary.aliases[t]))
+    near = [t for t in bins if job.areas == [t.area]]
+    chosen = (near or bins)[:1]
+    return Spot(place=Ref(chosen[0].name, tuple(chosen))) if chosen else None
+
+
+def _spot_problem(vocabulary: Vocabulary, spot: Spot, purpose: str) -> str:
+    if spot.conflict:
+        return f"That does not fit: {spot.conflict}."
+    for ref in (spot.area, spot.place):
+        if ref is None:
+            continue
+        if not ref.things:
+            return (
+                f"I do not know '{ref.said}' to {purpose}. The areas are: {known(vocabulary, 'areas')}. "
+                f"The places are: floor, {known(vocabulary, 'places')}."
+            )
+        if purpose == "put it" and ref.things[0].kind is Kind.LANDMARK:
+            return f"Things cannot be put on '{ref.said}'. The places are: floor, {known(vocabulary, 'places')}."
+    return ""
+
+
+def _ask_target(
+    talk: Conversation, vocabulary: Vocabulary, job: Job, *, to_person: bool
+) -> Generator[Turn, Result, Spot | None]:
+    because = "I cannot hand things over. " if to_person else ""
+    answer = yield from _question(
+        talk,
+        f"{because}Where shall I put the {job.item}? The places are: floor, {known(vocabulary, 'places')}.",
+    )
+    if not answer:
+        return None
+    heard = understand(f"put it {answer}" if plain_words(answer)[:1] in _LEADS else f"put it on {answer}", vocabulary)
+    return heard.deliveries[0].target if heard.deliveries else None
+
+
+_LEADS = [(w,) for w in ("in", "on", "at", "to", "into", "onto", "inside", "next", "beside", "near")]
+
+
+def _question(talk: Conversation, question: str) -> Generator[Turn, Result, str]:
+    """A person's answer, or "" when there is none."""
+    if ASK not in talk.tools:
+        return ""
+    result = yield Call(ASK, {"question": question})
+    if not result.ok:
+        return ""
+    for key in ("answer", "text", "reply"):
+        value: Any = result.get(key)
+        if isinstance(value, str):
+            return value.strip()
+    return ""
+
+
+def _among(vocabulary: Vocabulary, answer: str, options: tuple[Thing, ...]) -> Thing | None:
+    """The one of `options` that the answer names, by name or by its number in the question."""
+    words = set(plain_words(answer))
+    ordinal = {"first": 0, "1": 0, "second": 1, "2": 1, "third": 2, "3": 2, "last": len(options) - 1}
+    chosen = [ordinal[w] for w in words if ordinal.get(w, len(options)) < len(options)]
+    if len(chosen) == 1:
+        return options[chosen[0]]
+    words -= FILLERS
+    scored = [(max(len(words & set(a)) for a in vocabulary.aliases[t]), t) for t in options]
+    best = max((s for s, _ in scored), default=0)
+    fitting = [t for s, t in scored if s == best]
+    return fitting[0] if best and len(fitting) == 1 else None
+
+
+def _either(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)

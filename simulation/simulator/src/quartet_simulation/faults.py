@@ -1,0 +1,45 @@
+"""Faults of real bridges, each behind its own switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from quartet_simulation import metrics
+
+FAULTS = {
+    "zombie": "the websocket accepts, and nothing is ever answered",
+    "first_goal_unavailable": "the first goal of each action after start fails with 'No action server available'",
+    "wrong_type_poisons": "a goal with a wrong action_type makes that action unusable until the bridge restarts",
+    "rosapi_dies": "requests that kill rosapi 2.7.1 kill it here too; its services are gone afterwards",
+    "silent_action": "goals run, but no result is ever sent",
+    "slow_services": "every service answers two seconds late",
+}
+"""Kind to what it does."""
+
+
+class Faults:
+    """The faults that are switched on now; may be changed while the process runs."""
+
+    def __init__(self, kinds: Iterable[str] = ()) -> None:
+        self._kinds: frozenset[str] = frozenset()
+        self.set(kinds)
+
+    def set(self, kinds: Iterable[str]) -> None:
+        """Replace what is on. Raises ValueError for an unknown kind."""
+        wanted = frozenset(kinds)
+        unknown = sorted(wanted - FAULTS.keys())
+        if unknown:
+            raise ValueError(f"unknown fault {', '.join(unknown)}; valid: {', '.join(sorted(FAULTS))}")
+        self._kinds = wanted
+
+    def strikes(self, kind: str) -> bool:
+        """Whether a fault is on; to be asked last, where it then does what it does: it is counted."""
+        if kind not in self._kinds:
+            return False
+        metrics.FAULTS.labels(kind).inc()
+        return True
+
+    @property
+    def active(self) -> list[str]:
+        """Names of the faults that are on, sorted."""
+        return sorted(self._kinds)

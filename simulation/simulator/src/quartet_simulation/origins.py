@@ -1,0 +1,32 @@
+"""Which web pages may reach the simulation: those of this machine.
+
+Its ports ask for no credential, and a page of any site can send requests from a browser on this machine. What is no
+browser sends no origin.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+LOCAL_PAGE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+
+
+class LocalPagesOnly:
+    """ASGI middleware: answers 403 to a request of a page of another site."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http":
+            origin = Request(scope).headers.get("origin")
+            if origin is not None and not LOCAL_PAGE.fullmatch(origin):
+                text = f"a web page of {origin[:100]} is not served; valid: pages of this machine"
+                await JSONResponse({"error": text}, 403)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -1,0 +1,215 @@
+"""An agent that was taken over sends raw commands as its own user: no other process ends or believes it."""
+
+import asyncio
+import json
+import time
+import zlib
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from quartet_bus import Bus, BusOptions, Credentials, NoAnswerError
+from quartet_bus._skipped import SKIPPED
+from quartet_bus.access import ROLES, acl_file, digest
+from quartet_contracts import JournalEvent, Skill, State, TaskReport
+from quartet_contracts.approvals import ApprovalRequest
+from quartet_contracts.journal import Note, Reported, SkillFinished, StateChanged, ToolCalled
+from quartet_process import Secret
+from support.store import command
+
+PASSWORDS = {role: f"the-password-of-{role}" for role in ROLES}
+STREAM = "quartet:agent-journal:pick:r1"
+HIGHEST = "18446744073709551615-18446744073709551615"
+
+
+@pytest.fixture
+def guarded(make_redis, tmp_path):
+    users = tmp_path / "users.acl"
+    users.write_text(acl_file({role: [digest(password)] for role, password in PASSWORDS.items()}))
+    return make_redis(users=users)
+
+
+@pytest.fixture
+async def owner(guarded, bus_options):
+    credentials = Credentials("orchestrator", Secret.fixed(PASSWORDS["orchestrator"]))
+    async with await Bus.connect(guarded.url, bus_options, credentials=credentials) as bus:
+        yield bus
+
+
+@pytest.fixture
+async def pick(guarded, owner, bus_options):
+    credentials = Credentials("pick", Secret.fixed(PASSWORDS["pick"]))
+    async with await Bus.connect(guarded.url, bus_options, credentials=credentials) as bus:
+        yield bus
+
+
+@pytest.fixture
+def raw(guarded, owner):
+    """The pick agent's user, without the bus."""
+    with redis.Redis(
+        port=guarded.port, protocol=2, username="pick", password=PASSWORDS["pick"], retry=Retry(NoBackoff(), 0)
+    ) as client:
+        yield client
+
+
+def skipped(kind):
+    return SKIPPED.labels(kind)._value.get()
+
+
+def event(what, **fields):
+    return JournalEvent(
+        **{"task_id": "t1", "actor": "pick", "at": time.time(), "event": what, "request_id": "r1", **fields}
+    )
+
+
+FORGED = [
+    {"m": b"not JSON"},
+    {"m": b"[]"},
+    {"m": b'{"schema_version": "9.0"}'},
+    {"x": b"another field"},
+    {"m": b"x" * 200_000},
+    {
+        "m": event(
+            SkillFinished(
+                request_id="r1", skill="pick", success=True, error_code="NONE", reason="held", state=State.SUCCEEDED
+            )
+        ).model_dump_json()
+    },
+    {"m": event(StateChanged(state=State.SUCCEEDED)).model_dump_json()},
+    {"m": event(Reported(report=TaskReport(success=True, summary="done"))).model_dump_json()},
+    {"m": event(Note(text="of the owner"), actor="orchestrator", request_id=None).model_dump_json()},
+    {"m": event(Note(text="of another agent"), actor="place").model_dump_json()},
+    {"m": event(Note(text="of another request"), request_id="r2").model_dump_json()},
+    {"m": event(Note(text="of another task"), task_id="t2").model_dump_json()},
+]
+
+
+async def test_only_events_that_are_the_agents_to_write_reach_the_journal(owner, pick, raw, a_request):
+    request, before = a_request("r1"), skipped("agent journal")
+    relaying = asyncio.create_task(owner.journal.relay(request, None))
+    await pick.journal.append(event(ToolCalled(call_id="c", tool="moveit__open_gripper", arguments={})))
+    for fields in FORGED:
+        raw.xadd(STREAM, fields)
+    raw.xadd(STREAM, {"m": event(Note(text="honest")).model_dump_json()}, id=HIGHEST)
+    async with asyncio.timeout(30):
+        async for one in owner.journal.follow("t1"):
+            if one.event.kind == "note":
+                break
+    relaying.cancel()
+    assert [one.event.kind for one in await owner.journal.read_all("t1")] == ["tool_call", "note"]
+    assert skipped("agent journal") - before == len(FORGED)
+    assert await owner.journal.read_all("t2") == []
+    await owner.journal.append(event(StateChanged(state=State.SUCCEEDED), actor="orchestrator", request_id=None))
+    assert len(await owner.journal.read_all("t1")) == 3
+
+
+async def test_what_was_copied_outlasts_what_the_agent_does_to_its_stream(owner, pick, raw, a_request):
+    request = a_request("r1")
+    await pick.journal.append(event(Note(text="first")))
+    await owner.journal.copy_agent_events(request, None)
+    raw.xadd(STREAM, {"m": b"x"}, maxlen=0, approximate=False)
+    raw.pexpire(STREAM, 1)
+    await owner.journal.copy_agent_events(request, None)
+    assert [one.event.text for one in await owner.journal.read_all("t1")] == ["first"]
+
+
+async def test_an_event_is_copied_once_also_when_its_copier_died_before_it_was_deleted(
+    owner, pick, a_request, monkeypatch
+):
+    request = a_request("r1")
+    await pick.journal.append(event(Note(text="once")))
+    call = owner._store.call
+
+    async def dies(*command):
+        if command[0] == "XDEL":
+            raise ConnectionError("the copier died")
+        return await call(*command)
+
+    monkeypatch.setattr(owner._store, "call", dies)
+    with pytest.raises(ConnectionError):
+        await owner.journal.copy_agent_events(request, None)
+    monkeypatch.undo()
+    await owner.journal.copy_agent_events(request, None)
+    assert [one.event.text for one in await owner.journal.read_all("t1")] == ["once"]
+    assert await command(owner, "XLEN", STREAM) == 0
+
+
+async def test_an_agent_writes_no_more_events_than_a_task_may(guarded, owner, a_request):
+    credentials = Credentials("pick", Secret.fixed(PASSWORDS["pick"]))
+    async with await Bus.connect(guarded.url, BusOptions(journal_events=5), credentials=credentials) as bus:
+        for _ in range(5):
+            await bus.journal.append(event(Note(text="again")))
+        await owner.journal.copy_agent_events(a_request("r1"), None)
+        with pytest.raises(Exception, match="holds all of the 5 events"):
+            await bus.journal.append(event(Note(text="one more")))
+
+
+async def test_a_transcript_that_unpacks_to_much_more_is_skipped(owner, pick, raw):
+    await pick.transcripts.save("t1", "r1", {"messages": []})
+    await owner.transcripts.save("t1", "orchestrator", {"actor": "orchestrator", "messages": []})
+    bomb = zlib.compress(json.dumps({"messages": ["x" * 50_000_000]}).encode(), 9)
+    raw.hset("quartet:transcripts:pick:t1", mapping={"bomb": bomb, "junk": b"junk", "list": zlib.compress(b"[]")})
+    raw.hset("quartet:transcripts:pick:t1", "orchestrator", zlib.compress(b'{"actor": "pick"}'))
+    before = skipped("transcript")
+    assert [await owner.transcripts.get("t1", name) for name in ("bomb", "junk", "list")] == [None] * 3
+    assert skipped("transcript") - before == 3
+    assert await owner.transcripts.get("t1", "r1") == {"messages": []}
+    assert (await owner.transcripts.get("t1", "orchestrator"))["actor"] == "orchestrator"
+    assert {"r1", "orchestrator"} <= set(await owner.transcripts.list("t1"))
+
+
+async def test_a_picture_that_was_replaced_is_not_shown(owner, pick, raw):
+    reference = await pick.images.put("t1", b"picture", "image/jpeg")
+    assert await owner.images.get("t1", reference) == (b"picture", "image/jpeg")
+    raw.set(f"quartet:image:pick:t1:{reference}", b"image/jpeg\nanother picture")
+    assert await owner.images.get("t1", reference) is None
+    raw.set(f"quartet:image:pick:t1:{reference}", b"no line break")
+    assert await owner.images.get("t1", reference) is None
+
+
+async def test_an_unreadable_approval_is_skipped_and_the_next_one_is_answered(owner, pick, raw, eventually):
+    asked = asyncio.create_task(owner.approvals.next("pick", "r1"))
+    before = skipped("approval")
+    raw.set("quartet:approval:pick:r1", b"junk")
+    raw.publish("quartet:signal:approval-asked:r1", "")
+    await eventually(lambda: skipped("approval") > before)
+    request = ApprovalRequest(
+        approval_id="a1",
+        request_id="r1",
+        task_id="t1",
+        robot="summit",
+        agent="pick",
+        tool="moveit__open_gripper",
+        arguments={},
+        expires_at=time.time() + 5,
+    )
+    asking = asyncio.create_task(pick.approvals.ask(request))
+    assert (await asyncio.wait_for(asked, 30)).approval_id == "a1"
+    asking.cancel()
+
+
+async def test_unreadable_dead_letters_hide_no_others(owner, pick, raw):
+    raw.xadd("quartet:dead:pick", {"x": "y"})
+    raw.xadd("quartet:dead:pick", {"stream": "s", "entry_id": "1-1", "reason": "r", "message": "m", "at": "never"})
+    await command(owner, "XADD", "quartet:skill:pick", "*", "m", "junk")
+    assert await pick.skills(Skill.PICK).take(0) is None
+    assert [letter.stream for letter in await owner.dead_letters.list()] == ["quartet:skill:pick"]
+
+
+@pytest.mark.parametrize("forged", [b"junk", b"x" * 300_000, b'{"request_id": "r1"}'])
+async def test_a_result_that_cannot_be_read_leaves_the_outcome_open(owner, raw, a_request, forged):
+    """It is settled by looking; the task does not end of it."""
+    async with owner.replies() as replies:
+        request = a_request("r1", reply_to=replies.stream(Skill.PICK))
+        asking = asyncio.create_task(replies.ask(owner.skills(Skill.PICK), request, absent_after_s=0.3))
+        await asyncio.sleep(0)
+        raw.set("quartet:owner:skill:pick:r1", "1-1")
+        raw.set("quartet:done:skill:pick:r1", forged)
+        raw.xadd(replies.stream(Skill.PICK), {"m": forged[:100]})
+        raw.xadd(replies.stream(Skill.PICK), {"x": "y"}, id=HIGHEST)
+        with pytest.raises(NoAnswerError, match="cannot be read") as error:
+            await asyncio.wait_for(asking, 30)
+        assert error.value.taken
+        assert error.value.started

@@ -1,0 +1,39 @@
+"""What did not happen is in the figures: presses that stopped nothing, kills and faults that never came."""
+
+from typing import Any
+
+from quartet_benchmarks import BenchParameters, Rate
+from quartet_benchmarks.chaos.crashes import MOMENTS, Crash, CrashRun
+from quartet_benchmarks.chaos.job import Score
+from quartet_benchmarks.chaos.stops import LAPSED, Figures
+from quartet_benchmarks.chaos.stops import _result as stops_result
+from quartet_benchmarks.chaos.suite import Runs
+from quartet_benchmarks.chaos.suite import _result as chaos_result
+from quartet_benchmarks.faults.suite import _result as faults_result
+from quartet_benchmarks.faults.trial import Case, Outcome
+from quartet_contracts import State
+
+
+def press(code: str, stop_ms: float | None = 10.0) -> dict[str, Any]:
+    return {"hung": "nothing", "tool": "spin_robot", "stop_ms": stop_ms, "standstill": True, "code": code}
+
+
+def test_a_press_that_stopped_nothing_is_a_failure() -> None:
+    figures = Figures(stops=[press("STOPPED"), press("NONE"), press(LAPSED), press("STOPPED", None)])
+    assert stops_result(figures, BenchParameters()).metrics["motions_stopped"] == Rate(1, 4)
+
+
+def test_a_kill_whose_moment_never_came_is_reported() -> None:
+    crashes = tuple(Crash(("pick",), moment, MOMENTS[moment]) for moment in ("pick started", "pick done"))
+    score = Score(status=None, delivered=False, grasps=0, releases=0)
+    runs = Runs(kills=[CrashRun(crashes, 1, score, [1.0], [], 2.0), CrashRun(crashes[:1], 1, score, [], [], 2.0)])
+    assert chaos_result(runs, BenchParameters()).metrics["kills_that_never_came"] == Rate(2, 3)
+
+
+def test_a_case_whose_fault_never_came_is_reported_and_counts_in_no_other_figure() -> None:
+    case = Case(name="hang", seat="pick", turn=3, times=None, seed=1, timeout_s=60.0, job=False)
+    hit = Outcome(case, hits=1, state=State.FAILED, codes=["UNKNOWN"], words="the gateway at x")
+    missed = Outcome(case, hits=0, state=State.SUCCEEDED, codes=[], words="")
+    metrics = faults_result(0, [], [hit, missed], 0).metrics
+    assert metrics["cases_without_fault"] == Rate(1, 2)
+    assert metrics["right_end"] == Rate(1, 1)

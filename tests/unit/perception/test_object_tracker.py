@@ -1,0 +1,102 @@
+"""Which thing keeps which id, and for whom."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from quartet_perception.errors import UnknownObjectIdError
+from quartet_perception.object_tracker import MAX_OBJECTS, MAX_TASKS, SAME_M, ObjectTracker, Observation
+
+CAN, TWIN = Observation("can", (1.0, 0.0, 0.9)), Observation("can", (1.0, 0.25, 0.9))
+
+
+def moved(seen, y):
+    return replace(seen, place=(1.0, seen.place[1] + y, 0.9))
+
+
+@pytest.fixture
+def tracker():
+    return ObjectTracker()
+
+
+def test_two_of_a_name_keep_their_ids_in_any_order_and_alone(tracker):
+    first, second = tracker.update("t", [CAN, TWIN])
+    assert first != second
+    assert re.fullmatch(r"obj_[0-9a-f]{12}", first)
+    assert tracker.update("t", [moved(TWIN, 0.04), moved(CAN, -0.04)]) == [second, first]
+    assert tracker.update("t", [TWIN]) == [second]
+    assert tracker.update("t", [CAN, Observation("cup", CAN.place)])[0] == first, "another name is another thing"
+
+
+def test_what_stands_elsewhere_is_another_thing(tracker):
+    (first,) = tracker.update("t", [CAN])
+    (other,) = tracker.update("t", [moved(CAN, SAME_M + 0.01)])
+    assert other != first
+    assert tracker.update("t", [CAN]) == [first]
+    assert tracker.update("t", [replace(CAN, frame="odom")]) != [first], "places of two frames say nothing"
+
+
+def test_a_place_of_the_site_is_known_by_its_name(tracker):
+    table = Observation("table", (3.0, 0.0, 0.5), unique=True)
+    pieces = tracker.update("t", [table, replace(table, place=(3.0, 1.0, 0.5))])
+    assert pieces[0] == pieces[1], "what hides its middle does not make two of it"
+    assert tracker.update("t", [replace(table, place=(3.0, 1.5, 0.5)), CAN])[0] == pieces[0]
+
+
+def test_what_has_no_place_gets_no_id(tracker):
+    assert tracker.update("t", [Observation("glass", None)]) == [None]
+
+
+def test_a_thing_keeps_its_id_in_the_hand_and_where_it_is_put_down(tracker):
+    first, second = tracker.update("t", [CAN, TWIN])
+    tracker.mark_grasp_target("t", second)
+    in_hand = replace(TWIN, place=(1.0, 0.2, 1.3), in_gripper=True)
+    assert tracker.update("t", [CAN, in_hand]) == [first, second]
+    on_the_table = Observation("can", (4.0, 2.0, 0.5))
+    assert tracker.update("t", [on_the_table]) == [second]
+    assert tracker.update("t", [on_the_table, CAN]) == [second, first]
+    assert tracker.update("t", [moved(CAN, 0.25)]) != [second], "nothing is carried any more"
+
+
+def test_what_an_agent_says_is_held_may_turn_up_anywhere(tracker):
+    first, second = tracker.update("t", [CAN, TWIN])
+    assert tracker.mark_held("t", second).name == "can"
+    assert tracker.update("t", [TWIN]) == [second]
+    tracker.mark_held("t", second)
+    assert tracker.update("t", [CAN, Observation("can", (4.0, 2.0, 0.5))]) == [first, second]
+
+
+def test_something_in_the_hand_that_nobody_grasped_is_new(tracker):
+    (first,) = tracker.update("t", [CAN])
+    (held,) = tracker.update("t", [Observation("can", None, in_gripper=True)])
+    assert held != first
+    assert tracker.update("t", [Observation("can", None, in_gripper=True)]) == [held]
+
+
+def test_an_id_of_another_task_or_none_is_refused(tracker):
+    (mine,) = tracker.update("mine", [CAN])
+    (theirs,) = tracker.update("theirs", [CAN])
+    assert mine != theirs
+    assert tracker.get("mine", mine).name == "can"
+    for task, object_id in (("theirs", mine), ("mine", theirs), ("mine", "obj_000000000000"), ("nobody", mine)):
+        for use in (tracker.get, tracker.mark_held, tracker.mark_grasp_target):
+            with pytest.raises(UnknownObjectIdError, match="Go on with the name") as refused:
+                use(task, object_id)
+            assert object_id in str(refused.value)
+
+
+def test_the_register_is_bounded(tracker):
+    (oldest,) = tracker.update("t", [CAN])
+    (kept,) = tracker.update("t", [TWIN])
+    for number in range(MAX_OBJECTS - 1):
+        tracker.update("t", [Observation(f"thing {number}", CAN.place), TWIN])
+    assert tracker.get("t", kept)
+    with pytest.raises(UnknownObjectIdError):
+        tracker.get("t", oldest)
+    for number in range(MAX_TASKS - 1):
+        tracker.update(f"t{number}", [CAN])
+    assert tracker.get("t", kept)
+    tracker.update("one more", [CAN])
+    with pytest.raises(UnknownObjectIdError):
+        tracker.get("t", kept)

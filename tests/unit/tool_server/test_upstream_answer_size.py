@@ -1,0 +1,45 @@
+"""An upstream's answer is read up to a bound."""
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from quartet_tool_server.upstream._connection import MAX_ANSWER_BYTES, BoundedTransport
+
+CHUNK = b" " * 65536
+
+
+class Body(httpx2.AsyncByteStream):
+    """As many bytes as are read, or `chunks` chunks."""
+
+    def __init__(self, chunks: int | None) -> None:
+        self.chunks, self.sent = chunks, 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while self.chunks is None or self.sent < self.chunks:
+            self.sent += 1
+            yield CHUNK
+
+
+async def post(body: Body, **headers: str) -> httpx2.Response:
+    sent = {"content-type": "application/json"} | {name.replace("_", "-"): text for name, text in headers.items()}
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=sent, stream=body))
+    async with httpx2.AsyncClient(transport=BoundedTransport(inner)) as client:
+        return await client.post("http://upstream/mcp")
+
+
+async def test_an_answer_without_end_is_given_up():
+    body = Body(None)
+    with pytest.raises(httpx2.StreamError, match=f"longer than {MAX_ANSWER_BYTES} bytes"):
+        await post(body)
+    assert body.sent <= MAX_ANSWER_BYTES // len(CHUNK) + 1
+
+
+async def test_pictures_fit():
+    assert len((await post(Body(MAX_ANSWER_BYTES // len(CHUNK)))).content) == MAX_ANSWER_BYTES
+
+
+async def test_an_answer_that_would_grow_when_it_is_unpacked_is_not_unpacked():
+    with pytest.raises(httpx2.StreamError, match="compressed"):
+        await post(Body(1), content_encoding="gzip")
