@@ -137,6 +137,13 @@ def subject(shared: Any) -> Iterator[Any]:
     shared.calm()
 
 
+def _measured_standstill(subject: Any) -> bool:
+    """The port's verdict, once there is one: on a busy machine the robot's readings may be a second apart."""
+    while (verdict := subject.http("/state")[1]["standstill"]) is None:
+        pass
+    return bool(verdict)
+
+
 # --- stop -------------------------------------------------------------------------------------------
 def test_a_stop_ends_goals_halts_the_base_holds_the_arm_and_leaves_the_grip(subject: Any) -> None:
     base, arm, grip = (subject.begin(part) for part in ("base", "arm", "gripper"))
@@ -167,7 +174,7 @@ def test_standstill_is_unknown_until_it_was_measured(subject: Any) -> None:
     subject.http("/stop", b"{}")
     assert subject.state(mark, latched="true")["values"]["standstill"] == "unknown"
     assert subject.state(mark, standstill="true")["values"]["latched"] == "true"
-    assert subject.http("/state")[1]["standstill"] is True
+    assert _measured_standstill(subject) is True
 
 
 def test_while_stopped_nothing_begins_to_move(subject: Any) -> None:
@@ -177,7 +184,7 @@ def test_while_stopped_nothing_begins_to_move(subject: Any) -> None:
     subject.drive(0.2)
     assert [subject.result(subject.send(part)) in ENDED for part in ("base", "arm")] == [True, True]
     assert subject.at_rest()
-    assert subject.http("/state")[1]["standstill"] is True
+    assert _measured_standstill(subject) is True
 
 
 def test_after_the_reset_it_moves_when_told_to_and_nothing_goes_on_by_itself(subject: Any) -> None:
