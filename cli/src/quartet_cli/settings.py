@@ -1,5 +1,6 @@
 """Settings of the command: where the services are, and where it writes."""
 
+import json
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -36,6 +37,8 @@ class CliSettings(ProcessSettings):
 
     stop_url: str = ""
     """Address of the stop service; empty: that of the running `quartet up`."""
+    servers: dict[str, dict[str, str]] = {}
+    """MCP endpoints by robot and server; empty: those of the running `quartet up`."""
     stop_token: SecretStr | None = None
     stop_token_file: Path | None = None
 
@@ -54,6 +57,10 @@ class CliSettings(ProcessSettings):
         """
         own = not self.stop_url and self.url == running_stack().get("url")
         return _token(self, "stop_token", running_stack() if own else {})
+
+    def servers_of(self, robot: str) -> dict[str, str]:
+        """Return the MCP endpoint of each server of `robot`; {} when none is known."""
+        return (self.servers or json.loads(running_stack().get("servers", "{}"))).get(robot, {})
 
     def runs_folder(self) -> Path:
         """Return the folder for the folders of tasks."""

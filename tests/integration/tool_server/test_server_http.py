@@ -234,7 +234,7 @@ async def test_control_needs_its_scope(shared, keys):
 async def test_health_and_metrics(shared, keys, fences, realtime):
     assert shared.request("/health", post=False) == (
         200,
-        {"status": "ok", "robot": "summit", "bridge": True, "stopped": False, "stops": 0},
+        {"status": "ok", "robot": "summit", "bridge": True, "stopped": False, "stops": 0, "fence": fences.newest},
     )
     token = keys.token(POSE, fence=fences.newest)
     await call(shared, token, "get_robot_pose")

@@ -1,5 +1,9 @@
 """`quartet grant`: what the token says."""
 
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -7,15 +11,84 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from quartet_cli.main import main
 
+KEY = Ed25519PrivateKey.generate()
+
+
+@pytest.fixture
+def key_file(tmp_path):
+    file = tmp_path / "key.pem"
+    file.write_bytes(KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return str(file)
+
+
+@pytest.fixture
+def grant(key_file, capsys):
+    """Run `quartet grant` and return exit status, the claims of the token and what it said."""
+
+    def run(*options):
+        with pytest.raises(SystemExit) as end:
+            main(["grant", *options, "--robot", "summit", "--key", key_file])
+        said = capsys.readouterr()
+        token = said.out.strip()
+        claims = jwt.decode(token, KEY.public_key(), algorithms=["EdDSA"], audience="robot:summit") if token else None
+        return end.value.code or 0, claims, said.err
+
+    return run
+
+
+@pytest.fixture
+def health():
+    """A server whose `answers` are the bodies of GET by path; also its address."""
+    answers = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps(answers.get(self.path, {})).encode()
+            self.send_response(200 if self.path in answers else 404)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield answers, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
 
 @pytest.mark.parametrize(("options", "beats"), [((), False), (("--beats",), True)])
-def test_a_client_beats_only_if_it_says_so(tmp_path, capsys, options, beats):
-    key = Ed25519PrivateKey.generate()
-    file = tmp_path / "key.pem"
-    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    with pytest.raises(SystemExit) as end:
-        main(["grant", "nav2__spin_robot", "--robot", "summit", "--key", str(file), "--fence", "8", *options])
-    assert not end.value.code
-    token = capsys.readouterr().out.strip()
-    claims = jwt.decode(token, key.public_key(), algorithms=["EdDSA"], audience="robot:summit")
+def test_a_client_beats_only_if_it_says_so(grant, options, beats):
+    status, claims, _ = grant("nav2__spin_robot", "--fence", "8", *options)
+    assert status == 0
     assert (claims["beats"], claims["fence"], claims["tools"]) == (beats, 8, ["nav2__spin_robot"])
+
+
+def test_the_fence_is_one_above_that_of_the_servers(grant, health, monkeypatch):
+    answers, url = health
+    answers |= {"/summit/health": {"fence": 7}, "/health": {"fence": 11}}
+    servers = {"summit": {"nav2": f"{url}/summit/mcp", "moveit": f"{url}/mcp", "ros": "http://127.0.0.1:9/mcp"}}
+    monkeypatch.setenv("QUARTET_SERVERS", json.dumps(servers))
+    assert grant("nav2__spin_robot")[1]["fence"] == 8
+    assert grant("nav2__spin_robot", "moveit__get_scene")[1]["fence"] == 12
+
+
+def test_a_fence_that_cannot_be_read_is_told(grant, health, monkeypatch):
+    answers, url = health
+    answers |= {"/old/health": {"status": "ok"}}
+    servers = {"nav2": "http://127.0.0.1:9/mcp", "moveit": f"{url}/old/mcp", "perception": f"{url}/mcp"}
+    monkeypatch.setenv("QUARTET_SERVERS", json.dumps({"summit": servers}))
+    for tool, said in (
+        ("nav2__spin_robot", "nav2 does not answer at http://127.0.0.1:9/health"),
+        ("moveit__get_scene", f"what answers at {url}/old/health tells no fence"),
+        ("perception__look", "tells no fence"),
+        ("ros__get_topics", "no address of its server 'ros' is known here (known: moveit, nav2, perception)"),
+    ):
+        status, claims, error = grant(tool)
+        assert (status, claims) == (2, None)
+        assert "the fence of 'summit' cannot be read" in error
+        assert said in error.replace("\n", " ")
+        assert "--fence N" in error

@@ -9,6 +9,7 @@ import typer
 
 from quartet_cli.commands.common import Url
 from quartet_cli.errors import UsageError
+from quartet_cli.fences import newest_fence
 from quartet_cli.settings import load_settings, running_stack
 from quartet_deployment import sign_grant
 
@@ -60,8 +61,14 @@ def grant(
     ] = None,
     name: Annotated[str, typer.Option("--name", help="Name of the client in the servers' logs.")] = "client",
     fence: Annotated[
-        int, typer.Option("--fence", min=0, help="Fence number; at least the highest that the servers have seen.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            "--fence",
+            min=0,
+            help="Fence number; default: one more than the servers of these tools have in force, which takes the robot "
+            "over from a task that runs.",
+        ),
+    ] = None,
     seconds: Annotated[
         int, typer.Option("--seconds", min=1, max=86_400, help="Seconds that the token is valid.")
     ] = 600,
@@ -88,12 +95,15 @@ def grant(
     for option, value in (("--robot", robot or running.get("robot")), ("--key", key or running.get("private_key"))):
         if not value:
             raise UsageError(f"{option} is needed, because no `quartet up` runs here")
-    key_file = key or Path(running["private_key"])
+    robot, key_file = robot or running["robot"], key or Path(running["private_key"])
     try:
         pem = key_file.read_text()
     except OSError as error:
         raise UsageError(f"--key {key_file} cannot be read: {error.strerror}") from error
+    if fence is None:
+        servers = {tool.split("__")[0] for tool in tools}
+        fence = newest_fence(robot, servers, load_settings().servers_of(robot)) + 1
     try:
-        print(sign_grant(pem, robot or running["robot"], tools, name=name, fence=fence, seconds=seconds, beats=beats))
+        print(sign_grant(pem, robot, tools, name=name, fence=fence, seconds=seconds, beats=beats))
     except ValueError as error:
         raise UsageError(f"the grant cannot be signed: {error}") from error

@@ -283,6 +283,7 @@ class Stack:
                 "secrets_dir": str(self.secrets.root.resolve()),
                 "private_key": str(self.secrets.path("orchestrator", "grant_private_key")),
                 "stop_url": self.url_of("stop"),
+                "servers": self._at.servers(self.options.without),
                 "root": str(project_root()),
             },
         )

@@ -129,12 +129,12 @@ class ControlEndpoints:
         return JSONResponse({"motions": self._safety.leases.beat(claims.jti)})
 
     async def health(self, _: Request) -> Response:
-        """Report bridge, latch and the parts of this server."""
+        """Report bridge, latch, fence and the parts of this server."""
         robot = self._robot
         stopped = self._safety.stopped is not None or robot.guard.latched
         status, base = BACKGROUND.health()
         base = {**base, "robot": robot.file.name, "bridge": await robot.link.probe()}
-        state = {"stopped": stopped, "stops": self._safety.stops}
+        state = {"stopped": stopped, "stops": self._safety.stops, "fence": self._safety.fences.highest}
         return JSONResponse({**base, **state, **self._health()}, status_code=status)
 
     async def metrics(self, request: Request) -> Response:
