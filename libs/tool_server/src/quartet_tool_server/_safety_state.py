@@ -8,10 +8,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from quartet_contracts import GrantClaims
-from quartet_robot_link import CancelRejectedError, Heartbeat, Robot, RobotLinkError
+from quartet_contracts.tools import CommonCode
+from quartet_contracts.tools.nav2 import CancelResult
+from quartet_robot_link import CallTimeoutError, CancelRejectedError, Heartbeat, Robot, RobotLinkError
 from quartet_safety.guard import Latch, LatchFile
 from quartet_safety.motion import FencedError, FenceStore, HeartbeatSender, LeaseOwner, LeaseTerms, MotionLeases
 from quartet_tool_server._disconnect import caller_gone
+from quartet_tool_server.errors import ToolError
 from quartet_tool_server.grants import current_grant
 
 log = logging.getLogger(__name__)
@@ -137,12 +140,30 @@ class SafetyState:
         """Cancel all goals of these action servers, whoever sent them; return the actions that had some."""
         return (await self._cancel_goals(actions))[0]
 
-    async def cancel_channel(self, channel: str, actions: Sequence[str], reason: str) -> tuple[list[str], list[str]]:
-        """Cancel what moves `channel` and all goals of `actions`; return what has ended, and what goes on."""
+    async def cancel_channel(
+        self, channel: str, actions: Sequence[str], tool: str, at_rest: Callable[[], Awaitable[bool]]
+    ) -> CancelResult:
+        """Cancel what moves `channel` and all goals of `actions` for `tool`; return when the channel stands still.
+
+        `at_rest` waits for standstill; it raises CallTimeoutError where the robot does not tell its speed. Raises
+        ToolError TIMEOUT when the channel still moves, ROS_ERROR when something was not canceled.
+        """
         running = {lease.tool for lease in self.leases.running if lease.channel == channel}
-        ended = await self.leases.cancel(reason, channels=(channel,))
+        ended = await self.leases.cancel(f"{tool} was called", channels=(channel,))
         canceled, refused = await self._cancel_goals(actions)
-        return sorted({*ended, *canceled}), sorted({*refused, *(running - set(ended))})
+        canceled, going_on = sorted({*ended, *canceled}), sorted({*refused, *(running - set(ended))})
+        try:
+            standstill = await at_rest()
+        except CallTimeoutError:
+            standstill = None
+        if standstill is False:
+            text = f"the {channel} still moves after {', '.join(canceled) or 'nothing'} was canceled"
+        elif going_on:
+            text = f"{', '.join(going_on)} was not canceled: the robot refused or goes on"
+        else:
+            return CancelResult(canceled=canceled, standstill=standstill)
+        code = CommonCode.TIMEOUT if standstill is False else CommonCode.ROS_ERROR
+        raise ToolError(f"{text}; use the stop button", code=code, canceled=canceled, standstill=standstill)
 
     async def _cancel_goals(self, actions: Sequence[str]) -> tuple[list[str], list[str]]:
         """Cancel all goals of these action servers; return those that had some, and those that refused."""

@@ -1,15 +1,15 @@
 """MCP server for arm and gripper: MoveIt 2 and gripper tools."""
 
-from quartet_moveit import cartesian, execute, gripper, kinematics, objects, plan, plans, scene, state
+from quartet_moveit import cartesian, execute, gripper, kinematics, objects, plan, plans
+from quartet_moveit.execute import actions
 from quartet_moveit.operations import Operations
-from quartet_moveit.state import actions
 from quartet_tool_server import ServerSpec, ToolServer, current_grant
 
 
 def register(server: ToolServer) -> None:
     """Add the tools of arm and gripper."""
     operations = Operations(lambda: grant.fence if (grant := current_grant.get()) else 0)
-    for topic in (plan, cartesian, state, scene, gripper, kinematics):
+    for topic in (plan, cartesian, gripper, kinematics):
         topic.register(server)
     for topic in (plans, execute, objects):
         topic.register(server, operations)

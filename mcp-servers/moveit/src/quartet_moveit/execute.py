@@ -1,11 +1,13 @@
-"""execute_plan, get_execution_status."""
+"""execute_plan, get_execution_status, stop_execution."""
 
 from quartet_contracts.tools.moveit import ExecutionResult, MoveitCode, OperationState
+from quartet_contracts.tools.nav2 import CancelResult
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, missed_joints, not_reached, run, tool_pose_or_none, verdict
 from quartet_moveit.operations import Operation, Operations
 from quartet_robot_link import BridgeUnavailableError, CallTimeoutError, Robot
 from quartet_safety.motion import CanceledError, FencedError, StoppedError
+from quartet_site import RobotFile
 from quartet_tool_server import ToolError, ToolServer
 
 FINISHED = {
@@ -17,8 +19,13 @@ FINISHED = {
 }
 
 
+def actions(file: RobotFile) -> tuple[str, ...]:
+    """Action servers that move the arm; the gripper's is not among them: a stop never lets go."""
+    return (file.actions.move_group, file.actions.execute_trajectory)
+
+
 def register(server: ToolServer, operations: Operations) -> None:
-    """Add execute_plan and get_execution_status."""
+    """Add execute_plan, get_execution_status and stop_execution."""
     robot = server.robot
 
     @server.tool(moves="arm", goal=lambda **_: ("ExecuteTrajectory", {}))
@@ -89,6 +96,17 @@ def register(server: ToolServer, operations: Operations) -> None:
             planned=bool(operation.trajectory),
             pose=await tool_pose_or_none(robot),
         )
+
+    @server.tool(destructive=False, cancels="arm")
+    async def stop_execution(operation_id: str | None = None) -> CancelResult:
+        """Bring the arm to a standstill: cancel every arm motion, also one that another client started.
+
+        operation_id may be left out: the arm runs one motion at a time, and that one ends, whatever its id. Works at
+        any time and returns when the arm stands still; the gripper keeps its grip. canceled lists what was
+        running (empty: nothing was). Failures: TIMEOUT (it still moves), ROS_ERROR (an action server refused to
+        cancel), BRIDGE_UNAVAILABLE: use the stop button.
+        """
+        return await server.safety.cancel_channel("arm", actions(robot.file), "stop_execution", robot.wait_arm_at_rest)
 
 
 def check(operation: Operation) -> None:

@@ -1,5 +1,6 @@
-"""get_current_joint_state, compute_fk, compute_ik, check_state_collision, list_planning_groups."""
+"""get_current_pose, get_current_joint_state, compute_fk, compute_ik, check_state_collision, list_planning_groups."""
 
+import asyncio
 import random
 import time
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from pydantic import Field
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import (
     Contact,
+    CurrentPoseResult,
     JointStateResult,
     LinkPoseResult,
     MoveitCode,
@@ -17,7 +19,7 @@ from quartet_contracts.tools.moveit import (
     StateCollisionResult,
 )
 from quartet_contracts.tools.results import CommonCode
-from quartet_moveit.arm import arm_joints, moveit_code
+from quartet_moveit.arm import arm_joints, link_pose, moveit_code
 from quartet_moveit.codes import ADVICE, SUCCESS, name_of, tool_code
 from quartet_moveit.requests import ik_request
 from quartet_moveit.target import Target, check_group, in_base, joints_of
@@ -33,13 +35,24 @@ JointPositions = Annotated[list[Finite], Field(description="rad, in the order of
 
 
 def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
-    """Add get_current_joint_state, compute_fk, compute_ik, check_state_collision and list_planning_groups."""
+    """Add the tools of this module: 6 in all."""
     robot, arm, frames, services = (
         server.robot,
         server.robot.file.arm,
         server.robot.file.frames,
         server.robot.file.services,
     )
+
+    @server.tool(read_only=True)
+    async def get_current_pose(group: str | None = None, link_name: str | None = None) -> CurrentPoseResult:
+        """Where the tool flange is now (base frame; position m, orientation x,y,z,w) and all joint positions (rad).
+
+        group and link_name (another link) may be left out. Failures: TRANSFORM_UNAVAILABLE (also for an unknown link)
+        or TIMEOUT (the arm's driver is silent), INVALID_GROUP, BRIDGE_UNAVAILABLE.
+        """
+        check_group(group, robot)
+        pose, joints = await asyncio.gather(link_pose(robot, link_name), robot.joint_positions())
+        return CurrentPoseResult(pose=pose, joint_positions=joints)
 
     @server.tool(read_only=True)
     async def get_current_joint_state(group: str | None = None) -> JointStateResult:

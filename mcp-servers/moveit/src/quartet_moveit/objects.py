@@ -1,4 +1,4 @@
-"""Tools for collision objects: add, remove, list, attach and detach them."""
+"""Tools for MoveIt's planning scene: clear it; add, remove, list, attach and detach collision objects."""
 
 from typing import Annotated, Any
 
@@ -10,6 +10,7 @@ from quartet_contracts.tools.moveit import (
     CollisionObjectResult,
     CollisionObjectsResult,
     MoveitCode,
+    SceneResult,
 )
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.operations import Operations
@@ -34,8 +35,8 @@ ObjectId = Annotated[
 Length = Annotated[Finite, Field(gt=0, le=WITHIN_M)]
 
 
-def register(server: ToolServer, operations: Operations) -> None:
-    """Add the tools of this module: 6 in all."""
+def register(server: ToolServer, operations: Operations) -> None:  # noqa: C901 - a list of small functions
+    """Add the tools of this module: 7 in all."""
     robot = server.robot
 
     @server.tool
@@ -123,6 +124,24 @@ def register(server: ToolServer, operations: Operations) -> None:
         operations.outdate("an object was detached")
         await apply(robot, attached=[gone])
         return CollisionObjectResult(object=find(await scene_objects(robot), object_id, attached=False))
+
+    @server.tool
+    async def clear_planning_scene() -> SceneResult:
+        """Make the arm's planner forget obstacles that were seen or added; furniture that is seen comes back.
+
+        Do this before descending onto an object that must be touched, and once after PLANNING_FAILED or
+        START_IN_COLLISION. What is in the gripper stays known. Failures: ROS_ERROR (MoveIt is not running), TIMEOUT,
+        BRIDGE_UNAVAILABLE.
+        """
+        await robot.link.call_service(robot.file.services.clear_octomap)
+        response = await robot.link.call_service(
+            robot.file.services.get_planning_scene, {"components": {"components": WORLD_OBJECT_NAMES}}
+        )
+        objects: list[Message] = response.get("scene", {}).get("world", {}).get("collision_objects", [])
+        names = sorted(str(item["id"]) for item in objects)
+        if names:
+            await apply(robot, world=[{"id": name, "operation": REMOVE} for name in names], octomap_cleared=True)
+        return SceneResult(removed_objects=names, octomap_cleared=True)
 
     async def add(object_id: str, pose: Pose3D, shape: int, dimensions: list[float]) -> CollisionObjectResult:
         known = {item.object_id: item for item in await scene_objects(robot)}

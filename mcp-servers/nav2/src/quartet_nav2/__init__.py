@@ -1,14 +1,14 @@
 """MCP server for the base: navigation tools over Nav2."""
 
 from quartet_contracts.tools.nav2 import NavCode
-from quartet_nav2 import approach, behaviours, control, docking, navigate, path, robot_pose, waiting, waypoints
+from quartet_nav2 import approach, behaviours, control, docking, navigate, path, waypoints
 from quartet_nav2.control import actions
 from quartet_tool_server import ServerSpec, ToolServer
 
 
 def register(server: ToolServer) -> None:
     """Add the tools of the base."""
-    for topic in (navigate, waypoints, path, waiting, behaviours, approach, docking, control, robot_pose):
+    for topic in (navigate, waypoints, path, behaviours, approach, docking, control):
         topic.register(server)
 
 

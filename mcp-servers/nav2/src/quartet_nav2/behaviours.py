@@ -1,31 +1,36 @@
-"""spin_robot, drive_on_heading, backup_robot."""
+"""Tools over Nav2's behaviours: spin_robot, drive_on_heading, backup_robot, wait."""
 
 import math
 from functools import partial
 
-from quartet_contracts.tools.nav2 import MotionResult
+from quartet_contracts.tools.nav2 import MotionResult, WaitResult
 from quartet_nav2.motion import (
     check_length,
     check_speed,
     drive,
     drive_progress,
     limit_for,
+    run_without_lease,
     spin_goal,
     straight_goal,
     turn_progress,
     verdict,
     where,
 )
-from quartet_robot_link import Message
+from quartet_robot_link import Message, duration
+from quartet_robot_link import seconds as in_seconds
 from quartet_tool_server import Finite, ToolServer
 
 MAX_TURN_RAD = 4 * math.pi
 MAX_DRIVE_M = 5.0
 """Longer ways are for navigate_to_pose, which goes around obstacles."""
+MAX_WAIT_S = 60.0
+WAIT_LATE_S = 10.0
+"""ROS time after which a wait that does not end is given up."""
 
 
-def register(server: ToolServer) -> None:
-    """Add spin_robot, drive_on_heading and backup_robot."""
+def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+    """Add spin_robot, drive_on_heading, backup_robot and wait."""
     robot, names = server.robot, server.robot.file
 
     def turn_limits(angle: float) -> None:
@@ -38,6 +43,9 @@ def register(server: ToolServer) -> None:
     def backup_limits(distance: float, speed: float) -> None:
         check_length("distance", distance, MAX_DRIVE_M, "m", instead="; drive_on_heading drives forward")
         check_speed(speed, robot)
+
+    def wait_limits(seconds: float) -> None:
+        check_length("seconds", seconds, MAX_WAIT_S, "s")
 
     def turn_goal(angle: float) -> tuple[str, Message]:
         return "Spin", spin_goal(angle, limit_for(angle, names.base.angular_speed_rad_s))
@@ -85,6 +93,20 @@ def register(server: ToolServer) -> None:
         Other failures as of drive_on_heading.
         """
         return await straight("backup_robot", names.actions.backup, "BackUp", distance, speed)
+
+    @server.tool(read_only=True, limits=wait_limits)
+    async def wait(seconds: Finite) -> WaitResult:
+        """Let some seconds of the robot's time go by, so that somebody who is in the way can leave; nothing moves.
+
+        seconds: above 0, at most 60. It holds no motion up, and none ends it. Failures: INVALID_PARAMETERS,
+        NAVIGATION_FAILED, NAVIGATION_CANCELED (by somebody else), NAV2_NOT_ACTIVE, TIMEOUT, BRIDGE_UNAVAILABLE.
+        """
+        goal = {"time": duration(seconds)}
+        outcome = await run_without_lease(robot, names.actions.wait, "Wait", goal, limit_s=seconds + WAIT_LATE_S)
+        ended = verdict(outcome)
+        told = {name: ended[name] for name in ("ok", "error_code", "message") if name in ended}
+        spent = outcome.values.get("total_elapsed_time")
+        return WaitResult(waited_s=None if spent is None else in_seconds(spent), **told)
 
     async def straight(tool: str, action: str, kind: str, distance: float, speed: float) -> MotionResult:
         limit_s = limit_for(distance, speed)

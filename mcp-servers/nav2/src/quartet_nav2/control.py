@@ -3,8 +3,7 @@
 from typing import Literal
 
 from quartet_contracts.tools.nav2 import CancelResult, ClearCostmapsResult, LifecycleResult, NavCode
-from quartet_contracts.tools.results import CommonCode
-from quartet_robot_link import CallTimeoutError, ServiceUnavailableError
+from quartet_robot_link import ServiceUnavailableError
 from quartet_site import RobotFile
 from quartet_tool_server import ToolError, ToolServer
 
@@ -28,7 +27,7 @@ def actions(file: RobotFile) -> tuple[str, ...]:
     )
 
 
-def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+def register(server: ToolServer) -> None:
     """Add clear_costmaps, cancel_navigation and nav2_lifecycle."""
     robot, services = server.robot, server.robot.file.services
 
@@ -55,20 +54,9 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         standstill is null where odometry is missing. Failures: TIMEOUT (it still moves), ROS_ERROR (an action server
         refused to cancel), BRIDGE_UNAVAILABLE: use the stop button.
         """
-        canceled, going_on = await server.safety.cancel_channel(
-            "base", actions(robot.file), "cancel_navigation was called"
+        return await server.safety.cancel_channel(
+            "base", actions(robot.file), "cancel_navigation", robot.wait_standstill
         )
-        try:
-            standstill = await robot.wait_standstill()
-        except CallTimeoutError:
-            standstill = None
-        if standstill is False:
-            text = f"the base still moves after {', '.join(canceled) or 'nothing'} was canceled; use the stop button"
-            raise ToolError(text, code=CommonCode.TIMEOUT, canceled=canceled, standstill=False)
-        if going_on:
-            text = f"{', '.join(going_on)} was not canceled: the robot refused or goes on; use the stop button"
-            raise ToolError(text, code=CommonCode.ROS_ERROR, canceled=canceled, standstill=standstill)
-        return CancelResult(canceled=canceled, standstill=standstill)
 
     @server.tool
     async def nav2_lifecycle(operation: Literal["startup", "shutdown"]) -> LifecycleResult:

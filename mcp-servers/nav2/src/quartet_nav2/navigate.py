@@ -1,4 +1,4 @@
-"""navigate_to_pose, get_robot_pose."""
+"""navigate_to_pose, get_robot_pose, and the metrics of pose and battery."""
 
 import math
 
@@ -7,11 +7,11 @@ from quartet_contracts.tools.nav2 import MotionResult, RobotPoseResult
 from quartet_nav2.motion import drive, pose_stamped, verdict, where
 from quartet_robot_link import BridgeUnavailableError, Message
 from quartet_site import Area, SiteFile, inside
-from quartet_tool_server import Finite, ToolServer
+from quartet_tool_server import Finite, ToolServer, metrics
 
 
 def register(server: ToolServer) -> None:
-    """Add navigate_to_pose and get_robot_pose."""
+    """Add navigate_to_pose and get_robot_pose; pose and battery are measured whenever somebody asks for the metrics."""
     robot, names = server.robot, server.robot.file
 
     def navigate_goal(x: float, y: float, yaw: float) -> tuple[str, Message]:
@@ -66,6 +66,16 @@ def register(server: ToolServer) -> None:
         pose = Pose2D(x=found.x, y=found.y, yaw=found.yaw, frame_id=found.frame)
         area = area_at(server.site, pose.x, pose.y)
         return RobotPoseResult(pose=pose, area=None if area is None else area.name)
+
+    def measure() -> None:
+        robot.battery.start()
+        if (pose := robot.last_base_pose()) is not None:
+            for name, value in ((metrics.POSE_X, pose.x), (metrics.POSE_Y, pose.y), (metrics.POSE_YAW, pose.yaw)):
+                server.metrics.set(name, value)
+        if (ratio := robot.battery.ratio) is not None:
+            server.metrics.set(metrics.BATTERY, ratio)
+
+    server.gauges.append(measure)
 
 
 def area_at(site: SiteFile, x: float, y: float) -> Area | None:
