@@ -75,7 +75,10 @@ NOT_PASSED: dict[str, str] = {
         WEIGHTS,
     ),
 }
-NOT_OF = {("cli", "QUARTET_LOG_LEVEL"): "the command writes no log"}
+NOT_OF = {
+    ("cli", "QUARTET_LOG_LEVEL"): "the command writes no log",
+    ("cli", "QUARTET_SERVERS"): "its container has no key to sign grants with",
+}
 """Of one service alone."""
 
 
