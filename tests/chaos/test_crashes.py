@@ -14,7 +14,7 @@ from quartet_benchmarks.chaos.repeats import COPIES, play_repeated
 from quartet_contracts import State
 from quartet_deployment import Stack
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
 STORM = list(short_crashes(0))
 

@@ -17,7 +17,7 @@ from quartet_cli.commands.up import warn_of_stops
 from quartet_cli.main import main
 from quartet_deployment import Stack, StackOptions
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 HUNG = ("redis", "orchestrator", "gateway", "scripted_model", "nav2")
 

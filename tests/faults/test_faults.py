@@ -16,7 +16,7 @@ from quartet_benchmarks.faults.loops import LAST_TURN, SHORT_LIMIT_S, loop_cases
 from quartet_benchmarks.mutations.mutate import Mutator
 from quartet_scripted_model.misbehaviour import Kind
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 MESSAGES = 2_000
 TASKS = [

@@ -11,7 +11,7 @@ from quartet_contracts import ANY_ROBOT, TERMINAL, State, TaskStatus, TaskSubmis
 from quartet_deployment import Stack, StopClient
 from quartet_site import load_site
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 PATIENCE_S = 400.0
 TO_BIN, TO_COUNTER = "go to the bin", "go to the counter"
 """Where the robot that does not drive does not stand."""

@@ -24,7 +24,7 @@ STUDIO = ROOT / "deploy" / "sites" / "studio"
 LONG_S = 300.0
 
 # Downloading torch may take minutes on a slow line.
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
