@@ -36,6 +36,7 @@ class Conversation:
         self._pictures: list[_Picture] = []
         """Images of this turn, which are shown after all its results."""
         self._takes_images = False
+        self._reminded = False
 
     def add_answer(self, answer: ModelAnswer) -> None:
         """Append what the model said; the next request has images if this model takes them."""
@@ -52,9 +53,12 @@ class Conversation:
             entry["reasoning"] = answer.reasoning
         self._entries.append(entry)
 
-    def add_reminder(self, report: str) -> None:
-        """Remind a model that answered without a tool call of the tool that ends its work."""
-        self._entries.append({"role": "user", "content": REMINDER.format(report=report)})
+    def remind(self, report: str) -> bool:
+        """Tell a model that called no tool of the one that ends its work; False when it was reminded before."""
+        reminded, self._reminded = self._reminded, True
+        if not reminded:
+            self._entries.append({"role": "user", "content": REMINDER.format(report=report)})
+        return not reminded
 
     def add_result(self, call: ToolCall, outcome: ToolOutcome) -> None:
         """Append what the model reads of a call."""

@@ -36,6 +36,14 @@ class Cause(StrEnum):
     """The servers do not take the grant any more."""
 
 
+class Ended(Exception):  # noqa: N818 - the loop is over, which is no error
+    """Ends a loop from wherever it is: why, and the report when the model gave one."""
+
+    def __init__(self, cause: Cause, reason: str = "", report: BaseModel | None = None) -> None:
+        super().__init__(reason)
+        self.cause, self.reason, self.report = cause, reason, report
+
+
 @dataclass(frozen=True)
 class Ending:
     """How a loop ended: with a report, or abnormally with a reason."""
@@ -81,28 +89,23 @@ class ReportReader:
     def __init__(self, tool: ReportTool) -> None:
         self._tool = tool
         self._bad = 0
-        self._last = ""
 
-    @property
-    def gives_up(self) -> bool:
-        """Whether the model has no further try."""
-        return self._bad >= MAX_BAD_REPORTS
+    def read(self, call: ToolCall, *, alone: bool) -> ToolOutcome:
+        """Return what the model is told of a report that is not taken; `alone`: its answer has no other call.
 
-    @property
-    def reason(self) -> str:
-        """Why the model has no further try."""
-        return f"{MAX_BAD_REPORTS} malformed reports, the last one: {self._last}"
-
-    def read(self, call: ToolCall, *, alone: bool) -> BaseModel | ToolOutcome:
-        """Return the report, or what the model is told; `alone`: its answer has no other call."""
+        Raises Ended with the report when it is good, and without one when the model has no further try.
+        """
         if not alone:
             return failure("REPORT_NOT_ALONE", f"call {call.name} alone, after you have seen all other results")
         try:
-            return self._tool.read(call.arguments)
+            report = self._tool.read(call.arguments)
         except ArgumentsError as error:
             self._bad += 1
-            self._last = str(error)
+            if self._bad >= MAX_BAD_REPORTS:
+                reason = f"{MAX_BAD_REPORTS} malformed reports, the last one: {error}"
+                raise Ended(Cause.BAD_REPORT, reason) from error
             return failure("INVALID_REPORT", str(error))
+        raise Ended(Cause.REPORTED, report=report)
 
 
 def skill_report(skill: Skill) -> ReportTool:

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import functools
 import importlib
 import logging
 import os
 import socket
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
 from opentelemetry.trace import SpanKind
@@ -43,14 +44,20 @@ SETTLE_S = 4.0
 
 
 def run_agent(
-    name: str,
-    serve: Callable[[AgentSettings, asyncio.Event], Awaitable[None]],
+    definition: AgentDefinition,
+    open_store: Callable[[AgentSettings, str, Callable[[str], None]], Coroutine[Any, Any, Store]],
     expected: tuple[type[Exception], ...] = (),
 ) -> int:
-    """Run the process of the agent `name` until SIGTERM or SIGINT, and return its exit status.
+    """Run the process of an agent until SIGTERM or SIGINT, and return its exit status.
 
-    `expected` are the caller's errors whose text is all that a person needs.
+    `open_store` takes the settings, the agent's name and what `serve_agent` gives to its own. `expected` are errors of
+    the store whose text is all that a person needs.
     """
+    name = definition.skill.value
+
+    async def serve(settings: AgentSettings, stop: asyncio.Event) -> None:
+        await serve_agent(definition, settings, functools.partial(open_store, settings, name), stop)
+
     return run_process(name, load_settings, serve, (AgentError, SiteFileError, OSError, *expected))
 
 

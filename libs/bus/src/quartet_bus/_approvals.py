@@ -3,11 +3,10 @@
 import logging
 import time
 
-from quartet_bus._keys import OWNER, WRITERS, Keys
-from quartet_bus._notifications import POLL_S, Notifications
-from quartet_bus._options import BusOptions
+from quartet_bus._keys import OWNER, WRITERS
+from quartet_bus._notifications import POLL_S
+from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
-from quartet_bus._store import Store
 from quartet_bus.errors import BusUnavailableError
 from quartet_contracts import MAX_MESSAGE_BYTES, ContractError, decode, encode
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
@@ -15,21 +14,12 @@ from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 log = logging.getLogger(__name__)
 
 
-class Approvals:
+class Approvals(Part):
     """Approval requests and decisions, one at a time per skill request; both sides may restart in between."""
-
-    def __init__(
-        self, store: Store, keys: Keys, options: BusOptions, notifications: Notifications, writer: str
-    ) -> None:
-        self._store = store
-        self._keys = keys
-        self._options = options
-        self._writer = writer
-        self._notifications = notifications
 
     async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
         """The decision, or None when none has come by `expires_at`. Raises MessageTooLargeError."""
-        key, topic = self._keys.approval(self._writer, request.request_id), _topic("decided", request.approval_id)
+        key, topic = self._keys.approval(self._role, request.request_id), _topic("decided", request.approval_id)
         expiry = max(1, round((request.expires_at - time.time()) * 1000))
         async with self._notifications.listen(topic) as wakeup:
             await self._store.transaction(

@@ -13,15 +13,16 @@ from quartet_bus._dead_letters import DeadLetters
 from quartet_bus._ended_sessions import EndedSessions
 from quartet_bus._fencing import FenceCounters
 from quartet_bus._images import Images
-from quartet_bus._keys import OWNER, Keys
+from quartet_bus._keys import Keys
 from quartet_bus._notifications import Notifications
 from quartet_bus._options import BusOptions
+from quartet_bus._part import BusContext
 from quartet_bus._questions import Questions
 from quartet_bus._queue_depths import QueueDepths
 from quartet_bus._replies import Replies
 from quartet_bus._robot_tasks import RobotTasks
 from quartet_bus._skills import SkillQueue
-from quartet_bus._store import Credentials, Store
+from quartet_bus._store import Credentials, RedisSettings, Store
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus._tasks import Tasks
 from quartet_bus._transcripts import Transcripts
@@ -42,25 +43,28 @@ class Bus:
         self.options = options
         self.replica = replica
         """Name of this process in consumer groups, unique per start."""
-        self._store = Store(url, options, credentials)
-        self._keys = Keys(options.prefix)
-        agent = credentials.agent if credentials is not None else None
-        self._notifications = Notifications(self._store, self._keys)
-        self.dead_letters = DeadLetters(self._store, self._keys, options)
-        self.journal = Journal(self._store, self._keys, options, self._notifications, agent)
-        self.images = Images(self._store, self._keys, options, agent or OWNER)
-        self.transcripts = Transcripts(self._store, self._keys, options, agent or OWNER)
-        self.statuses = TaskStatuses(self._store, self._keys, options)
-        self.questions = Questions(self._store, self._keys, options, self._notifications)
-        self.approvals = Approvals(self._store, self._keys, options, self._notifications, agent or OWNER)
-        self.ended_sessions = EndedSessions(self._store, self._keys)
-        self.fences = FenceCounters(self._store, self._keys)
-        self.queue_depths = QueueDepths(self._store, self._keys)
-        self.tasks = Tasks(
-            self._store, self._keys, options, self.dead_letters, self._notifications, self.statuses, self.journal
-        )
+        self._store, keys = Store(url, options, credentials), Keys(options.prefix)
+        self._notifications = Notifications(self._store, keys)
+        agent = None if credentials is None else credentials.agent
+        self._context = context = BusContext(self._store, keys, options, self._notifications, replica, agent)
+        self.dead_letters = DeadLetters(context)
+        self.journal = Journal(context)
+        self.images = Images(context)
+        self.transcripts = Transcripts(context)
+        self.statuses = TaskStatuses(context)
+        self.questions = Questions(context)
+        self.approvals = Approvals(context)
+        self.ended_sessions = EndedSessions(context)
+        self.fences = FenceCounters(context)
+        self.queue_depths = QueueDepths(context)
+        self.tasks = Tasks(context, self.dead_letters, self.statuses, self.journal)
         self._skills: dict[Skill, SkillQueue] = {}
         self._robots: dict[str, RobotTasks] = {}
+
+    @classmethod
+    async def of_process(cls, settings: RedisSettings, role: str, tell: Callable[[str], None]) -> "Bus":
+        """Wait for the Redis of a process' settings, with the credentials of `role`. See wait_for."""
+        return await cls.wait_for(settings.redis_url, credentials=Credentials.of(settings, role), tell=tell)
 
     @classmethod
     async def connect(
@@ -128,9 +132,7 @@ class Bus:
     def skills(self, skill: Skill) -> SkillQueue:
         """Return the request queue of a skill."""
         if skill not in self._skills:
-            self._skills[skill] = SkillQueue(
-                self._store, self._keys, self.options, self.dead_letters, self._notifications, skill, self.replica
-            )
+            self._skills[skill] = SkillQueue(self._context, self.dead_letters, skill)
         return self._skills[skill]
 
     def robot_tasks(self, robot: str) -> RobotTasks:
@@ -141,7 +143,7 @@ class Bus:
 
     def replies(self) -> Replies:
         """Return the reply streams of this process."""
-        return Replies(self._store, self._keys, self.options, self.replica)
+        return Replies(self._context)
 
     async def close(self) -> None:
         """Close all connections; others get the entries that this process has taken once their leases expire."""

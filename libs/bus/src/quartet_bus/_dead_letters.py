@@ -4,11 +4,10 @@ import re
 import time
 from dataclasses import dataclass
 
-from quartet_bus._keys import WRITERS, Keys
+from quartet_bus._keys import WRITERS
 from quartet_bus._link import Command
-from quartet_bus._options import BusOptions
+from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
-from quartet_bus._store import Store
 from quartet_process import redact_bytes
 
 _GRANT = re.compile(rb'("grant"\s*:\s*")[^"]*')
@@ -26,13 +25,8 @@ class DeadLetter:
     at: float
 
 
-class DeadLetters:
+class DeadLetters(Part):
     """The dead letters of a deployment, one stream per writer."""
-
-    def __init__(self, store: Store, keys: Keys, options: BusOptions) -> None:
-        self._store = store
-        self._keys = keys
-        self._options = options
 
     def command(self, writer: str, stream: str, entry_id: str, reason: str, message: bytes) -> Command:
         """Return the command that adds a letter, for a transaction of `writer`, who has a stream of its own."""

@@ -1,15 +1,10 @@
 """Sessions of the web page that were ended before their time, for every replica of the orchestrator."""
 
-from quartet_bus._keys import Keys
-from quartet_bus._store import Store
+from quartet_bus._part import Part
 
 
-class EndedSessions:
+class EndedSessions(Part):
     """Remembers a session that was ended until it would have ended by itself."""
-
-    def __init__(self, store: Store, keys: Keys) -> None:
-        self._store = store
-        self._keys = keys
 
     async def add(self, session_id: str, until: float) -> None:
         """End a session that would last until `until` (seconds since the epoch)."""

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from quartet_bus._keys import Keys
-from quartet_bus._store import Store
+from quartet_bus._part import Part
 from quartet_bus.errors import LeaseLostError
 from quartet_bus.functions.records import NextFence
 
@@ -28,12 +27,8 @@ def epoch_argument(lease_epoch: LeaseEpoch | None) -> str:
     return "" if lease_epoch is None else str(lease_epoch.epoch)
 
 
-class FenceCounters:
+class FenceCounters(Part):
     """The fencing token (fence) of each robot: a number that only grows."""
-
-    def __init__(self, store: Store, keys: Keys) -> None:
-        self._store = store
-        self._keys = keys
 
     async def next(self, robot: str, at_least: int = 1, lease_epoch: LeaseEpoch | None = None) -> int:
         """Count up and return the new fence, which is never below `at_least`.

@@ -2,23 +2,16 @@
 
 import hashlib
 
-from quartet_bus._keys import WRITERS, Keys
-from quartet_bus._options import BusOptions
+from quartet_bus._keys import WRITERS
+from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
-from quartet_bus._store import Store
 from quartet_bus.errors import BusError
 
 MEDIA_TYPE_BYTES = 200
 
 
-class Images:
+class Images(Part):
     """Images of tasks, stored under the digest of their content."""
-
-    def __init__(self, store: Store, keys: Keys, options: BusOptions, writer: str) -> None:
-        self._store = store
-        self._keys = keys
-        self._options = options
-        self._writer = writer
 
     async def put(self, task_id: str, data: bytes, media_type: str) -> str:
         """Store an image and return its reference; the same image has the same reference."""
@@ -27,7 +20,7 @@ class Images:
         reference = _reference(data)
         expiry = round(self._options.images_s * 1000)
         await self._store.call(
-            "SET", self._keys.image(self._writer, task_id, reference), media_type.encode() + b"\n" + data, "PX", expiry
+            "SET", self._keys.image(self._role, task_id, reference), media_type.encode() + b"\n" + data, "PX", expiry
         )
         return reference
 

@@ -4,10 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quartet_bus._keys import Keys
-from quartet_bus._notifications import Notifications
-from quartet_bus._options import BusOptions
-from quartet_bus._store import Store
+from quartet_bus._part import Part
 from quartet_bus.errors import BusUnavailableError, QuestionError
 from quartet_contracts import Answer
 from quartet_process import redact
@@ -24,14 +21,8 @@ class Question:
     """Whether it asks a person to approve a call, as the site's policy demands; no model may answer it."""
 
 
-class Questions:
+class Questions(Part):
     """Open questions of tasks and their answers; a task has one open question at most."""
-
-    def __init__(self, store: Store, keys: Keys, options: BusOptions, notifications: Notifications) -> None:
-        self._store = store
-        self._keys = keys
-        self._options = options
-        self._notifications = notifications
 
     async def put(self, task_id: str, question: Question) -> None:
         """Open a question, the only open one of the task."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from quartet_bus._dead_letters import DeadLetters
-from quartet_bus._keys import Key, Keys
+from quartet_bus._keys import Key
 from quartet_bus._link import Command
-from quartet_bus._options import BusOptions
-from quartet_bus._store import Backoff, Store
+from quartet_bus._part import BusContext, Part
+from quartet_bus._store import Backoff
 from quartet_bus.errors import (
     BusError,
     BusServerError,
@@ -89,23 +89,16 @@ class Admitted(Generic[M]):
     canceled: bool
 
 
-class Queue(ABC, Generic[M]):
+class Queue(Part, ABC, Generic[M]):
     """Queue of messages; `kind` separates the identities of skill requests from those of tasks."""
 
     kind: str
     _writer: str
     """The role that takes entries of this queue."""
 
-    def __init__(
-        self, store: Store, keys: Keys, options: BusOptions, dead: DeadLetters, stream: Key, group: str, consumer: str
-    ) -> None:
-        self._store = store
-        self._keys = keys
-        self._options = options
-        self._dead = dead
-        self._stream = stream
-        self._group = group
-        self._consumer = consumer
+    def __init__(self, context: BusContext, dead: DeadLetters, stream: Key, group: str, consumer: str) -> None:
+        super().__init__(context)
+        self._dead, self._stream, self._group, self._consumer = dead, stream, group, consumer
         self._leases: dict[str, Lease] = {}
         self._renewer: asyncio.Task[None] | None = None
         self._reclaim_due = 0.0

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from quartet_bus._keys import Keys
-from quartet_bus._store import Store
+from quartet_bus._part import Part
 from quartet_bus.functions.queues import MeasureQueues
 from quartet_contracts import ANY_ROBOT, Skill
 
@@ -25,12 +24,8 @@ class QueueDepth:
     """Age of the oldest waiting entry by Redis' own clock [s]; 0 when none waits."""
 
 
-class QueueDepths:
+class QueueDepths(Part):
     """Measures the queues of a deployment."""
-
-    def __init__(self, store: Store, keys: Keys) -> None:
-        self._store = store
-        self._keys = keys
 
     async def look(self, robots: Iterable[str]) -> list[QueueDepth]:
         """The streams of all skills, of `robots` and of tasks for any of them, in one round trip."""

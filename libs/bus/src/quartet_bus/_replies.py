@@ -8,12 +8,11 @@ import contextlib
 import logging
 import time
 
-from quartet_bus._keys import Keys
-from quartet_bus._options import BusOptions
+from quartet_bus._part import BusContext, Part
 from quartet_bus._queue import FIELD
 from quartet_bus._skills import SkillQueue
 from quartet_bus._skipped import SKIPPED
-from quartet_bus._store import Backoff, Store
+from quartet_bus._store import Backoff
 from quartet_bus.errors import BusError, BusUnavailableError, NoAnswerError
 from quartet_contracts import RESULTS, ContractError, Skill, SkillRequest, SkillResult, decode
 from quartet_process import BACKGROUND
@@ -101,13 +100,12 @@ class _Watch:
             raise NoAnswerError(reason, taken=False, started=False)
 
 
-class Replies:
+class Replies(Part):
     """Use as `async with bus.replies(replica) as replies`; then `await replies.ask(queue, request)`."""
 
-    def __init__(self, store: Store, keys: Keys, options: BusOptions, replica: str) -> None:
-        self._store = store
-        self._options = options
-        self._streams = {skill: keys.replies(skill, replica) for skill in Skill}
+    def __init__(self, context: BusContext) -> None:
+        super().__init__(context)
+        self._streams = {skill: context.keys.replies(skill, context.replica) for skill in Skill}
         self._waiting: dict[tuple[Skill, str], asyncio.Future[SkillResult]] = {}
         self._task: asyncio.Task[None] | None = None
 

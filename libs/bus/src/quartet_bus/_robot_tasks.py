@@ -7,12 +7,11 @@ from collections.abc import Awaitable, Callable
 
 from quartet_bus._dead_letters import DeadLetters
 from quartet_bus._fencing import LeaseEpoch
-from quartet_bus._keys import OWNER, Keys
-from quartet_bus._notifications import Notifications
-from quartet_bus._options import BusOptions
+from quartet_bus._keys import OWNER
+from quartet_bus._part import BusContext
 from quartet_bus._queue import FIELD, Delivery, Queue
 from quartet_bus._shared_tasks import SharedTasks
-from quartet_bus._store import Backoff, Store
+from quartet_bus._store import Backoff
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus.errors import BusError, LeaseLostError
 from quartet_bus.functions.queues import HandOver
@@ -53,22 +52,17 @@ class RobotTasks(Queue[Task]):
 
     def __init__(
         self,
-        store: Store,
-        keys: Keys,
-        options: BusOptions,
+        context: BusContext,
         dead: DeadLetters,
-        notifications: Notifications,
         statuses: TaskStatuses,
         journal: Journal,
         robot: str,
         consumer: str,
     ) -> None:
-        super().__init__(store, keys, options, dead, keys.task_stream(robot), GROUP, consumer)
+        super().__init__(context, dead, context.keys.task_stream(robot), GROUP, consumer)
         self.robot = robot
-        self._notifications = notifications
-        self._statuses = statuses
-        self._journal = journal
-        self._shared = SharedTasks(store, keys, statuses)
+        self._statuses, self._journal = statuses, journal
+        self._shared = SharedTasks(context, statuses)
         self._may_share: Callable[[], Awaitable[bool]] | None = None
         self._robot_renewer: asyncio.Task[None] | None = None
         self._owned = False

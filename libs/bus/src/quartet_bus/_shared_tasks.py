@@ -3,9 +3,8 @@
 import logging
 import time
 
-from quartet_bus._keys import Keys
+from quartet_bus._part import BusContext, Part
 from quartet_bus._queue import FIELD
-from quartet_bus._store import Store
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus.functions.tasks import AssignTask
 from quartet_contracts import ANY_ROBOT, ContractError, Task, TaskStatus, decode, encode
@@ -13,14 +12,13 @@ from quartet_contracts import ANY_ROBOT, ContractError, Task, TaskStatus, decode
 log = logging.getLogger(__name__)
 
 
-class SharedTasks:
-    """Shared tasks; each moves atomically to the stream of one robot, and belongs to that robot from then on."""
+class SharedTasks(Part):
+    """BusContext tasks; each moves atomically to the stream of one robot, and belongs to that robot from then on."""
 
-    def __init__(self, store: Store, keys: Keys, statuses: TaskStatuses) -> None:
-        self._store = store
-        self._keys = keys
+    def __init__(self, context: BusContext, statuses: TaskStatuses) -> None:
+        super().__init__(context)
         self._statuses = statuses
-        self._stream = keys.task_stream(ANY_ROBOT)
+        self._stream = self._keys.task_stream(ANY_ROBOT)
 
     async def waiting(self) -> int:
         return int(await self._store.call("XLEN", self._stream))

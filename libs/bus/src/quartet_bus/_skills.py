@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from quartet_bus._dead_letters import DeadLetters
-from quartet_bus._keys import Keys
-from quartet_bus._notifications import Notifications
-from quartet_bus._options import BusOptions
+from quartet_bus._part import BusContext
 from quartet_bus._queue import FIELD, Admitted, Delivery, Newest, Queue
-from quartet_bus._store import Backoff, Reader, Store
+from quartet_bus._store import Backoff, Reader
 from quartet_bus.errors import BusError, BusUnavailableError, LeaseLostError
 from quartet_bus.functions.queues import Cancel
 from quartet_bus.functions.requests import AdmitNewest, LookUp, Withdraw
@@ -55,22 +53,12 @@ class Progress:
 class SkillQueue(Queue[SkillRequest]):
     """Request queue of one skill."""
 
-    def __init__(
-        self,
-        store: Store,
-        keys: Keys,
-        options: BusOptions,
-        dead: DeadLetters,
-        notifications: Notifications,
-        skill: Skill,
-        consumer: str,
-    ) -> None:
-        super().__init__(store, keys, options, dead, keys.skill_stream(skill), str(skill), consumer)
+    def __init__(self, context: BusContext, dead: DeadLetters, skill: Skill) -> None:
+        super().__init__(context, dead, context.keys.skill_stream(skill), str(skill), context.replica)
         self.skill = skill
         # With the skill, so that an agent's user in Redis may settle requests of its own kind only.
         self.kind = f"skill:{skill}"
         self._writer = str(skill)
-        self._notifications = notifications
         self._reader: Reader | None = None
         self._taking = asyncio.Lock()
         self._backoff = Backoff(f"requests for {skill}")

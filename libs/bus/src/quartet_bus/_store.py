@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from redis import exceptions
@@ -20,7 +20,7 @@ from quartet_bus._options import BusOptions
 from quartet_bus.errors import BusError, BusRefusedError, BusServerError, BusUnavailableError, StoreFullError
 from quartet_bus.functions import LIBRARY, NOT_FOUND, Function, library
 from quartet_contracts import Skill
-from quartet_process import ProcessSettings, Secret
+from quartet_process import Secret
 
 log = logging.getLogger(__name__)
 _CODE = re.compile(r"(?:Command # \d+ .* of pipeline caused error: (?:\(['\"])?)?([A-Z]+)\b", re.DOTALL)
@@ -52,6 +52,16 @@ def without_password(url: str) -> str:
     return url.replace(f":{parts.password}@", ":***@", 1)
 
 
+class RedisSettings(Protocol):
+    """Settings of a process that uses Redis."""
+
+    redis_url: str
+
+    def secret(self, name: str) -> Secret | None:
+        """Return the secret `name`, None where it is not set. Raises SecretError."""
+        ...
+
+
 @dataclass(frozen=True)
 class Credentials:
     """A Redis user and its password, which may change while the process runs."""
@@ -67,7 +77,7 @@ class Credentials:
         return next((str(skill) for skill in Skill if skill in {self.role, self.username}), None)
 
     @classmethod
-    def of(cls, settings: ProcessSettings, role: str) -> "Credentials | None":
+    def of(cls, settings: RedisSettings, role: str) -> "Credentials | None":
         """Those of a process that has `role`, None where it was given no password. Raises SecretError."""
         password = settings.secret("redis_password")
         name: str | None = getattr(settings, "redis_username", None)

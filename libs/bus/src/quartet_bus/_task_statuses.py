@@ -4,10 +4,8 @@ import time
 from typing import Any
 
 from quartet_bus._fencing import LeaseEpoch, epoch_argument
-from quartet_bus._keys import Keys
-from quartet_bus._options import BusOptions
+from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
-from quartet_bus._store import Store
 from quartet_bus.functions.tasks import PutStatus
 from quartet_contracts import TERMINAL, ContractError, State, TaskStatus, decode, encode, may_transition
 from quartet_process import redact_bytes
@@ -19,13 +17,8 @@ def _before(new: State) -> str:
     return f" {' '.join(before)} "
 
 
-class TaskStatuses:
+class TaskStatuses(Part):
     """Status of every task, and the list of tasks."""
-
-    def __init__(self, store: Store, keys: Keys, options: BusOptions) -> None:
-        self._store = store
-        self._keys = keys
-        self._options = options
 
     async def put(
         self, status: TaskStatus, expected: State | None = None, lease_epoch: LeaseEpoch | None = None

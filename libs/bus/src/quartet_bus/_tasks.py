@@ -5,12 +5,9 @@ import time
 from typing import Any
 
 from quartet_bus._dead_letters import DeadLetters
-from quartet_bus._keys import Keys
-from quartet_bus._notifications import Notifications
-from quartet_bus._options import BusOptions
+from quartet_bus._part import BusContext, Part
 from quartet_bus._queue import queue_full
 from quartet_bus._robot_tasks import RobotTasks
-from quartet_bus._store import Store
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus.errors import BusUnavailableError, KeyReusedError, StoreFullError
 from quartet_bus.functions.queues import Cancel
@@ -21,26 +18,12 @@ from quartet_contracts import ANY_ROBOT, State, Task, TaskStatus, encode
 log = logging.getLogger(__name__)
 
 
-class Tasks:
+class Tasks(Part):
     """Submission, and the queue of each robot."""
 
-    def __init__(
-        self,
-        store: Store,
-        keys: Keys,
-        options: BusOptions,
-        dead: DeadLetters,
-        notifications: Notifications,
-        statuses: TaskStatuses,
-        journal: Journal,
-    ) -> None:
-        self._store = store
-        self._keys = keys
-        self._options = options
-        self._dead = dead
-        self._notifications = notifications
-        self._statuses = statuses
-        self._journal = journal
+    def __init__(self, context: BusContext, dead: DeadLetters, statuses: TaskStatuses, journal: Journal) -> None:
+        super().__init__(context)
+        self._dead, self._statuses, self._journal = dead, statuses, journal
 
     async def submit(self, task: Task, fingerprint: str = "") -> TaskStatus:
         """Status, list entry and stream entry in one step; the task is safe when this returns.
@@ -112,17 +95,7 @@ class Tasks:
 
     def of(self, robot: str, consumer: str) -> RobotTasks:
         """Return the queue of `robot` for the replica `consumer`."""
-        return RobotTasks(
-            self._store,
-            self._keys,
-            self._options,
-            self._dead,
-            self._notifications,
-            self._statuses,
-            self._journal,
-            robot,
-            consumer,
-        )
+        return RobotTasks(self._context, self._dead, self._statuses, self._journal, robot, consumer)
 
     async def pause(self, task_id: str, reason: str) -> None:
         """Request a pause before the next step. Idempotent: the first reason stands."""

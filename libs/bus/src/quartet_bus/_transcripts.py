@@ -4,22 +4,15 @@ import json
 import zlib
 from typing import Any, cast
 
-from quartet_bus._keys import WRITERS, Keys
-from quartet_bus._options import BusOptions
+from quartet_bus._keys import WRITERS
+from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
-from quartet_bus._store import Store
 from quartet_bus.errors import BusError
 from quartet_process import redact
 
 
-class Transcripts:
+class Transcripts(Part):
     """Transcripts of model loops, by task and loop."""
-
-    def __init__(self, store: Store, keys: Keys, options: BusOptions, writer: str) -> None:
-        self._store = store
-        self._keys = keys
-        self._options = options
-        self._writer = writer
 
     async def save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> None:
         """Replace the transcript of `loop_id`."""
@@ -27,7 +20,7 @@ class Transcripts:
         if len(text) > self._options.transcript_bytes:
             raise BusError(f"transcript '{loop_id}' has {len(text)} bytes, the cap is {self._options.transcript_bytes}")
         data = zlib.compress(text, 1)
-        key = self._keys.transcripts(self._writer, task_id)
+        key = self._keys.transcripts(self._role, task_id)
         await self._store.transaction(
             ("HSET", key, loop_id, data), ("PEXPIRE", key, round(self._options.records_s * 1000))
         )

@@ -9,12 +9,10 @@ import secrets
 from collections.abc import AsyncGenerator
 
 from quartet_bus._fencing import LeaseEpoch, epoch_argument
-from quartet_bus._keys import Keys
-from quartet_bus._notifications import Notifications
-from quartet_bus._options import BusOptions
+from quartet_bus._part import Part
 from quartet_bus._queue import FIELD
 from quartet_bus._skipped import log_skipped
-from quartet_bus._store import Backoff, Store
+from quartet_bus._store import Backoff
 from quartet_bus.errors import BusUnavailableError, JournalFullError, StoreFullError
 from quartet_bus.functions.records import AppendAgentEvent, AppendEvent, AppendLastEvent, Entry, ReadEntries
 from quartet_contracts import MAX_MESSAGE_BYTES, TERMINAL, ContractError, JournalEvent, SkillRequest, decode, encode
@@ -46,18 +44,8 @@ MOST_BYTES = 4 * 1024 * 1024
 """Read from a journal at once."""
 
 
-class Journal:
+class Journal(Part):
     """Journals of all tasks, as one process reads and writes them."""
-
-    def __init__(
-        self, store: Store, keys: Keys, options: BusOptions, notifications: Notifications, agent: str | None
-    ) -> None:
-        """`agent` is the skill of an agent, which writes to streams of its own; None: this process may own tasks."""
-        self._store = store
-        self._keys = keys
-        self._options = options
-        self._notifications = notifications
-        self._agent = agent
 
     async def append(
         self, event: JournalEvent, lease_epoch: LeaseEpoch | None = None, *, nonce: str | None = None
@@ -69,8 +57,8 @@ class Journal:
         taken: its own loop and budget limit them, and the journal must be able to tell the end. An event whose `nonce`
         came before is not written again.
         """
-        if self._agent is not None:
-            return await self._append_as_agent(event, self._agent)
+        if self._context.agent is not None:
+            return await self._append_as_agent(event, self._context.agent)
         task_id = event.task_id
         ending = event.request_id is None and isinstance(event.event, ENDING)
         append = AppendLastEvent if ending else AppendEvent
