@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from quartet_benchmarks import mutations
-from quartet_benchmarks.faults import FAULTS, Case, FaultyStack, Plan, cases, play
+from quartet_benchmarks.faults import FAULTS, MISREADINGS, Case, FaultyStack, Plan, cases, play
 from quartet_benchmarks.faults.loops import LAST_TURN, SHORT_LIMIT_S, loop_cases
 from quartet_benchmarks.mutations.mutate import Mutator
+from quartet_contracts import State
 from quartet_scripted_model.misbehaviour import Kind
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -48,9 +49,19 @@ def test_a_task_with_such_a_model_ends(faulty: FaultyStack, case: Case) -> None:
     assert faulty.stack.died() == []
 
 
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name != "dropped object" else []) for name in MISREADINGS]
+)
+def test_a_job_that_the_orchestrator_misreads_is_no_success(faulty: FaultyStack, name: str) -> None:
+    outcome = play(faulty.stack, faulty.plans, Case(name, "orchestrator", 0, None, seed=1, timeout_s=300, job=True))
+    assert (outcome.state, outcome.false_success) == (State.FAILED, False), outcome.words
+    assert outcome.right, (outcome.row(), outcome.words)
+
+
 def test_every_kind_that_a_model_can_be_told_is_a_fault() -> None:
     """But for those that are no fault of form: an answer that is late or about nothing."""
-    assert set(Kind) - {fault.kind for fault in FAULTS.values()} == {Kind.SLOW, Kind.HALLUCINATED_OBJECT}
+    faults = (FAULTS | MISREADINGS).values()
+    assert set(Kind) - {fault.kind for fault in faults} == {Kind.SLOW, Kind.HALLUCINATED_OBJECT}
 
 
 def test_the_long_form_has_every_fault_in_every_seat() -> None:

@@ -89,7 +89,7 @@ class BenchResult:
     """How a figure was taken, for the reader of the table."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object that --json writes; figures that do not exist (NaN) are null."""
+        """Return the object that --json writes; figures that do not exist (NaN, infinite) are null."""
         rates = {name: value for name, value in self.metrics.items() if isinstance(value, Rate)}
         return {
             "suite": self.suite,
@@ -100,8 +100,8 @@ class BenchResult:
             "intervals": {
                 name: {"n": rate.n, "low": rate.interval[0], "high": rate.interval[1]} for name, rate in rates.items()
             },
-            "rows": self.rows,
-            "details": self.details,
+            "rows": _finite(self.rows),
+            "details": _finite(self.details),
             "notes": self.notes,
         }
 
@@ -133,4 +133,13 @@ def commit() -> str:
 
 def _number(value: float | Rate) -> float | None:
     number = value.value if isinstance(value, Rate) else value
-    return None if math.isnan(number) else round(number, 4)
+    return round(number, 4) if math.isfinite(number) else None
+
+
+def _finite(value: Any) -> Any:
+    """Return `value` with null for every number that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -44,7 +44,7 @@ async def test_what_only_a_result_has_said_is_passed_on_by_id_and_not_describe_s
     agents.answers["approach"] = [{"success": True, "error_code": "NONE", "state": State.SUCCEEDED, **found}]
     quoting = ("pick", {"object_name": "can of the operator"})
     by_id = ("pick", {"object_name": "red coke can", "object_id": "obj_0123456789ab"})
-    model.say(do.approach(), quoting, by_id, do.report(True))
+    model.say(do.approach(), quoting, by_id, do.report(True, summary="The red coke can is held."))
     await client.run("pick up the red coke can")
     approached, refused, picked = model.results()
     assert approached["object_id"] == "obj_0123456789ab"

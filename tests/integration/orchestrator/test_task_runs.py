@@ -190,11 +190,12 @@ PLAN = """| object | pickup place | drop place |
 |---|---|---|
 | red coke can | kitchen counter | wooden coffee table |
 | blue mug | kitchen counter | wooden coffee table |"""
+LIE = "The red coke can and the blue mug are there."
 
 
 async def test_a_row_of_the_plan_that_the_report_leaves_out_is_told(client, model, agents, do):
     """The model delivers one of two, and reports one."""
-    model.say((*do.approach(), PLAN), do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    model.say((*do.approach(), PLAN), do.pick(), do.drop, do.place(), do.report(True, do.delivered, summary=LIE))
     task_id = await client.submit("put the red coke can and the blue mug on the coffee table")
     events = await client.events(task_id)
     status = await client.status(task_id)
@@ -205,6 +206,17 @@ async def test_a_row_of_the_plan_that_the_report_leaves_out_is_told(client, mode
     assert reported == status.report, "the journal shows it"
 
 
+async def test_a_success_that_leaves_out_what_the_sentence_names_is_sent_back(client, model, agents, do):
+    """It has not even planned it."""
+    honest = do.report(False, do.delivered, ("blue mug", "", False))
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.report(True, do.delivered), honest)
+    status = await client.run("put the red coke can and the blue mug on the coffee table")
+    sent_back = model.results()[-1]
+    assert sent_back["error_code"] == "INVALID_REPORT"
+    assert "the sentence names blue mug, and the report does not" in sent_back["message"]
+    assert status.state is State.FAILED
+
+
 async def test_a_plan_outlives_the_process(start, model, agents, do, settings):
     go = agents.hold("approach")
     agents.start()
@@ -213,7 +225,7 @@ async def test_a_plan_outlives_the_process(start, model, agents, do, settings):
         task_id = await client.submit("put the red coke can and the blue mug on the coffee table")
         await agents.started.wait()
     go.set()
-    model.say(do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    model.say(do.pick(), do.drop, do.place(), do.report(True, do.delivered, summary=LIE))
     async with start() as client:
         await client.events(task_id)
         assert (await client.status(task_id)).state is State.FAILED

@@ -51,6 +51,14 @@ def test_the_json_has_the_common_shape() -> None:
     assert shape["intervals"]["feasible_success_rate"]["n"] == 4
 
 
+def test_a_figure_without_end_is_null_in_the_json_too() -> None:
+    """A task that never ended is infinitely late."""
+    rows = [{"overrun_s": math.inf, "of": [math.nan, 1.5]}]
+    shape = json.loads(json.dumps(BenchResult("x", {}, {"max": math.inf}, rows, rows).as_json(), allow_nan=False))
+    assert shape["metrics"] == {"max": None}
+    assert shape["rows"] == shape["details"] == [{"overrun_s": None, "of": [None, 1.5]}]
+
+
 def test_the_table_shows_every_rate_with_n_and_interval() -> None:
     out = io.StringIO()
     print_result(

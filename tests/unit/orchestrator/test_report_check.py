@@ -5,7 +5,7 @@ import pytest
 from quartet_contracts import DeliveryOutcome, TaskReport
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
-from quartet_orchestrator.tasks.report_check import report_without_model, verify_report
+from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
 from quartet_site import SiteFile
 
 SENTENCE = "put the red coke can on the wooden coffee table"
@@ -19,10 +19,11 @@ def facts() -> TaskFacts:
             "name": "lab",
             "areas": [{"name": "kitchen", "entry": {"x": 0, "y": 0}, "outline": [(0, 0), (1, 0), (1, 1)]}],
             "surfaces": [{"name": "wooden coffee table", "area": "kitchen", "appearance": look}],
-            "containers": [{"name": "bin", "area": "kitchen", "appearance": look}],
+            "containers": [{"name": "bin", "aliases": ["trash can"], "area": "kitchen", "appearance": look}],
             "objects": [
                 {"name": "red coke can", "appearance": look},
                 {"name": "blue mug", "aliases": ["mug"], "appearance": look},
+                {"name": "red mug", "appearance": look},
             ],
         }
     )
@@ -68,6 +69,37 @@ def test_a_claim_without_any_deed_falls(facts, rows):
     settled = verify_report(claim(*rows), facts, SENTENCE)
     assert not settled.success
     assert "does not confirm this" in settled.summary
+
+
+@pytest.mark.parametrize("other", ["blue mug", "red mug"])
+def test_another_object_of_the_site_is_not_the_one_that_the_report_names(facts, other):
+    """It carried the mug and calls it the can: neither the target nor a shared word makes one of them."""
+    placed(facts, other)
+    settled = verify_report(claim(("red coke can", "wooden coffee table")), facts, SENTENCE)
+    assert not settled.success
+    assert "nothing in the record of the task says that it was placed" in settled.summary
+
+
+TWO = "Put the red coke can on the wooden coffee table, and the mug into the bin."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rows", "summary", "missing"),
+    [
+        (TWO, ["red coke can"], "All done.", "blue mug"),
+        (TWO, [], "All done.", "red coke can, blue mug"),
+        (TWO, ["the red coke can from the kitchen", "blue mug"], "All done.", None),
+        (TWO, ["red coke can"], "The mug was not to be moved.", None),
+        ("Can you throw the mug into the trash can?", ["blue mug"], "All done.", None),
+        ("Bring me the bag", [], "All done.", None),
+    ],
+)
+def test_a_success_says_something_of_every_object_that_the_sentence_names(facts, sentence, rows, summary, missing):
+    report = claim(*((name, "") for name in rows)).model_copy(update={"summary": summary})
+    found = forgotten_objects(report, facts.names, sentence)
+    assert (found is None) == (missing is None)
+    assert missing is None or f"names {missing}, and the report does not" in str(found)
+    assert forgotten_objects(report.model_copy(update={"success": False}), facts.names, sentence) is None
 
 
 def test_a_failed_object_is_reported_with_its_code(facts):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from quartet_scripted_model import Call, Text, Turn, answer
+from quartet_scripted_model.misbehaviour import Kind
 
 HOME: dict[str, Any] = {
     "robot": "summit",
@@ -63,18 +64,19 @@ def tool(name: str, *properties: str) -> dict[str, Any]:
 class Conversation:
     """Messages that grow by the policy's calls and the replies to them."""
 
-    def __init__(self, facts: dict[str, Any], user: str, tools: list[dict[str, Any]]) -> None:
+    def __init__(self, facts: dict[str, Any], user: str, tools: list[dict[str, Any]], kind: Kind | None = None) -> None:
         system = f"You are an agent.\n\n## Facts\n\n```json\n{json.dumps(facts)}\n```\n"
         self.messages: list[dict[str, Any]] = [
             {"role": "system", "content": system},
             {"role": "user", "content": user},
         ]
         self.tools = tools
+        self.kind = kind
         self.calls: list[Call] = []
 
     def next(self) -> Turn:
         """What the policy says now."""
-        return answer(self.messages, self.tools)
+        return answer(self.messages, self.tools, self.kind)
 
     def add(self, turn: Call, result: dict[str, Any] | None) -> None:
         """Records a call and, unless None, its result."""
@@ -114,7 +116,7 @@ SKILLS = ("approach", "pick", "place")
 def orchestrator() -> Callable[..., Conversation]:
     """A conversation of the orchestrator about a sentence."""
 
-    def start(sentence: str, facts: dict[str, Any] | None = None) -> Conversation:
+    def start(sentence: str, facts: dict[str, Any] | None = None, kind: Kind | None = None) -> Conversation:
         return Conversation(
             HOME if facts is None else facts,
             f"<sentence>{sentence}</sentence>",
@@ -126,6 +128,7 @@ def orchestrator() -> Callable[..., Conversation]:
                 tool("ask_person", "question"),
                 tool("report_task_result", "success", "summary", "objects"),
             ],
+            kind,
         )
 
     return start

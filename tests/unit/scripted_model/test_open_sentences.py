@@ -2,12 +2,14 @@
 
 import pytest
 
+from quartet_scripted_model.misbehaviour import Kind
+
 
 @pytest.fixture
 def hear(orchestrator):
     """Runs a sentence with a person who gives these answers; the calls, the questions and the report."""
 
-    def run(sentence, *answers, facts=None):
+    def run(sentence, *answers, facts=None, kind=None):
         left = list(answers)
 
         def reply(name, arguments):
@@ -17,7 +19,7 @@ def hear(orchestrator):
                 return {"ok": True, "answer": left.pop(0)}
             return {"ok": True, "success": True, "error_code": "NONE", "reason": "", "held_object_height_m": 0.1}
 
-        talk = orchestrator(sentence, facts)
+        talk = orchestrator(sentence, facts, kind)
         report = talk.run(reply)
         questions = [a["question"] for _, a in talk.made("ask_person")]
         return talk, questions, report.arguments
@@ -338,3 +340,42 @@ def test_other_facts_make_other_words_known(hear):
 def test_no_facts_at_all(hear):
     _, _, report = hear("bring the can to the table", facts={})
     assert report["success"] is False
+
+
+def test_an_object_that_the_sentence_only_names_is_in_the_summary(hear):
+    _, _, report = hear("put the green sponge on the desk, but do not touch the blue mug")
+    assert report["success"] is True
+    assert [row["object_name"] for row in report["objects"]] == ["green sponge"]
+    assert report["summary"].endswith("Nothing was to be done with the blue mug.")
+
+
+# Misreadings
+
+
+@pytest.mark.parametrize(
+    ("kind", "planned", "put", "told"),
+    [
+        ("forgotten_object", ["blue mug"], [("blue mug", "desk")], ["blue mug"]),
+        ("dropped_object", ["blue mug", "tennis ball"], [("blue mug", "desk")], ["blue mug"]),
+        (
+            "swapped_targets",
+            ["blue mug", "tennis ball"],
+            [("blue mug", "toy basket"), ("tennis ball", "desk")],
+            ["blue mug", "tennis ball"],
+        ),
+        (
+            "renamed_object",
+            ["blue mug", "tennis ball"],
+            [("red coke can", "desk"), ("tennis ball", "toy basket")],
+            ["blue mug", "tennis ball"],
+        ),
+    ],
+)
+def test_a_misreading_is_another_job_that_is_reported_as_done(hear, kind, planned, put, told):
+    talk, _, report = hear("put the blue mug on the desk and the tennis ball into the toy basket", kind=Kind(kind))
+    plan = next(call.say for call in talk.calls if call.say)
+    assert [line.split(" | ")[0].removeprefix("| ") for line in plan.splitlines()[3:]] == planned
+    assert targets(talk) == put
+    assert report["success"] is True
+    assert [row["object_name"] for row in report["objects"]] == told
+    assert [row["target"].split(",")[0] for row in report["objects"]] == ["desk", "toy basket"][: len(told)]

@@ -56,7 +56,7 @@ class Plan:
         if fault is not None and self.hits == self.times:
             fault = None
         self.hits += fault is not None
-        turn = answer(body["messages"], tools)
+        turn = answer(body["messages"], tools, fault and fault.kind)
         if fault is not None:
             turn = spoil(fault.kind, turn, _last_call(body["messages"]))
         if isinstance(turn, Call) and (fault is None or fault.sound):

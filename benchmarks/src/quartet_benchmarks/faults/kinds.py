@@ -44,3 +44,12 @@ FAULTS: dict[str, Fault] = {
 """Faults by their name in the table. Of `one id twice` one call of each pair is made, so that the task goes on and may
 end with any code.
 """
+NOT_CONFIRMED = ("does not confirm", "the sentence names")
+"""Parts of the summary of a task whose report was not believed."""
+MISREADINGS: dict[str, Fault] = {
+    "forgotten object": Fault(Kind.FORGOTTEN_OBJECT, NOT_CONFIRMED, sound=True),
+    "dropped object": Fault(Kind.DROPPED_OBJECT, NOT_CONFIRMED, sound=True),
+    "swapped targets": Fault(Kind.SWAPPED_TARGETS, NOT_CONFIRMED, sound=True),
+    "renamed object": Fault(Kind.RENAMED_OBJECT, NOT_CONFIRMED, sound=True),
+}
+"""Faults of an orchestrator that reports success of another job than the one it was asked for."""

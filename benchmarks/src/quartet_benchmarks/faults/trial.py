@@ -13,7 +13,7 @@ import httpx
 
 from quartet_agent_runtime.calls import NOT_MADE
 from quartet_benchmarks.faults.endpoint import Plan, Plans, key_of
-from quartet_benchmarks.faults.kinds import FAULTS, OVERDUE, Fault
+from quartet_benchmarks.faults.kinds import FAULTS, MISREADINGS, OVERDUE, Fault
 from quartet_contracts import (
     MODEL_TOOLS,
     TERMINAL,
@@ -39,7 +39,11 @@ JOBS = 0.2
 """Share of whole jobs among the cases of sub-agents."""
 TIMEOUT_S, SHORT_TIMEOUT_S = 60.0, 5.0
 """Time limits of a task [s]: far above the gateway's limit for a model, and below it, so that the deadline ends it."""
+TASK_S = 180.0
+"""Time limit of a job of two objects [s]."""
 THING = "red coke can"
+SECOND, SECOND_TARGET = "green tea box", "bin"
+"""The second object of a job that is misread, and where it is to go."""
 STILL = ("get_", "clear_", "look", "detect_", "segment_")
 """Prefixes of tools that move nothing."""
 MOVED = 0.01
@@ -62,7 +66,12 @@ class Case:
     @property
     def fault(self) -> Fault:
         """The fault of this case."""
-        return FAULTS[self.name]
+        return (FAULTS | MISREADINGS)[self.name]
+
+    @property
+    def misread(self) -> bool:
+        """Whether it is a job of two objects that the orchestrator misreads."""
+        return self.name in MISREADINGS
 
 
 def cases(seed: int) -> Iterator[Case]:
@@ -82,6 +91,13 @@ def cases(seed: int) -> Iterator[Case]:
                 timeout_s=SHORT_TIMEOUT_S if name in {"hang", "drip"} and dice.random() < 0.5 else TIMEOUT_S,
                 job=job,
             )
+
+
+def misread_cases(seed: int) -> Iterator[Case]:
+    """Yield every misreading in turn, without end."""
+    dice = random.Random(seed)
+    for name in itertools.cycle(MISREADINGS):
+        yield Case(name, "orchestrator", turn=0, times=None, seed=1 + dice.randrange(12), timeout_s=TASK_S, job=True)
 
 
 @dataclass
@@ -175,6 +191,8 @@ def play(stack: Stack, plans: Plans, case: Case) -> Outcome:
 def _submit(api: OrchestratorClient, case: Case, world: dict[str, Any]) -> str:
     if case.job:
         sentence = f"Pick up the {THING} and place it on the {_other(world)}."
+        if case.misread:
+            sentence += f" Then put the {SECOND} into the {SECOND_TARGET}."
         return api.submit(TaskSubmission(sentence=sentence, timeout_s=case.timeout_s)).task.task_id
     arguments: dict[str, SkillArguments] = {
         "approach": ApproachArguments.model_validate(
@@ -193,7 +211,8 @@ def _other(world: dict[str, Any]) -> str:
 def _done(case: Case, before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Return whether the world is as a success claims."""
     if case.job:
-        return after["objects"][THING]["on"] == _other(before)
+        second = after["objects"][SECOND]["in"] == SECOND_TARGET
+        return after["objects"][THING]["on"] == _other(before) and (second or not case.misread)
     if case.seat == "pick":
         return after["held"] == THING
     if case.seat == "approach":

@@ -72,14 +72,14 @@ class ReportTool:
         return ToolSpec(self.name, self.description, self.model.model_json_schema())
 
     def read(self, raw: Any) -> BaseModel:
-        """Return the report. Raises ArgumentsError when it is malformed or contradicts itself."""
+        """Return the report. Raises ArgumentsError when it is malformed or inconsistent."""
         arguments = read_arguments(raw, self.spec.schema)
         try:
             report = self.model.model_validate(arguments)
         except ValidationError as error:
             raise ArgumentsError(f"the report is malformed: {describe(error)}") from error
         if fault := self.check(report):
-            raise ArgumentsError(f"the report contradicts itself: {fault}")
+            raise ArgumentsError(f"the report is inconsistent: {fault}")
         return report
 
 
@@ -118,13 +118,13 @@ def skill_report(skill: Skill) -> ReportTool:
     )
 
 
-def task_report() -> ReportTool:
-    """Return the tool report_task_result of the orchestrator."""
+def task_report(check: Check = lambda _report: None) -> ReportTool:
+    """Return the tool report_task_result of the orchestrator, with a further `check` of what fits its schema."""
     return ReportTool(
         name="report_task_result",
         description="Ends the task with its result. Call it alone, after you have seen all other results.",
         model=TaskReport,
-        check=_objects_fit_success,
+        check=lambda report: _objects_fit_success(report) or check(report),
     )
 
 

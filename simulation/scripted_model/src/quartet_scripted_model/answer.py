@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from quartet_scripted_model.conversation import Conversation, Step
+from quartet_scripted_model.misbehaviour import MISREADINGS, Kind
 from quartet_scripted_model.policies import approach, orchestrator, pick, place
 from quartet_scripted_model.turn import Call, Policy, Text, Turn
 
@@ -27,9 +28,11 @@ def agent_of(tools: list[dict[str, Any]]) -> str | None:
     return next((agent for agent, (report, _) in AGENTS.items() if report in offered), None)
 
 
-def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Turn:
-    """Return the next turn of the agent that has `tools`."""
+def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]], kind: Kind | None = None) -> Turn:
+    """Return the next turn of the agent that has `tools`; a `kind` of misreading is the orchestrator's."""
     conversation, agent = Conversation.read(messages, tools), agent_of(tools)
+    if agent == "orchestrator" and kind in MISREADINGS:
+        return next_turn(orchestrator.policy(conversation, kind), conversation.steps)
     if agent is not None:
         _, policy = AGENTS[agent]
         return next_turn(policy(conversation), conversation.steps)

@@ -53,7 +53,7 @@ def create_app(settings: Settings, choice: Choice | None = None, metrics_token: 
         metrics.asked(agent_of(tools), kind)
         if kind is Kind.RATE_LIMIT:
             return _error(429, "rate limit reached, try again later", code="rate_limit_exceeded")
-        return await _respond(settings, body, answer(body["messages"], tools), kind)
+        return await _respond(settings, body, answer(body["messages"], tools, kind), kind)
 
     async def models(_: Request) -> Response:
         return JSONResponse({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "quartet"}]})

@@ -53,8 +53,18 @@ class Kind(StrEnum):
     """A tool call with QUARTET_MISBEHAVE_HUGE_BYTES of words."""
     SAME_ID = "same_id"
     """The same call twice, under one id."""
+    FORGOTTEN_OBJECT = "forgotten_object"
+    """An orchestrator that neither plans nor carries nor reports the last of the objects."""
+    DROPPED_OBJECT = "dropped_object"
+    """An orchestrator that plans the last of the objects, and neither carries nor reports it."""
+    SWAPPED_TARGETS = "swapped_targets"
+    """An orchestrator that carries the first object to the target of the last, and reports what it planned."""
+    RENAMED_OBJECT = "renamed_object"
+    """An orchestrator that carries another object and reports it under the name of the first."""
 
 
+MISREADINGS = frozenset({Kind.FORGOTTEN_OBJECT, Kind.DROPPED_OBJECT, Kind.SWAPPED_TARGETS, Kind.RENAMED_OBJECT})
+"""Kinds of an orchestrator whose every answer is sound and whose job is another one than it was asked for."""
 TRANSPORT = frozenset({Kind.HANG, Kind.DRIP, Kind.CUT_BODY, Kind.RESET, Kind.HTML})
 """Kinds that change the transport of a correct answer."""
 

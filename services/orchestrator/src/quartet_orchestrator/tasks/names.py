@@ -28,6 +28,18 @@ class SiteNames:
         """Return the name as `thing` does, for a longer text such as 'the red coke can from the kitchen'."""
         return self._objects.get(normalise(words)) or _inside(words, self._objects) or normalise(words)
 
+    def objects_in(self, text: str) -> list[str]:
+        """Return the catalogue's objects that a text names, each once; of names that overlap, the longest counts."""
+        # Places, too: "trash can" names no can.
+        table = {_words(alias): name for alias, name in (self._places | self._objects).items()}
+        words, found = _words(text).split(), list[str]()
+        longest = max((len(alias.split()) for alias in table), default=0)
+        while words:
+            said = next((n for n in range(longest, 0, -1) if " ".join(words[:n]) in table), 0)
+            found += [table[" ".join(words[:said])]] if said else []
+            words = words[said or 1 :]
+        return [name for name in dict.fromkeys(found) if self.known(name) is not None]
+
     def place(self, words: str) -> str | None:
         """Return the site's name for a surface or container, 'floor', or None when the words name no place."""
         found = self._places.get(normalise(words)) or _inside(words, self._places)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from quartet_contracts import DeliveryOutcome, TaskReport
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
+from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.plan import PlanRow, compare_with_plan
 
 PUT_WORDS = re.compile(r"\b(put|place|bring|drop|deliver|carry|move|throw|leave|return|onto|into)\b", re.IGNORECASE)
@@ -39,6 +40,23 @@ def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequ
     return claim.model_copy(update={"success": False, "summary": text[:4000], "objects": outcomes})
 
 
+def forgotten_objects(claim: TaskReport, names: SiteNames, sentence: str) -> str | None:
+    """Return what a claim of success says nothing of although the sentence names it, None when it is complete.
+
+    An object with which nothing is to be done, such as one that another is put beside, may be named in the summary.
+    """
+    if not claim.success:
+        return None
+    told = set(names.objects_in(claim.summary)).union(*(names.objects_in(o.object_name) for o in claim.objects))
+    missing = [name for name in names.objects_in(sentence) if name not in told]
+    if not missing:
+        return None
+    return (
+        f"the sentence names {', '.join(missing)}, and the report does not: add an entry, or say in the summary why "
+        "nothing was to be done with it"
+    )
+
+
 def _verify(
     outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, ObjectRecord], sentence: str
 ) -> DeliveryOutcome:
@@ -61,17 +79,19 @@ def _verify(
 
 def _find(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, ObjectRecord]) -> ObjectRecord | None:
     """Return the record of an outcome: by name, else the only placed object that no other outcome has."""
-    named = facts.objects.get(facts.names.thing_in(outcome.object_name)) or facts.objects.get(
-        facts.names.thing(outcome.object_name)
-    )
+    name = facts.names.thing_in(outcome.object_name)
+    named = facts.objects.get(name) or facts.objects.get(facts.names.thing(outcome.object_name))
     if named is not None:
         return named
+    # Where the site knows both names, they are two objects.
+    is_known = facts.names.known(name) is not None
+    possible = [r for r in facts.objects.values() if not (is_known and facts.names.known(r.name))]
     words = set(outcome.object_name.lower().split())
-    alike = [r for r in facts.objects.values() if words & set(r.name.lower().split())]
+    alike = [r for r in possible if words & set(r.name.lower().split())]
     if len(alike) == 1:
         return alike[0]
     target = facts.names.place(outcome.target)
-    fitting = [r for r in free.values() if target in {None, facts.names.place(r.placed_at)}]
+    fitting = [r for r in possible if r.name in free and target in {None, facts.names.place(r.placed_at)}]
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -21,7 +21,7 @@ from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.plan import stated_plan
 from quartet_orchestrator.tasks.questions import QuestionService
-from quartet_orchestrator.tasks.report_check import report_without_model, verify_report
+from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
 from quartet_orchestrator.tasks.rules import CallRules
 from quartet_orchestrator.tasks.terms import TermPolicy
 from quartet_orchestrator.tasks.tools import TaskTools
@@ -225,7 +225,7 @@ class TaskRun:
         self._loop = loop = Loop(
             model=self._context.model.for_task(self._task.task_id, "orchestrator"),
             tools=self._tools.build(),
-            report=task_report(),
+            report=task_report(lambda claim: forgotten_objects(claim, self._brief.names, self._task.sentence)),
             recorder=Recorder(
                 actor="orchestrator",
                 task_id=self._task.task_id,

@@ -1,11 +1,15 @@
 """The orchestrator: read the sentence, state a plan, have each object carried, report what became of it."""
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 from quartet_scripted_model.conversation import Conversation
+from quartet_scripted_model.language.tokens import tokens
 from quartet_scripted_model.language.understand import understand
-from quartet_scripted_model.language.vocabulary import Vocabulary, vocabulary_of
+from quartet_scripted_model.language.vocabulary import Kind as ThingKind
+from quartet_scripted_model.language.vocabulary import Spotted, Vocabulary, vocabulary_of
+from quartet_scripted_model.misbehaviour import Kind
 from quartet_scripted_model.policies.carry import Carrier, Outcome
 from quartet_scripted_model.policies.jobs import Job, settle, settle_drive
 from quartet_scripted_model.turn import Call, Policy, Result, Turn
@@ -13,37 +17,40 @@ from quartet_scripted_model.turn import Call, Policy, Result, Turn
 REPORT = "report_task_result"
 
 
-def policy(talk: Conversation) -> Policy:
-    """Plays the orchestrator in `talk`."""
+def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
+    """Play the orchestrator in `talk`; with a `misreading` its job is not the one that the sentence asks for."""
     vocabulary = vocabulary_of(talk.facts)
     request = understand(talk.sentence, vocabulary)
     if request.vague:
         yield from _report(talk, [], _vague(request.vague, vocabulary))
     elif request.deliveries:
         jobs = yield from settle(talk, vocabulary, request.deliveries)
-        yield from _carry(talk, jobs)
+        yield from _carry(talk, vocabulary, jobs, misreading)
     elif request.drive_to is not None:
-        yield from _drive(talk, settle_drive(vocabulary, request.drive_to))
+        yield from _drive(talk, vocabulary, settle_drive(vocabulary, request.drive_to))
     elif request.forbidden:
         yield from _report(talk, [], "The sentence only says what not to do, so I did nothing.")
     else:
         yield from _report(talk, [], _not_a_task(talk.sentence))
 
 
-def _carry(talk: Conversation, jobs: list[Job]) -> Generator[Turn, Result, None]:
+def _carry(
+    talk: Conversation, vocabulary: Vocabulary, jobs: list[Job], misreading: Kind | None
+) -> Generator[Turn, Result, None]:
+    jobs, carried = _misread(misreading, jobs, vocabulary)
     plan = _plan(jobs)
     carrier = Carrier(talk, plan)
     rows: list[dict[str, Any]] = []
     failed_at: str | None = None
     stopped = ""
-    for job in jobs:
+    for job, to_carry in zip(jobs, carried, strict=False):
         if job.problem:
             rows.append(_row(job, Outcome(False, "UNKNOWN", job.problem)))
             continue
         if stopped:
             rows.append(_row(job, Outcome(False, "UNKNOWN", f"Not tried: {stopped}")))
             continue
-        outcome = yield from carrier.carry(job)
+        outcome = yield from carrier.carry(to_carry)
         rows.append(_row(job, outcome))
         if outcome.stop:
             stopped = outcome.reason
@@ -52,10 +59,47 @@ def _carry(talk: Conversation, jobs: list[Job]) -> Generator[Turn, Result, None]
         failed_at = None if outcome.completed else outcome.stage
     done = sum(r["completed"] for r in rows)
     summary = f"{done} of {len(rows)} done. " + " ".join(_sentence(r) for r in rows)
+    if misreading is None:
+        summary += _untouched(talk, vocabulary, jobs)
     yield from _report(talk, rows, summary, say="" if carrier.spoke else plan)
 
 
-def _drive(talk: Conversation, aim: tuple[str | None, str, str]) -> Generator[Turn, Result, None]:
+def _misread(kind: Kind | None, jobs: list[Job], vocabulary: Vocabulary) -> tuple[list[Job], list[Job]]:
+    """Return the jobs that are planned and reported, and those that are carried out for them."""
+    first, last = jobs[0], jobs[-1]
+    match kind:
+        case Kind.FORGOTTEN_OBJECT:
+            return jobs[:-1], jobs[:-1]
+        case Kind.DROPPED_OBJECT:
+            return jobs, jobs[:-1]
+        case Kind.SWAPPED_TARGETS if len(jobs) > 1:
+            return jobs, [_with_target_of(last, first), *jobs[1:-1], _with_target_of(first, last)]
+        case Kind.RENAMED_OBJECT:
+            used = {job.item for job in jobs}
+            other = next(thing.name for thing in vocabulary.things(ThingKind.OBJECT) if thing.name not in used)
+            return jobs, [replace(first, item=other, names=[]), *jobs[1:]]
+        case _:
+            return jobs, jobs
+
+
+def _with_target_of(other: Job, job: Job) -> Job:
+    return replace(job, target=other.target, target_area=other.target_area, next_action=other.next_action)
+
+
+def _untouched(talk: Conversation, vocabulary: Vocabulary, jobs: list[Job]) -> str:
+    """Return a sentence on each object that the sentence names and no job carries, such as what it is put beside."""
+    named: dict[str, None] = {}
+    for token in vocabulary.spot(tokens(talk.sentence)):
+        if isinstance(token, Spotted):
+            own = [t for t in token.things if t.kind is ThingKind.OBJECT and token.words in vocabulary.aliases[t]]
+            named |= dict.fromkeys(t.name for t in own)
+    carried = {job.item for job in jobs}
+    return "".join(f" Nothing was to be done with the {name}." for name in named if name not in carried)
+
+
+def _drive(
+    talk: Conversation, vocabulary: Vocabulary, aim: tuple[str | None, str, str]
+) -> Generator[Turn, Result, None]:
     area, thing, problem = aim
     if area is None:
         yield from _report(talk, [], problem)
@@ -64,7 +108,7 @@ def _drive(talk: Conversation, aim: tuple[str | None, str, str]) -> Generator[Tu
     result = yield from carrier.approach(area, thing, "floor_place")
     where = f"in the {area}" if thing == "floor" else f"at the {thing} in the {area}"
     if result.ok:
-        yield from _report(talk, [], f"The robot stands {where}.", success=True)
+        yield from _report(talk, [], f"The robot stands {where}.{_untouched(talk, vocabulary, [])}", success=True)
     else:
         yield from _report(talk, [], f"The robot does not stand {where}: {result.code}. {result.message}")
 
