@@ -112,20 +112,41 @@ async def test_cancel_op_of_another_connection_does_nothing(sim: Any, robot: Any
 
 
 async def test_cancel_service_by_id(robot: Any) -> None:
-    for goal_id in ("g", "h"):
-        await robot.goal(goal_id, WAIT, WAIT_TYPE, LONG_WAIT)
-        await running(robot, WAIT)
+    await robot.goal("g", WAIT, WAIT_TYPE, LONG_WAIT)
+    await running(robot, WAIT)
     await robot.send(op="subscribe", topic=f"{WAIT}/_action/status")
-    infos = [item["goal_info"] for item in (await robot.message(f"{WAIT}/_action/status"))["status_list"][-2:]]
-    answer = await robot.call(f"{WAIT}/_action/cancel_goal", {"goal_info": {"goal_id": infos[1]["goal_id"]}})
-    assert [item["goal_id"] for item in answer["values"]["goals_canceling"]] == [infos[1]["goal_id"]]
-    assert (await robot.result("h"))["status"] == 5
-    again = await robot.call(f"{WAIT}/_action/cancel_goal", {"goal_info": {"goal_id": infos[1]["goal_id"]}})
-    assert again["values"] == {"return_code": 3, "goals_canceling": []}
+    info = (await robot.message(f"{WAIT}/_action/status"))["status_list"][-1]["goal_info"]
     unknown = await robot.call(f"{WAIT}/_action/cancel_goal", {"goal_info": {"goal_id": {"uuid": [1] * 16}}})
     assert unknown["values"] == {"return_code": 2, "goals_canceling": []}
-    await robot.call(f"{WAIT}/_action/cancel_goal")
+    answer = await robot.call(f"{WAIT}/_action/cancel_goal", {"goal_info": {"goal_id": info["goal_id"]}})
+    assert [item["goal_id"] for item in answer["values"]["goals_canceling"]] == [info["goal_id"]]
     assert (await robot.result("g"))["status"] == 5
+    again = await robot.call(f"{WAIT}/_action/cancel_goal", {"goal_info": {"goal_id": info["goal_id"]}})
+    assert again["values"] == {"return_code": 3, "goals_canceling": []}
+
+
+async def test_a_second_wait_aborts_the_first(robot: Any) -> None:
+    """Nav2's behaviours go over to a newer goal of theirs by ending the older one."""
+    await robot.goal("g", WAIT, WAIT_TYPE, LONG_WAIT)
+    await running(robot, WAIT)
+    await robot.goal("h", WAIT, WAIT_TYPE, LONG_WAIT)
+    first = await robot.result("g")
+    assert (first["status"], first["result"]) == (6, True)
+    await running(robot, WAIT)
+    await robot.call(f"{WAIT}/_action/cancel_goal")
+    assert (await robot.result("h"))["status"] == 5
+    await robot.goal("i", WAIT, WAIT_TYPE, {"time": {"nanosec": 1000}})
+    assert (await robot.result("i"))["status"] == 4
+
+
+async def test_a_goal_s_args_may_be_a_list_and_its_id_stand_behind_the_name(robot: Any) -> None:
+    await robot.send(op="send_action_goal", action=f"{WAIT}#7", action_type=WAIT_TYPE, args=[{"nanosec": 1000}])
+    result = await robot.result("7")
+    assert (result["action"], result["status"]) == (f"{WAIT}#7", 4)
+    await robot.send(op="send_action_goal", action=f"{WAIT}#8", action_type=WAIT_TYPE, args=[LONG_WAIT["time"]])
+    await running(robot, WAIT)
+    await robot.send(op="cancel_action_goal", action=f"{WAIT}#8")
+    assert (await robot.result("8"))["status"] == 5
 
 
 async def test_cancel_right_behind_the_goal(robot: Any) -> None:

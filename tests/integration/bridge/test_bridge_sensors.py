@@ -51,14 +51,19 @@ async def test_transforms_make_one_tree(robot: Any) -> None:
 async def test_pictures_fit_their_camera_info(robot: Any, camera: str) -> None:
     info = await robot.once(f"/{camera}_camera/color/camera_info")
     colour = await robot.once(f"/{camera}_camera/color/image_raw/compressed")
+    raw = await robot.once(f"/{camera}_camera/color/image_raw")
     depth = await robot.once(f"/{camera}_camera/aligned_depth_to_color/image_raw")
     size = (info["width"], info["height"])
     with Image.open(io.BytesIO(base64.b64decode(colour["data"]))) as image:
         assert (image.format, image.size, image.mode) == ("JPEG", size, "RGB")
+        compressed = np.asarray(image, np.float32)
+    assert (raw["encoding"], raw["step"]) == ("rgb8", 3 * size[0])
+    pixels = np.frombuffer(base64.b64decode(raw["data"]), np.uint8).reshape(size[1], size[0], 3)
+    assert np.abs(compressed - pixels).mean() < 4.0
     assert (depth["encoding"], depth["step"], depth["is_bigendian"]) == ("16UC1", 2 * size[0], 0)
     values = np.frombuffer(base64.b64decode(depth["data"]), "<u2").reshape(size[1], size[0])
     assert 100 < np.median(values[values > 0]) < 10_000
-    assert info["header"] == colour["header"] == depth["header"]
+    assert info["header"] == colour["header"] == depth["header"] == raw["header"]
     assert info["k"][0] > 100
     assert info["k"][2] == pytest.approx(size[0] / 2, abs=1.0)
 

@@ -28,6 +28,19 @@ async def test_args_may_be_a_list_and_type_is_ignored(robot: Any) -> None:
     assert answer["values"] == {"type": "tf2_msgs/msg/TFMessage"}
 
 
+async def test_an_id_may_be_anything_or_stand_behind_the_name(robot: Any) -> None:
+    for number in ([1, "two"], {"three": 3}, 0, ""):
+        await robot.send(op="call_service", service="/clear_octomap", id=number)
+        assert (await robot.op("service_response"))["id"] == number
+    await robot.send(op="call_service", service="/clear_octomap#33")
+    answer = await robot.op("service_response")
+    assert (answer["service"], answer["id"], answer["result"]) == ("/clear_octomap#33", "33", True)
+    await robot.send(op="call_service", service="/clear_octomap#33", id="own")
+    assert (await robot.op("service_response"))["id"] == "own"
+    await robot.send(op="call_service", service="/clear_octomap", id=None)
+    assert "id" not in await robot.op("service_response")
+
+
 async def test_unknown_service(robot: Any) -> None:
     answer = await robot.call("/nope")
     assert (answer["result"], answer["values"]) == (False, "Service /nope does not exist")

@@ -133,7 +133,7 @@ async def test_unadvertised_topics_disappear(sim: Any, robot: Any, connect: Any)
         {"op": "subscribe"},
         {"op": "subscribe", "topic": 7},
         {"op": "subscribe", "topic": "/map", "id": [1]},
-        {"op": "call_service", "service": "/rosapi/get_time", "id": {}},
+        {"op": "send_action_goal", "action": "/spin", "action_type": "nav2_msgs/action/Spin", "id": [1]},
         {"op": "fragment", "id": "f", "data": "x", "num": 0, "total": "two"},
         {"op": "subscribe", "topic": "/x", "type": "no_msgs/Thing"},
         {"op": "subscribe", "topic": "/no_such_topic"},
@@ -193,16 +193,76 @@ async def test_png_frames(robot: Any) -> None:
     assert inner == {"op": "publish", "topic": "/gripper/status", "msg": {"data": "open"}}
 
 
-async def test_fragments_of_a_subscription(robot: Any) -> None:
-    await robot.send(op="subscribe", topic="/map", fragment_size=1000)
+async def whole(robot: Any) -> tuple[Any, dict[str, Any]]:
+    """The next message that comes in fragments: their id, and the message."""
     first = await robot.op("fragment")
     pieces = [first] + [await robot.op("fragment") for _ in range(first["total"] - 1)]
     assert {piece["id"] for piece in pieces} == {first["id"]}
     assert [piece["num"] for piece in pieces] == list(range(first["total"]))
-    assert all(len(piece["data"]) <= 1000 for piece in pieces)
-    whole = json.loads("".join(piece["data"] for piece in pieces))
-    assert whole["topic"] == "/map"
-    assert len(whole["msg"]["data"]) == whole["msg"]["info"]["width"] * whole["msg"]["info"]["height"]
+    return first["id"], json.loads("".join(piece["data"] for piece in pieces))
+
+
+async def test_a_fragment_size_holds_for_all_that_follows(robot: Any) -> None:
+    await robot.send(op="subscribe", topic="/map", fragment_size=1000)
+    number, message = await whole(robot)
+    # No id of its own: rosbridge counts anew for every message.
+    assert (number, message["op"], message["topic"]) == ("0", "publish", "/map")
+    assert len(message["msg"]["data"]) == message["msg"]["info"]["width"] * message["msg"]["info"]["height"]
+    await robot.send(op="call_service", service="/rosapi/topics", id="mine")
+    number, message = await whole(robot)
+    assert (number, message["op"], message["id"]) == ("mine", "service_response", "mine")
+    await robot.send(op="unsubscribe", topic="/nothing", fragment_size=None)
+    assert len((await robot.call("/rosapi/topics"))["values"]["topics"]) > 10
+
+
+@pytest.mark.parametrize("size", [0, -1, "10"])
+async def test_with_a_fragment_size_that_is_none_messages_are_lost(robot: Any, size: Any) -> None:
+    await robot.send(op="subscribe", topic="/chat", type=STRING)
+    await robot.send(op="advertise", topic="/chat", type=STRING)
+    await robot.send(op="publish", topic="/chat", msg={"data": "lost"}, fragment_size=size)
+    await robot.send(op="publish", topic="/chat", msg={"data": "there"}, fragment_size=10_000)
+    assert await robot.message("/chat") == {"data": "there"}
+
+
+async def test_cbor_above_the_limit_is_lost(robot: Any) -> None:
+    await robot.send(op="advertise", topic="/chat", type=STRING)
+    await robot.send(op="subscribe", topic="/chat", compression="cbor", fragment_size=100)
+    for text in ("x" * 200, "short"):
+        await robot.send(op="publish", topic="/chat", msg={"data": text})
+    frame = cbor2.loads(await robot.receive(lambda item: isinstance(item, bytes)))
+    assert frame["msg"] == {"data": "short"}
+
+
+async def test_objects_and_frames_need_not_fit(robot: Any) -> None:
+    def call(name: str) -> str:
+        args = {"topic": "/tf {nested} {"}
+        return json.dumps({"op": "call_service", "service": "/rosapi/topic_type", "args": args, "id": name})
+
+    await robot.socket.send(call("a") + call("b") + "\n" + call("c")[:40])
+    await robot.socket.send(call("c")[40:] + "rubbish {" + call("d"))
+    for name in "abcd":
+        assert (await robot.op("service_response"))["id"] == name
+    await robot.socket.send(call("e").encode())
+    await robot.op("service_response", id="e")
+    # What is inside of an unfinished message is no operation of its own.
+    text = json.dumps({"op": "publish", "topic": "/chat", "msg": {"inner": {"data": 1}, "more": {"data": 2}}})
+    await robot.socket.send(text[:-10])
+    await robot.socket.send(text[-10:] + call("f"))
+    await robot.op("service_response", id="f")
+
+
+async def test_a_second_subscription_sets_the_faster_rate(robot: Any) -> None:
+    await robot.send(op="advertise", topic="/chat", type=STRING)
+    await robot.send(op="subscribe", topic="/chat", id="slow", throttle_rate=3_600_000, queue_length=5)
+    for number in range(3):
+        await robot.send(op="publish", topic="/chat", msg={"data": str(number)})
+    assert await robot.message("/chat") == {"data": "0"}
+    await robot.send(op="subscribe", topic="/chat", id="fast", throttle_rate=1, queue_length=9)
+    assert [(await robot.message("/chat"))["data"] for _ in range(2)] == ["1", "2"]
+    await robot.send(op="unsubscribe", topic="/chat", id="fast")
+    await robot.send(op="publish", topic="/chat", msg={"data": "late"})
+    await robot.call("/rosapi/get_time")
+    assert robot.kept == []
 
 
 async def test_frames_over_the_limit_are_fragmented(start_sim: Any, connect: Any) -> None:

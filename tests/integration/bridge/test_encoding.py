@@ -108,13 +108,19 @@ def test_cbor_raw_carries_cdr_and_time() -> None:
     assert text.data == "x"
 
 
-def test_png_holds_the_json_frame() -> None:
-    message = complete("std_msgs/String", {"data": "x"})
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 100, 1001])
+def test_png_holds_the_json_frame_as_rosbridge_packs_it(length: int) -> None:
+    """rosbridge_library/internal/pngcompression.py: RGB, nearly square, padded with newlines."""
+    message = complete("std_msgs/String", {"data": "x" * length})
     item = published("std_msgs/msg/String", message)
     outer = json.loads(frame(item, "png"))
     assert outer["op"] == "png"
     with Image.open(io.BytesIO(base64.b64decode(outer["data"]))) as image:
-        assert image.tobytes() == frame(item, "none")
+        text = image.tobytes()
+        assert image.mode == "RGB"
+        assert 0 <= image.height - image.width <= 3
+    assert text.rstrip(b"\n") == frame(item, "none")
+    assert len(text) - len(frame(item, "none")) < 3 * image.width
 
 
 def test_a_message_is_encoded_once() -> None:

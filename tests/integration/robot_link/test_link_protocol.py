@@ -316,8 +316,8 @@ async def test_messages_in_every_encoding_reach_the_reader(link, peer):
     await peer.send(cbor2.dumps({"op": "publish", "topic": "/t", "msg": {"n": 2, "data": b"\x00\xff"}}))
     whole = json.dumps({"op": "publish", "topic": "/t", "msg": {"n": 3, "text": "x" * 100}})
     parts = [whole[i : i + 40] for i in range(0, len(whole), 40)]
-    for number in reversed(range(len(parts))):
-        await peer.send({"op": "fragment", "id": "7", "data": parts[number], "num": number, "total": len(parts)})
+    for number, part in enumerate(parts):
+        await peer.send({"op": "fragment", "id": "7", "data": part, "num": number, "total": len(parts)})
     await peer.send({"op": "png", "data": png_of({"op": "publish", "topic": "/t", "msg": {"n": 4}})})
     got = [await subscription.next(10) for _ in range(4)]
     assert [message["n"] for message in got] == [1, 2, 3, 4]
@@ -326,16 +326,38 @@ async def test_messages_in_every_encoding_reach_the_reader(link, peer):
 
 
 def png_of(operation) -> str:
-    """As rosbridge packs it: the JSON text as the pixels of an image."""
+    """As rosbridge packs it: the JSON text as the pixels of an image that is nearly square."""
     import io
 
     from PIL import Image
 
     text = json.dumps(operation).encode()
-    text += b"\n" * (-len(text) % 3)
+    width = int((len(text) / 3) ** 0.5)
+    height = -(-len(text) // (3 * width))
     out = io.BytesIO()
-    Image.frombytes("RGB", (len(text) // 3, 1), text).save(out, "png")
+    Image.frombytes("RGB", (width, height), text.ljust(3 * width * height, b"\n")).save(out, "png")
     return base64.b64encode(out.getvalue()).decode()
+
+
+async def test_a_broken_sequence_of_fragments_costs_no_later_message(link, peer):
+    """rosbridge gives every message without an id the same one, and two of its threads mix theirs."""
+    subscription = link.subscribe("/t", "x/msg/T")
+    await peer.wait_for(op="subscribe", topic="/t")
+
+    def fragments(number, pieces=3):
+        whole = json.dumps({"op": "publish", "topic": "/t", "msg": {"n": number}})
+        size = -(-len(whole) // pieces)
+        parts = [whole[at : at + size] for at in range(0, len(whole), size)]
+        return [{"op": "fragment", "id": "0", "data": d, "num": n, "total": pieces} for n, d in enumerate(parts)]
+
+    first, second, third, fourth, fifth = (fragments(n) for n in range(1, 6))
+    cut = first[:2] + second
+    mixed = [third[0], fourth[0], third[1], fourth[1], third[2], fourth[2]]
+    two = fragments(6, pieces=2)
+    of_different_length = [fifth[0], two[0], fifth[1], two[1], fifth[2]]
+    for part in (*cut, *mixed, *of_different_length):
+        await peer.send(part)
+    assert [(await subscription.next(10))["n"] for _ in range(3)] == [2, 6, 5]
 
 
 @pytest.mark.parametrize(

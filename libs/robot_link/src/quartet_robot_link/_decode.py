@@ -50,7 +50,8 @@ def binary(value: Any) -> bytes:
 class Decoder:
     """Turns frames into operations and keeps the parts of fragmented ones."""
 
-    _fragments: dict[str, dict[int, str]] = field(default_factory=dict[str, dict[int, str]])
+    _fragments: dict[tuple[str, int], list[str]] = field(default_factory=dict[tuple[str, int], list[str]])
+    """Parts so far by id and number of parts."""
 
     def decode(self, frame: str | bytes) -> list[Message]:
         """Return the operations that this frame completes. Raises UndecodableFrameError."""
@@ -79,11 +80,17 @@ class Decoder:
             raise UndecodableFrameError(f"fragment without id, num, total or data: {error}") from error
         if not 0 < total <= MAX_FRAGMENTS or not 0 <= number < total:
             raise UndecodableFrameError(f"fragment {number} of {total} is out of range")
-        parts = self._fragments.setdefault(key, {})
-        parts[number] = data
+        # Messages without an id of their own all come as "0", and two of them may be mixed; each is sent in order.
+        of = (key, total)
+        if number == 0:
+            self._fragments.pop(of, None)
+        parts = self._fragments.setdefault(of, [])
+        if number != len(parts):
+            del self._fragments[of]
+            raise UndecodableFrameError(f"fragment {number} of {total} of message '{key}' does not follow {len(parts)}")
+        parts.append(data)
         if len(parts) == total:
-            del self._fragments[key]
-            return "".join(parts[i] for i in range(total))
+            return "".join(self._fragments.pop(of))
         while len(self._fragments) > MAX_PENDING_FRAGMENTS:
             del self._fragments[next(iter(self._fragments))]
         return None
@@ -117,6 +124,6 @@ def _unpack_png(data: str) -> str:
 
     try:
         with Image.open(io.BytesIO(base64.b64decode(data))) as image:
-            return image.tobytes().decode()
+            return image.convert("RGB").tobytes().decode()
     except Exception as error:
         raise UndecodableFrameError(f"png operation cannot be unpacked: {error}") from error

@@ -8,10 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-import orjson
-
 from quartet_simulation.bridge import qos
 from quartet_simulation.bridge.encoding import to_json
+from quartet_simulation.bridge.incoming import Incoming
 from quartet_simulation.bridge.offered import OfferedServices
 from quartet_simulation.bridge.offered_actions import OfferedActions
 from quartet_simulation.bridge.outbox import Outbox
@@ -27,7 +26,7 @@ from quartet_simulation.errors import (
 from quartet_simulation.faults import Faults
 from quartet_simulation.ros.actions import GoalHandle, GoalStatus
 from quartet_simulation.ros.graph import Graph, Published, Service
-from quartet_simulation.ros.types import Message, complete, full_name, parts
+from quartet_simulation.ros.types import Message, complete, definition, full_name, parts
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +45,6 @@ _FIELDS: dict[str, dict[str, tuple[bool, tuple[type, ...]]]] = {
         "type": (False, (str,)),
         "throttle_rate": (False, (int,)),
         "queue_length": (False, (int,)),
-        "fragment_size": (False, (int, type(None))),
         "compression": (False, (str,)),
         "qos": (False, (dict,)),
     },
@@ -71,9 +69,29 @@ _FIELDS: dict[str, dict[str, tuple[bool, tuple[type, ...]]]] = {
 """Fields of each operation: required, and types. What does not fit gets no answer, as on the real bridge."""
 
 
+_ANY_ID = ("call_service", "publish")
+"""Operations whose id is only handed back, or not looked at."""
+
+
 def resolve(name: str) -> str:
     """A name as it stands in the graph: relative ones are in the bridge's own namespace, which is the root."""
     return name if name.startswith("/") else f"/{name}"
+
+
+def named(spelled: str, frame: Message) -> tuple[str, Message]:
+    """Name of a service or action in the graph, and the id to answer with, which may stand behind it: `name#id`."""
+    name, mark, behind = spelled.partition("#")
+    given = frame.get("id")
+    if given is None and mark:
+        given = behind
+    return resolve(name), {} if given is None else {"id": given}
+
+
+def by_name(args: Any, type_name: str) -> Any:
+    """Arguments of a request or goal by the names of its fields; a list has them in their order."""
+    if isinstance(args, list):
+        return dict(zip((field.name for field in definition(type_name).fields), args, strict=False))
+    return args if isinstance(args, dict) else {}
 
 
 class Bridge:
@@ -94,6 +112,7 @@ class Connection:
         self._advertised: list[str] = []
         self._goals: dict[object, GoalHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._incoming = Incoming()
         self._partial: dict[object, dict[int, str]] = {}
         self._offered = OfferedServices(self._graph, NODE, self._send)
         self._offered_actions = OfferedActions(self._graph, NODE, self._send)
@@ -114,20 +133,24 @@ class Connection:
         """One incoming frame. Whatever is wrong with it gets no answer."""
         if self._bridge.faults.strikes("zombie"):
             return
-        try:
-            self._dispatch(orjson.loads(text))
-        except (IgnoredRequestError, TypeSupportError, QosError, orjson.JSONDecodeError) as error:
-            log.info("ignored a frame: %s", error)
-        except Exception:
-            # One client's strange frame must not end its connection, let alone the bridge.
-            log.exception("a frame could not be handled")
+        for frame in self._incoming.feed(text):
+            try:
+                self._dispatch(frame)
+            except (IgnoredRequestError, TypeSupportError, QosError) as error:
+                log.info("ignored a frame: %s", error)
+            except Exception:
+                # One client's strange frame must not end its connection, let alone the bridge.
+                log.exception("a frame could not be handled")
 
     def _dispatch(self, frame: Any) -> None:
         op = frame.get("op") if isinstance(frame, dict) else None
         fields = _FIELDS.get(op) if isinstance(op, str) else None
         if fields is None:
             raise IgnoredRequestError(f"Unknown operation: {op}")
-        if not isinstance(frame.get("id"), str | int | float | None):
+        if "fragment_size" in frame:
+            # Of whatever operation: from now on it holds for everything that this client is sent.
+            self._outbox.limit = frame["fragment_size"]
+        if op not in _ANY_ID and not isinstance(frame.get("id"), str | int | float | None):
             raise IgnoredRequestError(f"Expected field id to be a string. Invalid value: {frame['id']}")
         for name, (required, types) in fields.items():
             if name not in frame:
@@ -144,7 +167,7 @@ class Connection:
 
     def _send(self, frame: Message) -> None:
         if not self._closed and not self._bridge.faults.strikes("zombie"):
-            self._outbox.put(to_json(frame))
+            self._outbox.put(to_json(frame), frame.get("id"))
 
     def _fragment(self, frame: Message) -> None:
         pieces = self._partial.setdefault(frame["id"], {})
@@ -193,7 +216,6 @@ class Connection:
         request = Request(
             frame.get("throttle_rate", 0),
             profile.depth if profile is not None else frame.get("queue_length", 0),
-            frame.get("fragment_size"),
             frame.get("compression", "none"),
         )
         if topic in self._subscriptions:
@@ -236,27 +258,22 @@ class Connection:
         self._spawn(self._answer_service(frame))
 
     async def _answer_service(self, frame: Message) -> None:
+        name, identity = named(frame["service"], frame)
         answer: Message = {"op": "service_response", "service": frame["service"]}
         try:
-            answer |= {"values": await self._service_result(frame), "result": True}
+            answer |= {"values": await self._service_result(name, frame), "result": True}
         except Exception as error:
             if not isinstance(error, TypeSupportError | ServiceFailedError):
                 log.exception("service %s failed", frame["service"])
             answer |= {"values": str(error), "result": False}
-        if "id" in frame:
-            answer["id"] = frame["id"]
-        self._send(answer)
+        self._send(answer | identity)
 
-    async def _service_result(self, frame: Message) -> Message:
-        name = resolve(frame["service"])
+    async def _service_result(self, name: str, frame: Message) -> Message:
         service = self._graph.services.get(name)
         if service is None:
             raise ServiceFailedError(self._not_there(name))
-        request = parts(service.type_name, "srv")[0]
-        args = frame.get("args", {})
-        if isinstance(args, list):
-            args = dict(zip((field.name for field in request.fields), args, strict=False))
-        complete_request = complete(request.name, {} if args is None else args, self._graph.now)
+        request = parts(service.type_name, "srv")[0].name
+        complete_request = complete(request, by_name(frame.get("args"), request), self._graph.now)
         timeout = frame.get("timeout")
         limit = SERVICE_TIMEOUT_S if timeout is None else (timeout or None)
         work = asyncio.ensure_future(self._serve(service, complete_request))
@@ -297,10 +314,10 @@ class Connection:
         self._spawn(self._answer_goal(frame))
 
     async def _answer_goal(self, frame: Message) -> None:
+        name, identity = named(frame["action"], frame)
         answer: Message = {"op": "action_result", "action": frame["action"]}
-        identity = {"id": frame["id"]} if "id" in frame else {}
         try:
-            status, result = await self._goal_result(frame, identity)
+            status, result = await self._goal_result(name, frame, identity)
             answer |= {"values": result, "status": int(status), "result": True}
         except Exception as error:
             if not isinstance(error, TypeSupportError | GoalFailedError):
@@ -309,8 +326,8 @@ class Connection:
         if not self._bridge.faults.strikes("silent_action"):
             self._send(answer | identity)
 
-    async def _goal_result(self, frame: Message, identity: Message) -> tuple[GoalStatus, Message]:
-        name, bridge = resolve(frame["action"]), self._bridge
+    async def _goal_result(self, name: str, frame: Message, identity: Message) -> tuple[GoalStatus, Message]:
+        bridge = self._bridge
         type_name = full_name(frame["action_type"], "action")
         server = self._graph.actions.get(name)
         unavailable = server is None or name in bridge.poisoned or server.type_name != type_name
@@ -322,7 +339,7 @@ class Connection:
         if server is None or unavailable:
             await asyncio.sleep(ACTION_SERVER_WAIT_S)
             raise GoalFailedError("No action server available")
-        request = complete(server.goal_type, frame.get("args") or {}, self._graph.now)
+        request = complete(server.goal_type, by_name(frame.get("args"), server.goal_type), self._graph.now)
 
         def feedback(values: Message) -> None:
             self._send({"op": "action_feedback", "action": frame["action"], "values": values} | identity)
@@ -332,7 +349,7 @@ class Connection:
         except GoalRejectedError as error:
             log.info("%s: goal rejected: %s", name, error)
             raise GoalFailedError("Action goal was rejected") from None
-        goal_id = frame.get("id")
+        goal_id = identity.get("id")
         if goal_id is not None:
             self._goals[goal_id] = handle
         try:
@@ -341,7 +358,7 @@ class Connection:
             self._goals.pop(goal_id, None)
 
     def _cancel_action_goal(self, frame: Message) -> None:
-        handle = self._goals.get(frame.get("id"))
+        handle = self._goals.get(named(frame["action"], frame)[1].get("id"))
         if handle is not None:
             handle.cancel()
 

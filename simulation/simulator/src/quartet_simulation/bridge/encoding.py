@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import struct
 from typing import Any
 
@@ -46,9 +47,13 @@ def _extra(value: Any) -> Any:
 
 
 def to_png(frame: bytes) -> bytes:
-    """A JSON frame inside a one-row grey PNG inside a `png` frame."""
+    """A JSON frame in the pixels of an RGB PNG that is nearly square, padded with newlines, inside a `png` frame."""
+    width = math.isqrt(len(frame) // 3)
+    height = math.ceil(len(frame) / (3 * width))
     buffer = io.BytesIO()
-    Image.frombytes("L", (len(frame), 1), frame).save(buffer, "png", compress_level=1)
+    Image.frombytes("RGB", (width, height), frame.ljust(3 * width * height, b"\n")).save(
+        buffer, "png", compress_level=1
+    )
     return orjson.dumps({"op": "png", "data": base64.b64encode(buffer.getvalue()).decode("ascii")})
 
 

@@ -15,11 +15,10 @@ _COMPRESSIONS = ("cbor-raw", "cbor", "png")
 
 @dataclass(frozen=True)
 class Request:
-    """What one `subscribe` asked for; times in milliseconds, sizes in characters."""
+    """What one `subscribe` asked for; times in milliseconds."""
 
     throttle_rate: int = 0
     queue_length: int = 0
-    fragment_size: int | None = None
     compression: str = "none"
 
 
@@ -32,7 +31,7 @@ class Subscription:
         self._lane: deque[Entry] = deque()
         self._waiting: deque[Published] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._next = 0.0
+        self._sent_at = float("-inf")
         self._merged = Request()
 
     def add(self, sid: str | None, request: Request) -> None:
@@ -61,43 +60,44 @@ class Subscription:
 
     def _merge(self) -> None:
         requests = self._requests.values()
-        sizes = [request.fragment_size for request in requests if request.fragment_size is not None]
         wanted = {request.compression for request in requests}
         self._merged = Request(
             min(request.throttle_rate for request in requests),
             min(request.queue_length for request in requests),
-            min(sizes, default=None),
             next((name for name in _COMPRESSIONS if name in wanted), "none"),
         )
         self._waiting = deque(self._waiting, maxlen=self._merged.queue_length or None)
+        if self._timer is not None:
+            # The rate may have become another one.
+            self._timer.cancel()
+            self._timer = None
+            self._schedule()
 
     def receive(self, published: Published) -> None:
         """A message of the topic: send, queue or drop it."""
-        interval = self._merged.throttle_rate / 1000.0
-        now = asyncio.get_running_loop().time()
-        if interval <= 0:
-            self._send(published)
-        elif now >= self._next and not self._waiting:
-            self._next = now + interval
+        if not self._remaining() and not self._waiting:
             self._send(published)
         elif self._merged.queue_length:
             self._waiting.append(published)
-            self._schedule(now)
+            self._schedule()
 
-    def _schedule(self, now: float) -> None:
+    def _remaining(self) -> float:
+        """Time until the next message may be sent [s]."""
+        due = self._sent_at + self._merged.throttle_rate / 1000.0
+        return max(0.0, due - asyncio.get_running_loop().time())
+
+    def _schedule(self) -> None:
         if self._timer is None and self._waiting:
-            delay = max(0.0, self._next - now)
-            self._timer = asyncio.get_running_loop().call_later(delay, self._send_waiting)
+            self._timer = asyncio.get_running_loop().call_later(self._remaining(), self._send_waiting)
 
     def _send_waiting(self) -> None:
         self._timer = None
         if self._waiting:
-            now = asyncio.get_running_loop().time()
-            self._next = now + self._merged.throttle_rate / 1000.0
             self._send(self._waiting.popleft())
-            self._schedule(now)
+            self._schedule()
 
     def _send(self, published: Published) -> None:
+        self._sent_at = asyncio.get_running_loop().time()
         compression = self._merged.compression
         text = compression not in ("cbor", "cbor-raw")
-        self._outbox.put(frame(published, compression), text, self._merged.fragment_size, self._lane)
+        self._outbox.put(frame(published, compression), text=text, lane=self._lane)

@@ -31,6 +31,7 @@ class Camera:
 
     name: str
     colour: str
+    compressed: str
     depth: str
     info: str
     node: str
@@ -41,9 +42,14 @@ class Camera:
     requested: set[str] = field(default_factory=set)
 
     @property
-    def topics(self) -> tuple[str, str, str]:
-        """Colour, depth and camera_info topic."""
-        return self.colour, self.depth, self.info
+    def topics(self) -> dict[str, str]:
+        """Type of each topic."""
+        return {
+            self.colour: "sensor_msgs/Image",
+            self.compressed: "sensor_msgs/CompressedImage",
+            self.depth: "sensor_msgs/Image",
+            self.info: "sensor_msgs/CameraInfo",
+        }
 
 
 def camera_topics() -> list[Camera]:
@@ -51,6 +57,7 @@ def camera_topics() -> list[Camera]:
     return [
         Camera(
             name,
+            f"/{name}_camera/color/image_raw",
             f"/{name}_camera/color/image_raw/compressed",
             f"/{name}_camera/aligned_depth_to_color/image_raw",
             f"/{name}_camera/color/camera_info",
@@ -69,9 +76,8 @@ class Cameras:
         self._by_topic = {topic: camera for camera in self._cameras for topic in camera.topics}
         self._worker = ThreadPoolExecutor(1, "image-encoder")
         for camera in self._cameras:
-            graph.advertise(camera.colour, "sensor_msgs/CompressedImage", camera.node)
-            graph.advertise(camera.depth, "sensor_msgs/Image", camera.node)
-            graph.advertise(camera.info, "sensor_msgs/CameraInfo", camera.node)
+            for topic, type_name in camera.topics.items():
+                graph.advertise(topic, type_name, camera.node)
         graph.on_subscribe.append(self._subscribed)
 
     def warm_up(self, sim: Simulation) -> None:
@@ -107,7 +113,7 @@ class Cameras:
             changed = camera.key != key and not moving
             due = camera.requested & topics
             if changed or now - camera.sent_wall >= period - 1e-3 or (due and camera.key != key):
-                # A new picture goes to all three topics, so that a client finds three with one stamp.
+                # A new picture goes to all of its topics, so that a client finds all with one stamp.
                 due = topics
             if due and rendered:
                 # One picture between two looks at the commands: a stop does not wait for two.
@@ -145,6 +151,8 @@ class Cameras:
             type_name = self._graph.topics[topic].type_name
             message: Message
             if topic == camera.colour:
+                message = messages.colour_image(at, info["frame"], rgb)
+            elif topic == camera.compressed:
                 message = messages.compressed_image(at, info["frame"], jpeg(rgb))
             elif topic == camera.depth:
                 message = messages.depth_image(at, info["frame"], depth)

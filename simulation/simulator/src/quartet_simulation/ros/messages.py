@@ -206,17 +206,26 @@ def compressed_image(time_s: float, frame: str, jpeg: bytes) -> Message:
     return {"header": header(time_s, frame), "format": "rgb8; jpeg compressed bgr8", "data": jpeg}
 
 
+def colour_image(time_s: float, frame: str, rgb: np.ndarray) -> Message:
+    """Return sensor_msgs/Image of RGB pixels (uint8, HxWx3)."""
+    return _image(time_s, frame, "rgb8", rgb)
+
+
 def depth_image(time_s: float, frame: str, depth_m: np.ndarray) -> Message:
     """16UC1 [mm]; 0 where there is no return."""
-    height, width = depth_m.shape
     millimetres = np.nan_to_num(depth_m * 1000.0 + 0.5, nan=0.0, posinf=0.0, neginf=0.0)
-    data = np.where(millimetres < 65535.0, millimetres, 0.0).astype("<u2").tobytes()
+    return _image(time_s, frame, "16UC1", np.where(millimetres < 65535.0, millimetres, 0.0).astype("<u2"))
+
+
+def _image(time_s: float, frame: str, encoding: str, pixels: np.ndarray) -> Message:
+    height, width = pixels.shape[:2]
+    data = pixels.tobytes()
     return {
         "header": header(time_s, frame),
         "height": height,
         "width": width,
-        "encoding": "16UC1",
+        "encoding": encoding,
         "is_bigendian": 0,
-        "step": width * 2,
+        "step": len(data) // height,
         "data": data,
     }

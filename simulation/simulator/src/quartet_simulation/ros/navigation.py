@@ -54,6 +54,8 @@ class Navigation:
     def __init__(self, world: World, graph: Graph, accept: Callable[[Message], None]) -> None:
         self._world, self._graph, self._may_move = world, graph, accept
         self._state = ACTIVE
+        self._waiting: asyncio.Future[None] | None = None
+        """The wait that runs."""
         for name, type_name, node, execute in (
             ("/navigate_to_pose", "NavigateToPose", "/bt_navigator", self._navigate),
             ("/follow_waypoints", "FollowWaypoints", "/waypoint_follower", self._follow_waypoints),
@@ -258,7 +260,10 @@ class Navigation:
     async def _wait(self, handle: GoalHandle) -> Result:
         duration = seconds(handle.request["time"])
         began = self._world.time
-        done = self._world.wait(duration)
+        preempted = self._waiting
+        self._waiting = done = self._world.wait(duration)
+        if preempted is not None:
+            preempted.cancel()
         handle.on_cancel = lambda: running.cancel(done)
         if handle.cancel_asked.is_set():
             done.cancel()
@@ -268,6 +273,11 @@ class Navigation:
                 left = max(0.0, began + duration - self._world.time)
                 handle.on_feedback({"time_left": stamp(left)})
         status = GoalStatus.CANCELED if done.cancelled() else GoalStatus.SUCCEEDED
+        if self._waiting is done:
+            self._waiting = None
+        elif done.cancelled() and not handle.cancel_asked.is_set():
+            # Nav2's behaviours do not go over from one goal to the next: the newer one ends the older.
+            status = GoalStatus.ABORTED
         return status, {"total_elapsed_time": stamp(max(0.0, self._world.time - began))}
 
     def _behaviour_result(self, goal: Goal) -> Message:
