@@ -123,6 +123,27 @@ async def test_cancel_brings_the_robot_to_rest(desk, studio, redis_url, bus_opti
     assert max(map(abs, speed)) < 0.02
 
 
+async def test_a_request_that_the_store_has_lost_is_ended_and_answered(
+    desk, studio, redis_url, redis_server, bus_options, until
+):
+    """Nobody could cancel it or take it over any more."""
+    request = desk.request(Skill.APPROACH, **ENTRY)
+
+    async def begun():
+        return "model_turn" in await desk.kinds(request)
+
+    async with serving(studio, redis_url, bus_options, Skill.APPROACH):
+        asking = asyncio.create_task(desk.ask(request))
+        await until(begun)
+        redis_server.flush()
+        result = await asking
+    assert (result.error_code, result.state) == ("UNKNOWN", State.UNCERTAIN), result
+    assert "the store has lost its data" in result.reason
+    calls = [e.event.tool for e in await desk.bus.journal.read_all(request.task_id) if e.event.kind == "tool_call"]
+    assert {"moveit__stop_execution", "nav2__cancel_navigation"} <= set(calls)
+    assert max(map(abs, studio.truth()["robot"]["twist"])) < 0.02
+
+
 async def test_a_request_that_cannot_be_marked_as_started_is_answered(
     desk, studio, redis_url, bus_options, monkeypatch
 ):

@@ -162,8 +162,10 @@ async def test_a_task_that_kills_every_replica_is_failed(redis_url, a_task):
         assert "delivered 3 times" in status.report.summary
 
 
-async def test_a_store_that_lost_its_data_stops_nobody(own_redis, a_request, a_result, bus_options):
-    """A flush loses the entry; the agent that has it goes on, and the asker gets its answer."""
+async def test_a_store_that_lost_its_data_ends_the_work_and_the_asker_is_answered(
+    own_redis, a_request, a_result, bus_options, eventually
+):
+    """A flush loses the entry: nobody could cancel or take over what its consumer does."""
     async with (
         await Bus.connect(own_redis.url, bus_options) as asking,
         await Bus.connect(own_redis.url, bus_options) as agent,
@@ -174,9 +176,30 @@ async def test_a_store_that_lost_its_data_stops_nobody(own_redis, a_request, a_r
         target = agent.skills(Skill.PICK)
         delivery = await target.take(60)
         own_redis.flush()
-        assert await target.take(1.5 * bus_options.lease_s) is None
-        assert not delivery.lost.is_set()
+        await asyncio.wait_for(delivery.lost.wait(), 60)
+        assert delivery.forgotten
+        await eventually(lambda: agent.losses == 1)
         assert await target.finish(delivery, a_result(request))
         assert await asked == a_result(request)
         await asking.skills(Skill.PICK).submit(a_request("r2"))
         assert (await target.take(60)).request.request_id == "r2"
+
+
+@pytest.mark.parametrize("durable", [True, False])
+async def test_a_reconnect_tells_whether_redis_has_its_data(make_redis, a_request, durable, caplog):
+    """Also where nobody has loaded the functions again that renew leases."""
+    server = make_redis(durable=durable)
+    options = BusOptions(lease_s=0.3, block_ms=100, command_patience_s=5)
+    async with await Bus.connect(server.url, options) as bus:
+        queue = bus.skills(Skill.PICK)
+        await queue.submit(a_request())
+        delivery = await queue.take(60)
+        bus._store._loads_functions = False
+        server.kill()
+        server.start()
+        await bus.check()
+        assert bus.losses == (0 if durable else 1)
+        assert ("Redis has lost its data" in caplog.text) is not durable
+        if not durable:
+            await asyncio.wait_for(delivery.lost.wait(), 60)
+        assert delivery.forgotten is not durable

@@ -51,7 +51,12 @@ class Delivery(Protocol):
 
     @property
     def lost(self) -> asyncio.Event:
-        """Set when another replica took the request over."""
+        """Set when another replica took the request over, or the store does not know it any more."""
+        ...
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether the store does not know the request any more: no other replica ends its work."""
         ...
 
 

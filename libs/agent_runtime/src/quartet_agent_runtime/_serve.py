@@ -201,6 +201,9 @@ class _Agent:
                 return _outcome(work, delivery)
             work.cancel()
             await end_of(work)
+            if lost.done() and delivery.forgotten:
+                reason = "the store has lost its data and does not know this request any more; its work was ended"
+                return await self._settle(run, delivery, reason, None)
             if lost.done():
                 # Whoever took the request over settles it as UNCERTAIN; the orchestrator then raises the fence.
                 log.error("request %s was taken over by another replica", delivery.request.request_id)

@@ -129,6 +129,11 @@ class Bus:
         except StoreFullError as error:
             log.warning("the functions in Redis are not updated: %s", error)
 
+    @property
+    def losses(self) -> int:
+        """Number of times that Redis has lost its data since this process has known it."""
+        return self._store.losses
+
     def skills(self, skill: Skill) -> SkillQueue:
         """Return the request queue of a skill."""
         if skill not in self._skills:

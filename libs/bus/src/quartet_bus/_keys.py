@@ -61,6 +61,11 @@ class Keys:
         return self.of("submission", key)
 
     @property
+    def identity(self) -> Key:
+        """Random id of the data, by which a store that has lost its data is recognised."""
+        return self.of("identity")
+
+    @property
     def waiting(self) -> Key:
         """Deadlines of the tasks that have not been begun."""
         return self.of("waiting")

@@ -57,8 +57,12 @@ class Lease:
 
     entry_id: str
     identity: str
+    losses: int
+    """Losses of the store's data before the entry was taken."""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when another consumer took the entry over."""
+    """Set when another consumer took the entry over, or the store does not know it any more."""
+    forgotten: bool = False
+    """Whether the store does not know the entry any more; then nobody else takes it over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +78,13 @@ class Delivery(Generic[M]):
 
     @property
     def lost(self) -> asyncio.Event:
-        """Set when another consumer took the message over: stop acting on it."""
+        """Set when another consumer took the message over, or the store lost it: stop acting on it."""
         return self.lease.lost
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether the store does not know the message any more, so that nobody else ends its work."""
+        return self.lease.forgotten
 
 
 @dataclass(frozen=True)
@@ -188,6 +197,7 @@ class Queue(Part, ABC, Generic[M]):
             if error.code != "NOGROUP":
                 raise
             self._group_made = False
+            await self._store.check_identity()
             return None
         if not answer:
             return None
@@ -282,7 +292,9 @@ class Queue(Part, ABC, Generic[M]):
                 reason = f"delivered {count} times without an answer, the cap is {self._options.delivery_cap}"
                 await self._dead_letter(entry_id, data, reason, message, found.started)
                 return None
-        return Admitted(message, Lease(entry_id, identity), redelivered, found.started, found.canceled)
+        return Admitted(
+            message, Lease(entry_id, identity, self._store.losses), redelivered, found.started, found.canceled
+        )
 
     async def _reset_deliveries(self, entry_id: str) -> None:
         """Count the deliveries of an entry from 1 again."""
@@ -360,6 +372,9 @@ class Queue(Part, ABC, Generic[M]):
                 # A full Redis refuses presence but still renews leases.
                 await backoff.failed(error)
             for lease in list(self._leases.values()):
+                if lease.losses != self._store.losses:
+                    self._forget(lease)
+                    continue
                 try:
                     done = self._keys.done(self.kind, lease.identity)
                     kept = await self._store.run(
@@ -369,7 +384,20 @@ class Queue(Part, ABC, Generic[M]):
                 except BusError as error:
                     await backoff.failed(error)
                     continue
-                if kept == 0 and lease.entry_id in self._leases:
+                if lease.entry_id not in self._leases:
+                    continue
+                if kept == 0:
                     log.warning("%s '%s' was taken over by another consumer", self.kind, lease.identity)
                     lease.lost.set()
                     self._drop_lease(lease)
+                elif kept < 0:
+                    self._forget(lease)
+                    with contextlib.suppress(BusError):
+                        await self._store.check_identity()
+
+    def _forget(self, lease: Lease) -> None:
+        """End a lease of which the store knows nothing: without it nobody can cancel the work or take it over."""
+        log.error("%s '%s' is not in Redis any more; its work ends", self.kind, lease.identity)
+        lease.forgotten = True
+        lease.lost.set()
+        self._drop_lease(lease)

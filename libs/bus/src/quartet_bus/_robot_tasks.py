@@ -64,6 +64,7 @@ class RobotTasks(Queue[Task]):
         self._statuses, self._journal = statuses, journal
         self._shared = SharedTasks(context, statuses)
         self._may_share: Callable[[], Awaitable[bool]] | None = None
+        self._ready: Callable[[], Awaitable[bool]] | None = None
         self._robot_renewer: asyncio.Task[None] | None = None
         self._owned = False
         self._backoff = Backoff(f"tasks of {robot}")
@@ -73,13 +74,19 @@ class RobotTasks(Queue[Task]):
         """Whether this replica owns the robot's lease."""
         return self._owned
 
-    async def take(self, may_share: Callable[[], Awaitable[bool]] | None = None) -> TaskDelivery:
+    async def take(
+        self,
+        may_share: Callable[[], Awaitable[bool]] | None = None,
+        ready: Callable[[], Awaitable[bool]] | None = None,
+    ) -> TaskDelivery:
         """Return the next task of this robot; wait while another replica serves the robot or Redis is away.
 
         Args:
+            ready: Called while this replica owns the robot; no task is taken while it returns False.
             may_share: Called when a task that names no robot waits; returns whether this robot can take it now.
         """
         self._may_share = may_share
+        self._ready = ready
         if self._robot_renewer is None:
             self._robot_renewer = BACKGROUND.start("bus-robot-lease", self._renew_robot_lease)
         async with self._notifications.listen(f"tasks:{self.robot}", f"tasks:{ANY_ROBOT}") as wakeup:
@@ -99,6 +106,8 @@ class RobotTasks(Queue[Task]):
                 await wakeup.wait(min(2.0, self._options.lease_s / 3))
 
     async def _take_once(self) -> TaskDelivery | None:
+        if self._ready is not None and not await self._ready():
+            return None
         admitted = await self._next(None)
         if admitted is None:
             return None

@@ -14,9 +14,10 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.credentials import CredentialProvider
 
-from quartet_bus._keys import OWNER
+from quartet_bus._keys import OWNER, Keys
 from quartet_bus._link import Command, Link, new_connection
 from quartet_bus._options import BusOptions
+from quartet_bus._store_identity import StoreIdentity
 from quartet_bus.errors import BusError, BusRefusedError, BusServerError, BusUnavailableError, StoreFullError
 from quartet_bus.functions import LIBRARY, NOT_FOUND, Function, library
 from quartet_contracts import Skill
@@ -103,14 +104,17 @@ class Store:
     def __init__(self, url: str, options: BusOptions, credentials: Credentials | None = None) -> None:
         self.url = url
         self._options = options
+        self._loads_functions = credentials is None or OWNER in {credentials.username, credentials.role}
+        self._identity_key = Keys(options.prefix).identity
+        self._identity = StoreIdentity(self._identity_key, writes=self._loads_functions)
         self._connection: dict[str, Any] = {
+            "redis_connect_func": self._identity.on_connect,
             "protocol": 2,
             "socket_timeout": None,
             # Users have no right to CLIENT SETINFO.
             "driver_info": None,
             **({} if credentials is None else {"credential_provider": _Login(credentials)}),
         }
-        self._loads_functions = credentials is None or OWNER in {credentials.username, credentials.role}
         parts = urlsplit(url)
         if credentials is not None and (parts.username or parts.password):
             raise BusError(
@@ -138,6 +142,15 @@ class Store:
         self._links = 0
         self._free: list[Link] = []
         self._closed = False
+
+    @property
+    def losses(self) -> int:
+        """Number of times that Redis has lost its data since this process has known it."""
+        return self._identity.losses
+
+    async def check_identity(self) -> None:
+        """Look now whether Redis still has the data that it had; new connections do so by themselves."""
+        self._identity.found(await self.call("GET", self._identity_key))
 
     async def check(self) -> None:
         """Raise BusUnavailableError at once when Redis does not answer."""

@@ -35,6 +35,7 @@ class TaskStatuses(Part):
                 epoch=self._keys.epoch(task.task_id),
                 submission=self._keys.submission(task.submission or ""),
                 waiting=self._keys.waiting,
+                index=self._keys.index,
                 state=str(status.state),
                 message=redact_bytes(encode(status)),
                 expiry_ms=self.expiry_ms(status),
@@ -42,6 +43,7 @@ class TaskStatuses(Part):
                 expected=str(expected or ""),
                 mine=epoch_argument(lease_epoch),
                 task_id=task.task_id,
+                created_at=repr(task.created_at),
             )
         )
         if written < 0:

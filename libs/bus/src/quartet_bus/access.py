@@ -85,6 +85,7 @@ def _agent(skill: str, keys: Keys) -> list[str]:
         _CONNECTION,
         "+time",
         _SIGNALS,
+        f"(+get %R~{keys.identity})",
         _may_call((Admit, AdmitAgain), owner, done, started, canceled),
         _may_call((AdmitNewest, ResetDeliveries, CountDeliveries), stream),
         _may_call((RenewLease, MarkStarted), stream, started, done),

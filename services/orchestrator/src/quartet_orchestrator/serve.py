@@ -14,7 +14,7 @@ from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.mcp import McpEndpoint, McpTaskService, StopClient
 from quartet_orchestrator.observation import Fleet, ObserverSessions, RobotMonitor
 from quartet_orchestrator.page import Sessions
-from quartet_orchestrator.recovery import FenceClient
+from quartet_orchestrator.recovery import FenceClient, StoreLossRecovery
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.tasks import RunContext, TaskRunner, TaskService, make_briefs
 from quartet_process import (
@@ -45,11 +45,12 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
             return
         await stack.enter_async_context(bus)
         replies = await stack.enter_async_context(bus.replies())
-        fleet = Fleet(bus, settings)
-        stack.push_async_callback(fleet.close)
         fences = FenceClient(bus, signer, settings)
         stack.push_async_callback(fences.close)
         observer_sessions = ObserverSessions(bus, signer, settings)
+        loss_recovery = StoreLossRecovery(bus, fences, observer_sessions)
+        fleet = Fleet(bus, settings, loss_recovery.problem)
+        stack.push_async_callback(fleet.close)
         monitor = RobotMonitor(observer_sessions)
         stack.push_async_callback(monitor.close)
         model = GatewayClient(settings.gateway_url, "orchestrator", key, settings.gateway_patience_s)
@@ -65,6 +66,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
                 settings=settings,
                 briefs=briefs,
                 fleet=fleet,
+                loss_recovery=loss_recovery,
             )
         )
         sessions = Sessions(bus, settings.secret("api_token"), settings.session_s)

@@ -58,6 +58,7 @@ class PutStatus(IntFunction):
     epoch: Key
     submission: Key
     waiting: Key
+    index: Key
     state: str
     message: bytes
     expiry_ms: int
@@ -68,6 +69,7 @@ class PutStatus(IntFunction):
     mine: str
     """The writer's epoch, '' for no check."""
     task_id: str
+    created_at: str
 
     flags = ALLOW_OOM
     body = """
@@ -79,6 +81,8 @@ if before then
 elseif expected ~= '' then
   return 0
 end
+-- A store that has lost the task lists it again.
+if not before then redis.call('ZADD', index, created_at, task_id) end
 redis.call('HSET', status, 'state', state, 'm', message)
 redis.call('PEXPIRE', status, expiry_ms)
 redis.call('PEXPIRE', submission, expiry_ms)

@@ -53,7 +53,7 @@ def create_app(
 
     @app.get("/robots", tags=["robots"])
     async def robots() -> Response:
-        """Return each robot's state (idle, busy, stopped, absent), its task and the number of waiting tasks."""
+        """Return the state of each robot (RobotState), its task and the number of waiting tasks."""
         rows, shared = await asyncio.gather(fleet.rows(), bus.tasks.waiting_for_any())
         return JSONResponse({"robots": rows, "waiting_for_any": shared})
 

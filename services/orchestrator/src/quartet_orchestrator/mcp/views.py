@@ -35,7 +35,7 @@ class RobotView(BaseModel):
 
     name: str
     state: str
-    """idle, busy, stopped or absent."""
+    """idle, busy, stopped, absent or uncertain."""
     why: str = ""
     task: str | None = None
     waiting: int = 0

@@ -1,7 +1,8 @@
-"""The robots of the deployment and the state of each: idle, busy, stopped, absent."""
+"""The robots of the deployment and the state of each: idle, busy, stopped, absent, uncertain."""
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -27,6 +28,8 @@ class RobotState(StrEnum):
     """Latched until a person resets it."""
     ABSENT = "absent"
     """A motion server, or the robot's side of its bridge, does not answer."""
+    UNCERTAIN = "uncertain"
+    """It is not known what it did last; it is brought to rest and looked at before it works again."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,11 @@ class _Health:
 class Fleet:
     """Asks the motion servers for their health; one per process. While nobody asks, no server is called."""
 
-    def __init__(self, bus: Bus, settings: OrchestratorSettings) -> None:
+    def __init__(self, bus: Bus, settings: OrchestratorSettings, problem: Callable[[str], str]) -> None:
+        """`problem` returns why it is not known what a robot did last, '' when it is."""
         self._bus = bus
         self._settings = settings
+        self._problem = problem
         self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_S), trust_env=False)
         self._newest: dict[str, _Health] = {}
         self._asking: dict[str, asyncio.Lock] = {}
@@ -119,6 +124,8 @@ class Fleet:
                 return self._found(RobotState.ABSENT, f"server '{name}' has no connection to the robot")
         if any(isinstance(answer, dict) and answer.get("stopped") for answer in answers):
             return self._found(RobotState.STOPPED, f"a person stopped it; quartet reset {robot}")
+        if problem := self._problem(robot):
+            return self._found(RobotState.UNCERTAIN, problem)
         return self._found(RobotState.IDLE, "")
 
     def _found(self, state: RobotState, why: str) -> _Health:

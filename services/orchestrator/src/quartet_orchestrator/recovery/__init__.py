@@ -5,6 +5,7 @@ from quartet_orchestrator.recovery.history import Attempt, History, read_history
 from quartet_orchestrator.recovery.inspection import Inspector
 from quartet_orchestrator.recovery.outcomes import AttemptOutcome, OutcomeResolver, not_started_event, skill_details
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
+from quartet_orchestrator.recovery.store_loss import StoreLossRecovery
 
 __all__ = [
     "Attempt",
@@ -13,6 +14,7 @@ __all__ = [
     "History",
     "Inspector",
     "OutcomeResolver",
+    "StoreLossRecovery",
     "TaskRecord",
     "close_journal",
     "end_unstarted",

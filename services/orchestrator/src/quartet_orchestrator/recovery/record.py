@@ -63,6 +63,10 @@ class TaskRecord:
         await self.write(StateChanged(state=state, reason=reason))
         return True
 
+    async def restore_status(self) -> None:
+        """Write the status as it is, to a store that has lost it."""
+        await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch)
+
     async def end(self, state: State, report: TaskReport) -> bool:
         """Write the report, then the terminal state; return False when the task had ended otherwise."""
         self._change(state, report=report)

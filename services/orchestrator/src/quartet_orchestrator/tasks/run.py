@@ -14,7 +14,7 @@ from quartet_orchestrator import metrics
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.observation import CameraClient, Fleet, ObserverSessions, StopWatch
-from quartet_orchestrator.recovery import FenceClient, History, TaskRecord, read_history
+from quartet_orchestrator.recovery import FenceClient, History, StoreLossRecovery, TaskRecord, read_history
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.briefs import RobotBrief
@@ -43,6 +43,7 @@ class RunContext:
     briefs: Mapping[str, RobotBrief]
     """What the model is told, by robot."""
     fleet: Fleet
+    loss_recovery: StoreLossRecovery
 
 
 class TaskRun:
@@ -107,7 +108,7 @@ class TaskRun:
                 # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
                 await self._close_caller()
                 await self._record.end(state, report)
-            elif lost.done():
+            elif lost.done() and not self._delivery.forgotten:
                 log.error("task %s was taken over by another replica", self._task.task_id)
                 await self._leave(work)
             elif ending.done() and not canceled.done() and not halted.done() and left > 0:
@@ -141,7 +142,12 @@ class TaskRun:
         canceled: "asyncio.Task[str]",
         halted: "asyncio.Task[str]",
     ) -> None:
-        if canceled.done():
+        if self._delivery.forgotten:
+            # Known again at once, before the robot rests.
+            await self._record.restore_status()
+            reason, end = FORGOTTEN, State.FAILED
+            await self._record.write(Note(text=reason))
+        elif canceled.done():
             reason, end = canceled.result(), State.CANCELED
             if may_transition(self._record.state, State.CANCELING) and self._record.state is not State.CANCELING:
                 await self._record.move(State.CANCELING, reason)
@@ -279,6 +285,10 @@ class TaskRun:
         return (State.SUCCEEDED if result.success else State.FAILED), report
 
 
+FORGOTTEN = (
+    "Redis has lost its data and with it this task while it ran: nobody could cancel it or take it over, so its work "
+    "was ended. Look at the robot, and give the task again"
+)
 _WHY = {
     Cause.BUDGET: "The model's budget is spent",
     Cause.TIME: "Out of time",

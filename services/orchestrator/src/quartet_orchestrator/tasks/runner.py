@@ -9,7 +9,7 @@ from quartet_bus import BusUnavailableError, LeaseLostError, RobotTasks, TaskDel
 from quartet_contracts import TERMINAL, ContractError, State, TaskReport, TaskStatus
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
-from quartet_orchestrator.tasks.run import RunContext, TaskRun
+from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext, TaskRun
 from quartet_process import correlation_ids, tracing, unless_stopped
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class TaskRunner:
         tasks = self._context.bus.robot_tasks(robot)
         metrics.RUNNING.labels(robot)
         while not stop.is_set():
-            delivery = await unless_stopped(stop, tasks.take(lambda: self._context.fleet.can_work(robot)))
+            delivery = await unless_stopped(stop, self._next(tasks, robot))
             if delivery is None:
                 return
             with (
@@ -51,11 +51,16 @@ class TaskRunner:
             ):
                 await self._handle(tasks, delivery, stop)
 
+    async def _next(self, tasks: RobotTasks, robot: str) -> TaskDelivery:
+        return await tasks.take(
+            lambda: self._context.fleet.can_work(robot), lambda: self._context.loss_recovery.settle(robot)
+        )
+
     async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
         """Run a delivery to its end. While the store is away or full it is tried again, so that no task is lost."""
         task_id = delivery.task.task_id
         faults = 0
-        while not delivery.lost.is_set():
+        while delivery.forgotten or not delivery.lost.is_set():
             try:
                 if await self._run(tasks, delivery, stop, faults):
                     await tasks.finish(delivery)
@@ -93,7 +98,11 @@ class TaskRunner:
         lease_epoch = await tasks.mark_started(delivery)
         if status.state is State.QUEUED:
             metrics.TASK_WAIT.observe(max(0.0, time.time() - task.created_at))
-        if faults >= FAULTS:
+        if delivery.forgotten:
+            await TaskRecord(bus, status, lease_epoch).end(
+                State.FAILED, TaskReport(success=False, summary=f"{FORGOTTEN}.")
+            )
+        elif faults >= FAULTS:
             text = (
                 f"The orchestrator failed {faults} times at this task; its log has the details. Look before you go on."
             )
