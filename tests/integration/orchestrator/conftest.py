@@ -94,6 +94,7 @@ class MotionServer:
         self.ended: list[str] = []
         """Requests whose motions were stopped."""
         control = {"fence": self._install, "stop": self._stop}
+        self.clock_ahead_s = 0.0
         self.health = {"status": "ok", "bridge": True, "stopped": False, "stops": 0}
         routes = [Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()]
         self.app = Starlette(routes=[*routes, Route("/health", self._tell_health)])
@@ -111,7 +112,7 @@ class MotionServer:
         self.health["stopped"] = False
 
     async def _tell_health(self, _: Request) -> Response:
-        return JSONResponse(self.health)
+        return JSONResponse({**self.health, "time": time.time() + self.clock_ahead_s})
 
     async def _stop(self, request: Request) -> Response:
         if STOP_SCOPE not in self._claims(request)["tools"]:
@@ -123,6 +124,9 @@ class MotionServer:
 
     async def _install(self, request: Request) -> Response:
         claims = self._claims(request)
+        if claims["exp"] < time.time() + self.clock_ahead_s:
+            detail = "the grant is not valid here: it expired; synchronise the clocks"
+            return JSONResponse({"detail": detail, "out_of_time": True}, 401)
         if FENCE_SCOPE not in claims["tools"]:
             return JSONResponse({"detail": "scope"}, 403)
         if claims["fence"] < self.fence:

@@ -93,4 +93,12 @@ async def test_a_grasp_of_what_the_models_found(server, studio, name):
 async def test_other_servers_say_nothing_of_a_segmenter(eyes):
     transport = httpx2.ASGITransport(app=eyes.server.app())
     async with httpx2.AsyncClient(transport=transport, base_url="http://perception") as http:
-        assert set((await http.get("/health")).json()) == {"status", "robot", "bridge", "stopped", "stops"}
+        assert set((await http.get("/health")).json()) == {
+            "status",
+            "robot",
+            "bridge",
+            "stopped",
+            "stops",
+            "fence",
+            "time",
+        }

@@ -232,7 +232,10 @@ async def test_control_needs_its_scope(shared, keys):
 
 
 async def test_health_and_metrics(shared, keys, fences, realtime):
-    assert shared.request("/health", post=False) == (
+    before = time.time()
+    status, health = shared.request("/health", post=False)
+    assert before <= health.pop("time") <= time.time()
+    assert (status, health) == (
         200,
         {"status": "ok", "robot": "summit", "bridge": True, "stopped": False, "stops": 0, "fence": fences.newest},
     )

@@ -151,7 +151,8 @@ class Queue(Part, ABC, Generic[M]):
         return math.ceil(self._options.lease_s) + 1
 
     async def _note_presence(self) -> None:
-        await self._store.run(NotePresence(self._keys.present(self._stream), self._consumer))
+        present = self._keys.present(self._stream)
+        await self._store.run(NotePresence(present, self._stream, self._group, self._consumer))
 
     async def _clear_consumers(self) -> None:
         """Remove silent consumers without entries, so that names of old processes do not accumulate."""

@@ -45,7 +45,7 @@ _SIGNALS = "+publish +subscribe +unsubscribe"
 _GROUP = (
     "+xreadgroup +xrange +xautoclaim +xpending +xclaim +xack +xdel +xgroup|create +xgroup|delconsumer +xinfo|consumers"
 )
-_PRESENCE = "+zadd +zcount +zremrangebyscore +expire"
+_PRESENCE = "+zadd +zrange +zcount +zremrangebyscore +expire"
 
 _ORCHESTRATOR = (
     "+get +getrange +set +del +exists +incr +incrby +expire +pexpire +hget +hset +hmget +hgetall +hkeys +hlen +hstrlen "
@@ -91,7 +91,8 @@ def _agent(skill: str, keys: Keys) -> list[str]:
         _may_call((RenewLease, MarkStarted), stream, started, done),
         _may_call((Finish,), stream, done, replies),
         _may_call((AppendAgentEvent,), journal),
-        _may_call((NotePresence, CountPresent), present),
+        _may_call((NotePresence,), present, stream),
+        _may_call((CountPresent,), present),
         f"({_GROUP} ~{stream})",
         f"({_PRESENCE} ~{present})",
         f"(+get +set +exists ~{owner} ~{done} ~{started})",

@@ -1,6 +1,7 @@
 """HTTP endpoints beside MCP: fence, stop, reset, beat, health, metrics."""
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from quartet_contracts import FENCE_SCOPE, RESET_SCOPE, STOP_SCOPE, GrantClaims,
 from quartet_process import BACKGROUND, Exposition
 from quartet_safety.motion import FenceError
 from quartet_tool_server._safety_state import SafetyState
-from quartet_tool_server.errors import InvalidGrantError, ToolServerError
+from quartet_tool_server.errors import GrantOutOfTimeError, InvalidGrantError, ToolServerError
 from quartet_tool_server.grants import GrantVerifier
 from quartet_tool_server.metrics import Metrics
 
@@ -43,9 +44,9 @@ class _StopOrder(BaseModel):
 class _RefusedError(ToolServerError):
     """A control request that is refused; carries the answer."""
 
-    def __init__(self, status: int, detail: str) -> None:
+    def __init__(self, status: int, detail: str, **more: Any) -> None:
         super().__init__(detail)
-        self.response = _problem(status, _TITLES[status], detail)
+        self.response = _problem(status, _TITLES[status], detail, **more)
 
 
 class ControlEndpoints:
@@ -134,7 +135,12 @@ class ControlEndpoints:
         stopped = self._safety.stopped is not None or robot.guard.latched
         status, base = BACKGROUND.health()
         base = {**base, "robot": robot.file.name, "bridge": await robot.link.probe()}
-        state = {"stopped": stopped, "stops": self._safety.stops, "fence": self._safety.fences.highest}
+        state = {
+            "stopped": stopped,
+            "stops": self._safety.stops,
+            "fence": self._safety.fences.highest,
+            "time": time.time(),
+        }
         return JSONResponse({**base, **state, **self._health()}, status_code=status)
 
     async def metrics(self, request: Request) -> Response:
@@ -152,7 +158,8 @@ class ControlEndpoints:
             claims = self._verifier.check(token.strip())
         except InvalidGrantError as error:
             self._metrics.refused("BAD_TOKEN")
-            raise _RefusedError(401, f"the grant is not valid here: {error}") from error
+            late = isinstance(error, GrantOutOfTimeError)
+            raise _RefusedError(401, f"the grant is not valid here: {error}", out_of_time=late) from error
         if scope is not None and scope not in claims.tools:
             self._metrics.refused("SCOPE")
             raise _RefusedError(403, f"the grant of '{claims.sub}' covers {claims.tools}, this needs '{scope}'")

@@ -4,6 +4,7 @@ ToolServerError         root
 ├── StartError              the process cannot start
 ├── KeyFileError            the public keys are missing or cannot be used
 ├── InvalidGrantError       a token that is no valid grant for this robot
+│   └── GrantOutOfTimeError     one that has expired, or is not valid yet
 └── ToolError               an expected failure of a tool with a code of its own; the message is for the model
     ├── InvalidArgumentsError   a value that this tool cannot take
     ├── DeniedError             the caller's grant does not cover this
@@ -59,6 +60,10 @@ class KeyFileError(ToolServerError):
 
 class InvalidGrantError(ToolServerError):
     """A token that is no valid grant for this robot; the message says why."""
+
+
+class GrantOutOfTimeError(InvalidGrantError):
+    """A grant with the right signature that this machine's clock takes for expired, or for not valid yet."""
 
 
 class ToolError(ToolServerError):

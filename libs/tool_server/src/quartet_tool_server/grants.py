@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from quartet_contracts import ALGORITHM, ISSUER, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
 from quartet_process import ProcessSettings, Secret, SecretError, SecretValue
-from quartet_tool_server.errors import InvalidGrantError, KeyFileError
+from quartet_tool_server.errors import GrantOutOfTimeError, InvalidGrantError, KeyFileError
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +119,8 @@ class GrantVerifier(TokenVerifier):
                 return _within_rights(GrantClaims.model_validate(claims), issuer)
             except jwt.InvalidSignatureError as error:
                 why = str(error)
+            except (jwt.ExpiredSignatureError, jwt.ImmatureSignatureError) as error:
+                raise GrantOutOfTimeError(_out_of_time(token)) from error
             except (jwt.InvalidTokenError, ValidationError) as error:
                 raise InvalidGrantError(f"{type(error).__name__}: {error}") from error
         raise InvalidGrantError(f"InvalidSignatureError: {why}")
@@ -127,7 +129,9 @@ class GrantVerifier(TokenVerifier):
         """Return the access of a valid token, None for any other."""
         try:
             claims = self.check(token)
-        except InvalidGrantError:
+        except InvalidGrantError as error:
+            # The client is only told 401.
+            log.warning("a call for robot '%s' is refused: %s", self.robot, error)
             return None
         return AccessToken(
             token=token,
@@ -136,6 +140,18 @@ class GrantVerifier(TokenVerifier):
             expires_at=claims.exp,
             claims=claims.model_dump(),
         )
+
+
+def _out_of_time(token: str) -> str:
+    """Say by how much a signed token is too old or too new, since a clock that is wrong looks the same."""
+    claims = jwt.decode(token, options={"verify_signature": False})
+    now = time.time()
+    ended, begins = now - float(claims["exp"]), float(claims["iat"]) - now
+    what = f"expired {ended:.0f} s ago" if ended > 0 else f"is valid only in {begins:.0f} s"
+    return (
+        f"the grant of '{claims['jti']}' {what} by the clock of this machine; its signature is right. If it is new, "
+        "the clocks of the orchestrator and of this server differ: synchronise them (chrony or another NTP client)"
+    )
 
 
 def _within_rights(claims: GrantClaims, issuer: str) -> GrantClaims:

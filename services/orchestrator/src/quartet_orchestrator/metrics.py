@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 2.0
 """Time limit of one measurement. Shorter than Prometheus' time-out: a Redis that hangs leaves the other metrics."""
 
-STATE, ROBOT, AGENT, STREAM = "state", "robot", "agent", "stream"
+STATE, ROBOT, SERVER, AGENT, STREAM = "state", "robot", "server", "agent", "stream"
 SECONDS = (1, 2, 5, 10, 20, 60, 120, 300, 600, 1800)
 WAIT_SECONDS = (0.01, 0.05, 0.2, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 TRIP_SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2)
@@ -44,6 +44,12 @@ HELD = Gauge("quartet_queue_held", "Entries of a stream that somebody works on",
 AGE = Gauge("quartet_queue_age_seconds", "How long the oldest waiting entry has waited", (STREAM,), registry=REGISTRY)
 AGENTS = Gauge("quartet_agents_alive", "Replicas of an agent that live", (AGENT,), registry=REGISTRY)
 DEAD_LETTERS = Gauge("quartet_dead_letters", "Entries that could not be handled and are kept", registry=REGISTRY)
+CLOCK_SKEW = Gauge(
+    "quartet_clock_skew_seconds",
+    "By how much the clock of a server is ahead of the orchestrator's",
+    (ROBOT, SERVER),
+    registry=REGISTRY,
+)
 LEASE = Gauge("quartet_robot_lease_held", "1 where this replica serves the robot", (ROBOT,), registry=REGISTRY)
 
 

@@ -191,13 +191,27 @@ return 1
 
 
 class NotePresence(BoolFunction):
-    """Record that a consumer is present, by Redis' own clock, so that the clocks of hosts need not agree."""
+    """Record that a consumer is present, by Redis' own clock, so that the clocks of hosts need not agree.
+
+    A consumer that was seen in the future shows that this clock has stepped back. Leases of before would last longer
+    by that step; each of them, and the presence of each consumer, begins anew, once.
+    """
 
     present: Key
+    stream: Key
+    group: str
     consumer: str
 
     body = """
 local now = tonumber(redis.call('TIME')[1])
+local seen = redis.call('ZRANGE', present, '(' .. now + 1, '+inf', 'BYSCORE')
+if seen[1] then
+  for _, one in ipairs(seen) do redis.call('ZADD', present, now, one) end
+  local taken = redis.pcall('XPENDING', stream, group, '-', '+', 10000)
+  for _, row in ipairs(taken.err and {} or taken) do
+    redis.call('XCLAIM', stream, group, row[2], 0, row[1], 'IDLE', 0, 'JUSTID')
+  end
+end
 redis.call('ZADD', present, now, consumer)
 redis.call('ZREMRANGEBYSCORE', present, '-inf', now - 3600)
 redis.call('EXPIRE', present, 7200)

@@ -179,7 +179,11 @@ return 1
 
 
 class LeaseRobot(BoolFunction):
-    """Acquire or renew the lease of a robot; False while another process owns it."""
+    """Acquire or renew the lease of a robot; False while another process owns it.
+
+    A lease that lasts longer than any was given for shows that Redis' clock has stepped back. It is cut to that, so
+    that a process that is gone keeps the robot for one lease more and not for as long as the step.
+    """
 
     lease: Key
     owner: str
@@ -188,7 +192,10 @@ class LeaseRobot(BoolFunction):
     flags = ALLOW_OOM
     body = """
 local current = redis.call('GET', lease)
-if current and current ~= owner then return 0 end
+if current and current ~= owner then
+  if redis.call('PTTL', lease) > tonumber(expiry_ms) then redis.call('PEXPIRE', lease, expiry_ms) end
+  return 0
+end
 redis.call('SET', lease, owner, 'PX', expiry_ms)
 return 1
 """

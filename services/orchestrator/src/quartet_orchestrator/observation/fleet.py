@@ -11,6 +11,7 @@ import httpx2
 
 from quartet_bus import Bus
 from quartet_contracts import ANY_ROBOT, MOTION_SERVERS, health_url
+from quartet_orchestrator.observation.clocks import ClockSkews
 from quartet_orchestrator.settings import OrchestratorSettings
 
 FRESH_S = 1.0
@@ -47,6 +48,7 @@ class Fleet:
         self._bus = bus
         self._settings = settings
         self._problem = problem
+        self._clocks = ClockSkews()
         self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_S), trust_env=False)
         self._newest: dict[str, _Health] = {}
         self._asking: dict[str, asyncio.Lock] = {}
@@ -83,7 +85,7 @@ class Fleet:
         """Return, for each motion server that answers now, how many stops it has counted and whether it is stopped."""
         servers = self._settings.servers_of(robot)
         asked = [name for name in MOTION_SERVERS if name in servers]
-        answers = await asyncio.gather(*(self._health(servers[name], also_faulty=True) for name in asked))
+        answers = await asyncio.gather(*(self._health(robot, name, also_faulty=True) for name in asked))
         return {
             name: (_whole(answer.get("stops")), answer.get("stopped") is True)
             for name, answer in zip(asked, answers, strict=True)
@@ -116,7 +118,7 @@ class Fleet:
         missing = [name for name in MOTION_SERVERS if name not in servers]
         if missing:
             return self._found(RobotState.ABSENT, f"it has no server {' and '.join(missing)}")
-        answers = await asyncio.gather(*(self._health(servers[name]) for name in asked))
+        answers = await asyncio.gather(*(self._health(robot, name) for name in asked))
         for name, answer in zip(asked, answers, strict=True):
             if isinstance(answer, str):
                 return self._found(RobotState.ABSENT, f"server '{name}' does not answer: {answer}")
@@ -126,24 +128,32 @@ class Fleet:
             return self._found(RobotState.STOPPED, f"a person stopped it; quartet reset {robot}")
         if problem := self._problem(robot):
             return self._found(RobotState.UNCERTAIN, problem)
-        return self._found(RobotState.IDLE, "")
+        return self._found(RobotState.IDLE, self._clocks.problem(robot))
 
     def _found(self, state: RobotState, why: str) -> _Health:
         return _Health(state, why, time.monotonic())
 
-    async def _health(self, url: str, *, also_faulty: bool = False) -> dict[str, Any] | str:
-        """Return the health that the server reports, or why there is none.
+    def clock_problem(self, robot: str) -> str:
+        """Return whose clock differs from this machine's, by the newest answers of the servers; '' when none does."""
+        return self._clocks.problem(robot)
+
+    async def _health(self, robot: str, name: str, *, also_faulty: bool = False) -> dict[str, Any] | str:
+        """Return the health that a server of `robot` reports, or why there is none.
 
         With `also_faulty` the report of a server counts that answers 503, since a part of it has failed.
         """
+        sent_at = time.time()
         try:
-            answer = await self._http.get(health_url(url))
+            answer = await self._http.get(health_url(self._settings.servers_of(robot)[name]))
             if not also_faulty:
                 answer.raise_for_status()
             said: Any = answer.json()
         except (httpx2.HTTPError, ValueError) as error:
             return f"{type(error).__name__}: {error}"
-        return said if isinstance(said, dict) else "its health is not a JSON object"
+        if not isinstance(said, dict):
+            return "its health is not a JSON object"
+        self._clocks.note(robot, name, sent_at, said)
+        return said
 
 
 def _whole(value: object) -> int:

@@ -116,10 +116,19 @@ class FenceClient:
             self._gone.discard(endpoint)
             if answer.status_code in {200, 409}:
                 return _fence_of(answer, name, endpoint)
+            keys = "" if _is_out_of_time(answer) else ". Do its public key and the orchestrator's private key match?"
             raise FenceRefusedError(
-                f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:300]}. "
-                "Do its public key and the orchestrator's private key belong together?"
+                f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:600]}{keys}"
             )
+
+
+def _is_out_of_time(answer: httpx2.Response) -> bool:
+    """Return whether the server took the grant for expired: then the clocks differ, not the keys."""
+    try:
+        said = answer.json()
+    except ValueError:
+        return False
+    return isinstance(said, dict) and said.get("out_of_time") is True
 
 
 def _fence_of(answer: httpx2.Response, name: str, endpoint: str) -> int:

@@ -1,0 +1,36 @@
+"""Clocks of orchestrator and motion servers that differ."""
+
+import pytest
+
+from quartet_contracts import State
+
+
+async def robot_row(client):
+    return (await client.http.get("/robots")).json()["robots"][0]
+
+
+@pytest.mark.parametrize(("ahead_s", "words"), [(30.0, "30.0 s ahead of"), (-5.0, "5.0 s behind")])
+async def test_a_difference_is_told_before_it_matters(client, motion, ahead_s, words, caplog):
+    motion["moveit"].clock_ahead_s = ahead_s
+    row = await robot_row(client)
+    assert f"the clock of robot 'summit', server 'moveit', is {words} the orchestrator's" in row["why"]
+    assert row["state"] == "idle", "it works up to two seconds, and may work beyond"
+    assert "chrony" in caplog.text
+    metrics = (await client.http.get("/metrics")).text
+    found = next(
+        line for line in metrics.splitlines() if line.startswith("quartet_clock_skew_seconds{") and "moveit" in line
+    )
+    assert float(found.rsplit(" ", 1)[1]) == pytest.approx(ahead_s, abs=0.5)
+
+
+async def test_clocks_that_agree_are_no_news(client):
+    assert (await robot_row(client))["why"] == ""
+
+
+async def test_a_grant_that_expired_by_another_clock_is_not_told_as_a_wrong_key(client, motion, model, do):
+    motion["nav2"].clock_ahead_s = 500.0
+    model.say(do.approach(), do.report(True))
+    status = await client.run("go to the kitchen")
+    assert status.state is State.FAILED
+    assert "synchronise the clocks" in status.report.summary
+    assert "key" not in status.report.summary
