@@ -3,11 +3,13 @@
 interface PageElements {
   composer: HTMLFormElement;
   dialog: HTMLDialogElement;
+  "ended-as": HTMLSelectElement;
   "dialog-no": HTMLButtonElement;
   "dialog-yes": HTMLButtonElement;
   robot: HTMLSelectElement;
   sentence: HTMLTextAreaElement;
   "sign-out": HTMLButtonElement;
+  sought: HTMLInputElement;
   "stop-watched": HTMLButtonElement;
   submit: HTMLButtonElement;
   theme: HTMLSelectElement;
@@ -47,7 +49,7 @@ interface PoseRow {
 interface Site {
   name: string;
   areas: { name: string; outline: [number, number][] }[];
-  places: { name: string; approach: Pose | null }[];
+  places: { name: string; area: string; approach: Pose | null }[];
   objects: string[];
 }
 

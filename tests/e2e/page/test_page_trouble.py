@@ -14,6 +14,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 import quartet_orchestrator
+from quartet_orchestrator.api.views import outline
+from quartet_site import load_site
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -24,6 +26,7 @@ CORS = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "*"}
 PATIENCE_MS = 120_000
 AREA = {"name": "kitchen", "outline": [[0, 0], [4, 0], [4, 4], [0, 4]]}
 SITE = {"name": "home", "description": "", "areas": [AREA], "places": [], "objects": []}
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home" / "site.yaml"
 
 
 def task(state: str = "SUCCEEDED", task_id: str = "t-1", robot: str = "anna") -> dict[str, Any]:
@@ -48,6 +51,7 @@ class Deployment:
         self.tasks: list[dict[str, Any]] = []
         self.robots: list[dict[str, Any]] = [{"name": name, "state": "idle"} for name in self.states]
         self.poses: list[dict[str, Any]] = [seen(name, 1.0 + 2 * at, 1.0) for at, name in enumerate(self.states)]
+        self.site: dict[str, Any] = SITE
         self.events: list[list[dict[str, Any]]] = []
         """What the next connections to the journal of t-1 are sent."""
 
@@ -77,7 +81,7 @@ class Deployment:
             "/session": {"signed_in": True, "needed": True},
             "/tasks": {"tasks": self.tasks},
             "/robots": {"robots": self.robots},
-            f"/robots/{robot}/site": SITE,
+            f"/robots/{robot}/site": self.site,
             f"/robots/{robot}/poses": {"robots": self.poses},
             **{f"/tasks/{one['task']['task_id']}": one for one in self.tasks},
         }
@@ -209,7 +213,8 @@ def test_stopped_stays_on_the_page_when_an_answer_breaks_off(page: Page, deploym
     page.get_by_role("button", name="Stop", exact=True).click()
     told = page.locator("#stop-state")
     expect(told).to_contain_text("anna is stopped and stands still")
-    for body in ('{"robots": {"anna"', "null", "{}"):
+    broken = ['{"robots": {"anna"', "null", "{}", '{"robots": {}}', '{"robots": {"anna": null, "ben": 7}}']
+    for body in broken:
         deployment.answers["GET /state"] = lambda route, body=body: route.fulfill(
             body=body, content_type="application/json", headers=CORS
         )
@@ -377,3 +382,143 @@ def test_a_task_that_may_have_been_taken_is_given_again_as_the_same(page: Page, 
         expect(page.get_by_role("button", name="Give it the task")).to_be_enabled()
     assert keys[0] == keys[1] == keys[2] != keys[3]
     assert all(re.fullmatch(r"[0-9a-f]+(-[0-9a-f]+){3}", key) for key in keys)
+
+
+def boxes(page: Page, selector: str) -> list[dict[str, float]]:
+    return page.locator(selector).evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect()).map(({ left, top, right, bottom }) => "
+        "({ left, top, right, bottom }))"
+    )
+
+
+def overlap(a: dict[str, float], b: dict[str, float], by: float = 1.0) -> bool:
+    """Whether two boxes lie on one another by more than `by` pixels in both directions."""
+    return all(
+        min(a[end], b[end]) - max(a[begin], b[begin]) > by for begin, end in (("left", "right"), ("top", "bottom"))
+    )
+
+
+def long_task(deployment: Deployment) -> None:
+    """A task that has ended, with a story longer than any screen."""
+    deployment.tasks = [task()]
+    told = {
+        "lines": [
+            {"actor": "pick", "at": 1.0, "tone": "plain", "spans": [{"text": "looks", "tone": "plain"}], "body": ""}
+        ]
+    }
+    lines = [event(at, {**told, "now": None}, kind="note", text="looks") for at in range(1, 80)]
+    end = event(80, {"lines": [], "now": None}, kind="state", state="SUCCEEDED", reason="")
+    deployment.events = [[*lines, end], []]
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 768, 390])
+def test_no_part_of_the_page_lies_on_another(page: Page, deployment: Deployment, shots: Path, width: int) -> None:
+    long_task(deployment)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{PAGE}/#stop={RIGHT}")
+    expect(page.locator(".story > .line")).to_have_count(79)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.screenshot(path=shots / f"width-{width}.png")
+    cards = [box for box in boxes(page, ".card:not(.score-card)") if box["bottom"] > box["top"]]
+    assert len(cards) >= 2
+    assert not [(a, b) for at, a in enumerate(cards) for b in cards[:at] if overlap(a, b)]
+    play = page.get_by_role("button", name="Play")
+    assert play.evaluate("one => one.getClientRects()[0].height") < 60, "its word is on one line"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_names_on_the_map_lie_on_nothing(page: Page, deployment: Deployment, shots: Path) -> None:
+    site = load_site(HOME)
+    deployment.site = outline(site)
+    # Beside one another at a table, as two that meet in a door are.
+    deployment.poses = [seen("anna", 6.5, 2.0), seen("ben", 6.9, 2.1)]
+    page.goto(PAGE)
+    expect(page.locator("#map .robot-name")).to_have_text(["ben", "anna"])
+    page.locator("#map").screenshot(path=shots / "names.png")
+    names = boxes(page, "#map .place-name")
+    assert len(names) == len([one for one in deployment.site["places"] if one["approach"]])
+    fixed = [*names, *boxes(page, "#map .area text")]
+    assert not [(a, b) for at, a in enumerate(fixed) for b in fixed[:at] if overlap(a, b)]
+    marks = [*boxes(page, "#map .place circle"), *boxes(page, "#map .place line")]
+    assert not [(name, mark) for name in fixed for mark in marks if overlap(name, mark)]
+    areas = boxes(page, "#map .area polygon")
+    inside = [
+        [area for area in areas if area["left"] <= one["left"] and one["right"] <= area["right"]] for one in names
+    ]
+    assert all(inside), "no name crosses a wall"
+    ben, anna = boxes(page, "#map .robot-name")
+    assert not overlap(ben, anna)
+    robots = boxes(page, "#map .robot path:not(.halo)")
+    assert not [(name, robot) for name in (ben, anna) for robot in robots if overlap(name, robot)]
+
+
+def test_a_camera_is_larger_on_a_click_and_the_stop_stays_within_reach(page: Page, deployment: Deployment) -> None:
+    for camera in ("front", "arm"):
+        deployment.answers[f"GET /robots/anna/cameras/{camera}"] = lambda route: route.fulfill(
+            path=FILES / "icon.svg", content_type="image/svg+xml"
+        )
+    page.goto(f"{PAGE}/#stop={RIGHT}")
+    picture = page.get_by_alt_text("What the head camera of anna sees now")
+    expect(picture).to_be_visible()
+    small = picture.bounding_box()
+    picture.click()
+    expect(picture).to_be_in_viewport(ratio=1)
+    large = picture.bounding_box()
+    assert small is not None
+    assert large is not None
+    assert large["width"] > 2 * small["width"]
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#stop-state")).to_contain_text("anna is stopped and stands still")
+    page.keyboard.press("Escape")
+    expect(page.locator("figure.large")).to_have_count(0)
+
+
+def test_the_history_is_searched_and_filtered(page: Page, deployment: Deployment) -> None:
+    deployment.tasks = [task(task_id="t-1"), task("FAILED", "t-2"), task("RUNNING", "t-3")]
+    deployment.tasks[1]["report"] = {"success": False, "summary": "the red can was not seen", "objects": []}
+    page.goto(f"{PAGE}/#/task/t-1")
+    shown = page.locator("#task-lists a .sentence")
+    expect(shown).to_have_text(["sentence of t-3", "sentence of t-1", "sentence of t-2"])
+    page.get_by_label("Search", exact=True).fill("CAN red")
+    expect(shown).to_have_text(["sentence of t-3", "sentence of t-2"])
+    until(page, lambda: deployment.count("GET", f"{PAGE}/tasks?limit=500"))
+    page.get_by_label("Ended as").select_option("Done")
+    expect(shown).to_have_text(["sentence of t-3"])
+    expect(page.locator("#task-lists")).to_contain_text("No ended task is like that.")
+    page.get_by_label("Search", exact=True).fill("")
+    expect(shown).to_have_text(["sentence of t-3", "sentence of t-1"])
+
+
+def test_a_replayed_robot_drives_between_the_poses_of_the_record(page: Page, deployment: Deployment) -> None:
+    told: dict[str, Any] = {"lines": [], "now": None}
+    deployment.tasks = [task()]
+
+    def nav2(position: int, at: float, tool: str, **what: Any) -> dict[str, Any]:
+        return {**event(position, told, tool=f"nav2__{tool}", call_id=f"{tool}-1", **what), "at": at}
+
+    def result(x: float) -> dict[str, Any]:
+        return {"kind": "tool_result", "ok": True, "text": json.dumps({"pose": {"x": x, "y": 1.0, "yaw": 0.0}})}
+
+    deployment.events = [
+        [
+            nav2(1, 0.0, "get_robot_pose", **result(1.0)),
+            nav2(2, 10.0, "navigate_to_pose", kind="tool_call", arguments={"x": 3.0, "y": 1.0}),
+            nav2(3, 14.0, "navigate_to_pose", kind="tool_progress", fraction=0.75),
+            nav2(4, 20.0, "navigate_to_pose", **result(3.0)),
+            {**event(5, told, kind="state", state="SUCCEEDED", reason=""), "at": 40.0},
+        ],
+        [],
+    ]
+    page.goto(f"{PAGE}/#/task/t-1")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    slider = page.get_by_role("slider", name="Moment of the task")
+    for share, x, words in (
+        ("125", 1.0, "as the"),
+        ("300", 1.75, "on its"),
+        ("425", 2.75, "on its"),
+        ("750", 3.0, "as"),
+    ):
+        slider.fill(share)
+        expect(page.locator("#pose-words")).to_have_text(re.compile(f"^{words}"))
+        transform = page.locator("#map .robot:not(.other)").get_attribute("transform") or ""
+        assert float(transform.removeprefix("translate(").split()[0]) == pytest.approx(x), share

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
@@ -26,7 +27,7 @@ def view_routes(monitor: RobotMonitor, sites: Mapping[str, SiteFile]) -> APIRout
     @router.get("/{robot}/site")
     async def site(robot: str) -> Response:
         """Return outlines of the areas, and standing poses before surfaces and containers; map frame [m, rad]."""
-        return JSONResponse(_outline(sites[known(robot)]))
+        return JSONResponse(outline(sites[known(robot)]))
 
     @router.get("/{robot}/pose")
     async def pose(robot: str) -> Response:
@@ -79,7 +80,9 @@ def _why(outcome: ToolOutcome) -> str:
     return f"{outcome.error_code}: {outcome.message or 'the server gave no reason'}"
 
 
-def _outline(site: SiteFile) -> dict[str, object]:
+def outline(site: SiteFile) -> dict[str, Any]:
+    """Return the answer of GET /robots/NAME/site."""
+
     def place(one: Surface | Container, kind: str) -> dict[str, object]:
         stand = one.approach.model_dump() if one.approach is not None else None
         return {"name": one.name, "area": one.area, "kind": kind, "approach": stand}

@@ -12,10 +12,22 @@ export function drawCameras() {
     Object.entries(CAMERAS).map(([camera, name]) => {
       const img = h("img", { alt: "", width: 640, height: 480, hidden: true });
       const words = h("p", { class: "empty" }, "no picture yet");
-      return [camera, { img, words, name, url: null, figure: h("figure", {}, img, words, h("figcaption", {}, name)) }];
+      const larger = h("button", { type: "button", class: "enlarge", "aria-pressed": "false", title: "Larger, and smaller again" }, img);
+      const figure = h("figure", {}, larger, words, h("figcaption", {}, name));
+      larger.onclick = () => enlarge(figure, !figure.classList.contains("large"));
+      return [camera, { img, words, name, url: null, figure }];
     }),
   );
+  document.onkeydown = ({ key }) => {
+    if (key === "Escape") for (const { figure } of Object.values(views)) enlarge(figure, false);
+  };
   replace(byId("cameras"), Object.values(views).map((view) => view.figure));
+}
+
+/** Not a modal dialog: the stop button stays within reach. */
+function enlarge(figure, large) {
+  figure.classList.toggle("large", large);
+  figure.firstChild.setAttribute("aria-pressed", String(large));
 }
 
 /** Asks for new pictures of a robot, and shows them if they are `wanted()` by then. */

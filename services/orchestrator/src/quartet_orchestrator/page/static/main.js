@@ -10,7 +10,7 @@ import { hasLink, session, showSignIn, signInByLink, signOut } from "/page/signi
 import { forgetStopToken, press, startStop, stopToken } from "/page/stop.js";
 import { isOver } from "/page/stream.js";
 import { TaskView } from "/page/task.js";
-import { listTasks, robotOf, showTasks, startComposer } from "/page/tasks.js";
+import { listTasks, robotOf, showTasks, startComposer, startSearch } from "/page/tasks.js";
 
 const THEME = "quartet.theme";
 const LISTS_S = 2;
@@ -92,6 +92,10 @@ async function work(stopUrl) {
   startComposer(robots, (status) => {
     location.hash = `#/task/${encodeURIComponent(status.task.task_id)}`;
     show("task");
+    lists?.poke();
+  });
+  startSearch(() => {
+    if (tasks) showTasks(tasks, view?.id);
     lists?.poke();
   });
   if (lists) {

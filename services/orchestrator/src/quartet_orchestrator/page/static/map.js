@@ -11,6 +11,10 @@ let layer = null;
 /** @type {Pose[]} */
 let trail = [];
 let unit = 1;
+/** The drawing. @type {Box} */
+let whole = { x: 0, y: 0, w: 0, h: 0 };
+/** Where the watched robot is. @type {Pose | null} */
+let watched = null;
 
 /**
  * Draws the site; map frame [m], y up.
@@ -22,7 +26,8 @@ export function drawSite(site) {
   const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const size = Math.max(right - left, high - low);
   unit = size / 100;
-  const box = [left - MARGIN_M, -high - MARGIN_M, right - left + 2 * MARGIN_M, high - low + 2 * MARGIN_M];
+  whole = { x: left - MARGIN_M, y: -high - MARGIN_M, w: right - left + 2 * MARGIN_M, h: high - low + 2 * MARGIN_M };
+  watched = null;
   const parts = {
     others: s("g", {}),
     trail: s("polyline", { class: "trail", "stroke-width": 0.7 * unit }),
@@ -37,10 +42,10 @@ export function drawSite(site) {
   };
   const svg = s(
     "svg",
-    { viewBox: box.join(" "), role: "img", "aria-label": `Map of ${site.name}: ${site.areas.map((a) => a.name).join(", ")}` },
+    { viewBox: `${whole.x} ${whole.y} ${whole.w} ${whole.h}`, role: "img", "aria-label": `Map of ${site.name}: ${site.areas.map((a) => a.name).join(", ")}` },
     site.areas.map((area) => areaOf(area)),
     site.places.filter((place) => place.approach).map((place) => placeOf(place)),
-    labels(site, box),
+    labels(site),
     parts.trail,
     parts.goal,
     parts.others,
@@ -75,34 +80,68 @@ function placeOf({ approach, name }) {
   );
 }
 
-const LETTER = 0.56;
+/** Width of a letter by the size of the font, generously. */
+const LETTER = 0.6;
+
+/** @typedef {{x: number, y: number, w: number, h: number}} Box left, top, width, height in the drawing */
+
+/** @type {(a: Box, b: Box) => boolean} */
+const apart = (a, b) => a.x + a.w < b.x || b.x + b.w < a.x || a.y + a.h < b.y || b.y + b.h < a.y;
+/** @type {(inner: Box, outer: Box) => boolean} */
+const within = (inner, outer) => inner.x > outer.x && inner.x + inner.w < outer.x + outer.w && inner.y > outer.y && inner.y + inner.h < outer.y + outer.h;
 
 /**
- * Names beside the places where there is room; a name that would lie on another is left to the place's title.
- * @param {Site} site
- * @param {number[]} box left, top, width, height of the drawing
+ * Where a text of this width and height is to lie around a point: the first box that is inside `inside` and apart from
+ * all of `taken`; null where there is none.
+ * @param {{x: number, y: number}} point
+ * @param {number} w
+ * @param {number} h
+ * @param {number} gap
+ * @param {Box} inside
+ * @param {Box[]} taken
+ * @returns {Box | null}
  */
-function labels(site, [left = 0, top = 0, width = 0, height = 0]) {
-  const size = 2.7 * unit;
-  const areaSize = 3.6 * unit;
-  const taken = site.areas.map(({ name, outline }) => {
-    const corner = [Math.min(...outline.map(([x]) => x)), -Math.max(...outline.map(([, y]) => y))];
-    return { x: corner[0], y: corner[1], w: name.length * LETTER * areaSize + 2 * unit, h: 5.4 * unit };
-  });
-  const places = site.places.flatMap(({ name, approach }) => (approach ? [{ name, approach }] : []));
-  for (const { approach } of places) taken.push({ x: approach.x - unit, y: -approach.y - unit, w: 2 * unit, h: 2 * unit });
-  const apart = (a, b) => a.x + a.w < b.x || b.x + b.w < a.x || a.y + a.h < b.y || b.y + b.h < a.y;
-  return places.map(({ name, approach }) => {
-    const w = name.length * LETTER * size;
-    const spots = [[1.6 * unit, -size / 2], [-w - 1.6 * unit, -size / 2], [-w / 2, 1.2 * unit], [-w / 2, -size - 1.2 * unit], [1.2 * unit, unit], [-w - 1.2 * unit, unit]];
-    for (const [dx, dy] of spots) {
-      const box = { x: approach.x + dx, y: -approach.y + dy, w, h: size };
-      const inside = box.x > left && box.x + w < left + width && box.y > top && box.y + size < top + height;
-      if (!inside || !taken.every((other) => apart(box, other))) continue;
-      taken.push(box);
-      return s("text", { class: "place-name", x: box.x, y: box.y + 0.82 * size, "font-size": size }, name);
+function roomFor({ x, y }, w, h, gap, inside, taken) {
+  // Beside it, below and above it, then ever further away; never over the edge of what it has to lie inside.
+  const clamped = (left) => Math.min(Math.max(left, inside.x + 0.01), inside.x + inside.w - w - 0.01);
+  for (const away of [0, 1, 2, 3])
+    for (const [dx, dy] of [[gap, -h / 2], [-w - gap, -h / 2], [-w / 2, gap], [-w / 2, -h - gap], [gap, gap], [-w - gap, gap], [gap, -h - gap], [-w - gap, -h - gap]]) {
+      const box = { x: clamped(x + dx), y: y + dy + Math.sign(dy + h / 2) * away * h, w, h };
+      if (within(box, inside) && taken.every((other) => apart(box, other))) return box;
     }
-    return null;
+  return null;
+}
+
+/** @returns {Box} */
+function extent(outline) {
+  const [xs, ys] = [outline.map(([x]) => x), outline.map(([, y]) => -y)];
+  const [x, y] = [Math.min(...xs), Math.min(...ys)];
+  return { x, y, w: Math.max(...xs) - x, h: Math.max(...ys) - y };
+}
+
+/**
+ * Names beside the places, each inside the area that it belongs to, where there is room; a name that would lie on
+ * another is left to the place's title.
+ * @param {Site} site
+ */
+function labels(site) {
+  const size = 2.7 * unit;
+  const taken = site.areas.map(({ name, outline }) => ({ ...extent(outline), w: name.length * LETTER * 3.6 * unit + 2 * unit, h: 5.4 * unit }));
+  const places = site.places.flatMap(({ name, area, approach }) => (approach ? [{ name, area, approach }] : []));
+  for (const { approach } of places) {
+    // The mark and its tick.
+    const [x, y] = [approach.x, -approach.y];
+    const [tx, ty] = [x + 2.4 * unit * Math.cos(approach.yaw), y - 2.4 * unit * Math.sin(approach.yaw)];
+    const [left, top] = [Math.min(x - 0.8 * unit, tx), Math.min(y - 0.8 * unit, ty)];
+    taken.push({ x: left, y: top, w: Math.max(x + 0.8 * unit, tx) - left, h: Math.max(y + 0.8 * unit, ty) - top });
+  }
+  return places.map(({ name, area, approach }) => {
+    const own = site.areas.find((one) => one.name === area);
+    const point = { x: approach.x, y: -approach.y };
+    const box = own ? roomFor(point, name.length * LETTER * size, size, 1.6 * unit, extent(own.outline), taken) : null;
+    if (!box) return null;
+    taken.push(box);
+    return s("text", { class: "place-name", x: box.x, y: box.y + 0.82 * size, "font-size": size }, name);
   });
 }
 
@@ -110,10 +149,19 @@ const arrow = () => s("path", { d: `M${2.6 * unit} 0 L${-1.7 * unit} ${1.7 * uni
 const nameOf = (name) => s("text", { class: "robot-name", "font-size": 3 * unit, "stroke-width": 0.8 * unit }, name);
 const placed = ({ x, y, yaw }) => `translate(${x} ${-y}) rotate(${(-yaw * 180) / Math.PI})`;
 
-function putName(label, pose) {
-  label.setAttribute("x", pose.x);
-  label.setAttribute("y", -pose.y - 3.4 * unit);
+/** Beside the robot, apart from the names and robots in `taken`, to which it is added; above it where all is taken. */
+function putName(label, pose, taken) {
+  const size = 3 * unit;
+  const point = { x: pose.x, y: -pose.y };
+  const w = LETTER * size * label.textContent.length;
+  const box = roomFor(point, w, size, 3.2 * unit, whole, taken) ?? { x: point.x - w / 2, y: point.y - 3.4 * unit - size, w, h: size };
+  taken.push(box);
+  label.setAttribute("x", box.x + box.w / 2);
+  label.setAttribute("y", box.y + 0.82 * size);
 }
+
+/** @returns {Box} */
+const spaceOf = ({ x, y }) => ({ x: x - 2.6 * unit, y: -y - 2.6 * unit, w: 5.2 * unit, h: 5.2 * unit });
 
 /**
  * Puts the robot somewhere; null: nobody knows where. Its name stands beside it where there are several.
@@ -124,10 +172,10 @@ export function putRobot(pose, words = "", name = "") {
   layer.robot.setAttribute("visibility", pose ? "visible" : "hidden");
   say(layer.name, pose ? name : "");
   say(byId("pose-words"), pose ? (words || whereWords(pose)) : words);
+  watched = pose;
   if (!pose) return;
   layer.robot.classList.toggle("old", Boolean(pose.old));
   layer.robot.setAttribute("transform", placed(pose));
-  putName(layer.name, pose);
   const before = trail.at(-1);
   if (!before || Math.hypot(before.x - pose.x, before.y - pose.y) > STEP_M) {
     trail = [...trail, pose].slice(-LONGEST_TRAIL);
@@ -141,14 +189,19 @@ function whereWords({ x, y, area, old }) {
   return `${old ? "last seen: " : ""}${area ? `${area} · ${at}` : at}`;
 }
 
-/** The other robots of the site: name, pose, and whether that is only where it was last seen. */
+/**
+ * The other robots of the site: name, pose, and whether that is only where it was last seen. Names are put where they lie
+ * on no robot, that of the watched one as well.
+ */
 export function putOthers(robots) {
   if (!layer) return;
+  const taken = [...robots.map(({ pose }) => pose), ...(watched ? [watched] : [])].map(spaceOf);
+  if (watched) putName(layer.name, watched, taken);
   replace(
     layer.others,
     robots.flatMap(({ name, pose, old }) => {
       const label = nameOf(name);
-      putName(label, pose);
+      putName(label, pose, taken);
       const marker = { class: old ? "robot other old" : "robot other", "stroke-width": 0.6 * unit, transform: placed(pose) };
       return [s("g", marker, arrow()), label];
     }),

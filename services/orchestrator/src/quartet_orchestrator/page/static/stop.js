@@ -62,6 +62,7 @@ function escapes(event) {
   if (twice) pressAll();
 }
 
+/** The robots of the answer, which are `known` from here on. */
 async function ask(method, path, body) {
   const answer = await fetch(url + path, {
     method,
@@ -72,7 +73,13 @@ async function ask(method, path, body) {
   });
   const fields = (await answer.json().catch(() => null)) ?? {};
   // 502: not everybody was reached; the answer says who.
-  if (fields.robots && (answer.ok || answer.status === 502)) return fields.robots;
+  if (fields.robots && (answer.ok || answer.status === 502)) {
+    const rows = Object.entries(fields.robots);
+    const whole = rows.filter(([, state]) => typeof state?.latched === "boolean");
+    // What the answer does not say of a robot takes nothing away from what was heard of it before.
+    known = { ...known, ...Object.fromEntries(whole) };
+    if (rows.length && whole.length === rows.length) return fields.robots;
+  }
   // An answer that broke off says nothing: what was heard before stays on the page.
   if (answer.ok) throw new Error("the answer broke off");
   throw Object.assign(new Error(fields.detail ?? `HTTP ${answer.status}`), { status: answer.status });
@@ -100,7 +107,7 @@ export async function press(robot) {
     for (;;) {
       try {
         if (!url) throw Object.assign(new Error("no stop service is configured (QUARTET_STOP_URL)"), { status: 1 });
-        known = { ...known, ...(await ask("POST", "/stop", { ...(robot && { robot }), reason: REASON })) };
+        await ask("POST", "/stop", { ...(robot && { robot }), reason: REASON });
         fault = "";
         if (robot) missed.delete(robot);
         else {
@@ -133,7 +140,7 @@ async function look() {
     fault = "The stop button needs the stop token: sign out and in again with it.";
   } else if (!pressing.size) {
     try {
-      known = await ask("GET", "/state");
+      await ask("GET", "/state");
       fault = "";
       for (const robot of missed.keys()) if (robot ? known[robot]?.latched : allLatched()) missed.delete(robot);
     } catch (error) {
@@ -154,9 +161,8 @@ async function reset(robot) {
   if (!yes) return;
   try {
     const found = await ask("POST", "/reset", { robot });
-    known = { ...known, ...found };
-    const missed = found[robot]?.missed ?? [];
-    fault = missed.length ? `${robot} is not wholly released: ${missed.join("; ")}` : "";
+    const missed = found[robot]?.missed;
+    fault = missed?.length ? `${robot} is not wholly released: ${[missed].flat().join("; ")}` : "";
   } catch (error) {
     fault = trouble(error);
   }
@@ -188,7 +194,6 @@ function show() {
   const rows = stopped.map(([robot, state]) => [robot, fault ? `When last heard of: ${words(robot, state)}` : words(robot, state)]);
   const text = JSON.stringify([rows, faults]);
   if (text === shown) return;
-  shown = text;
   replace(
     byId("stop-state"),
     faults.map((line) => h("p", { class: "notice bad" }, line)),
@@ -196,4 +201,6 @@ function show() {
       h("p", { class: "notice bad" }, h("span", {}, line), h("button", { type: "button", onclick: () => reset(robot) }, "Reset…")),
     ),
   );
+  // Only now: what could not be drawn is drawn at the next look.
+  shown = text;
 }

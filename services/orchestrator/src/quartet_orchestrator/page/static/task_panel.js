@@ -6,6 +6,7 @@ import { byId, h, replace, say } from "/page/dom.js";
 import { hideFleet } from "/page/fleet.js";
 import { tellLink } from "/page/link.js";
 import { forgetTrail, putGoal, putRobot } from "/page/map.js";
+import { poseAt, posesOf } from "/page/past.js";
 import { Player } from "/page/player.js";
 import { Question } from "/page/question.js";
 import { Score } from "/page/score.js";
@@ -205,11 +206,12 @@ export class TaskPanel {
     }
     // The record of a task knows of no other robot.
     hideFleet();
-    const past = this.events.filter((event) => event.at <= at);
-    const pose = past.map(({ event }) => poseOf(event)).findLast(Boolean);
+    const known = posesOf(this.events);
+    const then = poseAt(known, at);
     forgetTrail();
-    for (const { event } of past) if (poseOf(event)) putRobot(poseOf(event), "as the record has it");
-    if (!pose) putRobot(null, "not known yet at this moment");
+    for (const { pose } of known.filter((one) => one.at <= at)) putRobot(pose);
+    if (then) putRobot(then.pose, then.recorded ? "as the record has it" : "on its way; the record has both ends of it");
+    else putRobot(null, "not known yet at this moment");
     const seen = this.pictures.filter((one) => one.at <= at);
     const addresses = Object.fromEntries(seen.map(({ camera, reference }) => [camera, image(this.id, reference)]));
     showPictures(addresses, seen.length ? "as the record has it" : "nothing yet");
@@ -236,16 +238,5 @@ export class TaskPanel {
 
   #toEnd() {
     this.#last?.scrollIntoView({ block: "nearest" });
-  }
-}
-
-/** Pose of the robot in the result of a tool of nav2; null where there is none. */
-function poseOf(event) {
-  if (event.kind !== "tool_result" || !event.tool.startsWith("nav2__")) return null;
-  try {
-    const { pose } = JSON.parse(event.text);
-    return pose && [pose.x, pose.y, pose.yaw].every(Number.isFinite) ? pose : null;
-  } catch {
-    return null;
   }
 }

@@ -18,6 +18,8 @@ export const STATES = {
   REJECTED: "Rejected",
 };
 const LISTED = 100;
+/** The most that the API lists: a search goes over all of these. */
+const SEARCHED = 500;
 const ANY = "any free robot";
 
 export const chip = (state) => h("span", { class: `chip ${state.toLowerCase()}` }, STATES[state] ?? state);
@@ -33,17 +35,31 @@ export function ago(seconds) {
   return new Date(1000 * seconds).toLocaleDateString();
 }
 
+const sought = () => byId("sought").value.toLowerCase().split(/\s+/).filter(Boolean);
+const isFiltered = () => sought().length > 0 || byId("ended-as").value !== "";
+
 /** All tasks, newest first. Raises Problem. */
 export async function listTasks() {
-  const { tasks } = await get(`/tasks?limit=${LISTED}`);
+  const { tasks } = await get(`/tasks?limit=${isFiltered() ? SEARCHED : LISTED}`);
   return tasks.sort((a, b) => b.task.created_at - a.task.created_at);
+}
+
+/** Whether a task that has ended is looked for: every word is in its sentence, report, robot or id. */
+function isSought({ task, state, report }) {
+  const text = [task.sentence, report?.summary, task.robot, task.task_id].join(" ").toLowerCase();
+  return [state, ""].includes(byId("ended-as").value) && sought().every((word) => text.includes(word));
+}
+
+/** Calls `changed` when other tasks are looked for. */
+export function startSearch(changed) {
+  byId("sought").oninput = byId("ended-as").onchange = changed;
 }
 
 let drawn = "";
 export function showTasks(tasks, chosen) {
   const running = tasks.filter((status) => !isOver(status.state));
-  const past = tasks.filter((status) => isOver(status.state));
-  const text = JSON.stringify([tasks.map((t) => [t.task.task_id, t.state, ago(t.task.created_at)]), chosen]);
+  const past = tasks.filter((status) => isOver(status.state) && isSought(status));
+  const text = JSON.stringify([[...running, ...past].map((t) => [t.task.task_id, t.state, t.question, t.waits_for, ago(t.task.created_at)]), chosen, isFiltered()]);
   if (text === drawn) return;
   drawn = text;
   const focused = document.activeElement?.getAttribute?.("href");
@@ -52,7 +68,7 @@ export function showTasks(tasks, chosen) {
     h("h2", {}, "Queue"),
     running.length ? list(running.toReversed(), chosen) : h("p", { class: "empty" }, "Nothing waits."),
     h("h2", {}, "History"),
-    past.length ? list(past, chosen) : h("p", { class: "empty" }, "No task has ended yet."),
+    past.length ? list(past, chosen) : h("p", { class: "empty" }, isFiltered() ? "No ended task is like that." : "No task has ended yet."),
   );
   if (focused?.startsWith("#/")) /** @type {HTMLElement | null} */ (byId("task-lists").querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
 }
