@@ -99,3 +99,10 @@ def test_ollamas_endpoint_with_tools_is_used():
     chosen = model_of("ollama/qwen3:14b")
     assert chosen.name == "ollama_chat/qwen3:14b"
     assert chosen.parameters["num_ctx"] == 16_384
+    assert model_of("ollama/qwen3:14b", num_ctx=40_000).parameters["num_ctx"] == 40_000
+
+
+def test_an_endpoint_of_the_file_is_azures_too():
+    env = {"AZURE_API_KEY": "k", "AZURE_API_VERSION": "2024-10-21"}
+    assert "AZURE_API_BASE" in model_of("azure/my-deployment", env).missing
+    assert model_of("azure/my-deployment", env, api_base="https://me.openai.azure.com").missing == ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,8 +27,19 @@ from quartet_gateway.ledger import Spending, SpendingLedger
 from quartet_gateway.metrics import Metrics
 from quartet_gateway.models import Model
 from quartet_gateway.requests import ChatRequest
-from quartet_gateway.wire_format import is_malformed, messages_for, read_answer
+from quartet_gateway.wire_format import is_malformed, messages_for, parameters_for, read_answer
 from quartet_process import redact, register_environment_secrets, tracing
+
+MALFORMED_CALL = "tool_use_failed"
+"""Code of Groq's status 400 for a call of the model that it could not read."""
+TOO_LONG = re.compile(
+    r"context_length_exceeded|maximum context length|context window of this model|exceeds the available context size"
+    r"|too large for model with \d+ maximum|prompt is too long|input is too long",
+    re.IGNORECASE,
+)
+"""Providers' words for a conversation that is too long, some of which LiteLLM does not know."""
+NO_CREDIT = re.compile(r"insufficient[ _](balance|quota)|more credits|credit balance is too low", re.IGNORECASE)
+"""Providers' words for an account that has nothing left."""
 
 logger = logging.getLogger("quartet_gateway")
 
@@ -196,13 +208,13 @@ class Gateway:
         attempt = 0
         while True:
             try:
-                messages = messages_for(deployment.model, request.conversation())
-                response = await self._router.acompletion(
-                    model=deployment.group, messages=messages, **request.passed_on()
-                )
+                conversation = request.conversation()
+                messages = messages_for(deployment.model, conversation)
+                parameters = {**request.passed_on(), **parameters_for(deployment.model, conversation)}
+                response = await self._router.acompletion(model=deployment.group, messages=messages, **parameters)
             except Exception as error:
                 failure = self._wire_error(deployment.model, error)
-                if getattr(error, "status_code", None) != 200:
+                if getattr(error, "status_code", None) != 200 and MALFORMED_CALL not in str(error):
                     raise failure from error
             else:
                 if response.choices and not (reason := is_malformed(response.choices[0])):
@@ -257,15 +269,18 @@ class Gateway:
         text = redact(f"{model.name} at {where}: {said}")
         if getattr(error, "status_code", None) in {401, 403}:
             return ModelRefusedError(f"{text} (the provider does not accept the key; check it in .env)")
+        if NO_CREDIT.search(str(error)):
+            return ModelRefusedError(f"{text} (the account at the provider has no credit left)")
         if isinstance(error, kinds.RateLimitError):
             return ModelBusyError(f"{text} (after {self._file.retries.attempts} tries)")
         if isinstance(error, kinds.Timeout):
             return ModelTimeoutError(f"{text} (after {self._file.retries.timeout_attempts} tries)")
-        if isinstance(error, kinds.ContextWindowExceededError):
+        refused = isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError)
+        if isinstance(error, kinds.ContextWindowExceededError) or (refused and TOO_LONG.search(str(error))):
             return ContextTooLongError(text)
         if isinstance(error, kinds.NotFoundError):
             return ModelRefusedError(f"{text} (does the provider have this model?)")
-        if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
+        if refused:
             return ModelRefusedError(text)
         if _cannot_connect(error):
             return ModelFailedError(f"{text} (is the server running? QUARTET_MODEL_API_BASE says where it is)")

@@ -1,9 +1,11 @@
 """The only importer of LiteLLM, which it keeps quiet and off the network."""
 
+import functools
 import logging
 import os
 import warnings
 from types import ModuleType
+from typing import Any
 
 _QUIET = {
     # Without it the import fetches the price list from GitHub.
@@ -12,6 +14,22 @@ _QUIET = {
     "LITELLM_MODE": "PRODUCTION",
 }
 """LITELLM_MODE other than DEV keeps LiteLLM from loading a .env file of its own choice."""
+_REASONS: Any = {
+    "model_context_window_exceeded": "length",
+    "model_length": "length",
+    "pause_turn": "error",
+    "malformed_tool_use": "error",
+    "malformed_model_output": "error",
+}
+"""Reasons to stop that LiteLLM does not know and would report as a usual end. "error" is mapped once more and kept."""
+
+
+@functools.cache
+def known_models() -> frozenset[str]:
+    """Return the names in LiteLLM's model list as it comes; the Router adds the models that it is given."""
+    import litellm
+
+    return frozenset(litellm.model_cost)
 
 
 def load() -> ModuleType:
@@ -22,7 +40,11 @@ def load() -> ModuleType:
         warnings.simplefilter("ignore")
         import litellm
         from litellm import Router  # noqa: F401  # pyright: ignore[reportPrivateImportUsage]  # made on first use
+        from litellm.completion_extras.litellm_responses_transformation.transformation import (
+            LiteLLMResponsesTransformationHandler,
+        )
         from litellm.litellm_core_utils import core_helpers
+        from litellm.llms.ollama.chat.transformation import OllamaChatConfig
 
     litellm.telemetry = False  # pyright: ignore[reportAttributeAccessIssue]  # such attributes too
     litellm.suppress_debug_info = True
@@ -30,8 +52,47 @@ def load() -> ModuleType:
     litellm.turn_off_message_logging = True
     # One HTTP client for every provider, whose connections are closed with the process.
     litellm.disable_aiohttp_transport = True
-    # Reasons of Anthropic's that LiteLLM does not know and would report as a usual end.
-    core_helpers._FINISH_REASON_MAP.update({"model_context_window_exceeded": "length", "pause_turn": "stop"})  # noqa: SLF001 - LiteLLM has no other way
+    known_models()
+    core_helpers._FINISH_REASON_MAP.update(_REASONS)  # noqa: SLF001 - LiteLLM has no other way
+    _keep_refusals(LiteLLMResponsesTransformationHandler)
+    _name_results(OllamaChatConfig)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.ERROR)
     return litellm
+
+
+def _keep_refusals(bridge: Any) -> None:
+    """Make the bridge to OpenAI's Responses keep refusals, which it turns into an empty text."""
+    convert = bridge._convert_response_output_to_choices  # noqa: SLF001 - LiteLLM has no other way
+    if hasattr(convert, "__wrapped__"):
+        return
+
+    @functools.wraps(convert)
+    def convert_with_refusal(output_items: Any, **more: Any) -> Any:
+        choices = convert(output_items, **more)
+        parts = [part for item in output_items for part in getattr(item, "content", None) or []]
+        refusals = [part.refusal for part in parts if getattr(part, "type", "") == "refusal"]
+        if choices and refusals:
+            choices[0].message.provider_specific_fields = {"refusal": "".join(refusals)}
+        return choices
+
+    bridge._convert_response_output_to_choices = staticmethod(convert_with_refusal)  # noqa: SLF001
+
+
+def _name_results(ollama: Any) -> None:
+    """Make requests to Ollama name the tool of each result: it knows no ids of calls, which LiteLLM sends alone."""
+    transform = ollama.transform_request
+    if hasattr(transform, "__wrapped__"):
+        return
+
+    @functools.wraps(transform)
+    def transform_with_names(self: Any, model: str, messages: list[Any], *more: Any, **named: Any) -> Any:
+        body = transform(self, model, messages, *more, **named)
+        calls = [call for message in messages for call in message.get("tool_calls") or []]
+        names = {call["id"]: call["function"]["name"] for call in calls}
+        for message in body["messages"]:
+            if message["role"] == "tool":
+                message["tool_name"] = names.get(message.pop("tool_call_id", ""), "")
+        return body
+
+    ollama.transform_request = transform_with_names

@@ -38,6 +38,8 @@ class Model:
     """Neither file, environment nor LiteLLM says whether it reads images, so it is sent none."""
     mistral_format: bool = False
     """Whether it wants Mistral's ids of calls, and an assistant's message between tool and user."""
+    thinks_in_turns: bool = False
+    """Whether it is Claude with thinking on, which must then begin each turn with a thought."""
     missing: str = ""
     """What must be set before the model can be used, as text; "": nothing is missing."""
 
@@ -88,7 +90,7 @@ def _model(entry: ModelEntry, where: str, env: Mapping[str, str]) -> Model:
     if entry.api_key_env and not env.get(entry.api_key_env):
         missing = missing or f"set {entry.api_key_env} to the key of {entry.model}"
     if not missing:
-        missing = _missing_keys(litellm, entry, provider, env)
+        missing = _missing_keys(litellm, entry, provider, base, env)
     parameters: dict[str, Any] = {
         "model": entry.model,
         # The SDK behind LiteLLM would retry on its own and stretch every time-out; the Router retries.
@@ -109,7 +111,7 @@ def _model(entry: ModelEntry, where: str, env: Mapping[str, str]) -> Model:
             {"location": "message", "role": "system"},
             {"location": "message", "index": -1},
         ]
-    known = entry.model in litellm.model_cost or entry.model.partition("/")[2] in litellm.model_cost
+    known = not _litellm.known_models().isdisjoint({entry.model, entry.model.partition("/")[2]})
     takes = known and bool(litellm.supports_vision(model=entry.model))
     return Model(
         name=entry.model,
@@ -118,6 +120,7 @@ def _model(entry: ModelEntry, where: str, env: Mapping[str, str]) -> Model:
         takes_images=takes if entry.takes_images is None else entry.takes_images,
         images_unknown=entry.takes_images is None and not known,
         mistral_format=_is_mistral(entry, provider) if entry.mistral_format == "auto" else entry.mistral_format == "on",
+        thinks_in_turns=entry.reasoning_effort not in {None, "none"} and _is_claude(entry, provider),
         missing=missing,
     )
 
@@ -152,10 +155,13 @@ def _endpoint(entry: ModelEntry, provider: str, env: Mapping[str, str]) -> tuple
     return base, ""
 
 
-def _missing_keys(litellm: Any, entry: ModelEntry, provider: str, env: Mapping[str, str]) -> str:
+def _missing_keys(litellm: Any, entry: ModelEntry, provider: str, base: str | None, env: Mapping[str, str]) -> str:
     if entry.api_key_env or provider in NEEDS_ENDPOINT or provider in HAS_LOCAL_DEFAULT:
         return ""
     missing = [k for k in litellm.validate_environment(model=entry.model)["missing_keys"] if not env.get(k)]
+    if base:
+        # Azure's and others': the file may have the endpoint.
+        missing = [name for name in missing if not name.endswith("_API_BASE")]
     if provider == "gemini" and any(env.get(k) for k in ("GOOGLE_API_KEY", "GEMINI_API_KEY")):
         missing = []
     if provider in {"bedrock", "bedrock_converse"}:
@@ -226,3 +232,8 @@ def _marks_cache(entry: ModelEntry, provider: str) -> bool:
     if entry.prompt_caching != "auto":
         return entry.prompt_caching == "on"
     return provider in CACHE_BY_MARKER and "claude" in entry.model
+
+
+def _is_claude(entry: ModelEntry, provider: str) -> bool:
+    """Return whether it is a Claude that is spoken to in Anthropic's or Bedrock's format."""
+    return provider in {"anthropic", "bedrock", "bedrock_converse", "vertex_ai"} and "claude" in entry.model

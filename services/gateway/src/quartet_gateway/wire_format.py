@@ -19,6 +19,7 @@ MALFORMED = frozenset(
         "TOO_MANY_TOOL_CALLS",
         "UNEXPECTED_TOOL_CALL",
         "error",
+        "insufficient_system_resource",
         "network_error",
         "pause_turn",
     }
@@ -40,12 +41,16 @@ _FIELDS_OF: dict[str, tuple[str, ...]] = {
 _ANYWHERE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """Ids of calls that every provider but Mistral accepts."""
 _MISTRAL = re.compile(r"[A-Za-z0-9]{9}")
+_THOUGHTLESS = {"deepseek": {"reasoning_content": " "}}
+"""Fields without which a provider refuses an assistant's message with calls, for one that was made without thinking."""
 
 
 def read_answer(body: dict[str, Any], model: Model) -> None:
     """Change the completion `body` of `model` to OpenAI's format with the field `reasoning`."""
     for choice in body["choices"]:
         message = choice["message"]
+        if choice.get("finish_reason") in MALFORMED:
+            choice["finish_reason"] = "stop"
         extra: dict[str, Any] = message.pop("provider_specific_fields", None) or {}
         if message.get("refusal") is None and isinstance(extra.get("refusal"), str):
             message["refusal"] = extra["refusal"]
@@ -64,19 +69,27 @@ def is_malformed(choice: Any) -> str:
     if message.content or getattr(message, "tool_calls", None):
         return ""
     native = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
-    return str(native) if native in MALFORMED else ""
+    # Anthropic's own name of the reason is lost on the way.
+    return next((str(reason) for reason in (native, choice.finish_reason) if reason in MALFORMED), "")
+
+
+def parameters_for(model: Model, conversation: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the parameters of `model` that must be others for this conversation; thinking that must be off is None."""
+    return {} if _may_think(model, conversation) else {"reasoning_effort": None}
 
 
 def messages_for(model: Model, conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return `conversation` as `model` takes it: with its own reasoning, without that of others, with ids that fit."""
     ids: dict[str, str] = {}
+    may_think = _may_think(model, conversation)
     messages: list[dict[str, Any]] = []
     for original in conversation:
         message = {name: value for name, value in original.items() if name != REASONING}
         if message["role"] == "assistant":
             own = _own(original.get(REASONING), model)
-            message |= own["fields"]
+            message |= own["fields"] if may_think else {}
             if calls := message.get("tool_calls"):
+                message = {**_THOUGHTLESS.get(model.provider, {}), **message}
                 message["tool_calls"] = [_call_for(call, own["calls"], model, ids) for call in calls]
         elif message["role"] == "tool":
             given = str(message.get("tool_call_id"))
@@ -85,6 +98,27 @@ def messages_for(model: Model, conversation: list[dict[str, Any]]) -> list[dict[
             messages.append({"role": "assistant", "content": BETWEEN})
         messages.append(message)
     return messages
+
+
+def _may_think(model: Model, conversation: list[dict[str, Any]]) -> bool:
+    """Return whether a model that keeps its thoughts through a turn began the running turn with one.
+
+    Claude refuses to think in a turn that another model began with calls (after a fallback), and thoughts while it does
+    not think. A turn begins with a message of the user that shows no pictures of results.
+    """
+    if not model.thinks_in_turns:
+        return True
+    first, before = None, ""
+    for message in conversation:
+        role = message["role"]
+        if role == "user" and before == "tool":
+            continue
+        if role == "user":
+            first = None
+        elif first is None and message.get("tool_calls"):
+            first = message
+        before = role
+    return first is None or "thinking_blocks" in _own(first.get(REASONING), model)["fields"]
 
 
 def _take_extras(calls: list[dict[str, Any]]) -> dict[str, Any]:
@@ -97,7 +131,7 @@ def _take_extras(calls: list[dict[str, Any]]) -> dict[str, Any]:
         within = {name: function.pop(name) for name in set(function) - {"name", "arguments"}}
         given = str(call.get("id") or "")
         if given and not _ANYWHERE.fullmatch(given):
-            call["id"] = f"call_{hashlib.blake2b(given.encode(), digest_size=12).hexdigest()}"
+            call["id"] = _fitting(given)
         if extra or within or call.get("id") != (given or call.get("id")):
             taken[str(call.get("id"))] = {"id": given, "call": extra, "function": within}
     return taken
@@ -123,9 +157,16 @@ def _call_for(call: dict[str, Any], own: dict[str, Any], model: Model, ids: dict
     accepted = str(made.get("id") or given)
     if model.mistral_format and not _MISTRAL.fullmatch(accepted):
         accepted = hashlib.blake2b(given.encode(), digest_size=8).hexdigest()[:9]
+    elif not made and not _ANYWHERE.fullmatch(accepted):
+        accepted = _fitting(given)
     ids[given] = accepted
     function = {**call.get("function", {}), **_dictionary(made.get("function"))}
     return {**call, **_dictionary(made.get("call")), "id": accepted, "function": function}
+
+
+def _fitting(call_id: str) -> str:
+    """Return an id that every provider but Mistral accepts, always the same one for `call_id`."""
+    return f"call_{hashlib.blake2b(call_id.encode(), digest_size=12).hexdigest()}"
 
 
 def _dictionary(value: Any) -> dict[str, Any]:
