@@ -1,9 +1,14 @@
-"""The main job: one sentence, the whole deployment, the home. What the README promises."""
+"""The main job: one sentence, the whole deployment, the home. What the README promises.
 
+The servers reach the robot through the bridge proxy, which knows no more than robot.yaml and site.yaml.
+"""
+
+import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +16,68 @@ import psutil
 import pytest
 from PIL import Image
 
+from quartet_bridge_proxy import BridgeProxy
 from quartet_cli.commands.up import SENTENCE
 from quartet_contracts import TERMINAL, State, TaskStatus
 from quartet_deployment import AGENTS, Stack
+from quartet_process import Secret
+from quartet_process.serving import listen
+from quartet_robot_link.permits import BridgePermits
+from quartet_site import load_robot, load_site
 
+HOME = Path(__file__).resolve().parents[3] / "deploy" / "sites" / "home"
+TOKEN = "token-of-the-servers"
 MEMORY_MB, AGENT_MB = 1600, 110
 
 
+class Proxy(BridgeProxy):
+    """Served in a thread; counts the connections and notes what it refuses."""
+
+    def __init__(self) -> None:
+        permits = BridgePermits(load_robot(HOME / "robot.yaml"), load_site(HOME / "site.yaml").ros_writes)
+        super().__init__("ws://127.0.0.1:9", permits, Secret.fixed(TOKEN))
+        self.passed, self.refused = 0, list[Any]()
+        self._listener = listen("127.0.0.1", 0)
+        self.url = f"ws://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._loop = asyncio.new_event_loop()
+        self._end = asyncio.Event()
+        self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._run()))
+        self._thread.start()
+
+    async def _run(self) -> None:
+        async with await self.serve(self._listener):
+            await self._end.wait()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join()
+        self._loop.close()
+
+    def _filtered(self, frame: str | bytes) -> tuple[str | None, dict[str, Any] | None]:
+        sound, refused = super()._filtered(frame)
+        self.passed += sound is not None
+        if refused is not None:
+            self.refused.append(refused)
+        return sound, refused
+
+
 @pytest.fixture(scope="module")
-def stack(make_stack: Callable[..., Stack]) -> Stack:
-    return make_stack(world="home", seed=0)
+def proxy() -> Iterator[Proxy]:
+    proxy = Proxy()
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture(scope="module")
+def stack(make_stack: Callable[..., Stack], proxy: Proxy) -> Stack:
+    reach = {"QUARTET_BRIDGE_URL": proxy.url, "QUARTET_BRIDGE_TOKEN": TOKEN}
+    stack = make_stack(world="home", seed=0, env=reach)
+    proxy.upstream_url = stack.bridge_url
+    return stack
 
 
 def test_one_sentence_moves_the_can(
-    stack: Stack, truth: Callable[[Stack], dict[str, Any]], environment: dict[str, str], tmp_path: Path
+    stack: Stack, proxy: Proxy, truth: Callable[[Stack], dict[str, Any]], environment: dict[str, str], tmp_path: Path
 ) -> None:
     assert truth(stack)["objects"]["red coke can"]["on"] == "kitchen counter"
     addresses = {
@@ -49,6 +102,7 @@ def test_one_sentence_moves_the_can(
     assert sum(memory.values()) < MEMORY_MB, memory
     assert max(memory[agent] for agent in AGENTS) < AGENT_MB, memory
     assert stack.died() == []
+    assert (proxy.passed > 100, proxy.refused) == (True, [])
 
 
 def _check_folder(folder: Path) -> None:

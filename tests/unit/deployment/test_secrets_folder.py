@@ -35,7 +35,7 @@ def values(folder: SecretsFolder, process: str, name: str) -> list[str]:
 def test_each_process_holds_what_it_needs_and_nothing_more(folder: SecretsFolder) -> None:
     held = {path.name: sorted(file.name for file in path.iterdir()) for path in folder.root.iterdir()}
     agent = ["gateway_key", "metrics_token", "redis_password"]
-    server = ["grant_public_key", "metrics_token", "stop_public_key"]
+    server = ["bridge_token", "grant_public_key", "metrics_token", "stop_public_key"]
     assert held == {
         "orchestrator": sorted([*agent, "api_token", "grant_private_key", "stop_button_token"]),
         "approach": agent,
@@ -49,6 +49,7 @@ def test_each_process_holds_what_it_needs_and_nothing_more(folder: SecretsFolder
                     "metrics_token"],
         "stop": ["guard_token", "metrics_token", "stop_button_token", "stop_private_key", "stop_token"],
         "simulation": ["guard_token", "metrics_token"],
+        "bridge_proxy": ["bridge_token"],
         "scripted_model": ["metrics_token"],
         "redis": ["admin_password", "users.acl"],
         "exporter": ["redis_password"],
@@ -90,7 +91,8 @@ def test_whatever_is_rotated_the_new_is_presented_and_both_are_accepted_until_th
         files = [*(folder.path("prometheus").glob("*")), *folder.path("cli").glob("*"),
                  *folder.root.glob("*/redis_password"), *folder.root.glob("*/gateway_key"),
                  *folder.root.glob("*/*_private_key"), folder.path("redis", "admin_password"),
-                 folder.path("stop", "guard_token"), folder.path("orchestrator", "stop_button_token")]  # fmt: skip
+                 folder.path("stop", "guard_token"), folder.path("nav2", "bridge_token"),
+                 folder.path("orchestrator", "stop_button_token")]  # fmt: skip
         return {file: file.read_text() for file in files}
 
     before = presented()

@@ -45,6 +45,7 @@ class BridgeLink:
         self,
         url: str,
         *,
+        token: Callable[[], str | None] = lambda: None,
         call_timeout_s: float = 5.0,
         connect_wait_s: float = 1.0,
         probe_every_s: float = 5.0,
@@ -52,6 +53,7 @@ class BridgeLink:
     ) -> None:
         """Make a link that is not connected yet; see `open`.
 
+        `token`: gives the bearer token of a bridge proxy; None: nothing asks for one.
         `connect_wait_s`: wall time that a call waits for a connection.
         `probe_every_s`: wall time without a frame after which the bridge is asked whether it lives.
         """
@@ -59,7 +61,12 @@ class BridgeLink:
         self._call_timeout_s, self._connect_wait_s = call_timeout_s, connect_wait_s
         self._probe_every_s = probe_every_s
         self._connection = Connection(
-            url, on_open=self._restore, on_operation=self._handle, on_lost=self._fail_pending, backoff_s=backoff_s
+            url,
+            token=token,
+            on_open=self._restore,
+            on_operation=self._handle,
+            on_lost=self._fail_pending,
+            backoff_s=backoff_s,
         )
         self._ids = itertools.count(1)
         self._prefix = f"q{random.getrandbits(32):08x}"
@@ -335,10 +342,7 @@ class BridgeLink:
     def _handle(self, operation: Message) -> None:
         kind, key = operation.get("op"), str(operation.get("id", ""))
         if kind == "publish":
-            message = mapping(operation.get("msg"))
-            if message is not None:
-                for subscription in list(self._subscriptions.get(str(operation.get("topic")), [])):
-                    subscription.deliver(message)
+            self._deliver(operation)
         elif kind == "service_response":
             future = self._calls.get(key)
             if future is not None and not future.done():
@@ -351,6 +355,14 @@ class BridgeLink:
             goal = self._goals.pop(key, None)
             if goal is not None:
                 self._goal_ended(goal, operation)
+        elif kind == "status" and operation.get("level") == "error":
+            log.warning("%s: %s", self.url, str(operation.get("msg"))[:300])
+
+    def _deliver(self, operation: Message) -> None:
+        message = mapping(operation.get("msg"))
+        if message is not None:
+            for subscription in list(self._subscriptions.get(str(operation.get("topic")), [])):
+                subscription.deliver(message)
 
     def _goal_ended(self, goal: BridgeGoal, operation: Message) -> None:
         if goal.must_be_sent_again(operation):

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from quartet_robot_link._decode import Decoder
 from quartet_robot_link.errors import BridgeUnavailableError, UndecodableFrameError
@@ -24,6 +24,7 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 class Connection:
     """A websocket to rosbridge that comes back by itself while `run` runs.
 
+    token: gives the bearer token to present, which a bridge proxy asks for and rosbridge itself ignores.
     on_open: what is sent on a fresh connection before it counts as ready. on_operation: takes each operation that
     arrives. on_lost: told why whenever a connection has ended.
     """
@@ -32,12 +33,14 @@ class Connection:
         self,
         url: str,
         *,
+        token: Callable[[], str | None] = lambda: None,
         on_open: Callable[[], Awaitable[None]],
         on_operation: Callable[[Message], None],
         on_lost: Callable[[str], None],
         backoff_s: tuple[float, float],
     ) -> None:
         self.url = url
+        self._token = token
         self._on_open, self._on_operation, self._on_lost = on_open, on_operation, on_lost
         self._backoff_s = backoff_s
         self._socket: ClientConnection | None = None
@@ -79,8 +82,10 @@ class Connection:
         delay = shortest
         while True:
             try:
+                token = self._token()
                 async with connect(
                     self.url,
+                    additional_headers=None if token is None else {"Authorization": f"Bearer {token}"},
                     compression=None,
                     max_size=MAX_FRAME_BYTES,
                     max_queue=64,
@@ -90,6 +95,8 @@ class Connection:
                 ) as socket:
                     delay = shortest
                     await self._serve(socket)
+            except InvalidStatus as refused:
+                self._why_down = f"{refused}: {(refused.response.body or b'').decode(errors='replace')[:200].strip()}"
             except (OSError, TimeoutError, WebSocketException) as error:
                 self._why_down = str(error) or type(error).__name__
             except Exception as error:

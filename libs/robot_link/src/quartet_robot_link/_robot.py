@@ -76,10 +76,20 @@ class Robot:
         self.transforms = TransformBuffer(link, self.clock, tf=file.topics.tf, tf_static=file.topics.tf_static)
 
     @classmethod
-    async def open(cls, file: RobotFile, *, url: str | None = None, wait_s: float = 0.0) -> "Robot":
-        """Connect to `url` (the robot file's when None). Returns after `wait_s` also without a connection."""
-        link = await BridgeLink.open(url or file.bridge.url, call_timeout_s=file.bridge.call_timeout_s, wait_s=wait_s)
-        return cls(file, link)
+    async def open(
+        cls,
+        file: RobotFile,
+        *,
+        url: str | None = None,
+        token: Callable[[], str | None] = lambda: None,
+        wait_s: float = 0.0,
+    ) -> "Robot":
+        """Connect to `url` (the robot file's when None). Returns after `wait_s` also without a connection.
+
+        `token` gives the bearer token of a bridge proxy.
+        """
+        address, call_timeout_s = url or file.bridge.url, file.bridge.call_timeout_s
+        return cls(file, await BridgeLink.open(address, token=token, call_timeout_s=call_timeout_s, wait_s=wait_s))
 
     async def close(self) -> None:
         """End all subscriptions and the connection."""

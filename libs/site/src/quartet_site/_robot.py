@@ -99,6 +99,8 @@ class Topics(Section):
     gripper_status: RosName = "/gripper/status"
     guard_state: RosName = "/robot_guard/state"
     guard_heartbeat: RosName = "/robot_guard/heartbeat"
+    velocity: RosName = "/cmd_vel"
+    """Where velocities for the base go: to the guard's gate, behind which the base's driver listens."""
     battery: RosName | None = None
     """sensor_msgs/msg/BatteryState, of a robot that publishes it; only shown."""
 

@@ -31,10 +31,15 @@ class WritableTopic(Section):
     max_angular_rad_s: Positive | None = None
     """Largest turning speed of a Twist: length of its angular part [rad/s]."""
 
+    @property
+    def moves_base(self) -> bool:
+        """Whether it carries velocities."""
+        return self.type.replace("/msg/", "/") in VELOCITY_TYPES
+
     @model_validator(mode="after")
     def _velocity_is_capped(self) -> "WritableTopic":
         caps = {"max_linear_m_s": self.max_linear_m_s, "max_angular_rad_s": self.max_angular_rad_s}
-        moves = self.type.replace("/msg/", "/") in VELOCITY_TYPES
+        moves = self.moves_base
         for field, cap in caps.items():
             if moves and cap is None:
                 raise field_error(

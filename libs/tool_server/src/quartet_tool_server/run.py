@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quartet_contracts import GrantClaims
-from quartet_process import BACKGROUND, Secret, load_settings, metrics_secret, run_process, write_ready_file
+from quartet_process import (
+    BACKGROUND,
+    MIN_TOKEN_LENGTH,
+    Secret,
+    load_settings,
+    metrics_secret,
+    run_process,
+    token_source,
+    write_ready_file,
+)
 from quartet_process.serving import HttpServer, listen
 from quartet_robot_link import Robot
 from quartet_safety.motion import FenceError
@@ -52,6 +61,7 @@ async def _serve(spec: ServerSpec, settings: ServerSettings, stop: asyncio.Event
     keys = read_keys(settings)
     stop_keys = () if settings.secret("stop_public_key") is None else read_keys(settings, "stop_public_key")
     metrics_token = metrics_secret(settings, settings.host)
+    bridge_token = token_source(settings.secret("bridge_token", least=MIN_TOKEN_LENGTH))
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listen(settings.host, settings.port))
         mapping = upstream_mapping(settings.upstreams_file, settings.upstream_urls)
@@ -60,7 +70,7 @@ async def _serve(spec: ServerSpec, settings: ServerSettings, stop: asyncio.Event
         for files, one in known:
             policy = site_policy(files, one.site, one.robot)
             robot_file = with_heartbeat_timeout(one.robot, settings.heartbeat_timeout_s)
-            robot = await Robot.open(robot_file, url=files.bridge_url)
+            robot = await Robot.open(robot_file, url=files.bridge_url, token=bridge_token)
             stack.push_async_callback(robot.close)
             server = servers[robot_file.name] = make_server(
                 spec,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from quartet_contracts import Identifier
@@ -22,6 +22,9 @@ class ServerSettings(HttpSettings):
     """Policy file; None: the policy.yaml beside the site file, if there is one, else the defaults."""
     bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
     """Instead of the robot file's."""
+    bridge_token: SecretStr | None = None
+    """Bearer token of the bridge proxy in front of rosbridge, where there is one."""
+    bridge_token_file: Path | None = None
     robots: dict[Identifier, RobotFiles] = {}
     """Several robots in place of the one of the four settings above, as JSON: robot -> {robot_file, site_file,
     policy_file, bridge_url}. Each is served at /<robot>/mcp."""

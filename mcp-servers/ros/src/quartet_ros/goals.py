@@ -16,7 +16,8 @@ from quartet_contracts.tools.ros import (
     TopicInfo,
 )
 from quartet_robot_link import LATCHED, CallTimeoutError, GoalStatus, Message, seconds
-from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, absolute, all_actions, page, plain, require
+from quartet_robot_link.permits import absolute, plain
+from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, all_actions, page, require
 from quartet_ros.messages import shorten, shown_whole
 from quartet_ros.permits import action_permit
 from quartet_ros.types import MAX_STRUCTURES, Checker, finite, structures

@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 from pydantic import Field
 
 from quartet_robot_link import Robot
+from quartet_robot_link.permits import absolute, plain
 from quartet_tool_server import InvalidArgumentsError
 
 ROSAPI_S = 10.0
@@ -23,17 +24,6 @@ T = TypeVar("T")
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Contains = Annotated[str, Field(max_length=100, description="only those with this in their name or type, any case")]
 Limit = Annotated[int, Field(ge=1, le=MAX_SHOWN)]
-
-
-def absolute(name: str) -> str:
-    """`name` with its leading slash."""
-    return name if name.startswith("/") else f"/{name}"
-
-
-def plain(type_name: str) -> str:
-    """`pkg/msg/Type` and `pkg/Type` name the same type: the short form."""
-    pieces = type_name.split("/")
-    return f"{pieces[0]}/{pieces[-1]}"
 
 
 async def all_topics(robot: Robot) -> dict[str, str]:

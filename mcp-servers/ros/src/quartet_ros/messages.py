@@ -10,7 +10,8 @@ from pydantic import Field
 
 from quartet_contracts.tools.ros import MessageResult, MessagesResult
 from quartet_robot_link import SENSOR, CallTimeoutError, Message, QoS
-from quartet_ros.graph import Name, known_topic, plain
+from quartet_robot_link.permits import plain
+from quartet_ros.graph import Name, known_topic
 from quartet_ros.images import IMAGE_TYPES, save, to_jpeg
 from quartet_tool_server import (
     REPORT_EVERY_S,

@@ -1,7 +1,8 @@
 """get_nodes, get_node_details."""
 
 from quartet_contracts.tools.ros import NamesResult, NodeDetailsResult
-from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, absolute, all_nodes, page, require
+from quartet_robot_link.permits import absolute
+from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, all_nodes, page, require
 from quartet_tool_server import ToolServer
 
 MAX_LISTED = 60

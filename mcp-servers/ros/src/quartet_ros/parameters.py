@@ -11,7 +11,8 @@ from pydantic import Field
 
 from quartet_contracts.tools.ros import Parameter, ParameterDetailsResult, ParameterResult, ParametersResult
 from quartet_robot_link import Message, Robot, ServiceUnavailableError
-from quartet_ros.graph import Contains, Limit, Name, absolute, all_nodes, page, require
+from quartet_robot_link.permits import absolute
+from quartet_ros.graph import Contains, Limit, Name, all_nodes, page, require
 from quartet_ros.messages import shorten
 from quartet_ros.permits import parameter_permit
 from quartet_ros.types import finite

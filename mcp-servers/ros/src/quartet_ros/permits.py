@@ -4,14 +4,21 @@ import math
 from typing import Any
 
 from quartet_robot_link import Message
-from quartet_ros.graph import absolute, plain
+from quartet_robot_link.permits import absolute, guarded_names, past_the_gate, plain
 from quartet_site import WritableAction, WritableService, WritableTopic
 from quartet_tool_server import DeniedError, InvalidArgumentsError, ToolServer
 
 
 def topic_permit(server: ToolServer, topic: str, msg_type: str) -> WritableTopic:
     """Entry of a topic. Raises DeniedError, InvalidArgumentsError for another type than it has."""
-    return _entry(server, "topics", absolute(topic), server.site.ros_writes.topics, msg_type, "msg_type")
+    entry = _entry(server, "topics", absolute(topic), server.site.ros_writes.topics, msg_type, "msg_type")
+    if past_the_gate(server.robot.file, entry):
+        gate = absolute(server.robot.file.topics.velocity)
+        raise DeniedError(
+            f"'{entry.name}' carries velocities past the guard's gate, {gate}; only that topic may. A person can set "
+            "topics.velocity in robot.yaml"
+        )
+    return entry
 
 
 def service_permit(server: ToolServer, service: str, service_type: str) -> WritableService:
@@ -50,17 +57,7 @@ def check_velocity(server: ToolServer, permit: WritableTopic, twists: list[Messa
 
 
 def _entry(server: ToolServer, kind: str, name: str, entries: list[Any], given: str, argument: str) -> Any:
-    names = server.robot.file
-    guarded = {
-        absolute(own)
-        for own in (
-            names.services.guard_stop,
-            names.services.guard_reset,
-            names.topics.guard_state,
-            names.topics.guard_heartbeat,
-        )
-    }
-    if name in guarded:
+    if name in guarded_names(server.robot.file):
         raise DeniedError(f"'{name}' belongs to the robot guard; only a person or the guard itself uses it")
     entry = next((entry for entry in entries if entry.name == name), None)
     if entry is None:

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from quartet_contracts.tools.ros import PublishResult
 from quartet_robot_link import BridgeUnavailableError, Message, Robot
-from quartet_ros.graph import Name, known_topic, plain
+from quartet_robot_link.permits import plain
+from quartet_ros.graph import Name, known_topic
 from quartet_ros.permits import check_velocity, topic_permit
 from quartet_ros.types import Checker, message_structures
 from quartet_safety.motion import MotionLease

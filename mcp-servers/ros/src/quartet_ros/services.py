@@ -7,7 +7,8 @@ from pydantic import Field
 
 from quartet_contracts.tools.ros import CallServiceResult, NamesResult, ServiceDetailsResult, TypeResult
 from quartet_robot_link import Robot
-from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, absolute, all_services, page, plain, require
+from quartet_robot_link.permits import absolute, plain
+from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, all_services, page, require
 from quartet_ros.messages import shown_whole
 from quartet_ros.permits import service_permit
 from quartet_ros.types import MAX_STRUCTURES, Checker, structures

@@ -6,7 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from quartet_contracts.tools.ros import MessageDetailsResult, TopicDetailsResult, TopicInfo, TopicsResult, TypeResult
-from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, all_topics, known_topic, page, plain, require
+from quartet_robot_link.permits import plain
+from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, all_topics, known_topic, page, require
 from quartet_ros.types import MAX_STRUCTURES, message_structures
 from quartet_tool_server import ToolServer
 

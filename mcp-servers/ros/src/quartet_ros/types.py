@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from quartet_contracts.tools.ros import Field, Structure
 from quartet_robot_link import Message, Robot
-from quartet_ros.graph import ROSAPI_S, plain
+from quartet_robot_link.permits import plain
+from quartet_ros.graph import ROSAPI_S
 from quartet_tool_server import InvalidArgumentsError
 
 _INTEGERS = {

@@ -7,6 +7,7 @@ from pathlib import Path
 from quartet_bus.access import ADMIN, AGENTS, EXPORTER, ORCHESTRATOR
 
 SERVERS = ("nav2", "moveit", "perception", "ros")
+BRIDGE_PROXY = "bridge_proxy"
 PROCESSES = (ORCHESTRATOR, *AGENTS, *SERVERS, "gateway", "scripted_model", "stop", "simulation")
 ASKERS = (ORCHESTRATOR, *AGENTS, "perception")
 """Processes that call the gateway."""
@@ -55,6 +56,7 @@ SECRETS: dict[str, list[Item]] = {
     "stop_token": _one("stop", "cli", "stop_token"),
     "stop_button_token": _one("stop", ORCHESTRATOR, "stop_button_token"),
     "guard_token": _one("simulation", "stop", "guard_token"),
+    "bridge_token": [Token((Path(BRIDGE_PROXY, "bridge_token"),), _each(SERVERS, "bridge_token"))],
     "metrics_token": [Token(_each(PROCESSES, "metrics_token"), (Path("prometheus", "metrics_token"),))],
     "gateway_key": [Token((Path("gateway", f"gateway_key_{who}"),), (Path(who, "gateway_key"),)) for who in ASKERS],
     "redis_password": [Password(role, Path(role, "redis_password")) for role in (ORCHESTRATOR, *AGENTS, EXPORTER)],
