@@ -42,6 +42,10 @@ class CliSettings(ProcessSettings):
     stop_token: SecretStr | None = None
     stop_token_file: Path | None = None
 
+    bridge_token: SecretStr | None = None
+    """Token of the bridge proxy in front of a robot's rosbridge, for `quartet doctor`."""
+    bridge_token_file: Path | None = None
+
     def token(self) -> str | None:
         """Return the token for the orchestrator. Raises UsageError."""
         return _token(self, "api_token", running_stack() if self.url == running_stack().get("url") else {})
@@ -61,6 +65,10 @@ class CliSettings(ProcessSettings):
     def servers_of(self, robot: str) -> dict[str, str]:
         """Return the MCP endpoint of each server of `robot`; {} when none is known."""
         return (self.servers or json.loads(running_stack().get("servers", "{}"))).get(robot, {})
+
+    def token_for_bridge(self) -> str | None:
+        """Return the token for a bridge proxy. Raises UsageError."""
+        return _token(self, "bridge_token", {})
 
     def runs_folder(self) -> Path:
         """Return the folder for the folders of tasks."""

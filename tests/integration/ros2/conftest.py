@@ -183,7 +183,6 @@ class Starter:
             f"heartbeat_timeout:={HEARTBEAT_TIMEOUT_S}",
             "more_actions:=[/arm_controller/follow_joint_trajectory]",
             "hold_trajectory_topic:=/arm_controller/joint_trajectory",
-            "velocity_input_topic:=/cmd_vel_nav",
             *parameters,
         )
         return self.start(command, ready, **given)
@@ -214,9 +213,9 @@ class Starter:
         assert [status for status, _ in said] == [2] * len(commands), said
         return [text for _, text in said]
 
-    def robot(self, kind: str = "twist") -> FakeRobot:
+    def robot(self, kind: str = "twist", driver: str = "/cmd_vel_gated") -> FakeRobot:
         process = subprocess.Popen(
-            [str(self.python), str(HERE / "fake_robot.py"), "/cmd_vel_nav", "/cmd_vel", kind],
+            [str(self.python), str(HERE / "fake_robot.py"), "/cmd_vel", driver, kind],
             env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

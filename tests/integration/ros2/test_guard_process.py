@@ -53,6 +53,15 @@ def test_a_guard_that_is_ended_while_the_robot_moves_halts_it(starter: Any, robo
     robot.wait("driven", end, x=0.0)
 
 
+def test_a_base_that_is_not_behind_the_gate_is_halted_all_the_same(starter: Any) -> None:
+    """Its driver was not remapped, so that no zero of the guard reaches it there."""
+    guard, robot = starter.guard(), starter.robot(driver="/cmd_vel")
+    robot.wait("state", 0)
+    end = robot.mark
+    guard.http("/stop", b"{}")
+    robot.wait("driven", end, x=0.0)
+
+
 def test_the_shipped_parameters_are_taken(starter: Any) -> None:
     """A name that the guard does not know would be refused."""
     command = starter.command("allow_old_rclpy:=true")
@@ -68,7 +77,7 @@ REFUSED = {
     "rclpy": ([], "rclpy 7.1.6 is installed, 7.1.10 or newer is needed"),
     "gripper": (["more_actions:=[/gripper_controller/gripper_cmd]"], "the guard leaves the gripper alone"),
     "type": (["velocity_type:=stamped"], "velocity_type: 'stamped' cannot be used; twist or twist_stamped are valid"),
-    "loop": (["velocity_input_topic:=/cmd_vel"], "velocity_input_topic: '/cmd_vel' is the driver's own topic"),
+    "loop": (["velocity_topic:=/cmd_vel"], "velocity_input_topic: '/cmd_vel' is the driver's own topic"),
     "zero": (["heartbeat_timeout:=0.0"], "heartbeat_timeout: 0.0 cannot be used; 0.05 to 60 [s] are valid"),
     "word": (["velocity_timeout:=soon"], "velocity_timeout: soon cannot be used; 0.05 to 60 [s] are valid"),
     "misspelt": (["heartbeat_timout:=1.0"], "there is no parameter heartbeat_timout; there are "),

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from quartet_cli.doctor import Finding, Report, Verdict, diagnose
 from quartet_cli.errors import ExitStatus, UsageError
-from quartet_cli.settings import running_stack
+from quartet_cli.settings import CliSettings, running_stack
 from quartet_site import RobotFile, SiteFile, SiteFileError, load_robot, load_site
 
 MARKS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.WRONG: "bold red", Verdict.SKIPPED: "dim"}
@@ -54,11 +54,14 @@ def doctor(
     Checked are bridge, topics, frames, Nav2, MoveIt, cameras, gripper and guard.
     """
     robot, site = _load(robot_file, site_file, bridge_url)
+    token = CliSettings().token_for_bridge()
     console = Console(highlight=False, soft_wrap=True)
     if not json:
         console.print(f"{robot.name} at {robot.bridge.url}")
     report = asyncio.run(
-        diagnose(robot, site, patience_s=patience_s, on_finding=None if json else lambda f: _print(console, f))
+        diagnose(
+            robot, site, token=token, patience_s=patience_s, on_finding=None if json else lambda f: _print(console, f)
+        )
     )
     if json:
         print(report.model_dump_json(indent=1))

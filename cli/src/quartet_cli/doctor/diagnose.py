@@ -32,15 +32,17 @@ async def diagnose(
     robot_file: RobotFile,
     site_file: SiteFile | None = None,
     *,
+    token: str | None = None,
     patience_s: float = 3.0,
     watch_s: float = 2.0,
     on_finding: Callable[[Finding], None] | None = None,
 ) -> Report:
     """Check everything that the agents will need; nothing moves.
 
-    Each answer of the robot has `patience_s`, the messages of topics are counted for `watch_s` [s, wall].
+    `token` is that of a bridge proxy. Each answer of the robot has `patience_s`, the messages of topics are counted for
+    `watch_s` [s, wall].
     """
-    robot = await Robot.open(robot_file)
+    robot = await Robot.open(robot_file, token=lambda: token)
     exam = Examination(robot, site_file, patience_s, watch_s)
     told = 0
 

@@ -23,6 +23,7 @@ TOPICS = {
     "joint_states": "/joint_states",
     "guard_state": STATE_TOPIC,
     "guard_heartbeat": HEARTBEAT_TOPIC,
+    "velocity": "/cmd_vel",
 }
 MOTIONS = {
     "navigate_to_pose": "/navigate_to_pose",

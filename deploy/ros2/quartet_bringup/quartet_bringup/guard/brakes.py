@@ -36,6 +36,7 @@ class RosBrakes:
         node: publishers, clients and subscriptions are made on it.
         actions: names of the actions whose goals are cancelled.
         velocity: the driver's topic, and whether it takes TwistStamped.
+        commands: topic on which velocities come in, for the gate; empty: there is no gate.
         base_frame: frame of stamped velocities.
         hold_topic: of a JointTrajectoryController; empty: cancelling its goals holds the arm.
         positions: returns the positions of the arm's joints [rad], nothing where they do not report.
@@ -47,6 +48,7 @@ class RosBrakes:
         node: Node,
         actions: Iterable[str],
         velocity: tuple[str, bool],
+        commands: str,
         base_frame: str,
         hold_topic: str,
         positions: Callable[[], dict[str, float]],
@@ -54,8 +56,11 @@ class RosBrakes:
     ) -> None:
         self._node, self._positions, self._holding = node, positions, holding
         self._base_frame = base_frame
-        topic, self._stamped = velocity
-        self._velocity = node.create_publisher(TwistStamped if self._stamped else Twist, topic, 10)
+        self._driver, self._stamped = velocity
+        self._commands = commands
+        kind = TwistStamped if self._stamped else Twist
+        self._velocity = node.create_publisher(kind, self._driver, 10)
+        self._beside = node.create_publisher(kind, commands, 10) if commands else None
         self._hold = node.create_publisher(JointTrajectory, hold_topic, 1) if hold_topic else None
         self._cancels: dict[str, Client] = {}
         self._requests: dict[str, _Request] = {}
@@ -68,8 +73,10 @@ class RosBrakes:
             node.create_subscription(GoalStatusArray, f"{action}/_action/status", self._watcher_of(action), latched)
 
     def halt_base(self) -> None:
-        """Command the base to stand."""
+        """Command the base to stand: also past the gate, while no driver listens behind it."""
         self.drive(Twist())
+        if self._beside is not None and self._nobody_behind_the_gate():
+            self._beside.publish(self._message(Twist()))
 
     def hold_arm(self) -> bool:
         """Send the arm's controller a trajectory that ends where the arm is; False: its joints do not report yet."""
@@ -93,14 +100,28 @@ class RosBrakes:
             self._cancel(action, again=again)
 
     def drive(self, twist: Twist) -> None:
-        """Command a velocity."""
-        if self._stamped:
-            stamped = TwistStamped(twist=twist)
-            stamped.header.stamp = self._node.get_clock().now().to_msg()
-            stamped.header.frame_id = self._base_frame
-            self._velocity.publish(stamped)
-        else:
-            self._velocity.publish(twist)
+        """Command a velocity to the driver."""
+        self._nobody_behind_the_gate()
+        self._velocity.publish(self._message(twist))
+
+    def _message(self, twist: Twist) -> Twist | TwistStamped:
+        if not self._stamped:
+            return twist
+        stamped = TwistStamped(twist=twist)
+        stamped.header.stamp = self._node.get_clock().now().to_msg()
+        stamped.header.frame_id = self._base_frame
+        return stamped
+
+    def _nobody_behind_the_gate(self) -> bool:
+        """Return whether there is a gate and no driver behind it, and tell so."""
+        if self._beside is None or self._node.count_subscribers(self._driver):
+            return False
+        self._node.get_logger().error(
+            f"nobody listens on {self._driver}, and the guard cannot block velocities on {self._commands}: remap the "
+            f"base's driver to {self._driver}, or name its topic in velocity_topic",
+            throttle_duration_sec=10.0,
+        )
+        return True
 
     def _cancel(self, action: str, *, again: bool) -> None:
         """Send the empty request that ends all goals of an action (action_msgs/srv/CancelGoal).

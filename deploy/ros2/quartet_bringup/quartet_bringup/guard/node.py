@@ -20,6 +20,9 @@ from quartet_bringup.guard.velocity import VelocityGate
 from quartet_bringup.robot_file import RobotNames, read_robot_file
 from quartet_safety.guard import LOOK_PERIOD_S, NODE, Guard, LatchFile
 
+DRIVER_TOPIC = "/cmd_vel_gated"
+"""Where the base's driver listens, behind the gate."""
+
 
 class RobotGuardNode(Node):
     """Adapter of `quartet_safety.guard` to ROS 2.
@@ -35,11 +38,21 @@ class RobotGuardNode(Node):
         self.any_rclpy = parameters.value("allow_old_rclpy", False) is True
         names = read_robot_file(Path(parameters.text("robot_file", "")))
         stamped = parameters.one_of("velocity_type", "twist", ("twist", "twist_stamped")) == "twist_stamped"
-        driver_topic = parameters.text("velocity_topic", "/cmd_vel")
+        driver_topic = parameters.text("velocity_topic", DRIVER_TOPIC)
+        commands = parameters.text("velocity_input_topic", names.topics["velocity"], empty=True)
+        if commands == driver_topic:
+            raise ParameterError(
+                f"velocity_input_topic: '{commands}' is the driver's own topic, past which velocities would reach it; "
+                "remap the driver and name its topic in velocity_topic, or say velocity_input_topic: '' to do without "
+                "the gate"
+            )
+        if not commands:
+            self.get_logger().warning(f"velocities on {driver_topic} do not pass the guard: velocity_input_topic is ''")
         self._brakes = RosBrakes(
             self,
             stopped_actions(names, parameters.value("more_actions", [""]) or []),
             (driver_topic, stamped),
+            commands,
             names.frames["base"],
             parameters.text("hold_trajectory_topic", "", empty=True),
             positions=lambda: self.guard.arm_positions(),
@@ -55,9 +68,6 @@ class RobotGuardNode(Node):
         )
         self.http = (parameters.text("http_host", "127.0.0.1"), parameters.port("http_port", 9091))
         self._gate = VelocityGate(parameters.seconds("velocity_timeout", 0.5))
-        commands = parameters.text("velocity_input_topic", "", empty=True)
-        if commands == driver_topic:
-            raise ParameterError(f"velocity_input_topic: '{commands}' is the driver's own topic; name another, or none")
         parameters.refuse_unknown()
         self._listen(names, commands, stamped)
         latched = QoSProfile(
@@ -103,7 +113,8 @@ class RobotGuardNode(Node):
         if self._gate.passes(components, held=self.guard.holding, now=self._now()):
             self._brakes.drive(twist)
         else:
-            self._brakes.halt_base()
+            # To the driver alone: a zero among the commands would come back here.
+            self._brakes.drive(Twist())
 
     def _publish(self) -> None:
         status = self.guard.status
