@@ -28,8 +28,8 @@ async def test_rosbridge_serves_programs_and_pages_of_this_machine(sim: Any, ori
         assert "service_response" in await socket.recv()
 
 
-def status(sim: Any, url: str, path: str, origin: str) -> int:
-    request = urllib.request.Request(sim.ready[url] + path, b"{}", {"Origin": origin})
+def status(sim: Any, url: str, path: str, origin: str, header: str = "Origin") -> int:
+    request = urllib.request.Request(sim.ready[url] + path, b"{}", {header: origin})
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return int(answer.status)
@@ -44,6 +44,10 @@ def status(sim: Any, url: str, path: str, origin: str) -> int:
 )
 def test_scoring_and_guard_refuse_a_page_of_another_site(sim: Any, url: str, path: str, origin: str) -> None:
     assert status(sim, url, path, origin) == 403
+
+
+def test_scoring_refuses_a_request_of_another_site_that_names_none(sim: Any) -> None:
+    assert status(sim, "scoring_url", "/reset", "cross-site", "Sec-Fetch-Site") == 403
 
 
 def test_scoring_serves_a_page_of_this_machine(sim: Any) -> None:

@@ -19,6 +19,7 @@ from quartet_process import (
     ProcessSettings,
     ServingError,
     run_process,
+    serving,
     unless_stopped,
     write_ready_file,
 )
@@ -67,6 +68,48 @@ async def test_an_open_request_ends_before_the_server_does():
         await asked.wait()
         asyncio.get_running_loop().call_later(0.2, go_on.set)
     assert (await answer).text == "whole"
+
+
+@pytest.mark.parametrize(
+    "begin", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nA: ", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n"]
+)
+@pytest.mark.parametrize("before", [0, 1], ids=["first", "second"])
+async def test_a_request_that_drips_is_ended(monkeypatch, begin, before):
+    monkeypatch.setattr(serving, "REQUEST_S", 0.3)
+
+    async def whole(request):
+        return PlainTextResponse(await request.body())
+
+    async with HttpServer(
+        Starlette(routes=[Route("/", whole, methods=["GET", "POST"])]), listen("127.0.0.1", 0)
+    ) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
+        for _ in range(before):
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+        writer.write(begin or b"G" * before)
+        dripping = asyncio.create_task(_drip(writer))
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        dripping.cancel()
+        writer.close()
+
+
+async def _drip(writer):
+    while True:
+        await asyncio.sleep(0.05)
+        writer.write(b"x")
+
+
+async def test_an_answer_may_take_longer_than_a_request(monkeypatch):
+    monkeypatch.setattr(serving, "REQUEST_S", 0.1)
+
+    async def slow(_):
+        await asyncio.sleep(0.3)
+        return PlainTextResponse("late")
+
+    async with HttpServer(Starlette(routes=[Route("/", slow)]), listen("127.0.0.1", 0)) as server:
+        assert (await get(server.url, "/")).text == "late"
 
 
 async def test_an_ipv6_address_is_served_and_named():

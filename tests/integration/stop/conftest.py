@@ -112,8 +112,10 @@ class Service:
     client: httpx2.AsyncClient
     key: Ed25519PrivateKey
 
-    async def ask(self, method: str, path: str, body: Any = None, token: str | None = TOKEN) -> httpx2.Response:
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    async def ask(
+        self, method: str, path: str, body: Any = None, token: str | None = TOKEN, more: dict[str, str] | None = None
+    ) -> httpx2.Response:
+        headers = {**(more or {}), **({} if token is None else {"Authorization": f"Bearer {token}"})}
         return await self.client.request(method, path, json=body, headers=headers)
 
     async def state(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from quartet_bringup.errors import ParameterError
 from quartet_bringup.guard.parameters import listen
 
 from quartet_safety.errors import GuardPortError
-from quartet_safety.guard import MAX_REASON, GuardPort, GuardStatus, token_source
+from quartet_safety.guard import MAX_REASON, GuardPort, GuardStatus, _http_port, token_source
 from quartet_safety.guard._http_port import DEFAULT_REASON
 
 
@@ -163,3 +164,48 @@ def test_a_port_that_is_taken_is_named(opened: Any) -> None:
     taken = int(opened().url.rpartition(":")[2])
     with pytest.raises(ParameterError, match=f"http_host, http_port: 127.0.0.1:{taken} cannot be listened on"):
         listen("127.0.0.1", taken, token_source({}))
+
+
+@pytest.mark.parametrize(
+    "begin", [b"", b"POST /stop HTTP/1.1\r\n", b"POST /stop HTTP/1.1\r\nContent-Length: 9000\r\n\r\n"]
+)
+@pytest.mark.parametrize("before", [0, 1], ids=["first", "second"])
+def test_a_request_that_drips_is_ended(opened: Any, monkeypatch: Any, begin: bytes, before: int) -> None:
+    monkeypatch.setattr(_http_port, "REQUEST_S", 0.3)
+    monkeypatch.setattr(_http_port, "IDLE_S", 0.5)
+    port = opened()
+    host, _, number = port.url.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(number)), timeout=10) as connection:
+        answers = connection.makefile("rb")
+        for _ in range(before):
+            connection.sendall(b"GET /state HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert answers.readline().split()[1] == b"200"
+        connection.sendall(begin)
+        ended = threading.Event()
+        dripping = threading.Thread(target=_drip, args=(connection, ended))
+        dripping.start()
+        try:
+            # What is left of the answers, and then the end.
+            answers.read()
+        except ConnectionError:
+            pass
+        finally:
+            ended.set()
+            dripping.join()
+
+
+def _drip(connection: socket.socket, ended: threading.Event) -> None:
+    while not ended.wait(0.05):
+        try:
+            connection.sendall(b"x")
+        except OSError:
+            return
+
+
+def test_a_stop_whose_body_never_comes_stops_all_the_same(opened: Any, controls: Controls, monkeypatch: Any) -> None:
+    monkeypatch.setattr(_http_port, "REQUEST_S", 0.2)
+    host, _, number = opened().url.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(number)), timeout=10) as connection:
+        connection.sendall(b"POST /stop HTTP/1.1\r\nContent-Length: 5\r\n\r\n")
+        assert connection.makefile("rb").readline().split()[1] == b"200"
+    assert controls.stops == [DEFAULT_REASON]

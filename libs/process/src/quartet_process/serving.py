@@ -14,6 +14,7 @@ from typing import Self
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quartet_process.errors import ListenError, ServingError
 
@@ -24,6 +25,8 @@ BACKLOG = 128
 KEEP_ALIVE_S = 75
 """Idle connections are kept longer than clients keep them (5 s by default in httpx), so that none is closed while a
 request for a motion is on its way."""
+REQUEST_S = 20.0
+"""Wall time for the whole of a request, from its first byte or the start of its connection."""
 GRACE_S = 2
 """Wall time that open requests have to end when the server stops."""
 TICK_S = 1.0
@@ -69,6 +72,7 @@ class HttpServer:
         self._server = _Server(
             uvicorn.Config(
                 self._answer,
+                http=_Protocol,
                 interface="asgi3",
                 lifespan="on",
                 ws="none",
@@ -124,6 +128,40 @@ class HttpServer:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.app(scope, receive, send)
+
+
+class _Protocol(H11Protocol):
+    """Ends a connection whose request is not complete within REQUEST_S: bytes that drip keep nothing open."""
+
+    _due: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        # States of h11: IDLE waits for the header, SEND_BODY for the rest of the body.
+        if self.conn.their_state.__name__ not in ("IDLE", "SEND_BODY"):
+            self._unwatch()
+        elif self._due is None:
+            self._due = self.loop.call_later(REQUEST_S, self._give_up)
+
+    def _unwatch(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
+    def _give_up(self) -> None:
+        log.info("a request of %s was not complete within %g s", self.client, REQUEST_S)
+        self.transport.close()
 
 
 class _Server(uvicorn.Server):

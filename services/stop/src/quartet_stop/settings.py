@@ -25,7 +25,8 @@ class Settings(HttpSettings):
     servers: dict[str, dict[str, Url]] = {}
     """MCP endpoints by robot and server, as the orchestrator has them."""
     stop_origins: list[Url] = []
-    """Origins of web pages that may press stop, as JSON; none: every port of the requested host."""
+    """Origins of web pages that may press stop, as JSON; none: every port of the requested host, where that is
+    an IP address or localhost."""
     stop_token: SecretStr | None = None
     """Bearer token of a person, who may stop and reset. This or the file is needed."""
     stop_token_file: Path | None = None

@@ -24,7 +24,10 @@ class LocalPagesOnly:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] == "http":
-            origin = Request(scope).headers.get("origin")
+            headers = Request(scope).headers
+            # A browser that names no origin, as with a picture, says at least that the page is another site's.
+            foreign = "another site" if headers.get("sec-fetch-site") == "cross-site" else None
+            origin = headers.get("origin", foreign)
             if origin is not None and not LOCAL_PAGE.fullmatch(origin):
                 text = f"a web page of {origin[:100]} is not served; valid: pages of this machine"
                 await JSONResponse({"error": text}, 403)(scope, receive, send)

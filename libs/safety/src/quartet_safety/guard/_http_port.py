@@ -6,6 +6,7 @@ whatever names an origin is refused, since a page of any site can send requests 
 """
 
 import hmac
+import io
 import ipaddress
 import json
 import logging
@@ -24,6 +25,10 @@ log = logging.getLogger(__name__)
 
 MAX_BODY = 65_536
 """Bytes of a request that are read."""
+REQUEST_S = 10.0
+"""Wall time for the whole of a request, from its first byte or the start of its connection."""
+IDLE_S = 120.0
+"""Of a connection on which nothing comes between two requests: longer than clients keep one that they mean to use."""
 DEFAULT_REASON = "stopped over HTTP"
 TOKEN, TOKEN_FILE = "QUARTET_GUARD_TOKEN", "QUARTET_GUARD_TOKEN_FILE"
 ROUTES = {"/stop": "POST", "/reset": "POST", "/state": "GET"}
@@ -149,13 +154,48 @@ class _RefusalError(Exception):
         self.status = status
 
 
+class _Incoming(io.RawIOBase):
+    """What comes on a connection, until its request is due: bytes that drip keep no thread."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__()
+        self._connection = connection
+        self.due: float | None = time.monotonic() + REQUEST_S
+        """When the present request must be complete, in monotonic time; None: the next has not begun."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Raise TimeoutError when the request is late."""
+        left = IDLE_S if self.due is None else self.due - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"the request was not complete within {REQUEST_S:g} s")
+        self._connection.settimeout(left)
+        try:
+            count = self._connection.recv_into(buffer)
+        finally:
+            # For the answer.
+            self._connection.settimeout(REQUEST_S)
+        if self.due is None:
+            self.due = time.monotonic() + REQUEST_S
+        return count
+
+
 class _Handler(BaseHTTPRequestHandler):
     controls: Controls
     tokens: Tokens
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    timeout = 120.0
-    """Of a connection on which nothing comes [s]: longer than clients keep one that they mean to use again."""
+
+    def setup(self) -> None:
+        super().setup()
+        self._incoming = _Incoming(self.connection)
+        self.rfile = io.BufferedReader(self._incoming)
+
+    def handle_one_request(self) -> None:
+        super().handle_one_request()
+        self._incoming.due = None
 
     def do_GET(self) -> None:
         self._answer()
@@ -215,7 +255,11 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isdecimal() or int(length) > MAX_BODY:
             self.close_connection = True
             return b""
-        return self.rfile.read(int(length))
+        try:
+            return self.rfile.read(int(length))
+        except TimeoutError:
+            self.close_connection = True
+            return b""
 
     def log_message(self, format: str, *args: Any) -> None:
         log.debug("%s %s", self.address_string(), format % args)
