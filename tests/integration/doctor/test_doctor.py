@@ -1,16 +1,21 @@
 """Each fault of a robot is named with its remedy; a healthy robot has none."""
 
+import asyncio
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
 
+from quartet_cli.commands.doctor import summary
 from quartet_cli.doctor import Finding, Report, Verdict, diagnose
+from quartet_cli.doctor.cameras import check_cameras
+from quartet_cli.doctor.examination import Examination
 from quartet_cli.main import main
-from quartet_robot_link import Robot
+from quartet_robot_link import Robot, stamp_of
 from quartet_site import RobotFile, SiteFile
 
 ROOT = Path(__file__).parents[3]
@@ -169,6 +174,33 @@ async def test_a_topic_that_nobody_publishes_to(changed: Any, sim: Any) -> None:
         found = only(await examine(changed({"topics.scan": "/silent"}), patience_s=3.0), "topics")
     assert "nothing came" in found.what
     assert "/rosbridge_websocket" in found.remedy
+    assert "`ros2 topic info -v /silent` whether its publishers have the type sensor_msgs/msg/LaserScan" in found.remedy
+
+
+async def test_late_stamps_and_an_arm_without_velocities(changed: Any, sim: Any, robot: Robot) -> None:
+    topics = {"/late_odom": "nav_msgs/msg/Odometry", "/bare_joints": "sensor_msgs/msg/JointState"}
+    joints = await robot.receive("/joint_states", topics["/bare_joints"])
+    stamp = {"sec": int(stamp_of(joints)) - 3}
+    sent = {"/late_odom": {"header": {"stamp": stamp}}, "/bare_joints": joints | {"velocity": []}}
+
+    async def publish(socket: Any) -> None:
+        while True:
+            for topic, message in sent.items():
+                await socket.send(json.dumps({"op": "publish", "topic": topic, "msg": message}))
+            await asyncio.sleep(0.02)
+
+    async with connect(sim.url) as socket:
+        for topic, kind in topics.items():
+            await socket.send(json.dumps({"op": "advertise", "topic": topic, "type": kind}))
+        publisher = asyncio.create_task(publish(socket))
+        report = await examine(changed({"topics.odom": "/late_odom", "topics.joint_states": "/bare_joints"}))
+        publisher.cancel()
+    [late] = [finding for finding in report.wrong if finding.step == "topics"]
+    assert re.match(r"the stamps of /late_odom are [34]\.\d s behind the robot's clock", late.what)
+    assert "chrony" in late.remedy
+    [bare] = [finding for finding in report.findings if "no velocity" in finding.what]
+    assert bare.verdict is Verdict.WARNING
+    assert "arm_elbow_joint" in bare.what
 
 
 async def test_a_stopped_robot(changed: Any, robot: Robot) -> None:
@@ -255,6 +287,34 @@ async def test_nav2_that_is_not_active(changed: Any, peer: Any) -> None:
         "Nav2's node behavior_server does not run"
     ]
     assert any("clock" in finding.what and "chrony" in finding.remedy for finding in report.findings)
+
+
+async def test_a_bridge_whose_cbor_fails_on_arrays(changed: Any, peer: Any) -> None:
+    file = changed(url=peer.url)
+    topics = {file.cameras.front.info_topic, file.cameras.arm.info_topic}
+
+    def answer(operation: dict[str, Any]) -> list[Any] | None:
+        if operation["op"] == "subscribe" and operation["topic"] in topics and operation["compression"] == "none":
+            return [{"op": "publish", "topic": operation["topic"], "msg": {"header": {"frame_id": "x"}}}]
+        return answering({"/rosapi/get_time": {"time": {"sec": 1, "nanosec": 0}}})(operation)
+
+    peer.answer = answer
+    exam = Examination(await Robot.open(file, wait_s=10), None, patience_s=0.2, watch_s=0.1)
+    try:
+        await check_cameras(exam)
+    finally:
+        await exam.robot.close()
+    assert [finding.verdict for finding in exam.findings] == [Verdict.WRONG] * 2
+    for finding in exam.findings:
+        assert "comes as JSON and not as CBOR" in finding.what
+        assert "upgrade rosbridge_suite" in finding.remedy
+
+
+def test_the_summary_of_checks_that_were_not_possible() -> None:
+    findings = [Finding(step="moveit", verdict=Verdict.SKIPPED, what="not tried", remedy="start it")]
+    report = Report(robot="summit", bridge_url="ws://x", findings=findings)
+    assert summary(report) == "1 checks, 0 wrong, 0 warnings, 1 not possible: see what they need"
+    assert summary(report.model_copy(update={"findings": []})).endswith("the robot is ready")
 
 
 def run(*arguments: str) -> int:

@@ -8,12 +8,14 @@ import pytest
 
 from quartet_robot_link import (
     LATCHED,
+    BridgeLink,
     BridgeUnavailableError,
     CallTimeoutError,
     CameraUnavailableError,
     GoalStatus,
     Motion,
     Robot,
+    RosClock,
     ServiceUnavailableError,
     TransformUnavailableError,
     duration,
@@ -177,3 +179,26 @@ async def test_a_connection_lost_on_the_way_ends_call_and_motion(realtime, robot
     assert await robot.wait_standstill()
     assert math.dist(realtime.truth()["robot"]["pose"], start) < 0.5
     assert (await robot.base_pose()).frame == "map"
+
+
+async def test_a_quiet_simulation_with_a_silent_rosapi_keeps_the_link(sim, until, monkeypatch):
+    """As a robot that stands still: no /clock, and rosapi hangs; goals run all the same."""
+    sim.faults("no_clock", "rosapi_silent")
+    link = await BridgeLink.open(sim.url, wait_s=10, probe_every_s=0.2)
+    answers, ask = [], link.probe
+
+    async def probe():
+        answers.append(await ask())
+        return answers[-1]
+
+    monkeypatch.setattr(link, "probe", probe)
+    clock = RosClock(link, "/clock")
+    try:
+        with pytest.raises(CallTimeoutError):
+            await link.call_service("/rosapi/get_time", timeout_s=0.2)
+        await until(lambda: len(answers) >= 3)
+        assert (all(answers), link.reconnects, clock.simulated) == (True, 0, False)
+        goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {"target_yaw": 0.1})
+        assert (await goal.result()).status == GoalStatus.SUCCEEDED
+    finally:
+        await link.close()

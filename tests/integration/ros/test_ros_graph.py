@@ -55,7 +55,8 @@ async def test_a_bridge_that_does_not_answer(ros, sim):
 
 async def test_version_and_specification(ros, sim):
     version = await ros.call("detect_ros_version")
-    assert (version["version"], version["distro"]) == (2, "jazzy")
+    assert (version["version"], version["distro"]) == (2, "")
+    assert "jazzy" in version["message"]
     assert (await ros.call("get_verified_robots_list"))["robots"] == ["summit"]
     spec = await ros.call("get_verified_robot_spec", name="summit")
     assert spec["spec"]["frames"]["base"] == "base_footprint"
@@ -161,6 +162,7 @@ async def test_nothing_that_is_asked_for_kills_rosapi(ros, sim):
     await ros.refused("get_action_details", "ROS_ERROR", action_name="/move_action")
     await ros.refused("get_action_details", "INVALID_PARAMETERS", action_name="/nothing")
     await ros.call("get_actions")
+    await ros.call("detect_ros_version")
     assert (await ros.call("get_topics", limit=1))["ok"], "rosapi still answers"
 
 

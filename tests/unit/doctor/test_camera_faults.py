@@ -10,10 +10,17 @@ from quartet_site import Camera
 CAMERA = Camera(colour_topic="/c", depth_topic="/d", info_topic="/i", frame="optical")
 
 
-def frames(*, depth: tuple[int, int] = (48, 64), metres: float = 1.0, calibrated: tuple[int, int] = (64, 48)) -> Frames:
+def frames(
+    *,
+    depth: tuple[int, int] = (48, 64),
+    metres: float = 1.0,
+    calibrated: tuple[int, int] = (64, 48),
+    colour_frame: str = "optical",
+) -> Frames:
     return Frames(
         stamp=1.0,
         frame="optical",
+        colour_frame=colour_frame,
         colour=np.zeros((48, 64, 3), np.uint8),
         depth=np.full(depth, metres, np.float32),
         intrinsics=Intrinsics(*calibrated, 50.0, 50.0, 32.0, 24.0),
@@ -45,5 +52,11 @@ def test_calibration_of_another_size() -> None:
 
 
 def test_another_frame() -> None:
-    [(_, remedy)] = faults_of("arm", CAMERA, frames(), "wrist_optical")
+    [(_, remedy)] = faults_of("arm", CAMERA, frames(colour_frame="wrist_optical"), "wrist_optical")
     assert remedy == "set cameras.arm.frame in robot.yaml to 'wrist_optical'"
+
+
+def test_the_calibration_of_another_camera() -> None:
+    [(what, remedy)] = faults_of("arm", CAMERA, frames(), "front_optical")
+    assert "/i belongs to another camera" in what
+    assert remedy == "set cameras.arm.info_topic in robot.yaml to the one beside /c"

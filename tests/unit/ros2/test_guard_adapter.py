@@ -2,6 +2,7 @@
 
 import math
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -50,13 +51,21 @@ def test_nothing_passes_while_held_nor_what_is_no_number() -> None:
 # --- rclpy ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("version", ["7.1.10", "7.1.11", "7.2.0", "9.1.2", "7.1.10-1noble"])
 def test_an_rclpy_that_will_do(version: str) -> None:
-    check(version)
+    check((version, "a file"))
 
 
-@pytest.mark.parametrize("version", ["7.1.9", "7.0.99", "3.3.15", "", "new", None])
-def test_an_rclpy_that_will_not_do(version: str | None) -> None:
-    with pytest.raises(OldRclpyError, match=r"7\.1\.10 or newer is needed"):
-        check(version)
+@pytest.mark.parametrize("version", ["7.1.9", "7.0.99", "3.3.15", "", "new"])
+def test_an_rclpy_that_will_not_do(version: str) -> None:
+    with pytest.raises(OldRclpyError, match=r"7\.1\.10 or newer is needed") as refused:
+        check((version, "/opt/ros/jazzy/share/rclpy/package.xml"))
+    text = str(refused.value)
+    assert f"rclpy {version or 'of unknown version'} is installed, by /opt/ros/jazzy/share/rclpy/package.xml" in text
+    assert "allow_old_rclpy:=true" in text
+
+
+def test_an_rclpy_without_a_version_says_where_it_was_looked_for() -> None:
+    with pytest.raises(OldRclpyError, match=r"neither rclpy's package\.xml nor the metadata .* ros-rclpy or rclpy"):
+        check(None)
 
 
 def test_the_version_is_that_of_the_package_in_the_ros_installation(tmp_path: Path, monkeypatch: Any) -> None:
@@ -65,6 +74,18 @@ def test_the_version_is_that_of_the_package_in_the_ros_installation(tmp_path: Pa
     packages.get_package_share_directory = lambda name: str(tmp_path)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ament_index_python", ModuleType("ament_index_python"))
     monkeypatch.setitem(sys.modules, "ament_index_python.packages", packages)
-    assert installed_version() == "7.1.12"
+    assert installed_version() == ("7.1.12", str(tmp_path / "package.xml"))
+    versions = {"ros-rclpy": "7.1.13"}
+
+    def of_wheel(name: str) -> str:
+        if name not in versions:
+            raise PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr("importlib.metadata.version", of_wheel)
+    assert installed_version() == ("7.1.13", "the metadata of the Python package ros-rclpy"), "package.xml lags"
+    versions["ros-rclpy"] = "7.1.5"
+    assert installed_version() == ("7.1.12", str(tmp_path / "package.xml")), "the metadata lags"
+    versions.clear()
     (tmp_path / "package.xml").unlink()
     assert installed_version() is None, "no rclpy in this environment"

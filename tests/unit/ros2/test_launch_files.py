@@ -126,7 +126,7 @@ def test_a_robot_file_that_cannot_be_used_is_told(tmp_path: Path, text: str, com
 
 # --- rosbridge and cameras ------------------------------------------------------------------------
 def test_the_bridge_listens_where_robot_yaml_says_and_comes_back(ros: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("quartet_bringup.guard.requirements.installed_version", lambda: "7.1.11")
+    monkeypatch.setattr("quartet_bringup.guard.requirements.installed_version", lambda: ("7.1.11", "a file"))
     websocket, rosapi = ros.started(LAUNCH / "bridge.launch.py", robot_file=str(TEMPLATE))
     assert (websocket.package, websocket.executable, rosapi.package) == (
         "rosbridge_server",
@@ -141,7 +141,7 @@ def test_the_bridge_listens_where_robot_yaml_says_and_comes_back(ros: Any, monke
 
 
 def test_the_bridge_does_not_start_over_an_old_rclpy(ros: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("quartet_bringup.guard.requirements.installed_version", lambda: "7.1.9")
+    monkeypatch.setattr("quartet_bringup.guard.requirements.installed_version", lambda: ("7.1.9", "a file"))
     with pytest.raises(OldRclpyError, match=r"7\.1\.10 or newer is needed"):
         ros.started(LAUNCH / "bridge.launch.py", robot_file=str(TEMPLATE))
 

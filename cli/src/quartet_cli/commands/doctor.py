@@ -66,7 +66,7 @@ def doctor(
     if json:
         print(report.model_dump_json(indent=1))
     else:
-        console.print(_summary(report))
+        console.print(summary(report))
     raise typer.Exit(ExitStatus.DONE if report.healthy else ExitStatus.FAILED)
 
 
@@ -104,7 +104,11 @@ def _print(console: Console, finding: Finding) -> None:
         console.print(Text(f"{'':16}{lead}{finding.remedy}", style=""))
 
 
-def _summary(report: Report) -> str:
+def summary(report: Report) -> str:
+    """Return one line: how many checks had which end, and what to do next."""
     warnings = sum(finding.verdict is Verdict.WARNING for finding in report.findings)
     count = f"{len(report.findings)} checks, {len(report.wrong)} wrong, {warnings} warnings"
-    return f"{count}: the robot is ready" if report.healthy else f"{count}: fix the first one first"
+    if report.wrong:
+        return f"{count}: fix the first one first"
+    skipped = sum(finding.verdict is Verdict.SKIPPED for finding in report.findings)
+    return f"{count}, {skipped} not possible: see what they need" if skipped else f"{count}: the robot is ready"

@@ -95,7 +95,7 @@ def _judge_latency(exam: Examination, calls_ms: list[float]) -> None:
 
 
 def _judge_clock(exam: Examination, robot_time: float) -> None:
-    off = robot_time - time.time()
+    exam.clock_ahead_s = off = robot_time - time.time()
     if abs(off) > CLOCK_OFF_S:
         exam.warn(
             "rosapi",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quartet_cli.doctor.examination import Examination, candidates
-from quartet_robot_link import BadFrameError, RobotLinkError
+from quartet_robot_link import SENSOR, BadFrameError, CallTimeoutError, RobotLinkError
 from quartet_robot_link.camera import Frames, capture
 
 if TYPE_CHECKING:
@@ -61,6 +61,14 @@ async def _look(exam: Examination, name: str, camera: "Camera") -> None:
         exam.wrong("cameras", f"{name} camera: {error}", "change that in the driver, or the topics in robot.yaml")
         return
     except RobotLinkError as error:
+        if await _loses_cbor(exam, camera):
+            exam.wrong(
+                "cameras",
+                f"{name} camera: {camera.info_topic} comes as JSON and not as CBOR, in which pictures are asked for",
+                "upgrade rosbridge_suite (`ros2 pkg xml rosbridge_server -t version`): several versions before 2.5, "
+                "2.1 among them, fail to encode arrays as CBOR",
+            )
+            return
         exam.wrong(
             "cameras",
             f"{name} camera: {error}",
@@ -83,6 +91,21 @@ async def _look(exam: Examination, name: str, camera: "Camera") -> None:
             )
         else:
             exam.ok("cameras", text, latency_ms=took_ms)
+
+
+async def _loses_cbor(exam: Examination, camera: "Camera") -> bool:
+    """Return whether the calibration, which has arrays, comes as JSON and not as CBOR."""
+    try:
+        await exam.robot.receive(camera.info_topic, INFO, timeout_s=exam.patience_s)
+    except RobotLinkError:
+        return False
+    topic, link = camera.info_topic, exam.robot.link
+    async with link.subscribe(topic, INFO, qos=SENSOR, compression="cbor", keep=1) as subscription:
+        try:
+            await subscription.next(exam.patience_s)
+        except CallTimeoutError:
+            return True
+    return False
 
 
 def faults_of(name: str, camera: "Camera", frames: Frames, info_frame: str) -> list[tuple[str, str]]:
@@ -112,11 +135,20 @@ def faults_of(name: str, camera: "Camera", frames: Frames, info_frame: str) -> l
                 f"set cameras.{name}.info_topic in robot.yaml to the one beside {camera.colour_topic}",
             )
         )
-    if info_frame.lstrip("/") != camera.frame:
+    info_frame = info_frame.lstrip("/")
+    if info_frame != frames.colour_frame:
         found.append(
             (
-                f"its pictures are in frame '{info_frame}', robot.yaml says '{camera.frame}'",
-                f"set cameras.{name}.frame in robot.yaml to '{info_frame}'",
+                f"its pictures are in frame '{frames.colour_frame}', its calibration is in '{info_frame}': "
+                f"{camera.info_topic} belongs to another camera",
+                f"set cameras.{name}.info_topic in robot.yaml to the one beside {camera.colour_topic}",
+            )
+        )
+    if frames.colour_frame != camera.frame:
+        found.append(
+            (
+                f"its pictures are in frame '{frames.colour_frame}', robot.yaml says '{camera.frame}'",
+                f"set cameras.{name}.frame in robot.yaml to '{frames.colour_frame}'",
             )
         )
     return found

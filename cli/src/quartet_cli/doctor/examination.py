@@ -82,6 +82,15 @@ class Examination:
     findings: list[Finding] = field(default_factory=list[Finding])
     graph: Graph | None = None
     frames: set[str] = field(default_factory=set[str])
+    clock_ahead_s: float = 0.0
+    """How far the robot's clock is ahead of this machine's, where ROS time is wall time."""
+    with_velocity: set[str] = field(default_factory=set[str])
+    """Joints that came with a velocity."""
+
+    def ros_time(self) -> float:
+        """ROS time on the robot [s]."""
+        clock = self.robot.clock
+        return clock.now() if clock.simulated else clock.now() + self.clock_ahead_s
 
     def ok(self, step: str, what: str, *, latency_ms: float | None = None, rate_hz: float | None = None) -> None:
         """Add a finding: it is in order."""

@@ -48,6 +48,15 @@ async def _check_joints(exam: Examination) -> None:
         )
     else:
         exam.ok("moveit", f"all {len(file.arm.joints)} joints of the arm are in {file.topics.joint_states}")
+        silent = [joint for joint in file.arm.joints if joint not in exam.with_velocity]
+        if silent:
+            exam.warn(
+                "moveit",
+                f"{file.topics.joint_states} has no velocity of {', '.join(silent)}: whether the arm rests is derived "
+                "from its positions, which takes longer",
+                "let its driver fill `velocity` (joint_state_broadcaster does for a joint with a velocity state "
+                "interface)",
+            )
 
 
 async def _check_group(exam: Examination) -> None:

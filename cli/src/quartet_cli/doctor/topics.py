@@ -5,7 +5,10 @@ import time
 from dataclasses import dataclass, field
 
 from quartet_cli.doctor.examination import Examination, candidates
-from quartet_robot_link import LATCHED, SENSOR, Message, QoS, RobotLinkError, Subscription
+from quartet_robot_link import LATCHED, SENSOR, Message, QoS, RobotLinkError, Subscription, joint_values, stamp_of
+
+STAMP_OFF_S = 1.0
+"""Transforms and pictures with stamps further off than this fit nothing else."""
 
 
 @dataclass
@@ -24,6 +27,8 @@ class Watched:
     """What happens on a robot without it; empty if it is required."""
     topic: str = ""
     arrivals: list[float] = field(default_factory=list[float])
+    ages_s: list[float] = field(default_factory=list[float])
+    """ROS time since the stamps of its messages, negative for stamps that lie ahead."""
 
     @property
     def rate_hz(self) -> float | None:
@@ -63,10 +68,7 @@ async def check_topics(exam: Examination) -> None:
     for watched in present:
 
         def arrived(message: Message, watched: Watched = watched) -> None:
-            watched.arrivals.append(time.monotonic())
-            if watched.name.startswith("tf"):
-                for item in message["transforms"]:
-                    exam.frames |= {item["header"]["frame_id"].lstrip("/"), item["child_frame_id"].lstrip("/")}
+            _note(exam, watched, message)
             if all(other.arrivals for other in present):
                 heard.set()
 
@@ -83,6 +85,16 @@ async def check_topics(exam: Examination) -> None:
         subscription.close()
     for watched in present:
         await _judge(exam, watched)
+
+
+def _note(exam: Examination, watched: Watched, message: Message) -> None:
+    watched.arrivals.append(time.monotonic())
+    if "header" in message:
+        watched.ages_s.append(exam.ros_time() - stamp_of(message))
+    if watched.name == "joint_states":
+        exam.with_velocity |= joint_values(message, "velocity").keys()
+    for item in message.get("transforms", []):
+        exam.frames |= {item["header"]["frame_id"].lstrip("/"), item["child_frame_id"].lstrip("/")}
 
 
 def _is_there(exam: Examination, watched: Watched) -> bool:
@@ -114,8 +126,18 @@ async def _judge(exam: Examination, watched: Watched) -> None:
         exam.wrong(
             "topics",
             f"{watched.topic} (topics.{watched.name}) exists, but nothing came within {exam.patience_s:g} s",
-            f"read the log of {who or watched.publisher}; a bridge without `qos` in subscribe (older than "
-            "rosbridge_suite 2.7) may also miss a best-effort publisher",
+            f"look with `ros2 topic info -v {watched.topic}` whether its publishers have the type {watched.msg_type} "
+            "(rosapi tells one type of a topic, also where publisher and reader differ), and read the log of "
+            f"{who or watched.publisher}; a bridge without `qos` in subscribe (older than rosbridge_suite 2.7) may "
+            "also miss a best-effort publisher",
+        )
+    elif watched.ages_s and abs(age := min(watched.ages_s, key=abs)) > STAMP_OFF_S:
+        off = f"{abs(age):.1f} s {'behind' if age > 0 else 'ahead of'} the robot's clock"
+        exam.wrong(
+            "topics",
+            f"the stamps of {watched.topic} are {off}",
+            f"synchronise the clock of the computer that stamps them ({watched.publisher}) with the robot's (chrony), "
+            "or look for a driver or a network that holds messages back",
         )
     elif rate is None or watched.slowest_hz == 0:
         exam.ok("topics", f"{watched.topic} is live", rate_hz=rate)

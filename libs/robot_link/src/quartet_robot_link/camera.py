@@ -75,6 +75,9 @@ class Frames:
 
     stamp: float
     frame: str
+    """As the robot file names it."""
+    colour_frame: str
+    """As the colour image names it."""
     colour: NDArray[np.uint8]
     depth: NDArray[np.float32]
     intrinsics: Intrinsics
@@ -129,6 +132,7 @@ async def capture(
     return Frames(
         stamp=stamp_of(colour),
         frame=camera.frame,
+        colour_frame=str(colour["header"].get("frame_id", "")).lstrip("/"),
         colour=pixels,
         depth=_read(decode_depth, depth, camera.depth_topic),
         intrinsics=_read(_intrinsics, info, camera.info_topic),

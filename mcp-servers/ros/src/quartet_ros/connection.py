@@ -106,9 +106,15 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
 
     @server.tool(read_only=True)
     async def detect_ros_version() -> RosVersionResult:
-        """ROS version (2) and distribution (jazzy) of the robot. Failures: ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE."""
-        found = await robot.link.call_service("/rosapi/get_ros_version", timeout_s=ROSAPI_S)
-        return RosVersionResult(version=int(found["version"]), distro=str(found["distro"]))
+        """ROS version of the robot, 1 or 2, by how it names types. Failures: ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE.
+
+        The distribution stays empty: asking for it would end a rosapi that was started without ROS_DISTRO.
+        """
+        types = (await robot.link.call_service("/rosapi/topics", timeout_s=ROSAPI_S))["types"]
+        return RosVersionResult(
+            version=2 if any(name.count("/") == 2 for name in types) else 1,
+            message="which distribution it is cannot be asked without risk to rosapi; this server is made for jazzy",
+        )
 
     @server.tool(read_only=True)
     async def get_verified_robots_list() -> RobotsResult:

@@ -11,6 +11,8 @@ FAULTS = {
     "first_goal_unavailable": "the first goal of each action after start fails with 'No action server available'",
     "wrong_type_poisons": "a goal with a wrong action_type makes that action unusable until the bridge restarts",
     "rosapi_dies": "requests that kill rosapi 2.7.1 kill it here too; its services are gone afterwards",
+    "rosapi_silent": "rosapi is in the graph and answers nothing, as one that has just died or hangs",
+    "no_clock": "nothing comes on /clock, as on a robot",
     "silent_action": "goals run, but no result is ever sent",
     "slow_services": "every service answers two seconds late",
 }

@@ -231,7 +231,7 @@ class PingsResult(ToolResult):
 
 
 class RosVersionResult(ToolResult):
-    """detect_ros_version."""
+    """detect_ros_version; distro is empty where it is not known."""
 
     version: int = 0
     distro: str = ""

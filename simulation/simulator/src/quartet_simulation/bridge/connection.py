@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 SERVICE_TIMEOUT_S = 5.0
 ACTION_SERVER_WAIT_S = 1.0
 NODE = "/rosbridge_websocket"
+ROSAPI = "/rosapi"
+CLOCK = "/clock"
 MAX_PARTIAL = 32
 """Messages of one client that may wait for their missing fragments."""
 
@@ -238,6 +240,8 @@ class Connection:
         def receive(published: Published) -> None:
             if self._bridge.faults.strikes("zombie"):
                 return
+            if published.topic == CLOCK and self._bridge.faults.strikes("no_clock"):
+                return
             if spelled != published.topic:
                 # A client knows a topic by the name that it subscribed to.
                 published = replace(published, topic=spelled, frames={})
@@ -296,6 +300,8 @@ class Connection:
         )
 
     async def _serve(self, service: Service, request: Message) -> Message:
+        if service.node == ROSAPI and self._bridge.faults.strikes("rosapi_silent"):
+            await asyncio.Event().wait()
         if self._bridge.faults.strikes("slow_services"):
             await asyncio.sleep(2.0)
         return self._graph.response(service, await service.handler(request))

@@ -15,11 +15,12 @@ from quartet_simulation.ros.types import Message, definition, parts
 NODE = "/rosapi"
 _KILLERS = {
     "action_type": lambda graph, request: True,
+    "get_ros_version": lambda graph, request: True,
     "node_details": lambda graph, request: request["node"] not in graph.nodes(),
     "get_param": lambda graph, request: request["name"].split(":")[0] not in graph.nodes(),
     "action_goal_details": lambda graph, request: "MoveGroup" in request["type"],
 }
-"""Requests that kill rosapi 2.7.1, for the fault `rosapi_dies`."""
+"""Requests that kill rosapi 2.7.1, for the fault `rosapi_dies`; that for the version where ROS_DISTRO is not set."""
 
 
 class RosApi:
