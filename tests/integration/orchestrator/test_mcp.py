@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from quartet_contracts import State
 from quartet_orchestrator.mcp import following
-from quartet_orchestrator.mcp.stop_client import StopClient, describe_stop
+from quartet_orchestrator.stop_client import StopClient, describe_stop
 from support.http_server import serve_app
 
 SENTENCE = {"sentence": "put the red coke can on the sofa table"}
@@ -344,6 +344,29 @@ async def test_stop_goes_to_the_stop_service_with_a_credential_of_its_own(start)
         token = "a-token-of-nobody-at-all"
         async with start(stop_url=url, stop_button_token=token) as client, connected(client) as mcp:
             assert "refused (401)" in await refusal(mcp, "stop")
+
+
+async def test_a_sentence_that_orders_to_stop_stops_and_is_no_task(start):
+    service = StopService()
+    async with (
+        serve_app(service.app) as url,
+        start(stop_url=url, stop_button_token=StopService.TOKEN) as client,
+        connected(client) as mcp,
+    ):
+        answer = await client.http.post("/tasks", json={"sentence": "Halt, sofort!", "robot": "summit"})
+        assert (answer.status_code, answer.json()["title"]) == (409, "Stopped")
+        assert "summit: stopped, at standstill" in answer.json()["detail"]
+        assert [order["robot"] for order in service.orders] == ["summit"]
+        said = await refusal(mcp, "run_task", sentence="stop")
+        assert "Not stopped: second: its guard has not confirmed" in said
+        assert "robot" not in service.orders[1], "all of them"
+        assert (await client.http.get("/tasks")).json()["tasks"] == []
+
+
+async def test_an_order_to_stop_without_a_stop_service_is_told_loudly(client):
+    answer = await client.http.post("/tasks", json={"sentence": "stop"})
+    assert (answer.status_code, answer.json()["title"]) == (503, "Not stopped")
+    assert "NOTHING was stopped" in answer.json()["detail"]
 
 
 async def test_a_press_that_worked_counts_though_the_service_is_gone_then():

@@ -1,5 +1,6 @@
 """`quartet run`: a task in one sentence. `quartet approach|pick|place`: one sub-agent by itself."""
 
+import contextlib
 from typing import Annotated, Any
 
 import typer
@@ -15,9 +16,10 @@ from quartet_cli.commands.common import (
     make_submission,
     start_and_follow,
 )
+from quartet_cli.commands.stop import stop as stop_robots
 from quartet_cli.errors import UsageError
-from quartet_cli.settings import load_settings
-from quartet_contracts import ARGUMENTS, NextAction, Skill, SkillArguments, describe
+from quartet_cli.settings import load_settings, running_stack
+from quartet_contracts import ARGUMENTS, NextAction, Skill, SkillArguments, describe, is_stop_order
 
 OBJECT = typer.Argument(help="Name of the object, with its colour if it has one.")
 
@@ -46,8 +48,14 @@ def run(
 ) -> None:
     """Give the robot a task in one sentence and watch it.
 
-    The exit status is 0 only when the task was completed. `quartet --task` does the same.
+    The exit status is 0 only when the task was completed. `quartet --task` does the same. A sentence like "stop" is an
+    order to stop at once: it does what `quartet stop` does.
     """
+    if url is None and is_stop_order(sentence, running_stack().get("robots", [])):
+        # Past the orchestrator, as `quartet stop`; where the service is not known here, the orchestrator stops.
+        with contextlib.suppress(UsageError):
+            stop_robots(robot, f"a person said: {sentence[:200]}")
+            return
     submission = make_submission(sentence, robot, timeout_s)
     renderer = make_renderer(json, verbose)
     raise typer.Exit(

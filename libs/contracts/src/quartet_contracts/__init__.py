@@ -25,6 +25,7 @@ from quartet_contracts._skill_tools import (
     granted_tools,
 )
 from quartet_contracts._states import TERMINAL, TRANSITIONS, State, may_transition, move
+from quartet_contracts._stop_order import is_stop_order
 from quartet_contracts._tasks import (
     ANY_ROBOT,
     MAX_SENTENCE,
@@ -154,6 +155,7 @@ __all__ = [
     "encode",
     "granted_tools",
     "health_url",
+    "is_stop_order",
     "json_schemas",
     "may_transition",
     "move",

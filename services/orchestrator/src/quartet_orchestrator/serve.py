@@ -11,11 +11,12 @@ from quartet_bus import Bus, Credentials
 from quartet_orchestrator.api import Authenticator, create_app
 from quartet_orchestrator.callers import check_roles
 from quartet_orchestrator.grants import GrantSigner
-from quartet_orchestrator.mcp import McpEndpoint, McpTaskService, StopClient
+from quartet_orchestrator.mcp import McpEndpoint, McpTaskService
 from quartet_orchestrator.observation import Fleet, ObserverSessions, RobotMonitor
 from quartet_orchestrator.page import Sessions
 from quartet_orchestrator.recovery import FenceClient, StoreLossRecovery
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_orchestrator.stop_client import StopClient
 from quartet_orchestrator.tasks import RunContext, TaskRunner, TaskService, make_briefs
 from quartet_process import (
     MIN_TOKEN_LENGTH,
@@ -70,8 +71,8 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
             )
         )
         sessions = Sessions(bus, settings.secret("api_token"), settings.session_s)
-        service = TaskService(bus, fleet)
-        mcp = McpEndpoint(McpTaskService(service, fleet, monitor, _stop_client(settings), stop))
+        service = TaskService(bus, fleet, _stop_client(settings))
+        mcp = McpEndpoint(McpTaskService(service, fleet, monitor, stop))
         server.app = create_app(service, settings, stop, authenticator, monitor, sessions, mcp)
         await _run(server, runner, mcp, settings, stop)
 

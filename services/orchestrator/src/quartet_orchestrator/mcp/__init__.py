@@ -2,6 +2,5 @@
 
 from quartet_orchestrator.mcp.endpoint import McpEndpoint
 from quartet_orchestrator.mcp.service import McpTaskService
-from quartet_orchestrator.mcp.stop_client import StopClient
 
-__all__ = ["McpEndpoint", "McpTaskService", "StopClient"]
+__all__ = ["McpEndpoint", "McpTaskService"]

@@ -13,9 +13,9 @@ from quartet_orchestrator.errors import RequestError
 from quartet_orchestrator.mcp import elicitation
 from quartet_orchestrator.mcp.arguments import AnswerTask, CancelTask, ListRobots, Look, RunTask, Stop, TaskStatusOf
 from quartet_orchestrator.mcp.following import follow
-from quartet_orchestrator.mcp.stop_client import StopClient, describe_stop
 from quartet_orchestrator.mcp.views import LookView, Robots, RobotView, StopView, TaskView, task_view
 from quartet_orchestrator.observation import CAMERAS, Fleet, RobotMonitor
+from quartet_orchestrator.stop_client import describe_stop
 from quartet_orchestrator.tasks import TaskService
 
 if TYPE_CHECKING:
@@ -44,11 +44,10 @@ class McpTaskService:
         tasks: TaskService,
         fleet: Fleet,
         monitor: RobotMonitor,
-        stop_client: StopClient | None,
         stop: asyncio.Event,
     ) -> None:
         self._tasks, self._fleet, self._monitor = tasks, fleet, monitor
-        self.stop_client = stop_client
+        self.stop_client = tasks.stop_client
         self._stop = stop
 
     async def run_task(self, given: RunTask, caller: McpCaller) -> "TaskView | InputRequiredResult":

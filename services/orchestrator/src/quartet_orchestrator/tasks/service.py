@@ -23,31 +23,41 @@ from quartet_contracts import (
     Task,
     TaskStatus,
     TaskSubmission,
+    is_stop_order,
 )
 from quartet_contracts.journal import Ordered
 from quartet_orchestrator.callers import Role, current_caller
-from quartet_orchestrator.errors import RequestError
+from quartet_orchestrator.errors import RequestError, StopServiceError
 from quartet_orchestrator.observation import Fleet
 from quartet_orchestrator.recovery import end_unstarted
+from quartet_orchestrator.stop_client import StopClient, describe_stop
 from quartet_process import tracing
 
 log = logging.getLogger(__name__)
 
+EMERGENCY = "Press the emergency stop on the robot itself"
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class TaskService:
     """Takes orders for tasks; one per process. Raises RequestError for an order that cannot be taken."""
 
-    def __init__(self, bus: Bus, fleet: Fleet) -> None:
+    def __init__(self, bus: Bus, fleet: Fleet, stop_client: StopClient | None) -> None:
+        """`stop_client`: None where no stop service is configured."""
         self.bus = bus
         self.fleet = fleet
+        self.stop_client = stop_client
 
     async def accept(
         self, submission: TaskSubmission, step: DirectStep | None = None, key: str | None = None
     ) -> TaskStatus:
-        """Persist a task and return its status; with the idempotency key of an earlier submission, return that task."""
+        """Persist a task and return its status; with the idempotency key of an earlier submission, return that task.
+
+        A sentence that orders to stop is no task: the robots are stopped at once, and the refusal (409) says so.
+        """
         current_caller.get().require(Role.SUBMIT, "a task")
+        if step is None and is_stop_order(submission.sentence, self.fleet.names):
+            raise await self._stopped(submission)
         now = time.time()
         with tracing.span("accept task", kind=SpanKind.SERVER):
             # The parent span of every replica that works on the task.
@@ -71,6 +81,21 @@ class TaskService:
         if status.task.task_id == task.task_id:
             await self._note_order(task.task_id, "submit")
         return status
+
+    async def _stopped(self, submission: TaskSubmission) -> RequestError:
+        """Stop the robot that the submission names, or all; return what to tell."""
+        if self.stop_client is None:
+            detail = f"no stop service is configured (QUARTET_STOP_URL): NOTHING was stopped. {EMERGENCY}"
+            return RequestError(503, "Not stopped", detail)
+        try:
+            found = await self.stop_client.stop(submission.robot, f"somebody said: {submission.sentence[:200]}")
+        except StopServiceError as error:
+            return RequestError(503, "Not stopped", str(error))
+        robots = "; ".join(f"{name}: {describe_stop(state)}" for name, state in sorted(found.items()))
+        if all(state.get("stopped") is True for state in found.values()):
+            detail = f"the sentence was taken as an order to stop, not as a task. {robots}. Go on with: quartet reset"
+            return RequestError(409, "Stopped", detail)
+        return RequestError(503, "Not stopped", f"{robots}. {EMERGENCY}")
 
     async def _note_order(self, task_id: str, order: Literal["submit", "pause", "resume", "cancel", "answer"]) -> None:
         """Write to the journal who gave the order, when the credential has an owner.
