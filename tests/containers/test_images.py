@@ -85,7 +85,7 @@ for kind, pixels in (("JPEG", numpy.zeros((4, 4, 3), numpy.uint8)), ("PNG", nump
     Image.fromarray(pixels).save(file := io.BytesIO(), kind)
     Image.open(io.BytesIO(file.getvalue())).load()
 
-from quartet_tool_server._stateless import StatelessMCP
+from quartet_tool_server._server import StatelessMCP
 from quartet_tool_server.upstream._connection import Connection, over_http
 
 class Everybody(TokenVerifier):

@@ -210,7 +210,7 @@ class Stage:
 def _episode(stage: Stage, catalogue: Catalogue, segmenter: ColourShapeSegmenter, tally: Tally) -> dict[str, Any]:
     view = stage.view()
     started = time.perf_counter()
-    found = segmenter.segment(view, [t.name for t in catalogue.things])
+    found = segmenter.segment(view, [t.name for t in catalogue.entries])
     took = (time.perf_counter() - started) * 1000
     tally.segment_ms.append(took)
     truth = stage.sim.truth()["objects"]
@@ -235,7 +235,7 @@ def _episode(stage: Stage, catalogue: Catalogue, segmenter: ColourShapeSegmenter
         elif np.hypot(*stage.in_base(name)[:2]) < GRASP_RANGE_M:
             _grasp_error(stage, view, item, tally, row)
     for item in found:
-        if item.thing is None or item.thing.kind != "object":
+        if item.entry is None or item.entry.kind != "object":
             continue
         tally.detections += 1
         if item.label not in truth or _distance(stage, item) > WRONG_M:

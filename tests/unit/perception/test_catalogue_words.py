@@ -64,9 +64,9 @@ def test_kinds_limit_what_is_meant(catalogue):
 
 
 def test_every_name_and_alias_of_the_home_finds_its_thing(home_catalogue):
-    for thing in home_catalogue.things:
-        for name in (thing.name, *thing.aliases):
-            assert thing in home_catalogue.match(name, kinds=(thing.kind,)), name
+    for entry in home_catalogue.entries:
+        for name in (entry.name, *entry.aliases):
+            assert entry in home_catalogue.match(name, kinds=(entry.kind,)), name
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ def test_floor_is_known_by_its_words(text, floor):
 
 
 def test_catalogue_is_that_of_the_site(site):
-    things = Catalogue.of_site(site).things
-    assert [t.kind for t in things].count("object") == 6
-    assert next(t for t in things if t.name == "blue bin").area == "kitchen"
+    entries = Catalogue.of_site(site).entries
+    assert [t.kind for t in entries].count("object") == 6
+    assert next(t for t in entries if t.name == "blue bin").area == "kitchen"

@@ -299,8 +299,8 @@ def test_the_catalogue_gives_a_name_its_colour(site):
 
     mug = site.objects[1].model_copy(update={"name": "tall cup", "aliases": []})
     sample = mug.appearance.model_copy(update={"colours": ["#aa2211", "red"]})
-    things = site.model_copy(update={"objects": [mug.model_copy(update={"appearance": sample})]})
-    (asked,) = RequestedNames(Catalogue.of_site(things), ["tall cup"])
+    changed = site.model_copy(update={"objects": [mug.model_copy(update={"appearance": sample})]})
+    (asked,) = RequestedNames(Catalogue.of_site(changed), ["tall cup"])
     assert query_of(asked) == "red tall cup"
 
 
@@ -343,7 +343,7 @@ def test_finds_get_their_names_and_depth_gives_the_outline(segmenter, kitchen):
     found = segmenter(eyes).segment(kitchen, ["cereal", "coke", "a blue kite"])
     assert eyes.asked == [["yellow cereal box", "red coke can", "blue kite"]]
     (can,) = [f for f in found if f.label == "red coke can"]
-    assert can.thing is not None
+    assert can.entry is not None
     assert can.score == 0.8
     assert can.mask.dtype == bool
     assert can.mask.shape == kitchen.shape

@@ -173,8 +173,8 @@ def test_a_grasp_from_a_loose_box_for_names_in_and_out_of_the_catalogue(make, re
     remote.answer = lambda _: answer
     found = {f.label: f for f in make(name).segment(kitchen, ["coke", "muesli packet", "Shiny  Fruit"])}
     assert set(found) == {"red coke can", "muesli packet", "shiny fruit"}
-    assert found["red coke can"].thing is not None
-    assert found["muesli packet"].thing is None
+    assert found["red coke can"].entry is not None
+    assert found["muesli packet"].entry is None
     check_grasp(kitchen, found["red coke can"], robot, CAN, 0.005)
     check_grasp(kitchen, found["muesli packet"], robot, CEREAL, 0.012)
     check_grasp(kitchen, found["shiny fruit"], robot, APPLE, 0.012)

@@ -2,7 +2,7 @@
 
 from fastmcp import Client, Context
 
-from quartet_tool_server._stateless import StatelessMCP
+from quartet_tool_server._server import StatelessMCP
 
 
 async def test_sessions_have_no_state() -> None:

@@ -18,11 +18,10 @@ A tool that moves the robot is registered with `moves=` and owns the motion leas
         outcome = await server.run_goal(lease, action, action_type, goal, limit_s=30)
 """
 
-from quartet_tool_server._arguments import Finite, Orientation, Position, Positive
 from quartet_tool_server._goal_runner import REPORT_EVERY_S, Progress, report_progress, run_goal
-from quartet_tool_server._results import as_tool_result
 from quartet_tool_server._safety_state import SafetyState, lease_terms
 from quartet_tool_server._server import ServerSpec, ToolServer
+from quartet_tool_server._tool_entry import Finite, Orientation, Position, Positive, as_tool_result
 from quartet_tool_server.errors import (
     DeniedError,
     InvalidArgumentsError,

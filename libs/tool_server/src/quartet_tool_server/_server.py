@@ -27,16 +27,39 @@ from quartet_tool_server._goal_runner import Progress, run_goal
 from quartet_tool_server._limits import MotionLimits
 from quartet_tool_server._middleware import CallAuthorization
 from quartet_tool_server._policy import CallPolicy
-from quartet_tool_server._results import as_tool_result
 from quartet_tool_server._safety_state import SafetyState
-from quartet_tool_server._stateless import StatelessMCP
-from quartet_tool_server._tool_entry import Function, Goal, Limits, ToolEntry
+from quartet_tool_server._tool_entry import Function, Goal, Limits, ToolEntry, as_tool_result
 from quartet_tool_server.errors import failure
 from quartet_tool_server.grants import GrantVerifier, caller, current_grant
 from quartet_tool_server.metrics import Families, Metrics
 
 if TYPE_CHECKING:
     from quartet_tool_server.upstream import Proxy
+
+from typing import NoReturn
+
+
+class _NoState:
+    async def get(self, *, key: str) -> None:
+        """Nothing is known of anybody."""
+
+    async def put(self, **_: Any) -> NoReturn:
+        raise NotImplementedError("these servers keep no state of sessions; keep it in the server itself")
+
+    delete = put
+
+
+class StatelessMCP(FastMCP[Any]):
+    """A server without the state of sessions; `Context.set_state` raises NotImplementedError.
+
+    For every list and call of a client with a token, fastmcp looks up which tools that client has hidden from itself,
+    in a store that brings 13 MB of packages (key_value, beartype). No tool of ours keeps or changes such a state.
+    """
+
+    # fastmcp has no setting for it; the image tests see to it that this still takes effect.
+    @property
+    def _state_store(self) -> Any:
+        return _NoState()
 
 
 @dataclass(frozen=True)

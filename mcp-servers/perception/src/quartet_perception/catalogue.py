@@ -63,21 +63,21 @@ class CatalogueEntry:
 class Catalogue:
     """All entries of site.yaml."""
 
-    def __init__(self, things: list[CatalogueEntry]) -> None:
-        self.things = things
-        self._vocabulary = frozenset(w for t in things for w in t.words)
+    def __init__(self, entries: list[CatalogueEntry]) -> None:
+        self.entries = entries
+        self._vocabulary = frozenset(w for t in entries for w in t.words)
 
     @classmethod
     def of_site(cls, site: SiteFile) -> "Catalogue":
         """Return the catalogue of a site file."""
         outlines = {a.name: tuple(a.outline) for a in site.areas}
-        things = [CatalogueEntry(o.name, "object", o.appearance, tuple(o.aliases)) for o in site.objects]
+        entries = [CatalogueEntry(o.name, "object", o.appearance, tuple(o.aliases)) for o in site.objects]
         for kind, places in (("surface", site.surfaces), ("container", site.containers)):
-            things += [
+            entries += [
                 CatalogueEntry(p.name, kind, p.appearance, tuple(p.aliases), p.area, outlines.get(p.area))  # type: ignore[arg-type]
                 for p in places
             ]
-        return cls(things)
+        return cls(entries)
 
     def match(self, prompt: str, kinds: tuple[Kind, ...] = KINDS) -> list[CatalogueEntry]:
         """Return what `prompt` means: several entries when it is ambiguous ("can" where there are two).
@@ -86,7 +86,7 @@ class Catalogue:
         least half of the words must fit. Raises UnknownObjectError with the catalogue's names.
         """
         wanted = normalise(prompt)
-        candidates = [t for t in self.things if t.kind in kinds]
+        candidates = [t for t in self.entries if t.kind in kinds]
         exact = [t for t in candidates if wanted == t.name]
         exact = exact or [t for t in candidates if wanted in t.aliases]
         if exact:
@@ -98,11 +98,11 @@ class Catalogue:
             raise UnknownObjectError(self._unknown(prompt, candidates))
         return [t for s, t in scored if s >= best - 1e-9]
 
-    def _fit(self, tokens: list[str], thing: CatalogueEntry) -> float:
+    def _fit(self, tokens: list[str], entry: CatalogueEntry) -> float:
         content = [t for t in tokens if t not in _NEUTRAL]
         nouns = [t for t in content if t not in COLOUR_WORDS]
         colours = [t for t in content if t in COLOUR_WORDS]
-        words = thing.words
+        words = entry.words
         if any(c not in words for c in colours if c in self._vocabulary or c in COLOUR_WORDS):
             return 0.0
         if not nouns or nouns[-1] not in words:
@@ -112,8 +112,8 @@ class Catalogue:
         foreign = sum(n not in words and n in self._vocabulary for n in nouns)
         if 2 * known < len(nouns) or foreign:
             return 0.0
-        own = _with_synonyms(set(_tokens(thing.name)))
-        closeness = len(own.intersection(content)) / max(len(_tokens(thing.name)), 1)
+        own = _with_synonyms(set(_tokens(entry.name)))
+        closeness = len(own.intersection(content)) / max(len(_tokens(entry.name)), 1)
         return known / len(nouns) + 0.01 * min(closeness, 1.0)
 
     def _spelled(self, word: str) -> str:

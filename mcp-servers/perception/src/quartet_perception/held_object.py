@@ -240,4 +240,4 @@ def _edges(points: NDArray[np.float64]) -> NDArray[np.float64]:
 def _segmented(entry: CatalogueEntry, score: float, mask: Mask) -> SegmentedObject:
     rows, columns = np.nonzero(mask)
     box = (float(columns.min()), float(rows.min()), float(columns.max()), float(rows.max()))
-    return SegmentedObject(entry.name, score, box, mask, thing=entry, visible=0.5, in_gripper=True)
+    return SegmentedObject(entry.name, score, box, mask, entry=entry, visible=0.5, in_gripper=True)

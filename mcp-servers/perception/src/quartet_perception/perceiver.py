@@ -178,7 +178,7 @@ class Perceiver:
         view = await self.view(camera)
         found = await _with_progress(self.segment(view, names))
         entries = [entry for name in names for entry in self._known(name)]
-        held = await self.compute(find_held_object, view, self.catalogue.things, entries, self.file)
+        held = await self.compute(find_held_object, view, self.catalogue.entries, entries, self.file)
         everything = [*(f for f in found if not (held and f.in_gripper)), *held]
         base = await self.base() if everything and view.map_from_base is None else None
         return view, await self.compute(self._with_ids, view, everything, base)
@@ -221,7 +221,7 @@ class Perceiver:
 def _observation(view: View, found: SegmentedObject, base: tuple[float, float, float] | None, odom: str) -> Observation:
     """Return what the tracker needs: the object's middle in the map, else in the odometry frame."""
     measured = extent(view, found)
-    unique = found.thing is not None and found.kind != "object"
+    unique = found.entry is not None and found.kind != "object"
     frame, place = "map", None
     if measured is not None and view.map_from_base is not None:
         place = to_point(view.map_from_base @ [*measured[1], 1.0])

@@ -143,10 +143,10 @@ def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_b
     spots += [
         (wanted[0] + dx, wanted[1] + dy) for dx in (0.0, 0.12, 0.24, 0.36) for dy in (0.0, 0.15, -0.15, 0.3, -0.3)
     ]
-    things = _low_points(view)
+    obstacles = _low_points(view)
     fingers = robot.gripper.stroke_m / 2 + robot.gripper.finger_thickness_m
     for x, y in spots:
-        if not len(things) or int((np.hypot(things[:, 0] - x, things[:, 1] - y) < fingers).sum()) < 8:
+        if not len(obstacles) or int((np.hypot(obstacles[:, 0] - x, obstacles[:, 1] - y) < fingers).sum()) < 8:
             note = "" if (x, y) == wanted else "moved from the usual spot, where something stands"
             return Placement(x, y, z, (x, y, 0.0), 0.0, (x, y, 0.0), robot.arm.reach_floor_m, note)
     raise NoFreeSpaceError("things stand on the floor everywhere before the robot; turn or back up, then try again")
@@ -222,10 +222,10 @@ class _Grid:
         row, col, inside = self._cells(points)
         lowest = np.full(self.shape, np.inf, dtype=np.float32)
         np.minimum.at(lowest, (row, col), points[inside][:, 2])
-        things = np.isfinite(lowest)
-        labels, count = ndimage.label(things, structure=np.ones((3, 3)))
+        obstacles = np.isfinite(lowest)
+        labels, count = ndimage.label(obstacles, structure=np.ones((3, 3)))
         if count == 0:
-            return things
+            return obstacles
         low = ndimage.minimum(lowest, labels, index=np.arange(1, count + 1))
         counts = np.bincount(labels.ravel(), minlength=count + 1)[1:]
         keep = np.concatenate([[False], (np.asarray(low) < height + _STANDING_M) & (counts >= 2)])

@@ -64,7 +64,7 @@ def test_settings_make_a_segmenter_that_loads_in_the_background_and_finds(segmen
     assert one.health() == {"state": "ready"}
     for item in found:
         assert item.label in {"red coke can", "wooden table", "green elephant"}
-        assert (item.thing is None) == (item.label == "green elephant")
+        assert (item.entry is None) == (item.label == "green elephant")
         assert item.mask.shape == kitchen.shape
         assert item.mask.dtype == bool
         assert 0 <= item.score <= 1

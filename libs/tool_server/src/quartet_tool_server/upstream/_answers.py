@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from quartet_contracts import describe
 from quartet_contracts.tools import CommonCode, ToolResult
-from quartet_tool_server._results import as_tool_result
+from quartet_tool_server._tool_entry import as_tool_result
 from quartet_tool_server.errors import ToolError
 from quartet_tool_server.upstream._conversions import Context
 from quartet_tool_server.upstream._mapping import Condition, ErrorRule, MappedTool

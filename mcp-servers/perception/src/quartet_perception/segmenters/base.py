@@ -31,7 +31,7 @@ class SegmentedObject:
     score: float
     box_xyxy: tuple[float, float, float, float]
     mask: NDArray[np.bool_]
-    thing: CatalogueEntry | None = None
+    entry: CatalogueEntry | None = None
     solid: PosedSolid | None = None
     support_z: float | None = None
     """Height of what it stands on, base frame [m]; None when unknown or held."""
@@ -50,7 +50,7 @@ class SegmentedObject:
     @property
     def kind(self) -> Kind:
         """Whether it is an object, a surface or a container."""
-        return self.free_kind if self.thing is None else self.thing.kind
+        return self.free_kind if self.entry is None else self.entry.kind
 
 
 class Segmenter(Protocol):

@@ -54,10 +54,10 @@ class ColourShapeSegmenter:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._heights = [t.appearance.size_m[2] for t in catalogue.things if t.kind == "surface"]
-        for thing in catalogue.things:
-            membership_table(tuple(thing.appearance.colours))
-            membership_table(thing.palette)
+        self._heights = [t.appearance.size_m[2] for t in catalogue.entries if t.kind == "surface"]
+        for entry in catalogue.entries:
+            membership_table(tuple(entry.appearance.colours))
+            membership_table(entry.palette)
 
     def segment(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
         """Return all instances of the prompted entries, best first. Raises UnknownObjectError."""
@@ -87,7 +87,7 @@ class ColourShapeSegmenter:
                 fitted += explained
         view = picture.view
         kept = without_overlap(fitted, view.shape)
-        return [self._found(view, f) for f in kept if f.thing in wanted and _in_its_area(view, f)]
+        return [self._found(view, f) for f in kept if f.entry in wanted and _in_its_area(view, f)]
 
     def _explain(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[Hypothesis]:
         """Return the best explanations of a region, one after the other when it has several objects."""
@@ -136,9 +136,14 @@ class ColourShapeSegmenter:
         return result
 
     def _best(
-        self, picture: PreparedView, blob: Blob, region: Mask, points: NDArray[np.float32], things: list[CatalogueEntry]
+        self,
+        picture: PreparedView,
+        blob: Blob,
+        region: Mask,
+        points: NDArray[np.float32],
+        entries: list[CatalogueEntry],
     ) -> Hypothesis | None:
-        fits = [self._fit(picture, blob, region, points, t) for t in things]
+        fits = [self._fit(picture, blob, region, points, t) for t in entries]
         return max((f for f in fits if f is not None), key=lambda h: h.merit, default=None)
 
     def _rivals(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[CatalogueEntry]:
@@ -146,36 +151,36 @@ class ColourShapeSegmenter:
         rivals: list[CatalogueEntry] = []
         rows, cols = blob.box
         inner = blob.inner
-        for thing in self._catalogue.things:
-            if thing.kind == "surface" or thing in targets or not self._could_be(blob, thing):
+        for entry in self._catalogue.entries:
+            if entry.kind == "surface" or entry in targets or not self._could_be(blob, entry):
                 continue
-            if float(picture.member(thing.appearance.colours)[rows, cols][inner].mean()) > MEMBER:
-                rivals.append(thing)
+            if float(picture.member(entry.appearance.colours)[rows, cols][inner].mean()) > MEMBER:
+                rivals.append(entry)
         return rivals
 
     @staticmethod
-    def _could_be(blob: Blob, thing: CatalogueEntry) -> bool:
+    def _could_be(blob: Blob, entry: CatalogueEntry) -> bool:
         """Return whether the size fits roughly: not much larger than the entry, not wholly above it, no speck."""
         extent = blob.high - blob.low
-        largest = float(np.linalg.norm(thing.appearance.size_m))
-        a, b, _ = sorted(thing.appearance.size_m)
+        largest = float(np.linalg.norm(entry.appearance.size_m))
+        a, b, _ = sorted(entry.appearance.size_m)
         if blob.pixels < _SPECK * a * b * (blob.focal / blob.range_m) ** 2:
             return False
         if float(blob.high[2]) - blob.support > largest + 0.03 and not blob.held:
             return False
         slack = 0.02 + 4 * depth_noise(blob.range_m)
-        if thing.kind == "container":
+        if entry.kind == "container":
             slack += 0.05
         return float(max(extent[0], extent[1])) < 2.2 * largest + slack and float(extent[2]) < largest + slack
 
     def _fit(
-        self, picture: PreparedView, blob: Blob, region: Mask, points: NDArray[np.float32], thing: CatalogueEntry
+        self, picture: PreparedView, blob: Blob, region: Mask, points: NDArray[np.float32], entry: CatalogueEntry
     ) -> Hypothesis | None:
-        member, size = picture.member(thing.palette), int(region.sum())
+        member, size = picture.member(entry.palette), int(region.sum())
         best: Hypothesis | None = None
         top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))
-        for solid in solids_of(thing.appearance):
-            if best is not None and best.quality.score > _UPRIGHT_ENOUGH and is_fallen(solid, thing):
+        for solid in solids_of(entry.appearance):
+            if best is not None and best.quality.score > _UPRIGHT_ENOUGH and is_fallen(solid, entry):
                 break
             height = solid.size[2]
             slack = 0.012 + 3 * depth_noise(blob.range_m)
@@ -183,13 +188,13 @@ class ColourShapeSegmenter:
             heights = []
             if standing < height + slack:
                 heights.append(blob.support)
-            if blob.held and thing.kind == "object":
+            if blob.held and entry.kind == "object":
                 heights += [bottom, top - height] if abs(top - bottom - height) > 0.01 else [top - height]
             for z in heights:
                 for posed in fit_pose(solid, points, z, picture.view.origin):
                     quality = evaluate_fit(picture.view, posed, region, member, size)
                     support = blob.support if z == blob.support else None
-                    candidate = Hypothesis(thing, posed, quality, support, region, member)
+                    candidate = Hypothesis(entry, posed, quality, support, region, member)
                     if best is None or candidate.merit > best.merit:
                         best = candidate
         return best
@@ -199,11 +204,11 @@ class ColourShapeSegmenter:
         visible = fitted.quality.visible
         score = fitted.agreement * min(1.0, 0.75 + visible / 3)
         return SegmentedObject(
-            fitted.thing.name,
+            fitted.entry.name,
             float(np.clip(score, 0, 1)),
             box_of(mask),
             mask,
-            thing=fitted.thing,
+            entry=fitted.entry,
             solid=fitted.posed,
             support_z=fitted.support,
             visible=visible,
@@ -213,8 +218,8 @@ class ColourShapeSegmenter:
         )
 
     # --- surfaces ---------------------------------------------------------------------------------------
-    def _surfaces(self, picture: PreparedView, thing: CatalogueEntry) -> list[SegmentedObject]:
-        return find_surface(picture.view, picture.supports, picture.member(thing.appearance.colours), thing)
+    def _surfaces(self, picture: PreparedView, entry: CatalogueEntry) -> list[SegmentedObject]:
+        return find_surface(picture.view, picture.supports, picture.member(entry.appearance.colours), entry)
 
 
 @register("colour_shape")
@@ -224,4 +229,4 @@ def _make(catalogue: Catalogue, _: PerceptionSettings) -> ColourShapeSegmenter:
 
 def _in_its_area(view: View, fitted: Hypothesis) -> bool:
     """Return whether a container is in or near its area; objects may be anywhere."""
-    return in_area(view, fitted.posed.centre, fitted.thing, _AREA_MARGIN_M)
+    return in_area(view, fitted.posed.centre, fitted.entry, _AREA_MARGIN_M)

@@ -68,7 +68,7 @@ class HttpSegmenter:
         if not len(names):
             return []
         answer = self._endpoint.post(_request(view, names), {}, deadline)
-        picture = prepared(view, self._catalogue.things)
+        picture = prepared(view, self._catalogue.entries)
         return lift_all(picture, _sights(_parsed(answer), names, view.shape))
 
 
@@ -106,7 +106,7 @@ def _sights(answer: Answer, names: RequestedNames, shape: tuple[int, int]) -> li
             mask = None if seen.mask is None else seen.mask.decode(shape)
         except ValueError as error:
             raise SegmenterAnswerError(f"the segmenter's detections.{number}.mask: {error}") from error
-        sights.append(Detection2D(asked.name, seen.score, seen.box_xyxy, mask, asked.thing, seen.kind))
+        sights.append(Detection2D(asked.name, seen.score, seen.box_xyxy, mask, asked.entry, seen.kind))
     return sights
 
 

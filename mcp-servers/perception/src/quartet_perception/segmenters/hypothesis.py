@@ -30,7 +30,7 @@ class Hypothesis:
     free: 1 when it stands free, 0 when it is a patch of something larger.
     """
 
-    thing: CatalogueEntry
+    entry: CatalogueEntry
     posed: PosedSolid
     quality: FitQuality
     support: float | None
@@ -46,7 +46,7 @@ class Hypothesis:
     @property
     def fallen(self) -> bool:
         """Whether the object is fallen over."""
-        return is_fallen(self.posed.solid, self.thing)
+        return is_fallen(self.posed.solid, self.entry)
 
     @property
     def merit(self) -> float:
@@ -86,9 +86,9 @@ class Hypothesis:
         return ndimage.binary_dilation(self.mask(shape), iterations=3)
 
 
-def is_fallen(solid: Solid, thing: CatalogueEntry) -> bool:
+def is_fallen(solid: Solid, entry: CatalogueEntry) -> bool:
     """Return whether the solid is the catalogue entry fallen over."""
-    return solid.lying or abs(solid.size[2] - thing.appearance.size_m[2]) > 1e-6
+    return solid.lying or abs(solid.size[2] - entry.appearance.size_m[2]) > 1e-6
 
 
 def without_overlap(hypotheses: Iterable[Hypothesis], shape: tuple[int, int]) -> list[Hypothesis]:

@@ -42,7 +42,7 @@ class Detection2D:
     score: float
     box: Box
     mask: Mask | None = None
-    thing: CatalogueEntry | None = None
+    entry: CatalogueEntry | None = None
     kind: Kind | None = None
 
 
@@ -63,7 +63,7 @@ def lift(picture: PreparedView, detection: Detection2D) -> SegmentedObject | Non
     box = inside(detection.box, picture.view.shape)
     if box is None:
         return None
-    kind = detection.thing.kind if detection.thing is not None else detection.kind
+    kind = detection.entry.kind if detection.entry is not None else detection.kind
     found = None if kind == "surface" else _object(picture, detection, box, kind or "object")
     if found is None and kind in (None, "surface"):
         found = _surface(picture, detection, box)
@@ -81,7 +81,7 @@ def _object(picture: PreparedView, detection: Detection2D, box: Box, kind: Kind)
                 detection.score,
                 box,
                 np.zeros(view.shape, dtype=bool),
-                thing=detection.thing,
+                entry=detection.entry,
                 free_kind=kind,
             )
         mask = _component(picture, box)
@@ -95,7 +95,7 @@ def _object(picture: PreparedView, detection: Detection2D, box: Box, kind: Kind)
             sure = mask
         if int(mask.sum()) < MIN_PIXELS:
             return SegmentedObject(
-                detection.label, detection.score, box, detection.mask, thing=detection.thing, free_kind=kind
+                detection.label, detection.score, box, detection.mask, entry=detection.entry, free_kind=kind
             )
         box = box_of(mask)
     points = view.points[sure]
@@ -104,7 +104,7 @@ def _object(picture: PreparedView, detection: Detection2D, box: Box, kind: Kind)
     slack = 0.02 + 2 * depth_noise(float(np.median(view.depth[sure])))
     support = picture.supports.under(float(middle[0]), float(middle[1]), low + slack)
     solid = (
-        None if detection.thing is None else fit_known_solid(detection.thing.appearance, points, support, view.origin)
+        None if detection.entry is None else fit_known_solid(detection.entry.appearance, points, support, view.origin)
     )
     solid = solid or solid_from_points(points, support)
     return SegmentedObject(
@@ -112,7 +112,7 @@ def _object(picture: PreparedView, detection: Detection2D, box: Box, kind: Kind)
         detection.score,
         box,
         mask,
-        thing=detection.thing,
+        entry=detection.entry,
         solid=solid,
         support_z=support,
         free_kind=kind,
@@ -169,9 +169,9 @@ def _surface(picture: PreparedView, detection: Detection2D, box: Box) -> Segment
         window &= ndimage.binary_dilation(detection.mask, iterations=2)
     best: tuple[int, SupportPlane, Mask] | None = None
     for plane in picture.supports.planes:
-        if detection.thing is None and plane.z < _ABOVE_FLOOR_M:
+        if detection.entry is None and plane.z < _ABOVE_FLOOR_M:
             continue
-        if detection.thing is not None and abs(plane.z - detection.thing.appearance.size_m[2]) > _HEIGHT_TOLERANCE_M:
+        if detection.entry is not None and abs(plane.z - detection.entry.appearance.size_m[2]) > _HEIGHT_TOLERANCE_M:
             continue
         full = np.repeat(np.repeat(plane.mask, 2, axis=0), 2, axis=1)[: view.shape[0], : view.shape[1]]
         mask = full & window & view.valid
@@ -186,7 +186,7 @@ def _surface(picture: PreparedView, detection: Detection2D, box: Box) -> Segment
         detection.score,
         box_of(mask),
         mask,
-        thing=detection.thing,
+        entry=detection.entry,
         support_z=plane.z,
         free_kind="surface",
     )
@@ -228,6 +228,6 @@ def overlap(a: Box, b: Box) -> float:
     return both / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both)
 
 
-def prepared(view: View, things: Sequence[CatalogueEntry]) -> PreparedView:
+def prepared(view: View, entries: Sequence[CatalogueEntry]) -> PreparedView:
     """Return the prepared view that `lift` works on."""
-    return prepare(view, [t.appearance.size_m[2] for t in things if t.kind == "surface"])
+    return prepare(view, [t.appearance.size_m[2] for t in entries if t.kind == "surface"])

@@ -16,7 +16,7 @@ class RequestedName:
     """A name, with the catalogue entry that it means, if any."""
 
     name: str
-    thing: CatalogueEntry | None
+    entry: CatalogueEntry | None
 
 
 class RequestedNames:
@@ -26,7 +26,7 @@ class RequestedNames:
         self._by_name: dict[str, RequestedName] = {}
         for prompt in prompts:
             try:
-                names = [RequestedName(thing.name, thing) for thing in catalogue.match(prompt)]
+                names = [RequestedName(entry.name, entry) for entry in catalogue.match(prompt)]
             except UnknownObjectError:
                 names = [RequestedName(free_name(prompt), None)]
             for one in names:

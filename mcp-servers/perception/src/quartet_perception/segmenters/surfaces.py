@@ -21,10 +21,10 @@ _AREA_MARGIN_M = 0.6
 
 
 def find_surface(
-    view: View, supports: SupportPlanes, member: NDArray[np.uint8], thing: CatalogueEntry
+    view: View, supports: SupportPlanes, member: NDArray[np.uint8], entry: CatalogueEntry
 ) -> list[SegmentedObject]:
     """Return the surfaces of a view that may be `thing`, best first; parts of one top are joined."""
-    x, y, height = thing.appearance.size_m
+    x, y, height = entry.appearance.size_m
     length, width = max(x, y), min(x, y)
     coarse = member[::2, ::2]
     groups: list[list[SupportPlane]] = []
@@ -32,7 +32,7 @@ def find_surface(
         if abs(plane.z - height) > _HEIGHT_TOLERANCE_M:
             continue
         middle = (plane.low + plane.high) / 2
-        if not in_area(view, (middle[0], middle[1], plane.z), thing, _AREA_MARGIN_M):
+        if not in_area(view, (middle[0], middle[1], plane.z), entry, _AREA_MARGIN_M):
             continue
         if float(coarse[plane.mask].mean()) / FULL < _MIN_COLOUR:
             continue
@@ -54,7 +54,7 @@ def find_surface(
         full = np.repeat(np.repeat(mask, 2, axis=0), 2, axis=1)[: view.shape[0], : view.shape[1]] & view.valid
         z = float(np.average([p.z for p in group], weights=[p.area for p in group]))
         score = colour * (0.5 + 0.5 * seen)
-        found.append(SegmentedObject(thing.name, score, box_of(full), full, thing=thing, support_z=z, visible=seen))
+        found.append(SegmentedObject(entry.name, score, box_of(full), full, entry=entry, support_z=z, visible=seen))
     found.sort(key=lambda f: -f.score)
     # A sliver at the right height beside a whole table is something else.
     return [f for f in found if f.score >= max(_ACCEPT, 0.5 * found[0].score)]
@@ -79,9 +79,9 @@ def _extents(points: NDArray[np.float32]) -> tuple[float, float]:
     return best[1], best[2]
 
 
-def in_area(view: View, point: Sequence[float] | NDArray[np.floating], thing: CatalogueEntry, margin_m: float) -> bool:
+def in_area(view: View, point: Sequence[float] | NDArray[np.floating], entry: CatalogueEntry, margin_m: float) -> bool:
     """Return whether a point of the base frame is within `margin_m` of the entry's area; True where that is unknown."""
-    if view.map_from_base is None or thing.outline is None:
+    if view.map_from_base is None or entry.outline is None:
         return True
     x, y = (float(value) for value in (view.map_from_base @ np.array([*point, 1.0]))[:2])
-    return inside(thing.outline, x, y) or distance_to_edge(thing.outline, x, y) < margin_m
+    return inside(entry.outline, x, y) or distance_to_edge(entry.outline, x, y) < margin_m

@@ -74,7 +74,7 @@ class VisionLlmSegmenter:
         height, width = view.shape
         sx, sy = width / extent[0], height / extent[1]
         sights = [replace(s, box=(s.box[0] * sx, s.box[1] * sy, s.box[2] * sx, s.box[3] * sy)) for s in seen]
-        return lift_all(prepared(view, self._catalogue.things), sights)
+        return lift_all(prepared(view, self._catalogue.entries), sights)
 
     def _ask(
         self, messages: list[dict[str, Any]], names: RequestedNames, extent: tuple[float, float], deadline: float

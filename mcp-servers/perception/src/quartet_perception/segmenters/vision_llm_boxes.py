@@ -43,7 +43,7 @@ def read_boxes(text: str, names: RequestedNames, extent: tuple[float, float]) ->
         elif box[0] >= extent[0] or box[1] >= extent[1] or box[2] <= 0 or box[3] <= 0:
             faults.append(f"the box of {asked.name!r} lies outside of the picture (0 to {extent[0]:g}, {extent[1]:g})")
         else:
-            sights.append(Detection2D(asked.name, _score(entry), box, None, asked.thing, _kind(entry)))
+            sights.append(Detection2D(asked.name, _score(entry), box, None, asked.entry, _kind(entry)))
     if faults and not sights:
         raise UnreadableAnswerError("; ".join(faults[:3]))
     return sights

@@ -1,21 +1,47 @@
 """The tools segment_objects and detect_objects: what is where."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import numpy as np
 from fastmcp.tools import ToolResult as McpResult
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
 from pydantic import Field
+from scipy import ndimage
 
 from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools.perception import CameraName, DetectResult, SegmentResult
 from quartet_perception.detection import describe
-from quartet_perception.drawing import draw_detections
 from quartet_perception.errors import BadParametersError
 from quartet_perception.images import encode_jpeg
 from quartet_perception.object_query import id_scope
 from quartet_perception.perceiver import Perceiver
+from quartet_perception.segmenters.base import SegmentedObject
 from quartet_robot_link import CallTimeoutError
 from quartet_tool_server import ToolServer, as_tool_result
+
+_COLOURS = ((255, 60, 200), (60, 220, 255), (160, 255, 60), (255, 190, 40), (190, 130, 255))
+
+
+def draw_detections(rgb: NDArray[np.uint8], found: Sequence[SegmentedObject]) -> NDArray[np.uint8]:
+    """Return a copy of the picture (HxWx3) with the outline, box and name of every object."""
+    picture = rgb.copy()
+    for index, item in enumerate(found):
+        colour = np.array(_COLOURS[index % len(_COLOURS)], dtype=np.uint8)
+        rim = item.mask & ~ndimage.binary_erosion(item.mask, iterations=2)
+        picture[item.mask] = picture[item.mask] // 4 * 3 + colour // 4
+        picture[rim] = colour
+    image = Image.fromarray(picture)
+    draw = ImageDraw.Draw(image)
+    for index, item in enumerate(found):
+        colour = _COLOURS[index % len(_COLOURS)]
+        x0, y0, x1, y1 = item.box_xyxy
+        draw.rectangle((x0, y0, x1, y1), outline=colour)
+        draw.text((x0 + 2, max(y0 - 12, 0)), f"{item.label} {item.score:.2f}", fill=colour)
+    return np.asarray(image)
+
 
 PromptArgument = Annotated[
     Term | None,
@@ -114,7 +140,7 @@ def _asked(perceiver: Perceiver, names: list[str] | None, object_ids: list[str] 
             )
     if object_ids is not None:
         return list(dict.fromkeys(perceiver.tracker.get(id_scope(), one).name for one in object_ids))
-    asked = [t.name for t in perceiver.catalogue.things] if names is None else names
+    asked = [t.name for t in perceiver.catalogue.entries] if names is None else names
     for name in asked:
         perceiver.names(name)
     return asked

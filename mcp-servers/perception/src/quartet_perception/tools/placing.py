@@ -119,7 +119,7 @@ def _place(perceiver: Perceiver, name: str | None, object_id: str | None) -> Obj
             objects = perceiver.catalogue.match(name, kinds=("object",))
         except UnknownObjectError:
             raise unknown from None
-        places = ", ".join(["floor", *(t.name for t in perceiver.catalogue.things if t.kind != "object")])
+        places = ", ".join(["floor", *(t.name for t in perceiver.catalogue.entries if t.kind != "object")])
         raise NotAPlaceError(
             f"'{objects[0].name}' is an object to pick up, not a place to put things; the places are: {places}"
         ) from None

@@ -10,7 +10,7 @@ from quartet_simulation.faults import Faults
 from quartet_simulation.ros.cameras import Cameras
 from quartet_simulation.ros.docking import Docking
 from quartet_simulation.ros.engine import Engine
-from quartet_simulation.ros.graph import Graph
+from quartet_simulation.ros.graph import Graph, Published
 from quartet_simulation.ros.gripper import Gripper
 from quartet_simulation.ros.guard import RobotGuard
 from quartet_simulation.ros.moveit import MoveIt
@@ -19,9 +19,20 @@ from quartet_simulation.ros.navigation import LIFECYCLE_NODES, Navigation
 from quartet_simulation.ros.parameters import Parameters
 from quartet_simulation.ros.publishers import Publishers
 from quartet_simulation.ros.rosapi import RosApi
-from quartet_simulation.ros.velocity import VelocityInput
 from quartet_simulation.ros.world import World
 from quartet_simulation.simulation import Simulation
+
+
+class VelocityInput:
+    """Passes geometry_msgs/Twist on; a command is stale after 0.5 s and ignored while the guard is latched."""
+
+    def __init__(self, world: World, graph: Graph) -> None:
+        self._world = world
+        graph.listen("/cmd_vel", "geometry_msgs/Twist", "/base_controller", self._receive)
+
+    def _receive(self, published: Published) -> None:
+        linear, angular = published.message["linear"], published.message["angular"]
+        self._world.command_velocity(linear["x"], linear["y"], angular["z"])
 
 
 class Robot:

@@ -48,9 +48,9 @@ def query_of(name: RequestedName) -> str:
     Without a colour, "mug" is every mug. Colour samples (#rrggbb) say nothing to a model and are left out.
     """
     words = plain_text(name.name).split()
-    if name.thing is None or name.thing.kind != "object" or COLOUR_WORDS.intersection(words):
+    if name.entry is None or name.entry.kind != "object" or COLOUR_WORDS.intersection(words):
         return " ".join(words)
-    described = [c for c in name.thing.appearance.colours if c in COLOUR_WORDS]
+    described = [c for c in name.entry.appearance.colours if c in COLOUR_WORDS]
     return " ".join([*described[:1], *words])
 
 

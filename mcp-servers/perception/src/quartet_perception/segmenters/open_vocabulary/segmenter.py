@@ -53,8 +53,8 @@ class OpenVocabularySegmenter:
         asked = [name for name, query in zip(names, queries, strict=True) if query]
         wanted = [query for query in queries if query]
         seen = self.models.use(lambda finder: finder.find(view.rgb, wanted), deadline) if wanted else []
-        sights = [Detection2D(asked[s.query].name, s.score, s.box, s.mask, asked[s.query].thing) for s in seen]
-        return lift_all(prepared(view, self._catalogue.things), sights)
+        sights = [Detection2D(asked[s.query].name, s.score, s.box, s.mask, asked[s.query].entry) for s in seen]
+        return lift_all(prepared(view, self._catalogue.entries), sights)
 
 
 def shared(choice: ModelChoice) -> Background[Finder]:
