@@ -18,9 +18,9 @@ from quartet_simulation.reachability import (
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.worlds import WORLDS, find_world
-from quartet_simulation.worlds.describe import describe_world
 from quartet_simulation.worlds.objects import CATALOGUE
 from quartet_site import load_robot, load_site
+from support.world_site import describe_world
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
 ROUND = {"red apple", "green apple", "orange", "tennis ball"}

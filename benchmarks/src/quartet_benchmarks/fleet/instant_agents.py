@@ -1,11 +1,11 @@
 """`python -m quartet_benchmarks.fleet.instant_agents URL REPLICAS`: agents that answer at once."""
 
 import asyncio
-import signal
 import sys
 
 from quartet_bus import Bus, BusOptions, SkillQueue
 from quartet_contracts import PickResult, Skill, SkillRequest, State
+from quartet_process import stop_on_signals
 
 OPTIONS = BusOptions(lease_s=10.0)
 """Options of the bus in all processes of this benchmark: a busy machine must not take a slow process for a dead one."""
@@ -35,9 +35,7 @@ async def answer(queue: SkillQueue) -> None:
 
 async def main(url: str, replicas: int) -> None:
     """Run `replicas` agents until SIGTERM or SIGINT."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_on_signals()
     buses = [await Bus.connect(url, OPTIONS) for _ in range(replicas)]
     work = [asyncio.create_task(answer(bus.skills(Skill.PICK))) for bus in buses]
     print("ready", flush=True)

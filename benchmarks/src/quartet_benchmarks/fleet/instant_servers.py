@@ -9,13 +9,10 @@ import asyncio
 import io
 import json
 import os
-import signal
-import socket
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from PIL import Image
 from starlette.applications import Starlette
@@ -24,6 +21,8 @@ from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
 from quartet_contracts.tools.nav2 import ClearCostmapsResult, MotionResult, RobotPoseResult
 from quartet_contracts.tools.perception import DetectResult, LookResult
+from quartet_process import stop_on_signals, write_ready_file
+from quartet_process.serving import HttpServer, listen
 from quartet_robot_link import Robot
 from quartet_robot_link.link import Message, Subscription
 from quartet_site import RobotFile, SiteFile, inside, load_robot, load_site
@@ -199,22 +198,9 @@ async def main() -> None:
     (files,) = settings.files().values()
     file, site = load_robot(files.robot_file), load_site(files.site_file)
     app = make_app(names, file, site, read_keys(settings), settings.state_dir)
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(512)
-        http = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_keep_alive=75))
-        serving = asyncio.create_task(http.serve(sockets=[listening]))
-        while not http.started and not serving.done():  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(0.01)
-        ready = settings.ready_file
-        assert ready is not None
-        draft = ready.with_suffix(".new")
-        draft.write_text(json.dumps({"url": f"http://127.0.0.1:{listening.getsockname()[1]}"}))
-        draft.replace(ready)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, lambda: setattr(http, "should_exit", True))
-        await serving
+    async with HttpServer(app, listen("127.0.0.1", 0)) as http:
+        write_ready_file(settings.ready_file, {"url": http.url})
+        await http.serve_until(stop_on_signals())
 
 
 if __name__ == "__main__":

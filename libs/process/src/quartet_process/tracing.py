@@ -51,16 +51,24 @@ _tracer = trace.get_tracer("quartet")
 def set_up_tracing(process: str) -> bool:
     """Send spans to OTEL_EXPORTER_OTLP_ENDPOINT as service `process`; return whether they are sent.
 
-    The other variables of the SDK hold as well. What is left is sent when the process ends.
+    They go in batches from a thread of their own; what is left is sent when the process ends. OTEL_SERVICE_NAME prevails
+    over `process`, and the other variables of the SDK hold as well.
     """
     if not any(os.environ.get(name) for name in ENDPOINTS) or os.environ.get("OTEL_SDK_DISABLED") == "true":
         return False
     try:
-        from quartet_process._otlp import export_spans
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.environment_variables import OTEL_SERVICE_NAME
+        from opentelemetry.sdk.resources import SERVICE_NAMESPACE, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
         log.error("traces are not sent, %s is missing: pip install 'quartet-process[otlp]'", error.name)
         return False
-    export_spans(process)
+    os.environ.setdefault(OTEL_SERVICE_NAME, process)
+    provider = TracerProvider(resource=Resource.create({SERVICE_NAMESPACE: "quartet"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
     return True
 
 

@@ -1,12 +1,12 @@
 """MCP server for ROS itself: topics, services, nodes, parameters and actions of one robot."""
 
-from quartet_ros import connection, goals, images, messages, nodes, parameters, publish, services, topics
+from quartet_ros import connection, goals, images, messages, parameters, publish, services, topics
 from quartet_tool_server import ServerSpec, ToolServer
 
 
 def register(server: ToolServer) -> None:
     """Add the tools of the ROS graph."""
-    for topic in (connection, topics, messages, images, publish, services, nodes, parameters, goals):
+    for topic in (connection, topics, messages, images, publish, services, parameters, goals):
         topic.register(server)
 
 

@@ -1,19 +1,40 @@
-"""get_topics, get_topic_type, get_topic_details, get_message_details."""
+"""get_topics, get_topic_type, get_topic_details, get_message_details, get_nodes, get_node_details."""
 
 import asyncio
 from typing import Annotated
 
 from pydantic import Field
 
-from quartet_contracts.tools.ros import MessageDetailsResult, TopicDetailsResult, TopicInfo, TopicsResult, TypeResult
-from quartet_robot_link.permits import plain
-from quartet_ros.graph import ROSAPI_S, Contains, Limit, Name, all_topics, known_topic, page, require
+from quartet_contracts.tools.ros import (
+    MessageDetailsResult,
+    NamesResult,
+    NodeDetailsResult,
+    TopicDetailsResult,
+    TopicInfo,
+    TopicsResult,
+    TypeResult,
+)
+from quartet_robot_link.permits import absolute, plain
+from quartet_ros.graph import (
+    ROSAPI_S,
+    Contains,
+    Limit,
+    Name,
+    all_nodes,
+    all_topics,
+    known_topic,
+    page,
+    require,
+)
 from quartet_ros.types import MAX_STRUCTURES, message_structures
 from quartet_tool_server import ToolServer
 
+MAX_LISTED = 60
+"""Names shown of each list of a node."""
+
 
 def register(server: ToolServer) -> None:
-    """Add get_topics, get_topic_type, get_topic_details and get_message_details."""
+    """Add the tools of this module: 6 in all."""
     link = server.robot.link
 
     @server.tool(read_only=True)
@@ -68,3 +89,31 @@ def register(server: ToolServer) -> None:
         left_out = len(parts) - MAX_STRUCTURES
         text = f"{left_out} more types are inside; ask for them by name" if left_out > 0 else ""
         return MessageDetailsResult(type=full, structures=parts[:MAX_STRUCTURES], message=text)
+
+    @server.tool(read_only=True)
+    async def get_nodes(contains: Contains = "", limit: Limit = 50) -> NamesResult:
+        """Names of the running ROS nodes, at most `limit`. Failures: ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE."""
+        nodes = await all_nodes(server.robot)
+        shown, text = page([name for name in nodes if contains.lower() in name.lower()], limit)
+        return NamesResult(names=shown, total=len(nodes), message=text)
+
+    @server.tool(read_only=True)
+    async def get_node_details(node: Name) -> NodeDetailsResult:
+        """Topics that a node publishes and subscribes, and its services; at most 60 of each.
+
+        Failures: INVALID_PARAMETERS (no such node; the message has similar ones), ROS_ERROR, TIMEOUT,
+        BRIDGE_UNAVAILABLE.
+        """
+        name = absolute(node)
+        # Looked up first: rosapi 2.7.1 dies of a node that it does not know.
+        require(name, await all_nodes(server.robot), "node", "get_nodes")
+        found = await server.robot.link.call_service("/rosapi/node_details", {"node": name}, timeout_s=ROSAPI_S)
+        lists = {key: sorted(found.get(key) or []) for key in ("publishing", "subscribing", "services")}
+        cut = [f"{len(names) - MAX_LISTED} more of {key}" for key, names in lists.items() if len(names) > MAX_LISTED]
+        return NodeDetailsResult(
+            node=name,
+            publishing=lists["publishing"][:MAX_LISTED],
+            subscribing=lists["subscribing"][:MAX_LISTED],
+            services=lists["services"][:MAX_LISTED],
+            message="; ".join(cut),
+        )

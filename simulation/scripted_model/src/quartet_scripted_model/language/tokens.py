@@ -7,7 +7,6 @@ from quartet_scripted_model.language.lexicon import MODAL_SUBJECTS, MODALS, PHRA
 _WORD = re.compile(r"[a-z0-9']+|[.;!?]|[,:()&]")
 _IS = re.compile(r"\b(that|which|it|there|here|where|what|who)'?s\b")
 _LONGEST = max(len(p.split()) for p in PHRASES)
-_MODAL_AFTER = frozenset({"the", "a", "an", "this", "that", "my"})
 
 
 def tokens(sentence: str) -> list[str]:

@@ -17,8 +17,6 @@ from quartet_scripted_model.language.lexicon import (
 from quartet_scripted_model.language.meaning import Delivery, Ref, Request, Spot
 from quartet_scripted_model.language.vocabulary import PLACES, Kind, Spotted, Vocabulary, phrase_words
 
-WHERE = frozenset({Kind.AREA, Kind.SURFACE, Kind.CONTAINER, Kind.FLOOR, Kind.LANDMARK})
-
 
 def understand(sentence: str, vocabulary: Vocabulary) -> Request:
     """Read `sentence` with the names of `vocabulary`."""

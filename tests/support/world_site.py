@@ -1,8 +1,4 @@
-"""What a site file says about a world: areas, surfaces, containers and the catalogue of objects.
-
-The site files in deploy/sites are written from this once and checked against it by a test; they are read by everyone
-but the simulation.
-"""
+"""Content of the site file that fits a world of the simulation: areas, surfaces, containers, catalogue of objects."""
 
 from __future__ import annotations
 
