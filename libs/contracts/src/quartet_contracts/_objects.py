@@ -1,4 +1,4 @@
-"""Names of things between agents: an opaque id, or a short term in a person's words.
+"""Names of objects between agents: an opaque id, or a short term in a person's words.
 
 What a camera or a model has read off the world never goes from one agent to the next as free text: it may carry an
 instruction. An id carries nothing, and nobody can guess one.
@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 
 
 def _shaped(pattern: str, words: str) -> Callable[[str], str]:
-    """The check of `pattern`, which says in words what is valid; the schema has the pattern for other languages."""
+    """Return a validator of `pattern` whose error is `words`; the schema has the pattern for other languages."""
 
     def check(text: str) -> str:
         if re.fullmatch(pattern, text) is None:
@@ -33,7 +33,7 @@ ObjectId = Annotated[
         _shaped(_ID, "an object_id is obj_ and 12 hexadecimal digits; take it from a result, or give a name")
     ),
 ]
-"""Given by the perception server for one thing that it has seen, valid for the robot and the task that saw it."""
+"""Id that the perception server gives to an object, valid for the robot and the task that saw it."""
 
 Term = Annotated[
     str,
@@ -42,7 +42,7 @@ Term = Annotated[
         _shaped(_TERM, "a name has letters, digits, spaces and ' , & _ - alone, and begins with a letter or a digit")
     ),
 ]
-"""Enough for what a person or a site file calls a thing."""
+"""Name of an object or a place, as a person or a site file gives it."""
 
 
 def new_object_id() -> str:

@@ -51,8 +51,8 @@ _tracer = trace.get_tracer("quartet")
 def set_up_tracing(process: str) -> bool:
     """Send spans to OTEL_EXPORTER_OTLP_ENDPOINT as service `process`; return whether they are sent.
 
-    They go in batches from a thread of their own; what is left is sent when the process ends. OTEL_SERVICE_NAME prevails
-    over `process`, and the other variables of the SDK hold as well.
+    They go in batches from a thread of their own; what is left is sent when the process ends. OTEL_SERVICE_NAME
+    prevails over `process`, and the other variables of the SDK hold as well.
     """
     if not any(os.environ.get(name) for name in ENDPOINTS) or os.environ.get("OTEL_SDK_DISABLED") == "true":
         return False

@@ -1,4 +1,4 @@
-"""Journal events as lines: decisions, what the robot does, results."""
+"""Journal events as lines of text: decisions, motions, results."""
 
 import json
 from typing import Any, Literal, cast
@@ -32,7 +32,7 @@ SHORT_TEXT = 280
 LONG_TEXT = 4000
 
 Tone = Literal["plain", "strong", "quiet", "good", "bad", "notice", "question", "answer"]
-"""How words are meant; whoever shows them has a colour or a weight for each."""
+"""Role of a text; a display chooses a colour or weight for each."""
 
 
 class _Shown(BaseModel):
@@ -40,7 +40,7 @@ class _Shown(BaseModel):
 
 
 class Span(_Shown):
-    """Words in one tone."""
+    """Text in one tone."""
 
     text: str
     tone: Tone = "plain"
@@ -54,28 +54,28 @@ class Line(_Shown):
     """Seconds since the epoch."""
     spans: tuple[Span, ...]
     tone: Tone = "plain"
-    """Of the whole line; a span's own comes on top."""
+    """Tone of the line; the tone of a span prevails within it."""
     body: str = ""
-    """Text below the line, its line breaks kept."""
+    """Text below the line, with its line breaks."""
     body_tone: Tone = "plain"
 
 
 class Now(_Shown):
-    """What somebody does at the moment."""
+    """Current activity of an actor."""
 
     actor: str
     text: str
 
 
 class Narration(_Shown):
-    """What is told of one event: lines, and what somebody does from here on."""
+    """Rendering of one event: lines, and the activity that it begins."""
 
     lines: tuple[Line, ...] = ()
     now: Now | None = None
 
 
 class Narrator:
-    """Tells one task. It has to hear the journal from its beginning: a result is told with the words of its call."""
+    """Renders the journal of one task. It needs every event from the first: a result is described by its call."""
 
     def __init__(self, verbose: bool = False) -> None:
         self._verbose = verbose
@@ -83,7 +83,7 @@ class Narrator:
         self._planned = False
 
     def tell(self, event: JournalEvent) -> Narration:
-        """Return what is told of `event`, the next one of the journal."""
+        """Return the lines and the activity for `event`, the next one of the journal."""
         what, actor, at = event.event, event.actor, event.at
         match what:
             case ToolCalled():
@@ -133,9 +133,9 @@ class Narrator:
 
     def _returned(self, event: JournalEvent, what: ToolReturned) -> Narration:
         call = self._calls.pop(_key(event, what), None)
-        # A skill's own result has told it already.
-        told_already = _is_skill(what.tool) and (what.ok or event.actor == "orchestrator")
-        if not self._verbose and (told_already or (what.ok and is_quiet(what.tool))):
+        # The result of the skill has been rendered before.
+        rendered = _is_skill(what.tool) and (what.ok or event.actor == "orchestrator")
+        if not self._verbose and (rendered or (what.ok and is_quiet(what.tool))):
             return Narration()
         ending = f"✓ {what.duration_s:.1f} s" if what.ok else f"✗ {what.error_code}"
         spans = [
@@ -155,7 +155,7 @@ def _line(event: JournalEvent, text: str, tone: Tone) -> Line:
 
 
 def _detail(what: SkillStarted | Ordered | Observation | Reported) -> str:
-    """Return what is told of an event that only --verbose tells."""
+    """Return the text of an event that is shown only with --verbose."""
     match what:
         case SkillStarted():
             return f"taken by {what.replica}"
@@ -170,7 +170,7 @@ def _detail(what: SkillStarted | Ordered | Observation | Reported) -> str:
 def _words(
     what: SkillSettled | TakenOver | Verified | Asked | Answered | Note | StateChanged,
 ) -> tuple[str, Tone, bool]:
-    """Return what is told of an event, its tone, and whether only --verbose tells it."""
+    """Return text and tone of an event, and whether it is shown only with --verbose."""
     match what:
         case SkillSettled():
             hand = f", the gripper is {what.grasp}" + (f" ({what.in_hand})" if what.in_hand else "")
@@ -193,7 +193,7 @@ def _words(
 
 
 def _key(event: JournalEvent, what: ToolCalled | ToolProgress | ToolReturned) -> tuple[str, str | None, str]:
-    """Call ids are unique within one loop only."""
+    """Return the key of a call; call ids are unique within one loop only."""
     return event.actor, event.request_id, what.call_id
 
 
@@ -211,7 +211,7 @@ def _is_skill(tool: str) -> bool:
 
 
 def _message(result: str) -> str:
-    """What a tool's result says to a person; the result itself where it has no message of its own."""
+    """Return the message of a tool's result, or the whole result where it has none."""
     try:
         fields: Any = json.loads(result)
     except (ValueError, RecursionError):

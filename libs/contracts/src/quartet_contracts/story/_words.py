@@ -1,4 +1,4 @@
-"""Tool calls and skills in a person's words."""
+"""Descriptions of tool calls and skills in plain English."""
 
 import json
 import math
@@ -9,7 +9,7 @@ Arguments = dict[str, Any]
 
 
 def skill_words(skill: str, arguments: Arguments) -> str:
-    """`approach, pick or place` as an instruction to the robot."""
+    """Return a request to approach, pick or place as an instruction to the robot."""
     a = arguments
     if skill == "approach":
         purpose = {
@@ -28,7 +28,7 @@ def skill_words(skill: str, arguments: Arguments) -> str:
 
 
 def tool_words(tool: str, arguments: Arguments) -> str:
-    """A tool call as what the robot does."""
+    """Return a tool call as an activity of the robot."""
     say = _WORDS.get(tool.rpartition("__")[2])
     try:
         return say(arguments) if say else f"calls {tool}"
@@ -47,11 +47,11 @@ QUIET = frozenset(
         "get_current_pose",
     }
 )
-"""Tools that are told only when they fail, or with --verbose."""
+"""Tools whose calls are shown only when they fail, or with --verbose."""
 
 
 def is_quiet(tool: str) -> bool:
-    """Return whether a call of `tool` is told only when it fails."""
+    """Return whether a call of `tool` is shown only when it fails."""
     return tool.rpartition("__")[2] in QUIET
 
 
@@ -77,7 +77,7 @@ def _sought(arguments: Arguments) -> str:
 
 
 def _which(arguments: Arguments, key: str) -> str:
-    """What a tool is asked about: by its id, or by a name."""
+    """Return the object of a call: its id, or its name in quotes."""
     object_id = arguments.get("object_id")
     return f"'{arguments[key]}'" if object_id is None else str(object_id)
 

@@ -9,7 +9,7 @@ from quartet_contracts.tools.results import Metres, Pose3D, Radians, ToolResult
 
 
 class MoveitCode(StrEnum):
-    """Codes beside CommonCode."""
+    """Error codes of these tools, in addition to CommonCode."""
 
     PLANNING_FAILED = "PLANNING_FAILED"
     EXECUTION_FAILED = "EXECUTION_FAILED"
@@ -34,7 +34,7 @@ class ArmResult(ToolResult):
     """plan_and_execute, plan_cartesian_path."""
 
     moveit_error_code: int = 0
-    """Numeric moveit_msgs/MoveItErrorCodes value; 1 is success, 0 means that MoveIt did not come to an answer."""
+    """Numeric moveit_msgs/MoveItErrorCodes value; 1 is success, 0 means that MoveIt has not answered."""
     moveit_error: str = ""
     planned: bool = False
     executed: bool = False
@@ -60,14 +60,14 @@ class SceneResult(ToolResult):
 
 
 class GraspState(StrEnum):
-    """What the gripper's width and force say of its content."""
+    """Content of the gripper, derived from its width and force."""
 
     HOLDING = "HOLDING"
     EMPTY = "EMPTY"
     """Closed on nothing, or open with nothing between the fingers."""
     MOVING = "MOVING"
     UNKNOWN = "UNKNOWN"
-    """The fingers touch something and press too little to hold it for sure."""
+    """The fingers touch something, but press too weakly for a certain grasp."""
 
 
 class GripperResult(ToolResult):
@@ -84,16 +84,16 @@ class GripperResult(ToolResult):
 
 
 class CollisionObject(BaseModel):
-    """Something that the arm's planner keeps clear of, or that it knows to be in the hand."""
+    """Obstacle of the planning scene, or an object attached to the gripper."""
 
     object_id: str
     shape: Literal["box", "sphere", "cylinder", "other"] = "other"
     dimensions_m: list[Metres] = []
     """Box: x, y, z; sphere: radius; cylinder: height, radius."""
     pose: Pose3D | None = None
-    """In the base frame, now."""
+    """Present pose in the base frame."""
     attached_to: str | None = None
-    """Link that it moves with; None for an obstacle of the surroundings."""
+    """Link to which the object is attached; None for an obstacle."""
 
 
 class CollisionObjectResult(ToolResult):
@@ -109,7 +109,7 @@ class CollisionObjectsResult(ToolResult):
 
 
 class Contact(BaseModel):
-    """Two things that touch: links of the robot, added objects, or `<octomap>` for what the sensors see."""
+    """Pair of bodies in contact: robot links, added objects, or `<octomap>` for what the sensors see."""
 
     first: str
     second: str
@@ -140,7 +140,7 @@ class LinkPoseResult(ToolResult):
 
 
 class PlanningGroup(BaseModel):
-    """A group of joints that is planned for together."""
+    """Planning group of MoveIt."""
 
     name: str
     joint_names: list[str] = []
@@ -161,7 +161,7 @@ class OperationState(StrEnum):
     PLANNED = "PLANNED"
     PLAN_FAILED = "PLAN_FAILED"
     OUTDATED = "OUTDATED"
-    """An obstacle came after it was planned: it is not executed any more."""
+    """The planning scene has changed since: the plan is not executed any more."""
     EXECUTING = "EXECUTING"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
@@ -174,13 +174,13 @@ class PlanResult(ToolResult):
     """plan_to_pose, plan_to_joint_state, plan_to_named_state, get_plan_result. Nothing moves."""
 
     operation_id: str = ""
-    """What execute_plan takes."""
+    """Id of the plan for execute_plan."""
     state: OperationState | None = None
     moveit_error_code: int = 0
     moveit_error: str = ""
     num_points: int = 0
     planned_duration_s: float | None = None
-    """How long the motion will take."""
+    """Duration of the planned motion."""
     planning_time_s: float | None = None
     joint_names: list[str] = []
     final_positions: list[Radians] = []

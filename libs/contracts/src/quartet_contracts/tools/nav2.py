@@ -8,7 +8,7 @@ from quartet_contracts.tools.results import Metres, Pose2D, Radians, ToolResult
 
 
 class NavCode(StrEnum):
-    """Codes beside CommonCode."""
+    """Error codes of these tools, in addition to CommonCode."""
 
     NAVIGATION_FAILED = "NAVIGATION_FAILED"
     NAVIGATION_CANCELED = "NAVIGATION_CANCELED"
@@ -20,7 +20,7 @@ class MotionResult(ToolResult):
     """navigate_to_pose, spin_robot, drive_on_heading, backup_robot."""
 
     pose: Pose2D | None = None
-    """Where the robot stands after the motion."""
+    """Pose of the base after the motion."""
     nav2_error_code: int = 0
     """Numeric code of the Nav2 action result; 0 is none."""
     nav2_error: str = ""
@@ -36,7 +36,7 @@ class ApproachTargetResult(MotionResult):
     distance_before_m: Metres = 0.0
     bearing_before_rad: Radians = 0.0
     distance_after_m: Metres | None = None
-    """From odometry: the distance before less what was driven."""
+    """From odometry: `distance_before_m` minus the driven distance."""
     bearing_after_rad: Radians | None = None
     turned_rad: Radians = 0.0
     driven_m: Metres = 0.0
@@ -55,9 +55,9 @@ class WaypointsResult(MotionResult):
     """follow_waypoints; it ends at the first waypoint that is missed."""
 
     waypoints: int = 0
-    """How many there were."""
+    """Number of waypoints in the call."""
     reached: int | None = None
-    """How many were reached for certain; None when that is not known."""
+    """Number of waypoints that were certainly reached; None when it is unknown."""
     missed: list[MissedWaypoint] = []
 
 
@@ -68,7 +68,7 @@ class PathResult(ToolResult):
     poses: list[Pose2D] = []
     """From start to goal in the map frame, thinned out; both ends are among them."""
     num_poses: int = 0
-    """Poses of the whole path."""
+    """Number of poses of the whole path."""
     planning_time_s: float | None = None
     nav2_error_code: int = 0
     nav2_error: str = ""
@@ -78,7 +78,7 @@ class WaitResult(ToolResult):
     """wait. Nothing moves."""
 
     waited_s: float | None = None
-    """ROS time that has gone by, by Nav2's own account."""
+    """Waited ROS time, as Nav2 reports it."""
 
 
 class DockResult(MotionResult):
@@ -92,7 +92,7 @@ class LifecycleResult(ToolResult):
 
     operation: str = ""
     done: bool = False
-    """Nav2's lifecycle manager said that all its nodes went along."""
+    """Whether Nav2's lifecycle manager confirmed the transition of all its nodes."""
 
 
 class RobotPoseResult(ToolResult):

@@ -12,7 +12,7 @@ CameraName = Literal["front", "arm"]
 
 
 class PerceptionCode(StrEnum):
-    """Codes beside CommonCode."""
+    """Error codes of these tools, in addition to CommonCode."""
 
     NO_OBJECTS_FOUND = "NO_OBJECTS_FOUND"
     CAMERA_UNAVAILABLE = "CAMERA_UNAVAILABLE"
@@ -23,24 +23,24 @@ class PerceptionCode(StrEnum):
     UNKNOWN_OBJECT = "UNKNOWN_OBJECT"
     """The catalogue has no such name and the segmenter takes no free text."""
     UNKNOWN_OBJECT_ID = "UNKNOWN_OBJECT_ID"
-    """No thing of this robot and task has that object_id (any more): a server that started anew has forgotten it."""
+    """No object of this robot and task has that object_id; a server that was restarted has forgotten its ids."""
     NO_FREE_SPACE = "NO_FREE_SPACE"
     SEGMENTER_UNAVAILABLE = "SEGMENTER_UNAVAILABLE"
-    """The endpoint or model that segments cannot be reached, or refuses."""
+    """The segmenter's endpoint or model cannot be reached, or refuses."""
     SEGMENTER_TIMEOUT = "SEGMENTER_TIMEOUT"
-    """It gave no answer in time; nothing was moved or changed."""
+    """The segmenter gave no answer in time; nothing was moved or changed."""
     SEGMENTER_ANSWER = "SEGMENTER_ANSWER"
-    """It answered something that is not what is documented."""
+    """The segmenter's answer does not have the documented format."""
 
 
 class Detection(BaseModel):
-    """One thing that a camera shows."""
+    """Object, surface or container in a camera image."""
 
     object_id: ObjectId | None = None
-    """Names this very thing to the tools of this server and to other agents of the task, as long as the thing stays
-    where it is or in the gripper; None for a thing without a position."""
+    """Id of this exact object for the tools of this server and the other agents of the task, while it stays where it
+    is or in the gripper; None for an object without a position."""
     label: str
-    """Data: what was asked for, or what a segmenter or a third-party server calls it."""
+    """Data: the requested name, or the name that a segmenter or third-party server gives."""
     score: float
     box_xyxy: tuple[float, float, float, float]
     """Pixels."""
@@ -48,16 +48,16 @@ class Detection(BaseModel):
     distance_m: Metres | None = None
     """From base_footprint on the floor plane: to an object's or container's centre, or a surface's near edge."""
     bearing_rad: float | None = None
-    """The same point's direction from base_footprint, positive to the left."""
+    """Direction of the same point from base_footprint, positive to the left."""
     position_base: tuple[Metres, Metres, Metres] | None = None
     """Centre in the base frame."""
     position_map: tuple[Metres, Metres, Metres] | None = None
     near_point_base: tuple[Metres, Metres, Metres] | None = None
-    """Point of it nearest to the robot, in the base frame (the near edge of a surface)."""
+    """Point nearest to the robot, in the base frame (the near edge of a surface)."""
     size_m: tuple[Metres, Metres, Metres] | None = None
     """Gravity-aligned extent in the base frame."""
     visible: float | None = None
-    """Part of it that is in view and not covered, 0 to 1."""
+    """Fraction that is in view and not covered, 0 to 1."""
     in_gripper: bool = False
     """Seen between the fingers."""
 
@@ -111,7 +111,7 @@ class PlacingPoseResult(ToolResult):
 
     target_name: str = ""
     object_id: ObjectId | None = None
-    """Of the surface or container; the floor has none."""
+    """Id of the surface or container; None for the floor."""
     mode: Literal["floor", "surface", "container"] | None = None
     camera: CameraName | None = None
     surface_height_m: Metres | None = None
@@ -121,7 +121,7 @@ class PlacingPoseResult(ToolResult):
     """Tool pose at the release."""
     pre_place_pose: Pose3D | None = None
     drop_point: tuple[Metres, Metres, Metres] | None = None
-    """Where the object's underside comes to lie, base frame."""
+    """Position of the object's underside after the release, base frame."""
     distance_m: Metres | None = None
     reachable: bool | None = None
 
@@ -131,4 +131,4 @@ class LookResult(ToolResult):
 
     cameras: list[CameraName] = []
     area: str | None = None
-    """Area in which the robot believes to stand."""
+    """Area of the robot's estimated pose."""
