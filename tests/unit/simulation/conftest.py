@@ -8,8 +8,8 @@ import pytest
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
-from quartet_simulation.worlds.describe import extent
 from quartet_simulation.worlds.objects import CATALOGUE
+from support.world_site import extent
 
 
 def _down(x: float, y: float, z: float, yaw: float) -> np.ndarray:

@@ -43,7 +43,7 @@ SCENARIOS = (
 class Episode:
     """Sets the world up for a seed and a scenario.
 
-    A scenario is a comma-separated list of: a light (normal, dim, warm, cool), `crowded` (things stand close, and may
+    A scenario is a comma-separated list of: a light (normal, dim, warm, cool), `crowded` (objects stand close, and may
     hide each other by half), `absent:<object>`,
     `out_of_reach:<object>` (at the back of the deepest surface), `in_gripper:<object>`, `at:<object>@<home>`.
     """
@@ -79,14 +79,14 @@ class Episode:
         for robot in (physics, *(other for other, _ in self._others)):
             robot.set_arm(dim.LOOK_FORWARD)
             robot.set_opening(dim.STROKE)
-        # The other robots are away while things are stood up, so that these are where they would be without them.
+        # The other robots are away while objects are placed, so that their number does not change the layout.
         for number, (other, _) in enumerate(self._others):
             other.set_base_pose(PARKING[0] + 3.0 * number, PARKING[1] - 10.0, 0.0)
         for index, name in enumerate(world.homes):
             x, y = parking_of(index)
             physics.set_object(name, (x, y, physics.rest_height(name)))
         spots = self._placed = {}
-        # What lies on the floor comes first: the ways to everything else must lead around it.
+        # Objects on the floor come first: the ways to all others must lead around them.
         for name, home in sorted(self.homes.items(), key=lambda item: not item[1].startswith("floor:")):
             if name not in far:
                 spots[name] = self._find_spot(name, home, spots, rng)
@@ -178,7 +178,7 @@ class Episode:
         if not drive_in_is_free(self._checks, area.entry, (spot.x, spot.y), PICK_STANDOFF):
             return False
         mujoco.mj_kinematics(physics.model, physics.data)
-        # Neither the new thing nor those that stand there already may be hidden.
+        # Neither the new object nor those that stand there already may be hidden.
         least = CROWDED_SHARE if self._crowded else VISIBLE_SHARE
         there = [name, *(other for other, place in self._placed.items() if place.home == spot.home)]
         return all(
@@ -187,7 +187,7 @@ class Episode:
         )
 
     def _far_spot(self) -> placement.Spot:
-        """The back of the deepest surface, beyond the arm's reach from any side a robot can stand at."""
+        """Return the back of the deepest surface, out of the arm's reach from every side where a robot can stand."""
         world = self._physics.world
         name, (x, y) = world.far_spot
         surface = world.surface(name)
@@ -203,7 +203,7 @@ class Episode:
         self._physics.set_base_pose(float(x), float(y), float(yaw))
 
     def _place_others(self, seed: int) -> None:
-        """Anywhere on free floor, apart from the robots that stand already. Raises SimulationError without room."""
+        """Place the other robots on free floor, apart from each other. Raises SimulationError without room."""
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 2])
         stand = [self._physics.base_pose()[:2]]
         x0, y0, x1, y1 = self._physics.world.bounds
@@ -219,7 +219,7 @@ class Episode:
                 raise SimulationError(f"no room for {len(self._others) + 1} robots in {physics.world.name}")
 
     def _may_stand(self, checks: CollisionWorld, pose: tuple[float, float, float]) -> bool:
-        """In an area, free, with room to turn, and not in the way into an area."""
+        """Return whether `pose` is free, in an area, with room to turn, and clear of the entries."""
         world = self._physics.world
         if area_at(world, *pose[:2]) is None or min(math.dist(pose[:2], a.entry[:2]) for a in world.areas) < APART_M:
             return False

@@ -1,4 +1,4 @@
-"""What is really so: for scoring, never for a robot."""
+"""Ground truth: for scoring, never for a robot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Execution of joint trajectories: follow, watch the error, fail honestly when something is in the way."""
+"""Execution of joint trajectories: follow them, check the path error, abort when something is in the way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BRAKE_TIME = 0.25
 
 
 class ArmDriver:
-    """Holds the arm where it is unless a trajectory runs."""
+    """Keeps the arm at its position unless a trajectory runs."""
 
     def __init__(self, physics: Physics) -> None:
         self._physics = physics
@@ -33,7 +33,7 @@ class ArmDriver:
         return self._goal
 
     def reset(self) -> None:
-        """Forget the goal and hold the arm where it is."""
+        """Forget the goal and keep the present position."""
         self._goal = self._trajectory = self._brake = None
         self._hold = self._physics.arm_positions()
 
@@ -51,7 +51,7 @@ class ArmDriver:
             )
             return
         if late or len(trajectory.times) == 1:
-            # A first point in the future means: go there from where the arm is.
+            # A first point later than 0 is reached from the present position.
             times = np.concatenate([[0.0], np.maximum(trajectory.times, 0.05)])
             positions = np.vstack([actual, trajectory.positions])
             velocities = np.vstack([np.zeros(6), trajectory.velocities])

@@ -1,4 +1,4 @@
-"""What clients have told the planner about: obstacles beside what the sensors see, and things in the hand."""
+"""Objects that clients added to the planning scene: obstacles beside what the sensors see, and attached objects."""
 
 from __future__ import annotations
 

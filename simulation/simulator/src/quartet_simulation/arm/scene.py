@@ -62,7 +62,7 @@ class Scene:
             self._world.ignore_objects()
         self.seed = seed
         self.held = held is not None
-        """Whether something is held; never what."""
+        """Whether the gripper holds an object; never which."""
         self.positions = qpos[self._world.arm_qpos].copy()
         """Arm joints at the time of the snapshot [rad]."""
 
@@ -88,19 +88,19 @@ class Scene:
     def ik(
         self, pose: np.ndarray, seed: np.ndarray | list[float] | None = None, *, avoid_collisions: bool = True
     ) -> np.ndarray | None:
-        """Joints that bring arm_tool0 to `pose`, the nearest to `seed`; None if there are none."""
+        """Return the joints nearest to `seed` that bring arm_tool0 to `pose`, None without a solution."""
         found = self.ik_all(pose, seed)
         return next((q for q in found if not avoid_collisions or not self.in_collision(q)), None)
 
     def ik_all(self, pose: np.ndarray, seed: np.ndarray | list[float] | None = None) -> list[np.ndarray]:
-        """All solutions, nearest to `seed` (default: the present joints) first; collisions not looked at."""
+        """Return all solutions, nearest to `seed` (default: the present joints) first, without a collision check."""
         near = self.positions if seed is None else np.asarray(seed, dtype=float)
         solutions = [kinematics.nearest_turns(q, near) for q in kinematics.inverse(np.asarray(pose, dtype=float))]
         return sorted(solutions, key=lambda q: float((WEIGHTS * np.abs(q - near)).sum()))
 
     # --- collisions -------------------------------------------------------------------------------
     def in_collision(self, q: np.ndarray | list[float]) -> bool:
-        """Would the arm, or what it holds, touch something at joints `q` by more than GRAZE?"""
+        """Return whether the arm, or what it holds, is in collision at joints `q` by more than GRAZE."""
         self._world.slack = GRAZE
         self._world.set_arm(np.asarray(q, dtype=float))
         result = self._world.colliding()
@@ -108,12 +108,12 @@ class Scene:
         return result
 
     def contacts(self, q: np.ndarray | list[float]) -> list[tuple[str, str]]:
-        """Names of what would touch what at joints `q`: for messages of people who debug a plan."""
+        """Return the names of the bodies in contact at joints `q`, for debugging a plan."""
         self._world.set_arm(np.asarray(q, dtype=float))
         return self._world.contacts()
 
     def named_contacts(self, q: np.ndarray | list[float]) -> list[tuple[str, str, float]]:
-        """What the planner knows of what would touch what at joints `q`, and how deep [m]."""
+        """Return the pairs of bodies in contact at joints `q` and their depths [m]."""
         self._world.slack = GRAZE
         self._world.set_arm(np.asarray(q, dtype=float))
         found = self._world.named_contacts()
@@ -192,7 +192,7 @@ class Scene:
     def _plan_to(
         self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, scale: float, began: float
     ) -> Plan:
-        # A start that grazes something must still be left: then the whole motion is judged as states are.
+        # A motion must be able to leave a start in contact: then all of it is checked with the tolerance of states.
         self._world.slack = 0.0 if self._free(origin) else GRAZE
         try:
             return self._search(goals, origin, planner_id, timeout, scale, began)

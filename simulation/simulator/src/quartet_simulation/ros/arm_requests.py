@@ -1,4 +1,4 @@
-"""Reads MoveIt's requests: which joints or which pose of the tool is wanted, from where, how fast.
+"""Requests to MoveIt: goal joints or tool pose, start state, speed.
 
 Everything here is a plain function of a message and a snapshot; errors carry MoveIt's own codes.
 """
@@ -29,7 +29,7 @@ FARTHEST_M = 100.0
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What planning needs of one moment of the world."""
+    """State of the world at one time, as planning needs it."""
 
     scene: Scene
     frames: FrameTree
@@ -45,13 +45,13 @@ class Outcome:
 
 
 def check_group(name: str) -> None:
-    """Raises RequestError for another group than the arm's."""
+    """Raise RequestError for another group than the arm's."""
     if name != GROUP:
         raise RequestError(MoveItCode.INVALID_GROUP_NAME, f"unknown group '{name}'; valid: {GROUP}")
 
 
 def joints_of(state: Message, scene: Scene) -> np.ndarray:
-    """Arm joints of a RobotState; those it does not name are where they are now. Raises RequestError."""
+    """Return the arm joints of a RobotState, the present positions for those it does not name. Raises RequestError."""
     joint_state = state["joint_state"]
     names, positions = joint_state["name"], joint_state["position"]
     if len(names) != len(positions):
@@ -64,7 +64,7 @@ def joints_of(state: Message, scene: Scene) -> np.ndarray:
 
 
 def pose_in_base(pose: Message, frame: str, link: str, snapshot: Snapshot) -> np.ndarray:
-    """Pose of the tool in base_footprint that puts `link` at `pose` of `frame`. Raises RequestError."""
+    """Return the tool pose in base_footprint that puts `link` at `pose` of `frame`. Raises RequestError."""
     link = link or TOOL
     if link not in GOAL_LINKS:
         raise RequestError(
@@ -141,13 +141,13 @@ def _plan_with(
 
 
 def speed_scale(request: Message) -> float:
-    """The velocity scaling; outside (0, 1] it is 1, as MoveIt documents the field."""
+    """Return the velocity scaling; outside (0, 1] it is 1, as MoveIt documents the field."""
     scale = float(request["max_velocity_scaling_factor"])
     return scale if 0.0 < scale <= 1.0 else 1.0
 
 
 def _pose_of(goal: Message, snapshot: Snapshot) -> np.ndarray:
-    """The pose that one position and one orientation constraint describe together."""
+    """Return the pose that one position and one orientation constraint define together."""
     positions, orientations = goal["position_constraints"], goal["orientation_constraints"]
     if len(positions) != 1 or len(orientations) != 1:
         raise RequestError(

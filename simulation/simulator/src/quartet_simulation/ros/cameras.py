@@ -53,7 +53,7 @@ class Camera:
 
 
 def camera_topics() -> list[Camera]:
-    """Names as realsense2_camera and image_transport give them."""
+    """Return the topics, named as by realsense2_camera and image_transport."""
     return [
         Camera(
             name,
@@ -123,10 +123,10 @@ class Cameras:
         return STANDING_PERIOD_S if wanted else None
 
     def flush(self, sim: Simulation) -> None:
-        """Nothing: a frame is worth its rendering time only when the world stands or the period is over."""
+        """Do nothing: a frame is rendered only when the world stands still or the period is over."""
 
     def _send(self, camera: Camera, topics: set[str], sim: Simulation, key: tuple[int, float], now: float) -> bool:
-        """Send these topics; True when the camera had to be rendered for it."""
+        """Publish these topics; return whether the camera had to be rendered for it."""
         camera.requested -= topics
         camera.sent_wall = now
         raw = camera.raw if camera.key == key else None

@@ -46,12 +46,12 @@ class Field:
 
     @property
     def primitive(self) -> bool:
-        """The type is no message."""
+        """Whether the type is a primitive."""
         return self.base in PRIMITIVES
 
     @property
     def binary(self) -> bool:
-        """True for uint8[] and char[], which travel as base64."""
+        """Whether the type is uint8[] or char[], which is encoded as base64."""
         return self.length is not None and self.base in ("uint8", "char")
 
     @property

@@ -1,4 +1,4 @@
-"""The thread that owns a simulation, for all robots in it: commands go in, time advances by the clock rule."""
+"""The thread that owns a simulation of one or several robots: it runs commands and advances world time."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CHUNK_S = 0.02
 
 
 class Inhabitant(Protocol):
-    """One robot's side of the world, as the engine's thread sees it."""
+    """One robot in the world, as the engine's thread uses it."""
 
     @property
     def working(self) -> bool:
-        """A goal or a timed wait runs."""
+        """Whether a goal or a timed wait runs."""
         ...
 
     @property
     def tail_until(self) -> float:
-        """World time until which things settle after the last goal [s]."""
+        """World time until which objects settle after the last goal [s]."""
         ...
 
     def needs_time(self, sim: Simulation) -> bool:
@@ -38,11 +38,11 @@ class Inhabitant(Protocol):
         ...
 
     def moved(self, sim: Simulation, settled: Callable[[], bool]) -> None:
-        """Look after goals once world time has advanced; `settled` tells whether results may be handed out."""
+        """Follow goals after world time has advanced; results are returned only if `settled`."""
         ...
 
     def stands(self, sim: Simulation) -> list[float]:
-        """Tell observers that world time stands still; return in how many wall seconds they want to look again."""
+        """Call the observers while world time stands still; return after how many wall seconds to call them again."""
         ...
 
     def give_up(self) -> list[Any]:
@@ -98,7 +98,7 @@ class Engine:
             self._wake.notify()
 
     def poke(self) -> None:
-        """Let the observers look at once, also in a standing world."""
+        """Call the observers at once, also while world time stands still."""
         with self._wake:
             self._poked = True
             self._wake.notify()

@@ -21,7 +21,7 @@ class FrameTree:
         self.names = {*self._parents, *(parent for parent, _ in self._parents.values())}
 
     def in_root(self, frame: str) -> np.ndarray:
-        """Pose of a frame in the root (`map`). Raises UnknownFrameError."""
+        """Return the pose of a frame in the root (`map`). Raises UnknownFrameError."""
         if frame not in self.names:
             raise UnknownFrameError(f"frame '{frame}' is not in /tf; valid: {', '.join(sorted(self.names))}")
         pose = np.eye(4)
@@ -31,12 +31,12 @@ class FrameTree:
         return pose
 
     def between(self, target: str, source: str) -> np.ndarray:
-        """Matrix that takes points of `source` into `target`."""
+        """Return the matrix that transforms points of `source` into `target`."""
         return np.linalg.inv(self.in_root(target)) @ self.in_root(source)
 
 
 def tree(sim: Simulation) -> FrameTree:
-    """All frames as /tf and /tf_static tell them now."""
+    """Return all frames of /tf and /tf_static as of now."""
     return FrameTree([*sim.static_transforms(), *sim.transforms()])
 
 

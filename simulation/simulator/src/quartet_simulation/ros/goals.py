@@ -1,4 +1,4 @@
-"""Carries goals of action servers into the simulation and their ends back."""
+"""Runs goals of action servers in the simulation and returns how they ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATUS = {
 
 
 def failed(action: str, code: int, text: str, status: GoalStatus = GoalStatus.ABORTED) -> Goal:
-    """A goal that ended before it reached the simulation."""
+    """Return a goal that ended before it reached the simulation."""
     name: Any = status.name
     return Goal(channel="", action=action, status=name, error_code=code, error_text=text)
 

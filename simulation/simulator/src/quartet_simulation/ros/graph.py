@@ -83,19 +83,19 @@ class Graph:
         return topic
 
     def unadvertise(self, name: str, node: str) -> None:
-        """Take a publisher out again."""
+        """Remove a publisher."""
         topic = self.topics.get(name)
         if topic is not None and node in topic.publishers:
             topic.publishers.remove(node)
             self._drop_unused(topic)
 
     def publish(self, name: str, message: Message) -> None:
-        """Hand a complete message to all listeners of an advertised topic."""
+        """Deliver a complete message to all listeners of an advertised topic."""
         topic = self.topics[name]
         self.forward(topic, Published(name, topic.type_name, message, self.clock()))
 
     def forward(self, topic: Topic, published: Published) -> None:
-        """Hand on a message; one that is repeated keeps its encodings."""
+        """Forward a message; a repeated one keeps its encodings."""
         if self.checked:
             check(topic.type_name, published.message)
         if topic.latched:
@@ -152,7 +152,7 @@ class Graph:
         self.services[name] = Service(name, full_name(type_name, "srv"), node, handler)
 
     def response(self, service: Service, message: Message) -> Message:
-        """The whole response from the part of it that a handler gave."""
+        """Return the complete response from the part that a handler gave."""
         name = parts(service.type_name, "srv")[1].name
         whole = complete(name, message)
         if self.checked:
@@ -169,7 +169,7 @@ class Graph:
         server.on_status = lambda message: self.publish(status.name, message)
 
     def remove_action(self, name: str) -> None:
-        """Take an action server out again."""
+        """Remove an action server."""
         server = self.actions.pop(name)
         del self.services[f"{name}/_action/cancel_goal"]
         server.on_status = None

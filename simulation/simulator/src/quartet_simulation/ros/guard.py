@@ -80,12 +80,12 @@ class RobotGuard:
         return self._guard.status
 
     def start(self) -> None:
-        """Take up a stop of an earlier process, and watch heartbeats from now on."""
+        """Restore a stop of an earlier process, and supervise heartbeats from now on."""
         self._guard.start()
         self._watching = BACKGROUND.start("guard-watch", self._watch, restart_s=0.1)
 
     async def close(self) -> None:
-        """Watch nothing any more."""
+        """End the supervision of heartbeats."""
         if self._watching is not None:
             self._watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -97,7 +97,7 @@ class RobotGuard:
             raise GoalRejectedError(f"the robot guard is latched ({self._guard.status.reason})")
 
     def stop(self, reason: str) -> str:
-        """Stop the robot and latch; return what to tell whoever asked. For any thread but the event loop's."""
+        """Stop the robot and latch; return the answer for the caller. For any thread but the event loop's."""
         metrics.STOPS.labels(self.name).inc()
         message = self._guard.stop(reason)
         if not self._world.taken(TAKEN_WITHIN_S):
@@ -105,11 +105,11 @@ class RobotGuard:
         return message
 
     def reset(self) -> str:
-        """Let the robot move again; return what to tell whoever asked. For any thread but the event loop's."""
+        """Release the latch; return the answer for the caller. For any thread but the event loop's."""
         return self._guard.reset()
 
     async def begin_episode(self) -> None:
-        """Forget motions and stop of a world that was put back to its beginning."""
+        """Forget motions and stop of a world that was reset."""
         await asyncio.to_thread(self._guard.forget)
 
     async def _watch(self) -> None:

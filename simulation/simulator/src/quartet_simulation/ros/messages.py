@@ -1,4 +1,4 @@
-"""Builds ROS messages from what the simulated sensors give; one function per topic."""
+"""ROS messages from the readings of the simulated sensors; one function per topic."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ BATTERY_LIFE_S = 4 * 3600.0
 
 
 def stamp(time_s: float) -> Message:
-    """Seconds as builtin_interfaces/Time or Duration."""
+    """Return builtin_interfaces/Time or Duration of seconds."""
     seconds, nanoseconds = divmod(round(time_s * 1e9), 1_000_000_000)
     return {"sec": seconds, "nanosec": nanoseconds}
 
 
 def seconds(message: Message) -> float:
-    """builtin_interfaces/Time or Duration as seconds."""
+    """Return the seconds of builtin_interfaces/Time or Duration."""
     return float(message["sec"]) + message["nanosec"] * 1e-9
 
 
@@ -91,7 +91,7 @@ def odometry(time_s: float, odom: dict[str, Any]) -> Message:
 
 
 def localisation(time_s: float, x: float, y: float, yaw: float) -> Message:
-    """/amcl_pose: base_footprint in map as localisation has it."""
+    """Return /amcl_pose: base_footprint in map as localisation estimates it."""
     return {
         "header": header(time_s, "map"),
         "pose": {"pose": planar_pose(x, y, yaw), "covariance": _planar_covariance(0.02, 0.01)},
@@ -148,7 +148,7 @@ def occupancy_grid(time_s: float, grid: dict[str, Any]) -> Message:
 
 
 def gripper_status(state: dict[str, float]) -> Message:
-    """moving, holding, empty or open, judged by width and force alone, as a driver does."""
+    """Return moving, holding, empty or open, derived from width and force alone, as a driver does."""
     if state["moving"]:
         status = "moving"
     elif state["width"] <= HOLDING_WIDTH_M:

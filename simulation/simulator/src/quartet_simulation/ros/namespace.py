@@ -40,11 +40,11 @@ class Namespace(Graph):
         return topic
 
     def publish(self, name: str, message: Message) -> None:
-        """Hand a message to the listeners of a topic below the namespace."""
+        """Deliver a message to the listeners of a topic below the namespace."""
         self._graph.publish(self._name + name, message)
 
     def forward(self, topic: Topic, published: Published) -> None:
-        """Hand on a message under the name that the topic has in the whole graph."""
+        """Forward a message under the name that the topic has in the whole graph."""
         published.topic = topic.name
         self._graph.forward(topic, published)
 
@@ -69,7 +69,7 @@ class Namespace(Graph):
 
 
 class _Subscribers(list[Callable[[str], None]]):
-    """Who wants to know of subscriptions, by the names of a namespace."""
+    """Forwards subscriptions to an observer, with the names inside a namespace."""
 
     def __init__(self, tell: Callable[[str, list[Any]], None]) -> None:
         super().__init__()

@@ -37,7 +37,7 @@ INACTIVE: Message = {"id": 2, "label": "inactive"}
 ACTIVE: Message = {"id": 3, "label": "active"}
 """Primary states of lifecycle_msgs/msg/State."""
 LOCALISATION_NODES = ("map_server", "amcl")
-"""These have a lifecycle manager of their own and stay active."""
+"""Nodes with a lifecycle manager of their own, which stay active."""
 MANAGER = "/lifecycle_manager_navigation"
 STARTUP, PAUSE, RESUME, RESET, SHUTDOWN = range(5)
 """Commands of nav2_msgs/srv/ManageLifecycleNodes."""
@@ -99,7 +99,7 @@ class Navigation:
 
     async def _manage(self, request: Message) -> Message:
         command, active = request["command"], self._world.navigation_active
-        # RESUME goes on from a pause alone, STARTUP begins at unconfigured nodes alone, as Nav2's own transitions do.
+        # RESUME is valid only for paused nodes, STARTUP only for unconfigured ones, as in Nav2.
         allowed = {STARTUP: not active and self._state != INACTIVE, RESUME: not active and self._state == INACTIVE}
         if command in allowed:
             self._world.navigation_active = active or allowed[command]
@@ -154,7 +154,7 @@ class Navigation:
         return status, {"error_code": goal.error_code, "error_msg": goal.error_text}
 
     async def _follow_waypoints(self, handle: GoalHandle) -> Result:
-        """One after the other; stops at the first that is missed, as Nav2 does by default (stop_on_failure)."""
+        """Visit the waypoints in order; stop at the first that is missed, as Nav2 does by default (stop_on_failure)."""
         poses, loops = handle.request["poses"], handle.request["number_of_loops"]
         text, missed = "", []
         if not poses:

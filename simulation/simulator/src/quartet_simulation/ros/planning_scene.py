@@ -1,4 +1,4 @@
-"""MoveIt's planning scene messages: reads what a client changes, tells what is there.
+"""MoveIt's planning scene messages: applies the changes of a client, describes the scene.
 
 Objects are kept in the world, so that they stay where they are when the robot drives; they are told in odom, the
 planning frame of a mobile robot.
@@ -28,7 +28,7 @@ FROM_SHAPE = {name: number for number, name in TO_SHAPE.items()}
 
 
 def apply(sim: Simulation, scene: Message) -> str | None:
-    """Change the planning scene as the message says, or not at all; the fault, None when it is done."""
+    """Apply a change of the planning scene as a whole or not at all; return the fault, None after success."""
     places = _Places(sim)
     state, objects = scene["robot_state"], sim.scene_objects
     attached = state["attached_collision_objects"]
@@ -48,7 +48,7 @@ def apply(sim: Simulation, scene: Message) -> str | None:
 
 
 def describe(sim: Simulation, components: int) -> tuple[list[Message], list[Message]]:
-    """Objects of the world and attached ones, as the components ask for them."""
+    """Return the objects of the world and the attached ones, as far as `components` asks for them."""
     places = _Places(sim)
     world: list[Message] = []
     held: list[Message] = []
@@ -74,7 +74,7 @@ class _Places:
         return self._base @ self._tree.between(BASE, frame or BASE)
 
     def told(self, pose: np.ndarray) -> np.ndarray:
-        """A pose of the world in the planning frame."""
+        """Return a pose of the world in the planning frame."""
         return np.linalg.inv(self.of(PLANNING_FRAME)) @ pose
 
 
@@ -82,7 +82,7 @@ def _change_world(objects: SceneObjects, message: Message, places: _Places) -> S
     name, operation = message["id"], message["operation"]
     known = objects.get(name)
     if operation == REMOVE:
-        # As MoveIt: without an id all go, and an unknown one is no fault.
+        # As in MoveIt: without an id all are removed, and an unknown id is no fault.
         if not name:
             return SceneObjects(item for item in objects if item.attached)
         return objects if known is not None and known.attached else objects.without(name)

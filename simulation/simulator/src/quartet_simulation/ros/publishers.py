@@ -28,7 +28,7 @@ class Periodic:
     period_s: float
     build: Callable[[Simulation], Message]
     before_results: bool = False
-    """Sent afresh before a goal's result, so that who reads after a result sees the world after it."""
+    """Published again before a goal's result, so that a reader of the result sees the world after the goal."""
     published_at: float = -1.0
     published_wall: float = float("-inf")
     fresh: bool = False

@@ -1,4 +1,4 @@
-"""Puts the robot together: the simulation's thread, the graph and every node on it."""
+"""The simulated robot: the simulation's thread, the graph and every node on it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class VelocityInput:
 
 
 class Robot:
-    """The robot with all its nodes; `graph` is what a bridge shows of it."""
+    """Robot with all its nodes; a bridge serves its `graph`."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Robot:
         shared: Graph | None = None,
         namespace: str = "",
     ) -> None:
-        """Make a robot alone in its world, or with an `engine` number `place` of a world that several robots share.
+        """Make the only robot of a world, or, with an `engine`, robot number `place` of a world that several share.
 
         With a `namespace` (`/ada`) its names are below that in the graph `shared`, or in one of its own.
         """

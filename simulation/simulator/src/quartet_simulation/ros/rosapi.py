@@ -1,4 +1,4 @@
-"""The rosapi node: what is in the graph, types in detail, parameters as JSON."""
+"""The rosapi node: content of the graph, details of types, parameters as JSON."""
 
 from __future__ import annotations
 

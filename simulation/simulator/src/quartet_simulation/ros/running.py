@@ -1,4 +1,4 @@
-"""What runs in the simulation on behalf of the event loop, and how its ends get back."""
+"""Goals and observers that run in the simulation for the event loop."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from quartet_simulation.simulation import Simulation
 
 
 class Observer(Protocol):
-    """What is told, in the simulation's thread, how the world goes on."""
+    """Called in the simulation's thread as the world advances."""
 
     def tick(self, sim: Simulation, moving: bool) -> float | None:
-        """Look after each chunk of world time and while the world stands still.
+        """Called after each chunk of world time and while the world stands still.
 
         Returns:
             Wall time until it wants to be called again in a standing world [s], or None.
@@ -29,7 +29,7 @@ class Observer(Protocol):
 
 @dataclass
 class RunningGoal:
-    """A goal in the simulation; `done` gives it once it has ended."""
+    """A goal in the simulation; `done` is its future."""
 
     done: asyncio.Future[Goal]
     goal: Goal | None = None
@@ -45,13 +45,13 @@ class RunningGoal:
 
 
 def resolve(future: asyncio.Future[Any], value: object) -> None:
-    """Set the result of a future that nobody has ended meanwhile."""
+    """Set the result of a future, unless it is done already."""
     if not future.done():
         future.set_result(value)
 
 
 def fail(future: asyncio.Future[Any], error: BaseException) -> None:
-    """Set the error of a future that nobody has ended meanwhile."""
+    """Set the error of a future, unless it is done already."""
     if not future.done():
         future.set_exception(error)
 

@@ -1,4 +1,4 @@
-"""One robot's side of the simulated world: commands go in from the event loop, and what runs is looked after.
+"""One robot in the simulated world: takes commands from the event loop and follows the goals that run.
 
 Fast mode: world time advances only while a goal, a timed wait, a braking robot or a fresh /cmd_vel needs it, plus a
 short tail after the last goal so that the world settles; then it stands still. Real-time mode: it follows the wall
@@ -52,9 +52,9 @@ class World:
         self.realtime = self._engine.realtime
         self.observers: list[Observer] = []
         self.navigation_active = True
-        """Whether Nav2's nodes are active; a new episode finds them so."""
+        """Whether Nav2's nodes are active; they are at the start of an episode."""
         self.held: Callable[[], bool] = lambda: False
-        """Whether the robot guard holds the robot, so that no motion starts. Asked in the simulation's thread."""
+        """Tells whether the guard has stopped the robot: then no motion starts. Called in the simulation's thread."""
         self._goals: list[RunningGoal] = []
         self._ended: list[RunningGoal] = []
         self._waits: list[tuple[float, asyncio.Future[None]]] = []
@@ -74,7 +74,7 @@ class World:
 
     @property
     def failed(self) -> asyncio.Future[None]:
-        """Done with the error when the thread has failed."""
+        """Future that ends with the error of the thread when it fails."""
         return self._engine.failed
 
     @property
@@ -84,7 +84,7 @@ class World:
 
     @property
     def revision(self) -> int:
-        """Counts what changed the world outside of physics."""
+        """Number of changes to the world outside of physics."""
         return self._engine.revision
 
     # --- commands -----------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class World:
         start: Callable[[Simulation], Goal],
         on_feedback: Callable[[dict[str, Any]], None] | None = None,
     ) -> RunningGoal:
-        """Start a goal. `done` fails with StoppedError while the guard holds the robot, or with what `start` raises."""
+        """Start a goal. `done` fails with StoppedError while the robot is stopped, or with what `start` raises."""
         running = RunningGoal(self._engine.loop.create_future(), on_feedback=on_feedback)
 
         def run(sim: Simulation) -> None:
@@ -140,7 +140,7 @@ class World:
         return done
 
     def command_velocity(self, vx: float, vy: float, wz: float) -> None:
-        """Drive by velocity in base_footprint; ignored while the guard holds the robot."""
+        """Drive by velocity in base_footprint; ignored while the robot is stopped."""
 
         def run(sim: Simulation) -> None:
             if not self.held():
@@ -200,7 +200,7 @@ class World:
         return self.call(run)
 
     def poke(self) -> None:
-        """Let the observers look at once, also in a standing world."""
+        """Call the observers at once, also while world time stands still."""
         self._engine.poke()
 
     def _push(self, queue: str, command: Command) -> None:
@@ -209,12 +209,12 @@ class World:
     # --- the thread -----------------------------------------------------------------------------------
     @property
     def working(self) -> bool:
-        """A goal or a timed wait runs."""
+        """Whether a goal or a timed wait runs."""
         return bool(self._goals or self._waits)
 
     @property
     def tail_until(self) -> float:
-        """World time until which things settle after the last goal."""
+        """World time until which objects settle after the last goal."""
         return self._tail_until
 
     def needs_time(self, sim: Simulation) -> bool:
@@ -231,7 +231,7 @@ class World:
         return sim.time < self._velocity_until + BRAKING_LIMIT_S and not sim.at_standstill
 
     def moved(self, sim: Simulation, settled: Callable[[], bool]) -> None:
-        """World time has gone on; `settled` tells whether results may be handed out now."""
+        """Follow goals after world time has advanced; results are returned only if `settled`."""
         self._was_moving = True
         self._look_after_goals(sim)
         if self._ended and settled():
@@ -244,7 +244,7 @@ class World:
             observer.tick(sim, True)
 
     def stands(self, sim: Simulation) -> list[float]:
-        """World time stands still; in how many wall seconds the observers want to look again."""
+        """Call the observers while world time stands still; return after how many wall seconds to call them again."""
         if self._was_moving:
             self._was_moving = False
             for observer in self.observers:
@@ -252,12 +252,12 @@ class World:
         return [delay for observer in self.observers if (delay := observer.tick(sim, False)) is not None]
 
     def give_up(self) -> list[RunningGoal]:
-        """The goals that a new episode ends, which are this robot's no more."""
+        """Remove and return the goals that a new episode ends."""
         goals, self._goals, self._ended = [*self._goals, *self._ended], [], []
         return goals
 
     def begin_anew(self, sim: Simulation, goals: list[RunningGoal]) -> None:
-        """A new episode has begun; `goals` ran in the last one."""
+        """Begin a new episode; `goals` ran in the last one."""
         for running in goals:
             if running.goal is not None:
                 running.goal.finish("ABORTED", sim.time, 0, "the world was reset")

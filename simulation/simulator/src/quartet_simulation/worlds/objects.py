@@ -1,4 +1,4 @@
-"""The things that the robot can pick up: shapes, sizes, masses and colours."""
+"""The objects that the robot can pick up: shapes, sizes, masses and colours."""
 
 from __future__ import annotations
 

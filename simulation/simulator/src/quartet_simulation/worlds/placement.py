@@ -45,7 +45,7 @@ def choose_homes(
 
 
 def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> Spot:
-    """A random spot for `name` in `home`, not yet checked against anything."""
+    """Return a random spot for `name` in `home`, without any check."""
     if home.startswith("floor:"):
         _, rect = world.floor_zones[home.removeprefix("floor:")]
         height = 0.0
@@ -62,7 +62,7 @@ def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> S
 
 
 def area_of(world: World, home: str) -> str:
-    """Name of the area that a home lies in."""
+    """Return the name of the area of a home."""
     if home.startswith("floor:"):
         return world.floor_zones[home.removeprefix("floor:")][0]
     surface = world.surface(home)
@@ -71,7 +71,7 @@ def area_of(world: World, home: str) -> str:
 
 
 def apart(name: str, spot: Spot, placed: dict[str, Spot], table_gap: float = GAP) -> bool:
-    """Is `spot` far enough from every object that is there already?"""
+    """Return whether `spot` is far enough from every placed object."""
     radius = CATALOGUE[name].radius
     for other, there in placed.items():
         if abs(there.support_z - spot.support_z) > 0.3:

@@ -1,4 +1,4 @@
-"""What a world is: areas, surfaces, containers, where objects may be, and the geometry behind it."""
+"""Description of a world: areas, surfaces, containers, homes of objects, and the geometry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AreaInfo:
 
 @dataclass(frozen=True)
 class SurfaceInfo:
-    """A flat top that things can stand on. `strips` are the parts of it within reach of a robot [map]."""
+    """Flat top on which objects can stand. `strips` are its parts within reach of a robot [map]."""
 
     name: str
     area: str
@@ -39,7 +39,7 @@ class SurfaceInfo:
 
 @dataclass(frozen=True)
 class ContainerInfo:
-    """Something open at the top. `rect` is its outside, `rim` the height of its rim."""
+    """Container that is open at the top. `rect` is its outside, `rim` the height of its rim."""
 
     name: str
     area: str
@@ -85,7 +85,7 @@ class World:
 
 
 def area_at(world: World, x: float, y: float) -> str | None:
-    """Name of the area whose outline holds the point."""
+    """Return the name of the area that contains the point, None outside of all."""
     for area in world.areas:
         inside, points = False, area.outline
         for (ax, ay), (bx, by) in zip(points, points[1:] + points[:1], strict=True):
