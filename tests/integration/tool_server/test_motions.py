@@ -89,7 +89,7 @@ async def test_a_stop_reaches_the_arm_while_it_plans(far, peer, open_server, mon
 async def test_goals_of_an_earlier_process_end_as_soon_as_there_is_a_bridge(
     peer, robot_file, site_file, tmp_path: Path, monkeypatch
 ):
-    monkeypatch.setattr("quartet_tool_server._safety_state.CONNECT_WAIT_S", 0.01)
+    monkeypatch.setattr("quartet_tool_server._safety_controller.CONNECT_WAIT_S", 0.01)
     await peer.stop()
     robot = await Robot.open(robot_file, url=peer.url)
     spec = ServerSpec("nav2", lambda _: None, actions=lambda *_: ("/spin",))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quartet_agent_runtime import ToolOutcome, Verification
+from quartet_agent_runtime import RequestContext, ToolOutcome
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
 from quartet_approach.target import Target, place_named
 from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
@@ -147,7 +147,7 @@ def test_a_height_that_the_object_cannot_have_is_replaced():
     assert _height(None, None) is None
 
 
-class Fingers(Verification):
+class Fingers(RequestContext):
     """A gripper that says one state after the other."""
 
     states: list[str]
@@ -183,7 +183,7 @@ async def test_fingers_that_only_touch_something_are_not_asked_on_and_on():
     assert check.states == []
 
 
-class Hand(Verification):
+class Hand(RequestContext):
     """A gripper that holds something `width` [m] wide; `seen`: the wrist camera takes it for the wanted thing."""
 
     width = 0.0

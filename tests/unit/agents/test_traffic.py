@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quartet_agent_runtime import ToolOutcome, Verification
+from quartet_agent_runtime import RequestContext, ToolOutcome
 from quartet_approach.target import Target
 from quartet_approach.traffic import ASIDE_WAIT_S, ROUNDS, WAIT_S, Patience, obstructed, poses_of, reach
 from quartet_approach.verify import verify
@@ -25,7 +25,7 @@ TARGET = Target(COUNTER.name, KITCHEN, "surface", 0.66, COUNTER)
 
 
 @dataclass
-class Played(Verification):
+class Played(RequestContext):
     """Nav2 as one robot finds it: `shut` says which poses of the kitchen cannot be reached after so many waits."""
 
     shut: Any = lambda x, y, waits: False

@@ -15,13 +15,13 @@ from quartet_agent_runtime._prompt import (
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
+from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._serve import run_agent, serve_agent
 from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
 from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._tools import Image, LocalTool, LocalTools, Progress, ToolOutcome, Tools, ToolSpec, failure
 from quartet_agent_runtime._untrusted import UntrustedPhrases, mark_untrusted, site_names
-from quartet_agent_runtime._verification import Verification
 from quartet_agent_runtime.errors import (
     AgentError,
     ArgumentsError,
@@ -54,6 +54,7 @@ __all__ = [
     "RecordedTurn",
     "Recorder",
     "ReportTool",
+    "RequestContext",
     "ToolCall",
     "ToolOutcome",
     "ToolSpec",
@@ -61,7 +62,6 @@ __all__ = [
     "Tools",
     "ToolsUnavailableError",
     "UntrustedPhrases",
-    "Verification",
     "VerificationError",
     "area_facts",
     "arm_facts",

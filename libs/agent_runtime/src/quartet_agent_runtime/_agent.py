@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal, TranscriptStore
+from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._settings import AgentSettings
-from quartet_agent_runtime._verification import Verification
 from quartet_agent_runtime.gateway import GatewayClient
 from quartet_contracts import Skill
 from quartet_site import RobotFile, RobotSetup, SiteFile
@@ -14,10 +14,10 @@ from quartet_site import RobotFile, RobotSetup, SiteFile
 Facts = Callable[[RobotFile, SiteFile], dict[str, Any]]
 """Builds the Facts block of the prompt."""
 
-Verify = Callable[[Verification, Any], Awaitable[Any]]
+Verify = Callable[[RequestContext, Any], Awaitable[Any]]
 """Takes what the model reported (REPORTS of the skill) and returns what the world confirms, of the same type."""
 
-Prepare = Callable[[Verification], Awaitable[None]]
+Prepare = Callable[[RequestContext], Awaitable[None]]
 """Brings the robot into a state to begin from, after an attempt that ended nobody knows how."""
 
 

@@ -11,10 +11,10 @@ from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._prompt import render_prompt, request_message
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._report import skill_report
+from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._standstill import MAX_OBSERVED, bring_to_standstill, describe_observations, observe
 from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._untrusted import UntrustedPhrases, site_names
-from quartet_agent_runtime._verification import Verification
 from quartet_agent_runtime.errors import ToolsUnavailableError, VerificationError
 from quartet_contracts import MODEL_TOOLS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
 from quartet_contracts.journal import SkillStarted
@@ -42,7 +42,7 @@ class SkillRun:
             transcripts=context.transcripts,
         )
         self._loop: Loop | None = None
-        self._verification: Verification | None = None
+        self._request_context: RequestContext | None = None
         self._began = time.monotonic()
         setup = context.robots.get(request.robot)
         arguments = [value for value in request.arguments.model_dump().values() if isinstance(value, str)]
@@ -59,7 +59,7 @@ class SkillRun:
             return await self._settle(f"check after the report: {error}", uncertain=error.uncertain)
         except Exception as error:
             log.exception("request %s", self._request.request_id)
-            called = self._verification is not None and self._verification.running
+            called = self._request_context is not None and self._request_context.running
             uncertain = called or (self._loop is not None and self._loop.uncertain)
             return await self._settle(f"{type(error).__name__}: {error}", uncertain=uncertain)
 
@@ -82,7 +82,7 @@ class SkillRun:
         )
         setup = context.robots[request.robot]
         fleet = context.robots_in_same_place(request.robot)
-        self._verification = check = Verification(request, setup.robot, setup.site, toolbox, self._recorder, fleet)
+        self._request_context = check = RequestContext(request, setup.robot, setup.site, toolbox, self._recorder, fleet)
         if request.follows_uncertain and agent.prepare is not None:
             await agent.prepare(check)
         self._loop = Loop(
@@ -129,7 +129,7 @@ class SkillRun:
     @property
     def _usage(self) -> Usage:
         usage = self._loop.usage if self._loop else Usage()
-        calls = self._verification.calls if self._verification else 0
+        calls = self._request_context.calls if self._request_context else 0
         wall = round(time.monotonic() - self._began, 3)
         return usage.model_copy(update={"tool_calls": usage.tool_calls + calls, "wall_s": wall})
 

@@ -19,7 +19,7 @@ A tool that moves the robot is registered with `moves=` and owns the motion leas
 """
 
 from quartet_tool_server._goal_runner import REPORT_EVERY_S, Progress, report_progress, run_goal
-from quartet_tool_server._safety_state import SafetyState, lease_terms
+from quartet_tool_server._safety_controller import SafetyController, lease_terms
 from quartet_tool_server._server import ServerSpec, ToolServer
 from quartet_tool_server._tool_entry import Finite, Orientation, Position, Positive, as_tool_result
 from quartet_tool_server.errors import (
@@ -51,7 +51,7 @@ __all__ = [
     "Positive",
     "Progress",
     "PublicKeys",
-    "SafetyState",
+    "SafetyController",
     "ServerSettings",
     "ServerSpec",
     "StartError",

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from quartet_contracts import FENCE_SCOPE, RESET_SCOPE, STOP_SCOPE, GrantClaims, Identifier, describe
 from quartet_process import BACKGROUND, Exposition
 from quartet_safety.motion import FenceError
-from quartet_tool_server._safety_state import SafetyState
+from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server.errors import GrantOutOfTimeError, InvalidGrantError, ToolServerError
 from quartet_tool_server.grants import GrantVerifier
 from quartet_tool_server.metrics import Metrics
@@ -57,7 +57,7 @@ class ControlEndpoints:
 
     def __init__(
         self,
-        safety: SafetyState,
+        safety: SafetyController,
         verifier: GrantVerifier | None,
         metrics: Metrics,
         exposition: Exposition,

@@ -27,7 +27,7 @@ from quartet_tool_server._goal_runner import Progress, run_goal
 from quartet_tool_server._limits import MotionLimits
 from quartet_tool_server._middleware import CallAuthorization
 from quartet_tool_server._policy import CallPolicy
-from quartet_tool_server._safety_state import SafetyState
+from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server._tool_entry import Function, Goal, Limits, ToolEntry, as_tool_result
 from quartet_tool_server.errors import failure
 from quartet_tool_server.grants import GrantVerifier, caller, current_grant
@@ -88,7 +88,7 @@ class ToolServer:
         spec: ServerSpec,
         robot: Robot,
         site: SiteFile,
-        safety: SafetyState,
+        safety: SafetyController,
         *,
         policy: PolicyFile,
         verifier: GrantVerifier | None,

@@ -36,7 +36,7 @@ from quartet_site import (
     load_robots,
     load_site,
 )
-from quartet_tool_server._safety_state import SafetyState
+from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server._server import ServerSpec, ToolServer
 from quartet_tool_server.errors import StartError, ToolServerError
 from quartet_tool_server.grants import GrantVerifier, caller, read_keys
@@ -112,13 +112,13 @@ def make_server(
     families: Families | None = None,
     metrics_token: Secret | None = None,
 ) -> ToolServer:
-    """Make a server with its safety state; with a `mapping` third-party servers do the work of some of its tools.
+    """Make a server with its safety controller; with a `mapping` third-party servers do the work of some of its tools.
 
     Without a `policy` the defaults of its file hold. Raises FenceError, and SiteFileError for a mapping that does not
     fit.
     """
     actions = spec.actions(robot.file, site)
-    safety = SafetyState(spec.name, robot, state_dir, actions=actions, beats_required=beats_required)
+    safety = SafetyController(spec.name, robot, state_dir, actions=actions, beats_required=beats_required)
     upstream = None
     if mapping is not None:
         # Here, because a client of MCP servers is slow to import and most servers need none.

@@ -2,7 +2,7 @@
 
 import math
 
-from quartet_agent_runtime import Verification
+from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import wrap
 from quartet_approach.target import Sight, Target, look
 from quartet_approach.traffic import drive_if_open
@@ -14,7 +14,7 @@ SAME_VIEW_M = 0.5
 NEARER_M = 0.4
 
 
-async def find(check: Verification, target: Target) -> Sight | None:
+async def find(check: RequestContext, target: Target) -> Sight | None:
     """Return the target as it is seen from anywhere in its area, None when it is not seen."""
     if sight := await look(check, target):
         return sight
@@ -23,7 +23,7 @@ async def find(check: Verification, target: Target) -> Sight | None:
     return await visit(check, target)
 
 
-async def _spin(check: Verification, target: Target) -> Sight | None:
+async def _spin(check: RequestContext, target: Target) -> Sight | None:
     """Turn step by step, at most a full turn, and look after each step."""
     rules = check.robot.approach
     around = math.ceil(360 / rules.spin_step_deg) - 1
@@ -36,7 +36,7 @@ async def _spin(check: Verification, target: Target) -> Sight | None:
     return None
 
 
-async def visit(check: Verification, target: Target) -> Sight | None:
+async def visit(check: RequestContext, target: Target) -> Sight | None:
     """Look from before each surface and container of the area, first the target itself, then the nearest."""
     site, here = check.site, await check.pose()
     places = [place for place in [*site.surfaces, *site.containers] if place.area == target.area.name]

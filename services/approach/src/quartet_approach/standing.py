@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from quartet_agent_runtime import Verification
+from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import facing
 from quartet_approach.target import Sight, Target, look, remembered
 from quartet_approach.traffic import drive_if_open
@@ -33,7 +33,7 @@ class Standing:
     note: str
 
 
-async def stand_before(check: Verification, target: Target, sight: Sight) -> Standing:
+async def stand_before(check: RequestContext, target: Target, sight: Sight) -> Standing:
     """Drive in, look again and correct, at most ROUNDS times."""
     limit = target.standoff + check.robot.approach.tolerance_m
     note, fresh = "", False
@@ -70,7 +70,7 @@ async def stand_before(check: Verification, target: Target, sight: Sight) -> Sta
     return Standing(reached, last, note or f"{last.distance:.2f} m before the target, standoff {target.standoff:.2f} m")
 
 
-async def _settled(check: Verification, target: Target, sight: Sight) -> bool:
+async def _settled(check: RequestContext, target: Target, sight: Sight) -> bool:
     """Face the target and keep the distance that the arm needs; return whether nothing had to be done."""
     missing = target.standoff - sight.distance
     if abs(sight.bearing) > FACING_RAD:
@@ -80,7 +80,7 @@ async def _settled(check: Verification, target: Target, sight: Sight) -> bool:
     return abs(sight.bearing) <= FACING_RAD and missing <= TOO_NEAR_M
 
 
-async def _look_again(check: Verification, target: Target, sight: Sight) -> Sight | None:
+async def _look_again(check: RequestContext, target: Target, sight: Sight) -> Sight | None:
     """Return the target as it is seen after a motion; turn to where it must be when it is not in view."""
     if again := await look(check, target, expected=sight.centre):
         return again
@@ -91,7 +91,7 @@ async def _look_again(check: Verification, target: Target, sight: Sight) -> Sigh
     return await look(check, target, expected=sight.centre)
 
 
-async def _from_another_side(check: Verification, target: Target, sight: Sight) -> Sight | None:
+async def _from_another_side(check: RequestContext, target: Target, sight: Sight) -> Sight | None:
     """Navigate to free poses on all sides of the target until it is seen from one."""
     here = await check.pose()
     for pose in _candidates(check, target, sight, here):
@@ -103,7 +103,7 @@ async def _from_another_side(check: Verification, target: Target, sight: Sight) 
     return None
 
 
-def _candidates(check: Verification, target: Target, sight: Sight, here: Pose2D) -> list[Pose2D]:
+def _candidates(check: RequestContext, target: Target, sight: Sight, here: Pose2D) -> list[Pose2D]:
     """Return poses in the area that face the target from its sides; the site's own pose before it comes first."""
     poses: list[Pose2D] = []
     given = target.place.approach if target.place else None

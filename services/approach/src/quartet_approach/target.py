@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from quartet_agent_runtime import Verification
+from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import Point, distance_to, to_base, to_map
 from quartet_contracts import ApproachArguments, NextAction
 from quartet_contracts.tools import Pose2D
@@ -33,7 +33,7 @@ class Target:
     """Id of the thing that is meant, where the request gives one."""
 
     @classmethod
-    def of(cls, check: Verification, arguments: ApproachArguments, area: Area) -> "Target":
+    def of(cls, check: RequestContext, arguments: ApproachArguments, area: Area) -> "Target":
         """Return the target of a request, in the area that it names."""
         name = normalise(arguments.object_name)
         place = place_named(check.site, name, area)
@@ -82,7 +82,7 @@ def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | 
     return min(places, key=lambda place: (place.area != area.name, place.name != name), default=None)
 
 
-async def look(check: Verification, target: Target, expected: Point | None = None) -> Sight | None:
+async def look(check: RequestContext, target: Target, expected: Point | None = None) -> Sight | None:
     """Return the target as front or else arm camera show it now in its area; of several the nearest to `expected`.
 
     The result names the target by its id.
@@ -93,7 +93,7 @@ async def look(check: Verification, target: Target, expected: Point | None = Non
     return sight
 
 
-async def _look(check: Verification, target: Target, expected: Point | None) -> Sight | None:
+async def _look(check: RequestContext, target: Target, expected: Point | None) -> Sight | None:
     pose = await check.pose()
     fallback: Sight | None = None
     for camera in ("front", "arm"):

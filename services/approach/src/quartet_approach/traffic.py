@@ -8,7 +8,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from quartet_agent_runtime import Verification
+from quartet_agent_runtime import RequestContext
 from quartet_approach.target import Target
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult, NavCode, PathResult, WaitResult
@@ -51,7 +51,7 @@ class Arrival:
 class Patience:
     """Rounds in which one approach lets others pass. A robot that is alone in its place waits for nobody."""
 
-    def __init__(self, check: Verification) -> None:
+    def __init__(self, check: RequestContext) -> None:
         self._check = check
         self._left = ROUNDS if len(check.fleet) > 1 else 0
         self._round = 0
@@ -97,7 +97,7 @@ def poses_of(target: Target) -> list[Pose2D]:
     return [*map(_pose, given), *(pose for pose in around if inside(area.outline, pose.x, pose.y))]
 
 
-async def way_to(check: Verification, pose: Pose2D) -> Way:
+async def way_to(check: RequestContext, pose: Pose2D) -> Way:
     """Ask Nav2 for a path to `pose`; where it gives no answer, the way counts as open."""
     asked = {"goal_x": pose.x, "goal_y": pose.y, "goal_yaw": pose.yaw}
     outcome = await check.outcome("nav2__get_path_from_robot", **asked)
@@ -109,19 +109,19 @@ async def way_to(check: Verification, pose: Pose2D) -> Way:
     return Way(False, math.inf, str(outcome.content.get("nav2_error") or outcome.error_code))
 
 
-async def drive(check: Verification, pose: Pose2D) -> str:
+async def drive(check: RequestContext, pose: Pose2D) -> str:
     """Drive to a pose; return "" when there, else why not."""
     moved = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
     return "" if moved.ok else moved.nav2_error or moved.error_code
 
 
-async def drive_if_open(check: Verification, pose: Pose2D) -> str:
+async def drive_if_open(check: RequestContext, pose: Pose2D) -> str:
     """Drive to a pose if Nav2 knows a path to it; return as `drive` does."""
     way = await way_to(check, pose)
     return await drive(check, pose) if way.open else way.why
 
 
-async def reach(check: Verification, target: Target, patience: Patience) -> Arrival:
+async def reach(check: RequestContext, target: Target, patience: Patience) -> Arrival:
     """Drive to the first free pose of the area; while none is free, let others pass."""
     poses = poses_of(target)
     wanted, note = poses[0], ""
@@ -140,7 +140,7 @@ async def reach(check: Verification, target: Target, patience: Patience) -> Arri
             return Arrival(None, f"no pose of {target.area.name} could be reached; {note}")
 
 
-async def obstructed(check: Verification, target: Target) -> str:
+async def obstructed(check: RequestContext, target: Target) -> str:
     """Return which of the site's poses in the target's area is occupied now, "" when none is."""
     area = target.area
     places = [*check.site.surfaces, *check.site.containers]
@@ -153,7 +153,7 @@ async def obstructed(check: Verification, target: Target) -> str:
     return ""
 
 
-async def _move_aside(check: Verification) -> None:
+async def _move_aside(check: RequestContext) -> None:
     """Drive to the nearest parking pose that can be reached, if there is one."""
     here = await check.pose()
     spots = [_pose(pose) for pose in check.site.parking or [area.entry for area in check.site.areas]]

@@ -2,7 +2,7 @@
 
 import math
 
-from quartet_agent_runtime import Verification
+from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
@@ -17,7 +17,7 @@ TUCKED_RAD = 0.15
 """The arm counts as tucked when each joint is this near to its transit position."""
 
 
-async def verify(check: Verification, report: ApproachReport) -> ApproachReport:
+async def verify(check: RequestContext, report: ApproachReport) -> ApproachReport:
     """Verify a claimed success, a target that was not in view, or a drive that failed; other reports stand.
 
     A claimed success whose target cannot be seen becomes NAV_VERIFY_OVERRIDE; a target that was not in view and is
@@ -54,7 +54,7 @@ async def verify(check: Verification, report: ApproachReport) -> ApproachReport:
 
 
 async def _before(
-    check: Verification, report: ApproachReport, target: Target, patience: Patience, came: Arrival
+    check: RequestContext, report: ApproachReport, target: Target, patience: Patience, came: Arrival
 ) -> ApproachReport:
     """Go to the standoff; while another robot stands there, let it leave and try again."""
     missed = ApproachCode.NAV_VERIFY_OVERRIDE if report.success else ApproachCode.NAV_TARGET_NOT_VISIBLE
@@ -69,7 +69,7 @@ async def _before(
             return _failed(ApproachCode.NAV_DRIVE_FAILED, f"{came.note}; before: {ended.reason}")
 
 
-async def _attempt(check: Verification, target: Target, missed: ApproachCode) -> ApproachReport:
+async def _attempt(check: RequestContext, target: Target, missed: ApproachCode) -> ApproachReport:
     sight = await find(check, target)
     if sight is None:
         return _failed(
@@ -93,14 +93,14 @@ async def _attempt(check: Verification, target: Target, missed: ApproachCode) ->
     return _reached(f"'{target.name}': {standing.note}", CheckResult.PASS)
 
 
-async def _outside(check: Verification, area: Area) -> str:
+async def _outside(check: RequestContext, area: Area) -> str:
     """Return how far outside of the area the robot stands, "" when it is inside."""
     pose = await check.pose()
     away = distance_to(list(area.outline), (pose.x, pose.y))
     return f"the robot stands {away:.2f} m outside of {area.name}" if away > AREA_MARGIN_M else ""
 
 
-async def _tuck(check: Verification) -> str | None:
+async def _tuck(check: RequestContext) -> str | None:
     """Bring the arm to its transit state, in which alone the base may move; return why it failed, else None."""
     arm = check.robot.arm
     now = await check.call(CurrentPoseResult, "moveit__get_current_pose")

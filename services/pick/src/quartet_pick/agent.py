@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quartet_agent_runtime import AgentDefinition, Verification, arm_facts, load_prompt
+from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, load_prompt
 from quartet_contracts import Skill
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
 from quartet_pick.verify import verify
@@ -28,7 +28,7 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
     }
 
 
-async def prepare(check: Verification) -> None:
+async def prepare(check: RequestContext) -> None:
     """Free fingers that hold nothing, which may be around the object, and bring the arm up to where it sees.
 
     From there the wrist camera shows the object again, and a drive does not drag it along. A motion that does not

@@ -8,7 +8,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from quartet_agent_runtime import Verification
+from quartet_agent_runtime import RequestContext
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.nav2 import MotionResult
@@ -29,7 +29,7 @@ size in the site file is a person's measurement, or that of another brand."""
 MIN_HEIGHT_M = 0.005
 
 
-async def verify(check: Verification, report: PickReport) -> PickReport:
+async def verify(check: RequestContext, report: PickReport) -> PickReport:
     """Verify a claimed success, and a pick that failed only on the way back to the transit pose.
 
     PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing; PICK_HOLDING_ALREADY is told with
@@ -75,7 +75,7 @@ class _Other:
     name: str | None = None
 
 
-async def _named_report(check: Verification, report: PickReport, name: str) -> PickReport:
+async def _named_report(check: RequestContext, report: PickReport, name: str) -> PickReport:
     """Return the report with the name of what the gripper already holds, where the wrist camera tells.
 
     Only then can the orchestrator say what is put aside, and the drop be confirmed.
@@ -100,7 +100,7 @@ async def _named_report(check: Verification, report: PickReport, name: str) -> P
     return report.model_copy(update={"reason": reason, "held_object_height_m": height, "held_object": thing.name})
 
 
-async def _back_off_and_tuck(check: Verification) -> bool:
+async def _back_off_and_tuck(check: RequestContext) -> bool:
     """Lift a little more, then drive back step by step until the arm can be tucked."""
     arm = check.robot.arm
     now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
@@ -134,7 +134,7 @@ async def _back_off_and_tuck(check: Verification) -> bool:
     return False
 
 
-async def _settled_grasp(check: Verification) -> GripperResult:
+async def _settled_grasp(check: RequestContext) -> GripperResult:
     """Return the grasp state once the gripper has stopped moving, or at the end of its settle time."""
     end = time.monotonic() + check.robot.gripper.settle_timeout_s
     while True:
@@ -146,14 +146,14 @@ async def _settled_grasp(check: Verification) -> GripperResult:
         await asyncio.sleep(POLL_S)
 
 
-def _holds(check: Verification, grasp: GripperResult) -> bool:
+def _holds(check: RequestContext, grasp: GripperResult) -> bool:
     """Whether something is held, by state and width."""
     wide_enough = grasp.width_m is None or grasp.width_m >= check.robot.gripper.holding_min_width_m
     return grasp.state is GraspState.HOLDING and wide_enough
 
 
 async def _other_thing(
-    check: Verification, arguments: PickArguments, wanted: CatalogueObject | None, grasp: GripperResult
+    check: RequestContext, arguments: PickArguments, wanted: CatalogueObject | None, grasp: GripperResult
 ) -> _Other | None:
     """Return what tells that the held thing is not the wanted one, else None; its id goes into the result.
 
@@ -223,7 +223,7 @@ def _height(measured: float | None, wanted: CatalogueObject | None) -> float | N
     return sizes[2]
 
 
-def _named(check: Verification, name: str) -> CatalogueObject | None:
+def _named(check: RequestContext, name: str) -> CatalogueObject | None:
     wanted = normalise(name)
     return next((thing for thing in check.site.objects if wanted in {thing.name, *thing.aliases}), None)
 

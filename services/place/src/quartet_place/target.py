@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from quartet_agent_runtime import Verification
+from quartet_agent_runtime import RequestContext
 from quartet_contracts import PlaceArguments
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_site import SiteFile, Surface, normalise
@@ -63,7 +63,7 @@ def is_floor(location: str) -> bool:
     return normalise(location) in FLOOR_NAMES
 
 
-async def region_of(check: Verification, arguments: PlaceArguments) -> Region | None:
+async def region_of(check: RequestContext, arguments: PlaceArguments) -> Region | None:
     """Return the region of the target as it is seen now, None when it is not seen."""
     mode = mode_of(check.site, arguments.target_location)
     if mode == "floor":

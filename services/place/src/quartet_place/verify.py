@@ -1,6 +1,6 @@
 """Verify a place after the model's report: is the gripper empty, does the object lie at the target."""
 
-from quartet_agent_runtime import Verification
+from quartet_agent_runtime import RequestContext
 from quartet_contracts import PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
@@ -12,7 +12,7 @@ HIGHER_M = 0.15
 """The second look from above is taken this much higher than the first one, which is from the pre-place pose."""
 
 
-async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
+async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     """Verify a claimed success, and a drop that the model could not confirm, by looking at the world.
 
     An empty gripper after an attempt of unknown end is looked at, too: that attempt may have put the thing down.
@@ -46,7 +46,7 @@ async def verify(check: Verification, report: PlaceReport) -> PlaceReport:
 
 
 async def _look_from_above(
-    check: Verification, arguments: PlaceArguments, region: Region | None
+    check: RequestContext, arguments: PlaceArguments, region: Region | None
 ) -> tuple[list[Detection], Region | None]:
     """Look for the object with the wrist camera above the target; the arm returns to its transit state."""
     pose = await _placing_pose(check, arguments, arguments.target_id)
@@ -67,7 +67,7 @@ async def _look_from_above(
     return seen, region
 
 
-async def _placing_pose(check: Verification, arguments: PlaceArguments, target_id: str | None) -> PlacingPoseResult:
+async def _placing_pose(check: RequestContext, arguments: PlaceArguments, target_id: str | None) -> PlacingPoseResult:
     named = {"object_name": arguments.target_location} if target_id is None else {"object_id": target_id}
     camera = {} if is_floor(arguments.target_location) else {"camera": "front"}
     return await check.call(
@@ -79,7 +79,7 @@ async def _placing_pose(check: Verification, arguments: PlaceArguments, target_i
     )
 
 
-async def _move(check: Verification, target_type: str, pose: Pose3D | None) -> bool:
+async def _move(check: RequestContext, target_type: str, pose: Pose3D | None) -> bool:
     """Bring the arm to `pose`, or to its transit state for None; return whether it succeeded."""
     arm = check.robot.arm
     target = {"state_name": arm.transit_state} if pose is None else pose.model_dump(mode="json")
@@ -94,7 +94,7 @@ def _in(region: Region | None, seen: list[Detection]) -> Detection | None:
     return None if region is None else next((one for one in seen if region.holds(one)), None)
 
 
-def _reached(check: Verification, lying: Detection) -> PlaceReport:
+def _reached(check: RequestContext, lying: Detection) -> PlaceReport:
     arguments = check.request.arguments
     assert isinstance(arguments, PlaceArguments)
     check.object_id = lying.object_id

@@ -18,7 +18,7 @@ from quartet_robot_link import Robot
 from quartet_safety.motion import CanceledError, MotionLease
 from quartet_site import SiteFile, SiteFileError
 from quartet_tool_server._goal_runner import report_progress
-from quartet_tool_server._safety_state import SafetyState
+from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server._tool_entry import Function, ToolEntry
 from quartet_tool_server.errors import InvalidArgumentsError, ToolError
 from quartet_tool_server.upstream._answers import Answer, check, judge, passes, read, unknown
@@ -48,7 +48,7 @@ class Proxy:
         server: str,
         robot: Robot,
         site: SiteFile,
-        safety: SafetyState,
+        safety: SafetyController,
         *,
         canceled_code: str = CommonCode.CANCELED,
     ) -> None:

@@ -65,7 +65,7 @@ class RobotGuard:
             ros_time=lambda: world.time,
             on_change=self._changed,
         )
-        world.held = lambda: self._guard.holding
+        world.is_stopped = lambda: self._guard.holding
         self._watching: asyncio.Task[None] | None = None
         graph.advertise(STATE_TOPIC, STATE_TYPE, NODE, latched=True)
         graph.serve(STOP_SERVICE, SERVICE_TYPE, NODE, self._handle_stop)

@@ -53,7 +53,7 @@ class World:
         self.observers: list[Observer] = []
         self.navigation_active = True
         """Whether Nav2's nodes are active; they are at the start of an episode."""
-        self.held: Callable[[], bool] = lambda: False
+        self.is_stopped: Callable[[], bool] = lambda: False
         """Tells whether the guard has stopped the robot: then no motion starts. Called in the simulation's thread."""
         self._goals: list[RunningGoal] = []
         self._ended: list[RunningGoal] = []
@@ -113,7 +113,7 @@ class World:
 
         def run(sim: Simulation) -> None:
             try:
-                if self.held():
+                if self.is_stopped():
                     raise StoppedError("the robot guard holds the robot; after a stop a person has to reset it")
                 running.goal = start(sim)
             except Exception as error:
@@ -131,7 +131,7 @@ class World:
         done: asyncio.Future[None] = self._engine.loop.create_future()
 
         def run(sim: Simulation) -> None:
-            if self.held():
+            if self.is_stopped():
                 self._engine.post(cancel, done)
             else:
                 self._waits.append((sim.time + seconds, done))
@@ -143,7 +143,7 @@ class World:
         """Drive by velocity in base_footprint; ignored while the robot is stopped."""
 
         def run(sim: Simulation) -> None:
-            if not self.held():
+            if not self.is_stopped():
                 sim.command_velocity(vx, vy, wz)
                 self._velocity_until = sim.time + VELOCITY_TIMEOUT_S
 

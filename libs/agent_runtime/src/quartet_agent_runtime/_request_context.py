@@ -1,4 +1,4 @@
-"""Tool calls of an agent's own code, before and after its model: typed, and journaled as the model's are."""
+"""A request as the agent's own code sees it, with typed tool calls that are journaled as the model's are."""
 
 import itertools
 import time
@@ -27,8 +27,8 @@ HOPELESS = frozenset(
 
 
 @dataclass
-class Verification:
-    """The request, the files of its robot and site, and the tools of its grant."""
+class RequestContext:
+    """A request for the code before and after the model: its files of robot and site, and the tools of its grant."""
 
     request: SkillRequest
     robot: RobotFile
@@ -41,7 +41,7 @@ class Verification:
     running: bool = False
     """A call is running or was cut off, so its effect is not known."""
     object_id: str | None = None
-    """Id of the thing that the request is about, as the agent's code has last seen it; it goes into the result."""
+    """Id of the requested object, as the agent's code has last seen it; it goes into the result."""
     _forgotten: set[str] = field(default_factory=set[str])
     """Ids that the perception server does not know any more."""
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))

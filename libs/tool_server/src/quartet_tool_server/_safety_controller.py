@@ -1,4 +1,4 @@
-"""Safety state of one server for one robot: fence, latch and motion leases, and the stop that ends all motions."""
+"""Fence, latch and motion leases of one server for one robot, and the stop that ends all motions."""
 
 import asyncio
 import logging
@@ -25,8 +25,8 @@ CANCEL_TIMEOUT_S = 2.0
 """Wall time within which an action server answers that its goals are canceled."""
 
 
-class SafetyState:
-    """Fence, latch and motion leases of the server `server` for one robot.
+class SafetyController:
+    """Decides what the server `server` may move: fence, latch and motion leases of one robot.
 
     `actions` are the action servers whose goals this server sends; a stop cancels all of their goals, whoever sent
     them. With `beats_required` every caller has to send heartbeats while it moves the robot. Fence and latch are kept
