@@ -69,7 +69,7 @@ class PlaceArguments(Arguments):
 
 
 SkillArguments = ApproachArguments | PickArguments | PlaceArguments
-ARGUMENTS: dict[Skill, type[Arguments]] = {
+ARGUMENTS: dict[Skill, type[SkillArguments]] = {
     Skill.APPROACH: ApproachArguments,
     Skill.PICK: PickArguments,
     Skill.PLACE: PlaceArguments,

@@ -6,12 +6,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from quartet_contracts import (
+    ARGUMENTS,
     MAX_SENTENCE,
-    ApproachArguments,
     DirectStep,
     Identifier,
-    PickArguments,
-    PlaceArguments,
     Skill,
     SkillArguments,
     TaskStatus,
@@ -35,31 +33,16 @@ def skill_routes(service: TaskService) -> APIRouter:
         submission = TaskSubmission(sentence=sentence, robot=robot, timeout_s=timeout_s)
         return accepted(await service.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
 
-    @router.post("/approach", status_code=202, response_model=TaskStatus)
-    async def approach(
-        arguments: ApproachArguments,
-        robot: Identifier | None = None,
-        timeout_s: Timeout = 600,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Response:
-        return await accept(Skill.APPROACH, arguments, robot, timeout_s, idempotency_key)
+    def add(skill: Skill, model: type[SkillArguments]) -> None:
+        @router.post(f"/{skill}", name=str(skill), status_code=202, response_model=TaskStatus)
+        async def _(
+            arguments: model,  # pyright: ignore[reportInvalidTypeForm]
+            robot: Identifier | None = None,
+            timeout_s: Timeout = 600,
+            idempotency_key: IdempotencyKey = None,
+        ) -> Response:
+            return await accept(skill, arguments, robot, timeout_s, idempotency_key)
 
-    @router.post("/pick", status_code=202, response_model=TaskStatus)
-    async def pick(
-        arguments: PickArguments,
-        robot: Identifier | None = None,
-        timeout_s: Timeout = 600,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Response:
-        return await accept(Skill.PICK, arguments, robot, timeout_s, idempotency_key)
-
-    @router.post("/place", status_code=202, response_model=TaskStatus)
-    async def place(
-        arguments: PlaceArguments,
-        robot: Identifier | None = None,
-        timeout_s: Timeout = 600,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Response:
-        return await accept(Skill.PLACE, arguments, robot, timeout_s, idempotency_key)
-
+    for skill, model in ARGUMENTS.items():
+        add(skill, model)
     return router
