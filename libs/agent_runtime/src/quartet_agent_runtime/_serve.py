@@ -248,7 +248,7 @@ def _outcome(work: "asyncio.Task[SkillResult]", delivery: Delivery) -> SkillResu
 
 
 async def end_of(task: "asyncio.Task[Any]") -> None:
-    """Wait until a canceled task is gone, whatever came of it."""
+    """Wait until a canceled task has ended, with any outcome."""
     await asyncio.wait({task})
     if not task.cancelled():
         task.exception()

@@ -40,7 +40,7 @@ class Keys:
         return self.of("done", kind, identity)
 
     def owner(self, kind: str, identity: str) -> Key:
-        """Entry id of the one queue entry that stands for this identity."""
+        """Entry id of the queue entry that represents this identity."""
         return self.of("owner", kind, identity)
 
     def started(self, kind: str, identity: str) -> Key:
@@ -57,7 +57,7 @@ class Keys:
         return self.of("epoch", task_id)
 
     def submission(self, key: str) -> Key:
-        """Which task an idempotency key stands for."""
+        """Id of the task that an idempotency key belongs to."""
         return self.of("submission", key)
 
     @property

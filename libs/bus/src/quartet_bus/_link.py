@@ -29,7 +29,7 @@ class Link:
         self._client = client
 
     async def renew(self) -> None:
-        """Connect anew with the next command if the other end has closed the connection meanwhile."""
+        """Reconnect with the next command if the other end has closed the connection meanwhile."""
         if self._connection.is_connected and await self._connection.can_read():
             await self._connection.disconnect(nowait=True)
 

@@ -37,7 +37,7 @@ class TaskSubmission(Arguments):
 
 
 class DirectStep(Arguments):
-    """One skill that a person asked for by itself, without the orchestrator's model."""
+    """Single skill that a person requested, without the orchestrator's model."""
 
     skill: Skill
     arguments: SerializeAsAny[SkillArguments]

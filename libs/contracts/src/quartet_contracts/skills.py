@@ -77,7 +77,7 @@ ARGUMENTS: dict[Skill, type[SkillArguments]] = {
 
 
 def without_ids(arguments: SkillArguments) -> SkillArguments:
-    """What is asked for, whichever sighting of it is meant: a thing that was seen anew is still the same request."""
+    """Return the arguments without object ids: a request for an object that got a new id is still the same."""
     ids = {name: None for name in ("object_id", "target_id") if name in type(arguments).model_fields}
     return arguments.model_copy(update=ids) if any(getattr(arguments, name) for name in ids) else arguments
 

@@ -47,14 +47,14 @@ class OrchestratorClient:
     def submit(self, submission: TaskSubmission, key: str | None = None) -> TaskStatus:
         """Submit a task; with the idempotency key of an earlier submission return the task of that."""
         headers = {"Idempotency-Key": key} if key else {}
-        # What nobody chose is left to the orchestrator: it gives a task without a budget all of its time.
+        # Fields without a value are left out: the orchestrator gives a task without a budget all of its time.
         body = submission.model_dump(mode="json", exclude_unset=True)
         return self._status(self._call("POST", "/tasks", json=body, headers=headers))
 
     def run_skill(
         self, skill: Skill, arguments: SkillArguments, timeout_s: float | None = None, robot: str | None = None
     ) -> TaskStatus:
-        """Start one skill by itself and return its task."""
+        """Start a single skill and return its task."""
         given = {"timeout_s": timeout_s, "robot": robot}
         query = {name: value for name, value in given.items() if value is not None}
         return self._status(

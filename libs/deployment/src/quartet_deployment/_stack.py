@@ -146,7 +146,7 @@ class Stack:
         self._lock = lock_folder(self.options.state_dir)
         if self.options.fresh:
             shutil.rmtree(self.options.state_dir, ignore_errors=True)
-        # Journals, grants and logs in it are for nobody else on this machine.
+        # Other users of this machine must not read its journals, grants and logs.
         self.options.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.options.state_dir.chmod(0o700)
         atexit.register(self.stop)

@@ -46,7 +46,7 @@ def set_up_logging(
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats each record as one line of JSON, whatever its message holds.
+    """Formats each record as one line of JSON.
 
     Keys: time (UTC), level, process, logger, message; task_id, request_id, robot and agent, trace_id and span_id (W3C),
     exception, each where there is one.

@@ -34,7 +34,7 @@ BRIDGE_TIMEOUT = "Timeout exceeded while waiting for service response"
 
 
 class BridgeLink:
-    """A `RobotLink` over rosbridge; its connection comes back by itself.
+    """A `RobotLink` over rosbridge that reconnects by itself.
 
     Use `await BridgeLink.open(url)` and `await link.close()`. When the connection is lost, every pending call and goal
     fails. With the next one, subscriptions are made again, and goals without a result are canceled, since nobody can
@@ -110,7 +110,7 @@ class BridgeLink:
         return frozenset(self._subscriptions)
 
     def reconnect(self, why: str) -> None:
-        """Give the connection up, as if the network had lost it; the link connects again by itself."""
+        """Drop the connection, as if the network had lost it; the link reconnects by itself."""
         self._connection.abort(why)
 
     async def wait_connected(self, timeout_s: float) -> bool:

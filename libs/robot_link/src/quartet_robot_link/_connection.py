@@ -22,7 +22,7 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 
 class Connection:
-    """A websocket to rosbridge that comes back by itself while `run` runs.
+    """A websocket to rosbridge that reconnects while `run` runs.
 
     token: gives the bearer token to present, which a bridge proxy asks for and rosbridge itself ignores.
     on_open: what is sent on a fresh connection before it counts as ready. on_operation: takes each operation that

@@ -60,7 +60,7 @@ class GuardState:
         self.reason = str(message.get("message", ""))[:MAX_REASON]
         self._changed.set()
         if self._advertising is None or self._advertising.done():
-            # With each connection anew: the state is latched, so that it comes at its start.
+            # Forgotten with each connection: the state is a latched topic and arrives again at its start.
             self._advertising = asyncio.create_task(self._advertise())
 
     async def _advertise(self) -> None:

@@ -35,7 +35,7 @@ class _Pending:
 
 
 class PendingApprovals:
-    """The calls of one server that wait for a person. They do not survive it: after a restart they are asked anew.
+    """The calls of one server that wait for a person. After a restart of the server they are asked again.
 
     `keys` are the orchestrator's public keys; with none no decision is valid.
     """

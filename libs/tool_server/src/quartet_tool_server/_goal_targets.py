@@ -33,7 +33,7 @@ MOVING_MESSAGES = {
 
 @dataclass(frozen=True)
 class Place:
-    """A point that the base is sent to, in `frame`, as that frame lay at `stamp` (None: now)."""
+    """Target point of the base in `frame`, at time `stamp` of that frame (None: now)."""
 
     frame: str
     x: float
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Way:
-    """A straight way from where the base stands, in the base frame [m]; `speed` [m/s] where the goal has one."""
+    """A straight motion from the present pose, in the base frame [m]; `speed` [m/s] where the goal has one."""
 
     x: float
     y: float
@@ -67,13 +67,13 @@ class Joints:
 
 
 def plain(message_type: str) -> str:
-    """`geometry_msgs/Twist` of `geometry_msgs/msg/Twist`."""
+    """Return a type without its kind: `geometry_msgs/Twist` for `geometry_msgs/msg/Twist`."""
     parts = message_type.split("/")
     return f"{parts[0]}/{parts[-1]}"
 
 
 def short(message_type: str) -> str:
-    """`NavigateToPose` of `nav2_msgs/action/NavigateToPose`."""
+    """Return the name of a type: `NavigateToPose` for `nav2_msgs/action/NavigateToPose`."""
     return message_type.rsplit("/", 1)[-1]
 
 

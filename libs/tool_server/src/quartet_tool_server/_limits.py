@@ -24,11 +24,11 @@ SETTLE_S = 1.0
 """Wall time in which the part that moved last may come to rest."""
 MOVEIT_SUCCESS = 1
 SLACK = 1e-6
-"""A value at its cap passes, whatever its last bit."""
+"""Tolerance, so that a value at its cap passes despite rounding."""
 
 
 class MotionLimits:
-    """The limits of one policy for one robot. `agent` gives the name of whoever the running call is for."""
+    """The limits of one policy for one robot. `agent` returns the agent of the running call."""
 
     def __init__(self, policy: PolicyFile, robot: Robot, site: SiteFile, *, agent: Callable[[], str]) -> None:
         self._policy, self._robot, self._agent = policy, robot, agent
@@ -102,7 +102,7 @@ class MotionLimits:
         await self._check_arm_rests()
 
     def check_payload(self, name: str) -> None:
-        """A thing of the catalogue that a grasp is asked for. Raises OverLimitError."""
+        """Check the mass of a catalogue object before a grasp. Raises OverLimitError."""
         mass, cap = self._masses.get(normalise(name)), self._policy.payload_kg
         if mass is not None and cap is not None and mass > cap:
             raise OverLimitError(

@@ -284,5 +284,5 @@ class ToolServer:
 
 def _names_by_alias(site: SiteFile) -> dict[str, str]:
     """Return the name of each alias of the site, both normalised."""
-    things = (*site.areas, *site.surfaces, *site.containers, *site.objects)
-    return {normalise(alias): normalise(thing.name) for thing in things for alias in thing.aliases}
+    named = (*site.areas, *site.surfaces, *site.containers, *site.objects)
+    return {normalise(alias): normalise(entry.name) for entry in named for alias in entry.aliases}

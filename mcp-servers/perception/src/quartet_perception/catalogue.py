@@ -18,7 +18,7 @@ _NEUTRAL = frozenset(
     | {"my", "your", "this", "that", "please"}
 )
 _STOP = frozenset({"the", "a", "an", "of", "in", "on", "at", "to", "from", "with", "and", "for", "by", "its"})
-# Words that people use for the same everyday thing; the site file's own aliases come first.
+# Synonyms of everyday words; the aliases of the site file prevail.
 _SYNONYMS = (
     ("can", "tin"),
     ("coke", "cola", "soda"),
@@ -108,7 +108,7 @@ class Catalogue:
         if not nouns or nouns[-1] not in words:
             return 0.0
         known = sum(n in words for n in nouns)
-        # A word that fits another thing of the catalogue says that this is not the one ("apple bowl" is no apple).
+        # A word that fits another entry of the catalogue excludes this one ("apple bowl" is not an apple).
         foreign = sum(n not in words and n in self._vocabulary for n in nouns)
         if 2 * known < len(nouns) or foreign:
             return 0.0

@@ -24,7 +24,7 @@ class Grasp:
     """A grasp in the base frame.
 
     x, y, z: of the tool flange [m]; yaw: direction in which the fingers close [rad]. width: of the object between
-    them [m]. tip_z: height of the fingertips. blocked: seen points of other things where the fingers would be.
+    them [m]. tip_z: height of the fingertips. blocked: seen points of other objects where the fingers would be.
     """
 
     x: float

@@ -127,7 +127,7 @@ def into_container(view: View, found: SegmentedObject, object_height_m: float, r
         )
     rim = _rim(points, found.solid.top)
     clearance = robot.manipulation.container_clearance_m
-    # The reference clearance holds for things as long as the fingers; taller ones must clear the rim as well.
+    # The reference clearance is for objects as long as the fingers; taller ones must clear the rim as well.
     z = rim + max(clearance, hanging_m(object_height_m, robot) + robot.manipulation.surface_clearance_m)
     bottom = found.support_z if found.support_z is not None else found.solid.z
     x, y = found.solid.x, found.solid.y

@@ -52,7 +52,7 @@ class Function(ABC, Generic[R]):
     @classmethod
     @functools.cache
     def signature(cls) -> tuple[list[str], list[str], bool]:
-        """Return the names of keys and of arguments, and whether the only key stands for any number of keys."""
+        """Return the names of keys and of arguments, and whether the only key is a tuple of any number of keys."""
         hints = get_type_hints(cls)
         names = [field.name for field in fields(cls)]  # pyright: ignore[reportArgumentType]
         keys = [name for name in names if hints[name] in (Key, Key | None, tuple[Key, ...])]

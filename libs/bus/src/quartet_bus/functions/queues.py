@@ -12,7 +12,7 @@ class Admission:
     """State of a request or task whose entry was read."""
 
     owner: str
-    """Id of the one entry that stands for it; every other entry is a duplicate."""
+    """Id of the entry that represents it; every other entry is a duplicate."""
     done: bytes | None
     """Result."""
     started: bool

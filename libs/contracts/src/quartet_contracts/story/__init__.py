@@ -1,4 +1,4 @@
-"""A task's journal told in a person's words, for whoever shows it: the command, the web page."""
+"""Journal events as text for people, in the command and on the web page."""
 
 from quartet_contracts.story._narrator import Line, Narration, Narrator, Now, Span, Tone
 from quartet_contracts.story._words import is_quiet, skill_words, tool_words

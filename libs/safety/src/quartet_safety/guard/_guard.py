@@ -152,7 +152,7 @@ class Guard:
         return "stopped; latched until reset" + (f"; but {failure}" if failure else "")
 
     def reset(self) -> str:
-        """Let the robot move again; nothing that was stopped goes on by itself. Return what to tell whoever asked."""
+        """Release the latch and return the answer for the caller; no stopped motion continues by itself."""
         with self._lock:
             was = self._latched
             if was:

@@ -38,11 +38,11 @@ class Controls(Protocol):
     """What the port works on, from threads of its own."""
 
     def stop(self, reason: str) -> str:
-        """Stop the robot; return what to tell whoever asked."""
+        """Stop the robot; return the answer for the caller."""
         ...
 
     def reset(self) -> str:
-        """Let the robot move again; return what to tell whoever asked."""
+        """Release the latch; return the answer for the caller."""
         ...
 
     @property
@@ -138,7 +138,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def _reason(body: bytes) -> str:
-    """Return the reason in a body, else a default: whoever may stop the robot does so, whatever the body is."""
+    """Return the reason in a body, or a default: a malformed body must not prevent a stop."""
     try:
         reason = json.loads(body)["reason"]
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -13,7 +13,7 @@ HEARTBEAT_TOPIC = "/robot_guard/heartbeat"
 HEARTBEAT_TYPE = "std_msgs/msg/Header"
 """`frame_id` is `<server>:<motion id>` while the motion runs, and once `<server>:<motion id>/done` after it."""
 STOP_SERVICE = "/robot_guard/stop"
-"""There is none for the reset: whoever reaches the graph could call it. The HTTP port asks for a token."""
+"""The reset has no service, since every node of the graph could call it. The HTTP port asks for a token."""
 SERVICE_TYPE = "std_srvs/srv/Trigger"
 
 DONE = "/done"

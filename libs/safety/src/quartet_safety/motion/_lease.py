@@ -194,7 +194,7 @@ class MotionLease:
             await self._heartbeat.begin()
 
     async def unless_canceled(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of `work`, which moves nothing; give it up as soon as the call is canceled.
+        """Return the result of `work`, which moves nothing; cancel it as soon as the call is canceled.
 
         A stop so never waits for a planner. Raises what `check` raises, and what `work` raises.
         """

@@ -86,7 +86,7 @@ class Connection:
         self._closing = asyncio.Event()
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own(target), name="upstream")
-        # Asked for even where nobody waits any more, or asyncio complains.
+        # Retrieved although nobody waits any more; otherwise asyncio logs an error.
         self._owner.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     @classmethod

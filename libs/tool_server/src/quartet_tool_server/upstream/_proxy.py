@@ -33,7 +33,7 @@ STOP_LIMIT_S = 3.0
 """Wall time of a call that stops something, within which the stopped call is given the time to end by itself."""
 
 NAMING_IDS = {"object_id", "object_ids"}
-"""Arguments that say by our own id which thing is meant."""
+"""Arguments that are object ids of our own perception server."""
 OBJECT_IDS = {*NAMING_IDS, "held_object_id"}
 
 _anything = TypeAdapter[Any](Any)

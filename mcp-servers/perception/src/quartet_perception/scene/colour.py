@@ -89,7 +89,7 @@ def white_balance(rgb: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Return the channel gains (3) that make the light white and the picture normally bright.
 
     Shades of grey with p = 6 (Finlayson and Trezzi 2004) over pixels that are neither clipped nor strongly
-    coloured, so that a large coloured thing does not pass for coloured light; limited to lamps as homes have them.
+    coloured, so that a large coloured object does not pass for coloured light; limited to lamps as homes have them.
     """
     small = rgb[::4, ::4].reshape(-1, 3).astype(np.float64)
     top, low = small.max(axis=1), small.min(axis=1)

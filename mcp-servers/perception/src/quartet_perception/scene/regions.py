@@ -16,7 +16,7 @@ MEMBER = 0.4 * FULL
 MIN_PIXELS = 16
 _MAX_BLOBS, _MAX_POINTS = 40, 4000
 _NECK, _MAX_SPLIT = 4, 40_000
-"""Half the width of a neck at which a region may be two things [pixels], and the largest region that is split."""
+"""Half the width of a neck at which a region may be two objects [pixels], and the largest region that is split."""
 _RANGE_M = 6.0
 _ABOVE_TIP_M, _BELOW_TIP_M = 0.08, 0.12
 """How far above and below the finger tips a held object is looked for."""
@@ -69,7 +69,7 @@ def prepare(view: View, heights: Sequence[float]) -> PreparedView:
     jump = 0.012 + 0.012 * depth
     right = np.abs(depth[:, 1:] - depth[:, :-1]) > jump[:, 1:]
     down = np.abs(depth[1:] - depth[:-1]) > jump[1:]
-    # The farther pixel of an edge is dropped: it is the one that mixes two things.
+    # The farther pixel of an edge is dropped: it mixes two objects.
     solidity[:, 1:] &= ~(right & (depth[:, 1:] > depth[:, :-1]))
     solidity[:, :-1] &= ~(right & (depth[:, 1:] < depth[:, :-1]))
     solidity[1:] &= ~(down & (depth[1:] > depth[:-1]))

@@ -161,7 +161,7 @@ def solids_of(appearance: Appearance) -> list[Solid]:
             solids = [Solid("box", (x, y, h), hollow=True)]
             return [*solids, Solid("cylinder", (x, y, h), hollow=True)] if abs(x - y) < 0.02 else solids
         case _:
-            # Only poses with a lower middle: a thin thing does not stand on its end.
+            # Only poses with a lower centre: a thin object does not stand on its end.
             fallen = [size for size in ((x, h, y), (y, h, x)) if size[2] < h - 1e-6]
             return [Solid("box", (x, y, h), parts=parts), *(Solid("box", size) for size in dict.fromkeys(fallen))]
 

@@ -22,7 +22,7 @@ _MIN_INSIDE = 0.3
 _GROWN = 0.3
 """A component is followed this far beyond its box, to tell an object inside it from one that passes through."""
 _MAIN_SHARE, _FURTHER_SHARE = 0.6, 0.8
-"""Part of a component that lies in the box: of the thing itself, and of further pieces of it."""
+"""Share of a component inside the box: of the main piece of an object, and of its further pieces."""
 _PIECE_GAP_M = 0.02
 _NO_DEPTH = 0.3
 """Part of a box with depth below which depth says nothing about it."""
@@ -75,7 +75,7 @@ def _object(picture: PreparedView, detection: Detection2D, box: Box, kind: Kind)
     window = _slices(box, view.shape)
     if detection.mask is None:
         if float(view.valid[window].mean()) < _NO_DEPTH:
-            # Glass, shining metal, far away: seen, but nobody can say where.
+            # Glass, shining metal, far away: it is seen, but its position is unknown.
             return SegmentedObject(
                 detection.label,
                 detection.score,

@@ -10,7 +10,6 @@ from quartet_bus import Question
 from quartet_contracts import TERMINAL, Answer, TaskStatus
 from quartet_orchestrator.callers import Role, current_caller
 from quartet_orchestrator.errors import RequestError
-from quartet_orchestrator.mcp import elicitation
 from quartet_orchestrator.mcp.arguments import AnswerTask, CancelTask, ListRobots, Look, RunTask, Stop, TaskStatusOf
 from quartet_orchestrator.mcp.following import follow
 from quartet_orchestrator.mcp.views import LookView, Robots, RobotView, StopView, TaskView, task_view
@@ -20,6 +19,9 @@ from quartet_orchestrator.tasks import TaskService
 
 if TYPE_CHECKING:
     from mcp_types import InputRequiredResult
+
+_FIELD = "answer"
+_YES_NO = ["yes", "no"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class McpTaskService:
                 409, "No such question", f"task_id: task '{given.task_id}' is {status.state} and asks nothing now"
             )
         elif given.text is None and _may_ask(question, caller):
-            return elicitation.ask(given.task_id, question)
+            return _ask(given.task_id, question)
         elif question.approval:
             raise RequestError(
                 403,
@@ -137,7 +139,7 @@ class McpTaskService:
             await follow(self._tasks.bus, task_id, wait_s, caller.tell, self._stop)
             question = await self._tasks.bus.questions.current(task_id)
             if question is not None and _may_ask(question, caller) and question.question_id not in caller.responses:
-                return elicitation.ask(task_id, question)
+                return _ask(task_id, question)
         return await self._view(task_id)
 
     async def _view(self, task_id: str) -> TaskView:
@@ -149,7 +151,7 @@ class McpTaskService:
         question = await self._tasks.bus.questions.current(status.task.task_id)
         if question is None or question.question_id not in caller.responses or status.state in TERMINAL:
             return
-        text = elicitation.answer_in(caller.responses[question.question_id], approval=question.approval)
+        text = _answer_in(caller.responses[question.question_id], approval=question.approval)
         if text is not None:
             await self._tasks.answer(status.task.task_id, Answer(text=text, question_id=question.question_id))
 
@@ -157,3 +159,29 @@ class McpTaskService:
 def _may_ask(question: Question, caller: McpCaller) -> bool:
     """Return whether the client may put the question to its person; an approval takes a token with that role."""
     return caller.can_ask and (not question.approval or current_caller.get().may(Role.APPROVE))
+
+
+def _ask(task_id: str, question: Question) -> "InputRequiredResult":
+    """Return the result with which the client shows its person a form (elicitation) and calls again with the answer."""
+    from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
+
+    field: dict[str, Any] = {"type": "string", "title": "Your answer"}
+    if question.approval:
+        field["enum"] = _YES_NO
+    form = ElicitRequestFormParams(
+        message=question.text,
+        requested_schema={"type": "object", "properties": {_FIELD: field}, "required": [_FIELD]},
+    )
+    # The state is neither secret nor a permission: whoever may call here may name any task.
+    return InputRequiredResult(input_requests={question.question_id: ElicitRequest(params=form)}, request_state=task_id)
+
+
+def _answer_in(response: Any, *, approval: bool) -> str | None:
+    """Return the person's answer to a form, None when there is none; 'no' for an approval that they dismissed."""
+    from mcp_types import ElicitResult
+
+    text = None
+    if isinstance(response, ElicitResult) and response.action == "accept" and response.content is not None:
+        given = response.content.get(_FIELD)
+        text = given.strip() if isinstance(given, str) and given.strip() else None
+    return "no" if text is None and approval else text
