@@ -289,12 +289,14 @@ async def test_nav2_that_is_not_active(changed: Any, peer: Any) -> None:
     assert any("clock" in finding.what and "chrony" in finding.remedy for finding in report.findings)
 
 
-async def test_a_bridge_whose_cbor_fails_on_arrays(changed: Any, peer: Any) -> None:
+@pytest.mark.parametrize("json_comes", [True, False])
+async def test_a_bridge_whose_cbor_fails_on_arrays(changed: Any, peer: Any, json_comes: bool) -> None:
     file = changed(url=peer.url)
     topics = {file.cameras.front.info_topic, file.cameras.arm.info_topic}
 
     def answer(operation: dict[str, Any]) -> list[Any] | None:
-        if operation["op"] == "subscribe" and operation["topic"] in topics and operation["compression"] == "none":
+        asked = operation["op"] == "subscribe" and operation["topic"] in topics and operation["compression"] == "none"
+        if asked and json_comes:
             return [{"op": "publish", "topic": operation["topic"], "msg": {"header": {"frame_id": "x"}}}]
         return answering({"/rosapi/get_time": {"time": {"sec": 1, "nanosec": 0}}})(operation)
 
@@ -306,8 +308,8 @@ async def test_a_bridge_whose_cbor_fails_on_arrays(changed: Any, peer: Any) -> N
         await exam.robot.close()
     assert [finding.verdict for finding in exam.findings] == [Verdict.WRONG] * 2
     for finding in exam.findings:
-        assert "comes as JSON and not as CBOR" in finding.what
-        assert "upgrade rosbridge_suite" in finding.remedy
+        assert ("comes as JSON and not as CBOR" in finding.what) is json_comes
+        assert ("upgrade rosbridge_suite" if json_comes else "max_message_size") in finding.remedy
 
 
 def test_the_summary_of_checks_that_were_not_possible() -> None:

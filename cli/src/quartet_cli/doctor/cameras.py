@@ -73,7 +73,8 @@ async def _look(exam: Examination, name: str, camera: "Camera") -> None:
             "cameras",
             f"{name} camera: {error}",
             "read the log of its driver; if pictures come but do not match, let it align and synchronise depth "
-            "(realsense2_camera: align_depth.enable and enable_sync true)",
+            "(realsense2_camera: align_depth.enable and enable_sync true); rosbridge loses pictures above its "
+            "max_message_size, which is 1 MB unless it is set: 10000000 will do",
         )
         return
     faults = faults_of(name, camera, frames, str(info["header"]["frame_id"]))

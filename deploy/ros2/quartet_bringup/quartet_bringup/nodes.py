@@ -12,7 +12,7 @@ from quartet_bringup.errors import LaunchArgumentError
 from quartet_bringup.robot_file import RobotNames
 
 MAX_MESSAGE_SIZE = 10_000_000
-"""Bytes of one rosbridge frame; a picture larger than this comes in fragments, which is slower."""
+"""Bytes of one rosbridge frame; a larger picture, asked for as CBOR, is lost, and other messages come in fragments."""
 CALL_TIMEOUT_S = 5.0
 RESPAWN_DELAY_S = 1.0
 COMPRESSED = "/compressed"
