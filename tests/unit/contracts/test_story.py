@@ -1,5 +1,6 @@
 """A journal told in words, whoever shows it."""
 
+import json
 from typing import Any
 
 from quartet_contracts import JournalEvent
@@ -52,3 +53,38 @@ def test_text_of_the_world_stays_one_line_of_text() -> None:
     (line,) = Narrator().tell(event("orchestrator", kind="note", text="<img onerror=x>\n\n[bold] a  b")).lines
     assert line.spans[0].text == "<img onerror=x> [bold] a b"
     assert line.tone == "notice"
+
+
+def search(narrator: Narrator, tool: str, arguments: dict[str, Any], **result: Any) -> list[str]:
+    call = {"call_id": "c", "tool": f"perception__{tool}"}
+    narrator.tell(event("pick", "r1", kind="tool_call", arguments=arguments, **call))
+    fields = {"kind": "tool_result", "ok": True, "text": json.dumps(result), "duration_s": 0.3, **call}
+    return words(narrator.tell(event("pick", "r1", **fields)))
+
+
+def test_a_search_that_found_nothing_says_so_and_an_object_is_told_by_its_name() -> None:
+    narrator = Narrator()
+    by_id = {"object_id": "obj_d63ec55c5a28", "camera": "arm"}
+    assert search(narrator, "segment_objects", by_id, outputs=[]) == [
+        "searches for an object with the arm camera  not seen  0.3 s"
+    ]
+    seen = [{"object_id": "obj_d63ec55c5a28", "label": "red coke can"}, "no object"]
+    assert search(narrator, "detect_objects", {"names": ["can"]}, detections=seen) == [
+        "looks for 'can' with the front camera  ✓ 0.3 s"
+    ]
+    assert search(narrator, "segment_objects", by_id, outputs=[{"object_id": "obj_d63ec55c5a28"}]) == [
+        "searches for 'red coke can' with the arm camera  ✓ 0.3 s"
+    ]
+    assert search(narrator, "detect_objects", {"object_ids": ["obj_d63ec55c5a28"]}, detections=[]) == [
+        "looks for 'red coke can' with the front camera  not seen  0.3 s"
+    ]
+
+
+def test_who_decides_is_told_once_when_it_is_the_scripted_model() -> None:
+    narrator = Narrator()
+    turn = {"kind": "model_turn", "turn": 1, "text": "", "model": "hosted_vllm/scripted"}
+    (said,) = words(narrator.tell(event("orchestrator", **turn)))
+    assert "scripted model" in said
+    assert "docs/models.md" in said
+    assert words(narrator.tell(event("pick", **turn))) == []
+    assert words(Narrator().tell(event("orchestrator", **{**turn, "model": "openai/gpt-5"}))) == []

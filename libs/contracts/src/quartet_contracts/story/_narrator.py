@@ -1,6 +1,7 @@
 """Journal events as lines of text: decisions, motions, results."""
 
 import json
+import re
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
@@ -30,6 +31,14 @@ from quartet_contracts.story._words import is_quiet, skill_words, tool_words
 
 SHORT_TEXT = 280
 LONG_TEXT = 4000
+
+SEARCHES = frozenset({"detect_objects", "segment_objects"})
+OBJECT_ID = re.compile(r"\bobj_[0-9a-f]+\b")
+SCRIPTED = "scripted"
+SCRIPTED_WORDS = (
+    "the scripted model decides: a fixed policy for simple sentences, no LLM; how to use an LLM: docs/models.md "
+    "(QUARTET_MODEL in .env)"
+)
 
 Tone = Literal["plain", "strong", "quiet", "good", "bad", "notice", "question", "answer"]
 """Role of a text; a display chooses a colour or weight for each."""
@@ -81,6 +90,9 @@ class Narrator:
         self._verbose = verbose
         self._calls: dict[tuple[str, str | None, str], ToolCalled] = {}
         self._planned = False
+        self._scripted_told = False
+        self._names: dict[str, str] = {}
+        """What a camera called each object, by its id."""
 
     def tell(self, event: JournalEvent) -> Narration:
         """Return the lines and the activity for `event`, the next one of the journal."""
@@ -90,7 +102,7 @@ class Narrator:
                 self._calls[_key(event, what)] = what
                 if _is_skill(what.tool):
                     return Narration()
-                return Narration(now=Now(actor=actor, text=tool_words(what.tool, what.arguments)))
+                return Narration(now=Now(actor=actor, text=self._tool_words(what.tool, what.arguments)))
             case ToolProgress():
                 return Narration(now=Now(actor=actor, text=self._progress(event, what)))
             case ToolReturned():
@@ -113,6 +125,9 @@ class Narrator:
     def _turn(self, event: JournalEvent, turn: ModelTurn) -> Narration:
         actor, at = event.actor, event.at
         lines: list[Line] = []
+        if not self._scripted_told and turn.model.rpartition("/")[2] == SCRIPTED:
+            self._scripted_told = True
+            lines.append(Line(actor=actor, at=at, spans=(Span(text=SCRIPTED_WORDS),), tone="notice"))
         if turn.text and actor == "orchestrator" and not self._planned:
             self._planned = True
             lines.append(Line(actor=actor, at=at, spans=(Span(text="plan"),), tone="strong", body=turn.text.strip()))
@@ -127,27 +142,57 @@ class Narrator:
 
     def _progress(self, event: JournalEvent, what: ToolProgress) -> str:
         call = self._calls.get(_key(event, what))
-        words = tool_words(what.tool, call.arguments) if call else what.tool
+        words = self._tool_words(what.tool, call.arguments) if call else what.tool
         share = f" {what.fraction:.0%}" if what.fraction is not None else ""
         return f"{words}{share} {what.message}".rstrip()
 
     def _returned(self, event: JournalEvent, what: ToolReturned) -> Narration:
         call = self._calls.pop(_key(event, what), None)
+        found = _found(what)
+        self._names.update((one["object_id"], one["label"]) for one in found or [] if _is_named(one))
         # The result of the skill has been rendered before.
         rendered = _is_skill(what.tool) and (what.ok or event.actor == "orchestrator")
         if not self._verbose and (rendered or (what.ok and is_quiet(what.tool))):
             return Narration()
-        ending = f"✓ {what.duration_s:.1f} s" if what.ok else f"✗ {what.error_code}"
-        spans = [
-            Span(text=f"{tool_words(what.tool, call.arguments if call else {})}  "),
-            Span(text=ending, tone="good" if what.ok else "bad"),
-        ]
+        ending, tone = (f"✓ {what.duration_s:.1f} s", "good") if what.ok else (f"✗ {what.error_code}", "bad")
+        if found == []:
+            ending, tone = f"not seen  {what.duration_s:.1f} s", "notice"
+        words = self._tool_words(what.tool, call.arguments if call else {})
+        spans = [Span(text=f"{words}  "), Span(text=ending, tone=cast("Tone", tone))]
         if not what.ok or self._verbose:
             said = _clip(what.text, LONG_TEXT) if self._verbose else _clip(_message(what.text), SHORT_TEXT)
             spans.append(Span(text=f"  {said}", tone="quiet"))
         body = f"{what.tool} {call.arguments}" if self._verbose and call is not None else ""
         one = Line(actor=event.actor, at=event.at, spans=tuple(spans), body=body, body_tone="quiet")
         return Narration(lines=(one,))
+
+    def _tool_words(self, tool: str, arguments: dict[str, Any]) -> str:
+        """A call in words, with what a camera called an object in the place of its id."""
+        return OBJECT_ID.sub(lambda found: self._name_of(found[0]), tool_words(tool, arguments))
+
+    def _name_of(self, object_id: str) -> str:
+        return f"'{self._names[object_id]}'" if object_id in self._names else "an object"
+
+
+def _found(what: ToolReturned) -> list[Any] | None:
+    """Return what a camera has found, [] for a look that found nothing; None for any other result."""
+    if not what.ok or what.tool.rpartition("__")[2] not in SEARCHES:
+        return None
+    try:
+        fields: Any = json.loads(what.text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict):
+        return None
+    given = cast("dict[str, Any]", fields)
+    found = given.get("detections", given.get("outputs"))
+    return cast("list[Any]", found) if isinstance(found, list) else None
+
+
+def _is_named(one: Any) -> bool:
+    return isinstance(one, dict) and all(
+        isinstance(cast("dict[str, Any]", one).get(key), str) for key in ("object_id", "label")
+    )
 
 
 def _line(event: JournalEvent, text: str, tone: Tone) -> Line:
