@@ -1,5 +1,6 @@
 """A model provider for tests: its answers are those of a file in its own wire format, and it keeps what it is asked."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -69,17 +70,21 @@ class Asked:
 
 
 class FakeProvider:
-    """Answers every POST with the next of `plan`; the last one is repeated."""
+    """Answers every POST with the next of `plan`; the last one is repeated. One with `hang` never comes."""
 
     def __init__(self) -> None:
         self.url = ""
         self.plan: list[dict[str, Any]] = []
         self.asked: list[Asked] = []
+        self._released = asyncio.Event()
         self.app = Starlette(routes=[Route("/{path:path}", self._answer, methods=["POST"])])
 
     async def _answer(self, request: Request) -> Response:
         self.asked.append(Asked(request.url.path, await request.json(), dict(request.headers)))
         answer = self.plan.pop(0) if len(self.plan) > 1 else self.plan[0]
+        if answer.get("hang"):
+            await self._released.wait()
+            return Response(status_code=500)
         return JSONResponse(answer["body"], status_code=answer.get("status", 200), headers=answer.get("headers"))
 
     @asynccontextmanager
@@ -87,4 +92,7 @@ class FakeProvider:
         """Listen at `url`."""
         async with serve_app(self.app) as url:
             self.url = url
-            yield self
+            try:
+                yield self
+            finally:
+                self._released.set()

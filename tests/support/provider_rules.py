@@ -233,7 +233,9 @@ def anthropic_has_at_most_four_cache_markers(asked: Asked, _: Family) -> None:
     https://platform.claude.com/docs/en/build-with-claude/prompt-caching
     """
     blocks = [block for message in asked.body["messages"] for block in parts_of(message)]
-    marked = [block for block in [*blocks, *asked.body["system"], *asked.body["tools"]] if block.get("cache_control")]
+    marked = [
+        block for block in [*blocks, *asked.body["system"], *asked.body.get("tools", [])] if block.get("cache_control")
+    ]
     assert len(marked) <= 4
     assert all("thinking" not in block.get("type", "") for block in marked)
 

@@ -157,7 +157,7 @@ async def test_a_conversation_of_several_turns(talk):
     answer = await talk.ask("text")
     sent = json.dumps(talk.provider.asked[-1].body)
     assert [one for one in talk.family.thoughts if one not in sent] == []
-    assert (answer.text, answer.calls, answer.refusal) == ("The can is red.", [], None)
+    assert (answer.text, answer.calls, answer.refusal) == ("The can is green.", [], None)
     talk.conversation.add_answer(answer)
     talk.conversation.add_reminder("report")
     talk.give(await talk.ask("call"), picture=False)

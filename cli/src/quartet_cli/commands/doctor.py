@@ -1,6 +1,7 @@
-"""`quartet doctor`: check a robot step by step."""
+"""`quartet doctor`: check a robot, or the configured models, step by step."""
 
 import asyncio
+from json import dumps
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from rich.text import Text
 from quartet_cli.doctor import Finding, Report, Verdict, diagnose
 from quartet_cli.errors import ExitStatus, UsageError
 from quartet_cli.settings import CliSettings, running_stack
+from quartet_deployment import check_models
 from quartet_site import RobotFile, SiteFile, SiteFileError, load_robot, load_site
 
 MARKS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.WRONG: "bold red", Verdict.SKIPPED: "dim"}
@@ -48,11 +50,25 @@ def doctor(
         float, typer.Option("--patience", min=0.1, max=60.0, help="Seconds to wait for each answer of the robot.")
     ] = 3.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all findings.")] = False,
+    models: Annotated[
+        bool,
+        typer.Option("--models", help="Check the configured models instead: a few short calls each, usually cents."),
+    ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record", metavar="DIR", help="With --models: keep requests and answers there, without secrets."
+        ),
+    ] = None,
 ) -> None:
-    """Check a robot and the way to it; nothing moves.
+    """Check a robot and the way to it; nothing moves. With --models, check the models instead.
 
     Checked are bridge, topics, frames, Nav2, MoveIt, cameras, gripper and guard.
     """
+    if models:
+        raise typer.Exit(_check_models(record, json))
+    if record is not None:
+        raise UsageError("--record keeps what models are asked; give it with --models")
     robot, site = _load(robot_file, site_file, bridge_url)
     token = CliSettings().token_for_bridge()
     console = Console(highlight=False, soft_wrap=True)
@@ -68,6 +84,34 @@ def doctor(
     else:
         console.print(summary(report))
     raise typer.Exit(ExitStatus.DONE if report.healthy else ExitStatus.FAILED)
+
+
+def _check_models(record: Path | None, json: bool) -> ExitStatus:
+    """Print what works of each configured model. Raises OptionError when none can be asked."""
+    console = Console(highlight=False, soft_wrap=True)
+    findings: list[Finding] = []
+    files: list[str] = []
+    used: dict[str, float] = {}
+    for line in check_models(record):
+        if "finding" in line:
+            findings.append(Finding.model_validate(line["finding"]))
+            if not json:
+                _print(console, findings[-1])
+        elif "recorded" in line:
+            files.append(line["recorded"])
+        else:
+            used = line["used"]
+    healthy = all(finding.verdict in (Verdict.OK, Verdict.WARNING) for finding in findings)
+    if json:
+        report = {"findings": [finding.model_dump() for finding in findings], "recorded": files, **used}
+        print(dumps(report, indent=1))
+    else:
+        for file in files:
+            console.print(f"recorded: {file}")
+        cost = f"{used['cost_usd']:.4f} USD (0 for models without a known price)" if used["tokens"] else "nothing"
+        end = "the models are ready" if healthy else "fix the first one first"
+        console.print(f"{used['tokens']:.0f} tokens, {cost}: {end}")
+    return ExitStatus.DONE if healthy else ExitStatus.FAILED
 
 
 def _load(robot_file: Path | None, site_file: Path | None, bridge_url: str | None) -> tuple[RobotFile, SiteFile | None]:

@@ -29,7 +29,8 @@ class Finding(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     step: str
-    """bridge, rosapi, topics, frames, nav2, moveit, cameras, gripper, guard or site."""
+    """bridge, rosapi, topics, frames, nav2, moveit, cameras, gripper, guard or site; of a model key, text, tool,
+    result or picture."""
     verdict: Verdict
     what: str
     remedy: str = ""

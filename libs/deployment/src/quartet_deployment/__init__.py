@@ -3,6 +3,7 @@
 from quartet_bus.access import AGENTS
 from quartet_deployment._environment import headless_gl
 from quartet_deployment._grants import sign_grant
+from quartet_deployment._model_check import check_models
 from quartet_deployment._options import StackOptions
 from quartet_deployment._orchestrator_client import OrchestratorClient
 from quartet_deployment._ports import free_ports, hold_ports
@@ -53,6 +54,7 @@ __all__ = [
     "StartTimeoutError",
     "StopClient",
     "UnreachableError",
+    "check_models",
     "check_secrets",
     "free_ports",
     "headless_gl",

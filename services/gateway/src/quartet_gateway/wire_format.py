@@ -56,7 +56,8 @@ def read_answer(body: dict[str, Any], model: Model) -> None:
             message["refusal"] = extra["refusal"]
         given = {**extra, **message, "provider_specific_fields": extra}
         fields = {name: given[name] for name in _FIELDS_OF.get(model.provider, _FIELDS) if given.get(name)}
-        for name in _FIELDS:
+        # Groq and OpenRouter have a text under the name of our own field.
+        for name in (*_FIELDS, REASONING):
             message.pop(name, None)
         calls = _take_extras(message.get("tool_calls") or [])
         if fields or calls:
