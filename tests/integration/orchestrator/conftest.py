@@ -93,11 +93,14 @@ class MotionServer:
         self.installed: list[int] = []
         self.ended: list[str] = []
         """Requests whose motions were stopped."""
+        self.broken = False
         control = {"fence": self._install, "stop": self._stop}
         self.clock_ahead_s = 0.0
         self.health = {"status": "ok", "bridge": True, "stopped": False, "stops": 0}
-        routes = [Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()]
-        self.app = Starlette(routes=[*routes, Route("/health", self._tell_health)])
+        self.routes = [
+            *(Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()),
+            Route("/health", self._tell_health),
+        ]
 
     def _claims(self, request: Request) -> dict[str, Any]:
         token = request.headers["authorization"].removeprefix("Bearer ")
@@ -127,7 +130,7 @@ class MotionServer:
         if claims["exp"] < time.time() + self.clock_ahead_s:
             detail = "the grant is not valid here: it expired; synchronise the clocks"
             return JSONResponse({"detail": detail, "out_of_time": True}, 401)
-        if FENCE_SCOPE not in claims["tools"]:
+        if FENCE_SCOPE not in claims["tools"] or self.broken:
             return JSONResponse({"detail": "scope"}, 403)
         if claims["fence"] < self.fence:
             return JSONResponse({"detail": "older", "fence": self.fence}, 409)
@@ -136,7 +139,23 @@ class MotionServer:
         return JSONResponse({"fence": self.fence})
 
 
+class Gripper:
+    """The one tool of the moveit server: what the gripper's sensors say."""
+
+    def __init__(self) -> None:
+        self.state = "EMPTY"
+        self.read: Callable[[], str] = lambda: self.state
+        self.mcp = FastMCP("moveit")
+        self.mcp.tool(self.get_grasp_state)
+
+    async def get_grasp_state(self) -> dict[str, Any]:
+        """Width and force."""
+        return {"ok": True, "error_code": "NONE", "message": "", "state": self.read()}
+
+
 OK = {"success": True, "error_code": "NONE", "reason": "done", "state": State.SUCCEEDED}
+
+AFTER = {Skill.PICK: "HOLDING", Skill.PLACE: "EMPTY"}
 
 
 def failing(code: str, state: State = State.FAILED, **fields: Any) -> dict[str, Any]:
@@ -144,10 +163,16 @@ def failing(code: str, state: State = State.FAILED, **fields: Any) -> dict[str, 
 
 
 class Agents:
-    """Sub-agents that take from the real streams. `answers[skill]` are results in order, then OK for ever."""
+    """Sub-agents that take from the real streams. `answers[skill]` are results in order, then OK for ever.
 
-    def __init__(self, bus: Bus) -> None:
+    An answer OK is one of a deed: the gripper holds something after a pick, and nothing after a place.
+    """
+
+    OK = OK
+
+    def __init__(self, bus: Bus, gripper: Gripper) -> None:
         self.bus = bus
+        self.gripper = gripper
         self.answers: dict[str, list[Any]] = defaultdict(list)
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.requests: list[Any] = []
@@ -178,6 +203,8 @@ class Agents:
                 answer = await answer(self, delivery)
             if answer is None:
                 continue
+            if answer is OK and skill in AFTER:
+                self.gripper.state = AFTER[skill]
             await queue.finish(delivery, self.result(delivery, answer))
 
     def result(self, delivery: SkillDelivery, fields: dict[str, Any]) -> Any:
@@ -263,17 +290,27 @@ def motion(key: Ed25519PrivateKey) -> dict[str, MotionServer]:
 
 
 @pytest.fixture
-async def around(model: Model, motion: dict[str, MotionServer]) -> AsyncIterator[str]:
-    """URL below which the model is at /model and each motion server at /<name>."""
-    mounts = [Mount("/model", model.app), *(Mount(f"/{name}", server.app) for name, server in motion.items())]
-    async with serve_app(Starlette(routes=mounts), lifespan="off") as url:
+def gripper() -> Gripper:
+    return Gripper()
+
+
+@pytest.fixture
+async def around(model: Model, motion: dict[str, MotionServer], gripper: Gripper) -> AsyncIterator[str]:
+    """URL below which the model is at /model and each motion server at /<name>; moveit has the gripper's tool."""
+    tools = gripper.mcp.http_app(path="/mcp")
+    mounts = [
+        Mount("/model", model.app),
+        Mount("/nav2", routes=motion["nav2"].routes),
+        Mount("/moveit", routes=[*motion["moveit"].routes, *tools.routes]),
+    ]
+    async with serve_app(Starlette(routes=mounts, lifespan=tools.lifespan), lifespan="on") as url:
         yield url
 
 
 @pytest.fixture
-async def agents(redis_url: str) -> AsyncIterator[Agents]:
+async def agents(redis_url: str, gripper: Gripper) -> AsyncIterator[Agents]:
     async with await Bus.connect(redis_url, BusOptions(lease_s=1.0, block_ms=200)) as bus:
-        made = Agents(bus)
+        made = Agents(bus, gripper)
         yield made
         await made.stop()
 

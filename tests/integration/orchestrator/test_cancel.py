@@ -117,7 +117,7 @@ async def test_a_robot_that_cannot_be_taken_back_is_told(start, agents, model, m
     async with start(cancel_wait_s=0.3, fence_timeout_s=0.6) as client:
         task_id = await client.submit()
         await agents.started.wait()
-        motion["moveit"].app.router.routes.clear()
+        motion["moveit"].broken = True
         await cancel(client, task_id)
         status = await client.until_state(task_id, State.FAILED)
     assert "its motions could not be ended at the servers" in status.report.summary
@@ -143,7 +143,7 @@ async def test_a_cancel_while_the_model_thinks(client, agents, model, do):
 async def test_a_pick_that_succeeds_while_it_is_canceled_is_told(client, agents, model, do):
     async def too_late(_, delivery):
         await agents.bus.skills(delivery.request.skill).canceled(delivery.request.request_id)
-        return {"success": True, "error_code": "NONE", "reason": "held", "state": State.SUCCEEDED}
+        return agents.OK
 
     agents.answers["pick"] = [too_late]
     model.say(do.pick(), do.report(False))

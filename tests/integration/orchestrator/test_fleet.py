@@ -21,7 +21,7 @@ async def two(start, settings, agents, key, motion):
     for name in ("nav2", "moveit"):
         motion[f"second/{name}"] = type(motion[name])(key)
     async with serve_app(
-        Starlette(routes=[Mount(f"/{name}", one.app) for name, one in motion.items() if "/" in name])
+        Starlette(routes=[Mount(f"/{name}", routes=one.routes) for name, one in motion.items() if "/" in name])
     ) as url:
         second = {name: f"{url}/second/{name}/mcp" for name in ("nav2", "moveit")}
         yield lambda **more: start(servers={"summit": settings.servers["summit"], "second": second}, **more)

@@ -28,7 +28,7 @@ class Standstill:
         mcp = FastMCP(tool)
         mcp.tool(self.stop, name=tool)
         app = mcp.http_app(path="/mcp")
-        app.router.routes.extend(control.app.routes)
+        app.router.routes.extend(control.routes)
         return app
 
 

@@ -223,9 +223,11 @@ def test_a_height_is_a_length_of_something_that_can_be_held(value):
         (True, "NONE", "FAILED"),
         (False, "UNKNOWN", "SUCCEEDED"),
         (False, "NO_SUCH_CODE", "FAILED"),
+        (False, "UNKNOWN", "RETRIABLE"),
+        (False, "UNKNOWN", "RUNNING"),
     ],
 )
-def test_success_is_true_exactly_when_the_code_is_none(model, success, code, state):
+def test_success_is_true_exactly_when_the_code_is_none_and_the_state_is_an_end(model, success, code, state):
     with pytest.raises(ValidationError):
         model(**IDS, success=success, error_code=code, reason="", state=state)
 

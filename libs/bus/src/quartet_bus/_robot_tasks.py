@@ -65,6 +65,7 @@ class RobotTasks(Queue[Task]):
         self._shared = SharedTasks(context, statuses)
         self._may_share: Callable[[], Awaitable[bool]] | None = None
         self._ready: Callable[[], Awaitable[bool]] | None = None
+        self._giving_up: Callable[[Task], Awaitable[object]] | None = None
         self._robot_renewer: asyncio.Task[None] | None = None
         self._owned = False
         self._backoff = Backoff(f"tasks of {robot}")
@@ -78,15 +79,18 @@ class RobotTasks(Queue[Task]):
         self,
         may_share: Callable[[], Awaitable[bool]] | None = None,
         ready: Callable[[], Awaitable[bool]] | None = None,
+        giving_up: Callable[[Task], Awaitable[object]] | None = None,
     ) -> TaskDelivery:
         """Return the next task of this robot; wait while another replica serves the robot or Redis is away.
 
         Args:
             ready: Called while this replica owns the robot; no task is taken while it returns False.
             may_share: Called when a task that names no robot waits; returns whether this robot can take it now.
+            giving_up: Called before a task that was begun ends because it was delivered too often.
         """
         self._may_share = may_share
         self._ready = ready
+        self._giving_up = giving_up
         if self._robot_renewer is None:
             self._robot_renewer = BACKGROUND.start("bus-robot-lease", self._renew_robot_lease)
         async with self._notifications.listen(f"tasks:{self.robot}", f"tasks:{ANY_ROBOT}") as wakeup:
@@ -228,6 +232,8 @@ class RobotTasks(Queue[Task]):
     async def _dead_letter(self, entry_id: str, data: bytes, reason: str, message: Task | None, started: bool) -> None:
         log.error("dead letter on %s, entry %s: %s", self._stream, entry_id, reason)
         if message is not None:
+            if started and self._giving_up is not None:
+                await self._giving_up(message)
             await self._fail(message, reason)
         await self._store.transaction(
             self._dead.command(self._writer, self._stream, entry_id, reason, data),

@@ -152,6 +152,10 @@ MAX_REASON = 2000
 Reason = Annotated[str, Field(max_length=MAX_REASON)]
 
 
+ENDS = (State.SUCCEEDED, State.FAILED, State.CANCELED, State.UNCERTAIN)
+"""States in which a request ends."""
+
+
 class SkillResult(Message):
     """Result of a skill request. `success` is true exactly when `error_code` is NONE."""
 
@@ -183,6 +187,8 @@ class SkillResult(Message):
             )
         if self.success != (self.state == State.SUCCEEDED):
             raise ValueError(f"success={self.success} does not go with state={self.state}")
+        if self.state not in ENDS:
+            raise ValueError(f"state={self.state} is no end of a request; valid: {', '.join(ENDS)}")
         return self
 
 

@@ -1,5 +1,7 @@
-"""Looks at what an attempt of unknown outcome has left behind: standstill, gripper, pose, cameras."""
+"""Looks at what an attempt has left behind: gripper, and where its outcome is not known standstill, pose, cameras."""
 
+import asyncio
+import time
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -23,6 +25,8 @@ from quartet_orchestrator.recovery.record import TaskRecord
 DETECT = "perception__detect_objects"
 GRASP = "moveit__get_grasp_state"
 TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
+SETTLE_S, SETTLE_POLL_S = 3.0, 0.2
+"""Time limit and period in which a gripper that moves is asked again."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,16 @@ class Inspector:
             grasp, in_hand = await _look_at_gripper(toolbox, recorder, sight)
         return Inspection(at_standstill, grasp, in_hand, describe_observations(sight))
 
+    async def read_grasp(self, request_id: str) -> str:
+        """Return the state that the gripper's sensors tell, UNKNOWN when they tell none. Moves nothing."""
+        recorder, end = self._recorder(request_id), time.monotonic() + SETTLE_S
+        async with await self._open() as toolbox:
+            while True:
+                grasp = _grasp(await observe(toolbox, recorder, {GRASP: {}}))
+                if grasp != GraspState.MOVING or time.monotonic() >= end:
+                    return grasp
+                await asyncio.sleep(SETTLE_POLL_S)
+
     async def look_at_gripper(self, request_id: str) -> tuple[str, str]:
         """Return the state of the gripper, and the label of what the wrist camera shows in it."""
         recorder = self._recorder(request_id)
@@ -86,11 +100,15 @@ class Inspector:
 
 async def _look_at_gripper(toolbox: Toolbox, recorder: Recorder, sight: Observations) -> tuple[str, str]:
     """Return state and label as `Inspector.look_at_gripper`; what the wrist camera sees is added to `sight`."""
-    grasp = str(sight[GRASP][0].content.get("state", GraspState.UNKNOWN))
+    grasp = _grasp(sight)
     if grasp != GraspState.HOLDING:
         return grasp, ""
     sight |= await observe(toolbox, recorder, {DETECT: {"camera": "arm"}})
     return grasp, _label_in_gripper(sight[DETECT][0])
+
+
+def _grasp(sight: Observations) -> str:
+    return str(sight[GRASP][0].content.get("state", GraspState.UNKNOWN))
 
 
 def _label_in_gripper(outcome: ToolOutcome) -> str:

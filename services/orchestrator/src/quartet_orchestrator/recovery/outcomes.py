@@ -14,9 +14,14 @@ from quartet_contracts import (
     State,
 )
 from quartet_contracts.journal import SkillFinished, SkillSettled
+from quartet_contracts.skills import unknown_result
+from quartet_contracts.tools.moveit import GraspState
 from quartet_orchestrator.recovery.fencing import FenceClient
 from quartet_orchestrator.recovery.inspection import Inspector
 from quartet_orchestrator.recovery.record import TaskRecord
+
+GRIPPER_AFTER = {Skill.PICK: GraspState.HOLDING, Skill.PLACE: GraspState.EMPTY}
+"""What the gripper's sensors have to say after a success."""
 
 
 @dataclass(frozen=True)
@@ -64,23 +69,41 @@ class OutcomeResolver:
             # What is held now was not put down by an earlier place.
             self._uncertain.discard(Skill.PLACE)
 
-    async def resolve(self, request: SkillRequest, result: SkillResult) -> AttemptOutcome:
-        """Write the result to the journal; look at the world when it says that the outcome is not known."""
+    async def resolve(self, request: SkillRequest, result: SkillResult, *, revoked: bool) -> AttemptOutcome:
+        """Write the result to the journal; look at the world when it leaves the outcome open.
+
+        `revoked`: every motion server refuses the grant of the request by now.
+        """
+        result = await self._confirm(request, result)
         self._record.add_usage(result.usage)
         await self._record.write(finished_event(result))
         self.note(request.skill, result.state)
         await self._progressed()
         if result.state is State.UNCERTAIN:
-            return await self.look(request, result)
+            return await self._look(request, result, revoked=revoked)
         return AttemptOutcome(request.arguments, result)
 
     async def look(self, request: SkillRequest, result: SkillResult) -> AttemptOutcome:
-        """Look at the world after an outcome that is not known, and write down what was seen.
-
-        A newer fence ends the agent's motions and its grant at the servers first: whatever still runs of it must not
-        move the robot any more.
-        """
+        """Look at the world after an outcome that is in the journal and not known, and write down what was seen."""
         revoked = await self._fences.revoke(request.robot, request.request_id, self._record.lease_epoch)
+        return await self._look(request, result, revoked=revoked)
+
+    async def _confirm(self, request: SkillRequest, result: SkillResult) -> SkillResult:
+        """Return the result, its outcome unknown when the gripper's sensors do not confirm a success.
+
+        An agent answers for itself, and one that was taken over answers what it likes.
+        """
+        wanted = GRIPPER_AFTER.get(request.skill)
+        if wanted is None or not result.success:
+            return result
+        grasp = await self._inspector.read_grasp(request.request_id)
+        if grasp == wanted:
+            return result
+        reason = f"the {request.skill} agent reported success, and the gripper's sensors say {grasp}, not {wanted}"
+        unknown = unknown_result(request, reason, State.UNCERTAIN)
+        return unknown.model_copy(update={"usage": result.usage, "tool_calls_used": result.tool_calls_used})
+
+    async def _look(self, request: SkillRequest, result: SkillResult, *, revoked: bool) -> AttemptOutcome:
         words = "were ended at the servers, its grant is void" if revoked else "could not be ended at the servers"
         seen = await self._inspector.inspect(request.request_id)
         settled = SkillSettled(

@@ -75,6 +75,8 @@ class SkillCaller:
         self._pictures = PictureRecorder(record, bus, cameras)
         self._attempts: dict[SkillArguments, int] = {}
         self._count = 0
+        self._granted: SkillRequest | None = None
+        """The request whose grant may still be used at the servers."""
         self._restored: Attempt | None = None
         self._ready: AttemptOutcome | None = None
         self.handing_over = False
@@ -146,10 +148,23 @@ class SkillCaller:
         if result is not None:
             self.interrupted = await self._resolve(request, result)
 
+    async def end_grant(self) -> None:
+        """Void a grant that is not void yet: no agent keeps one beyond the end of the task."""
+        if self._granted is not None:
+            await self._revoke(self._granted)
+
+    async def _revoke(self, request: SkillRequest) -> bool:
+        """Void the grant of a request by a newer fence; return whether every motion server has installed it."""
+        revoked = await self._fences.revoke(request.robot, request.request_id, self._record.lease_epoch)
+        if revoked:
+            self._granted = None
+        return revoked
+
     async def _outcome(
         self, request: SkillRequest, asking: Coroutine[Any, Any, SkillResult | None]
     ) -> AttemptOutcome | None:
         """Return what came of a request; None when no agent had taken it."""
+        self._granted = request
         asked = asyncio.create_task(asking)
         answering = asyncio.create_task(self._approvals.serve(request), name=f"approvals-{request.request_id}")
         copying = asyncio.create_task(
@@ -174,9 +189,14 @@ class SkillCaller:
         return await _in_spite_of_cancel(self._resolve(request, result))
 
     async def _resolve(self, request: SkillRequest, result: SkillResult) -> AttemptOutcome:
-        """Copy what the agent has written to its end, then resolve the outcome of the attempt."""
+        """Void the grant, copy what the agent has written to its end, then resolve the outcome of the attempt.
+
+        The grant first: what is measured afterwards is no longer the agent's to change, and an attempt whose end is in
+        the journal has no grant any more.
+        """
+        revoked = await self._revoke(request)
         await self._bus.journal.copy_agent_events(request, self._record.lease_epoch)
-        return await self._resolver.resolve(request, result)
+        return await self._resolver.resolve(request, result, revoked=revoked)
 
     def picture(self, label: str) -> None:
         """Take pictures for the journal while the model thinks; the next skill waits for them."""
@@ -271,6 +291,8 @@ class SkillCaller:
         except NoAnswerError as error:
             if error.taken:
                 return unknown_result(request, str(error), State.UNCERTAIN if error.started else State.FAILED)
+            # Nobody took it, but an agent that reads its stream without taking knows the grant.
+            await self._revoke(request)
             await self._record.write(not_started_event(request, str(error), State.RETRIABLE))
             return None
 

@@ -107,7 +107,7 @@ class TaskRun:
                 state, report = _outcome(work, self._facts)
                 # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
                 await self._close_caller()
-                await self._record.end(state, report)
+                await self._end(state, report)
             elif lost.done() and not self._delivery.forgotten:
                 log.error("task %s was taken over by another replica", self._task.task_id)
                 await self._leave(work)
@@ -167,7 +167,11 @@ class TaskRun:
         elif self._record.state is State.UNCERTAIN:
             await self._record.move(State.RETRIABLE, "the open outcome is settled")
         self._record.add_usage(self._loop.usage if self._loop else Usage())
-        await self._record.end(end, report_without_model(self._facts, reason))
+        await self._end(end, report_without_model(self._facts, reason))
+
+    async def _end(self, state: State, report: TaskReport) -> None:
+        await self._caller.end_grant()
+        await self._record.end(state, report)
 
     async def _look_at_gripper(self) -> None:
         """Note what the gripper's sensors say, where no skill has reported whether it holds something."""

@@ -6,7 +6,7 @@ import logging
 import time
 
 from quartet_bus import BusUnavailableError, LeaseLostError, RobotTasks, TaskDelivery
-from quartet_contracts import TERMINAL, ContractError, State, TaskReport, TaskStatus
+from quartet_contracts import TERMINAL, ContractError, State, Task, TaskReport, TaskStatus
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext, TaskRun
@@ -53,7 +53,9 @@ class TaskRunner:
 
     async def _next(self, tasks: RobotTasks, robot: str) -> TaskDelivery:
         return await tasks.take(
-            lambda: self._context.fleet.can_work(robot), lambda: self._context.loss_recovery.settle(robot)
+            may_share=lambda: self._context.fleet.can_work(robot),
+            ready=lambda: self._context.loss_recovery.settle(robot),
+            giving_up=self._end_grants,
         )
 
     async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
@@ -99,6 +101,7 @@ class TaskRunner:
         if status.state is State.QUEUED:
             metrics.TASK_WAIT.observe(max(0.0, time.time() - task.created_at))
         if delivery.forgotten:
+            await self._end_grants(task)
             await TaskRecord(bus, status, lease_epoch).end(
                 State.FAILED, TaskReport(success=False, summary=f"{FORGOTTEN}.")
             )
@@ -106,6 +109,7 @@ class TaskRunner:
             text = (
                 f"The orchestrator failed {faults} times at this task; its log has the details. Look before you go on."
             )
+            await self._end_grants(task)
             await TaskRecord(bus, status, lease_epoch).end(State.FAILED, TaskReport(success=False, summary=text))
         else:
             await TaskRun(self._context, tasks, delivery, status, lease_epoch).run(stop)
@@ -117,6 +121,10 @@ class TaskRunner:
             tracing.add_attributes({tracing.STATE: str(ended.state)})
             metrics.TASK_SECONDS.labels(ended.state).observe(ended.updated_at - task.created_at)
         return True
+
+    async def _end_grants(self, task: Task) -> bool:
+        """Void every grant of a task that ends without a run of its own; return whether the servers know it."""
+        return await self._context.fences.revoke(task.robot, task.task_id)
 
     async def _end_overdue(self, stop: asyncio.Event) -> None:
         """End the tasks whose deadline passes while they wait for a robot."""
