@@ -174,6 +174,7 @@ async def test_a_stopped_guard_lets_no_plan_run(moveit, sim):
         assert "reset" in await moveit.refused("execute_plan", "STOPPED", operation_id=plan["operation_id"])
     finally:
         await sim.reset_guard(moveit.server.robot)
+    moveit.grant["fence"] += 1
     assert arm(sim) == pytest.approx(before, abs=0.002)
     assert (await moveit.call("plan_to_named_state", state_name="look_down"))["ok"]
     assert (await moveit.call("execute_plan"))["ok"]

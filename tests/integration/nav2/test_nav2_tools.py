@@ -245,6 +245,8 @@ async def test_guard_stop_ends_the_motion_and_refuses_the_next(nav2, realtime, m
         assert "reset" in await nav2.refused("spin_robot", "STOPPED", angle=0.5)
     finally:
         await realtime.reset_guard(nav2.server.robot)
+    assert "the robot was stopped" in await nav2.refused("spin_robot", "FENCED", angle=0.2)
+    nav2.grant["fence"] += 1
     assert (await nav2.call("spin_robot", angle=0.2))["ok"]
 
 

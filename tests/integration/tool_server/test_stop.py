@@ -99,6 +99,24 @@ async def test_stops_are_counted_also_one_that_was_reset_and_across_restarts(sta
     assert start().safety.stops == 2
 
 
+async def test_what_was_stopped_does_not_go_on_by_itself_after_the_reset(start):
+    """The agent's model was thinking while the stop came and went, and the orchestrator has not heard of it yet."""
+    server = start()
+    await server.safety.admit(grant(fence=3))
+    current_grant.set(grant(fence=3))
+    async with server.leases.acquire("base", "approach_target") as between_goals:
+        stopping = asyncio.create_task(server.safety.stop("pressed", latch=True))
+        await between_goals.canceled.wait()
+        await server.safety.reset()
+        with pytest.raises(FencedError, match="this server was stopped"):
+            await between_goals.ready()
+    await stopping
+    with pytest.raises(FencedError, match=r"above 3.*quartet grant --fence 4"):
+        await begin(server, grant(fence=3))
+    await server.safety.admit(grant(fence=4))
+    await begin(server, grant(fence=4))
+
+
 async def test_a_stop_without_latch_lets_the_next_call_move(start):
     server = start()
     await server.safety.stop("canceled")
@@ -196,9 +214,10 @@ async def test_stop_and_reset_over_http(start, keys, stop_keys):
     assert (status, body["reset"], body["latched"]) == (200, True, False)
     status, body = await post(server, "/control/stop", stop_token, {"request_id": "request-9"})
     assert (status, body["latched"]) == (200, False)
+    await server.safety.admit(grant(fence=2))
     with pytest.raises(CanceledError, match="stopped by 'test'"):
-        await begin(server, grant("request-9"))
-    await begin(server, grant())
+        await begin(server, grant("request-9", fence=2))
+    await begin(server, grant(fence=2))
 
 
 @pytest.mark.parametrize(

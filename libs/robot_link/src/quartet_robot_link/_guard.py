@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from quartet_robot_link.errors import BridgeUnavailableError
@@ -25,6 +26,8 @@ class GuardState:
         self._latched = False
         self.stops = 0
         """How often the guard was stopped since this process follows it."""
+        self.on_stop: list[Callable[[], None]] = []
+        """Functions that are called at each stop of the guard."""
         self._changed = asyncio.Event()
         self.reason = ""
         self._subscription = link.subscribe(topic, STATE_TYPE, qos=LATCHED, keep=1, on_message=self._on_state)
@@ -56,7 +59,10 @@ class GuardState:
     def _on_state(self, message: Message) -> None:
         values: dict[str, Any] = {item["key"]: item["value"] for item in message["values"]}
         was, self._latched = self._latched, read_latched(values)
-        self.stops += self._latched and not was
+        if self._latched and not was:
+            self.stops += 1
+            for told in self.on_stop:
+                told()
         self.reason = str(message.get("message", ""))[:MAX_REASON]
         self._changed.set()
         if self._advertising is None or self._advertising.done():

@@ -61,11 +61,8 @@ class SafetyController:
             self.leases.stopped = stored.reason
         self.fences.begin()
         if self.fences.restarted:
-            self.leases.fence_required = (
-                f"this server has started anew and moves nothing before a fence above {self.fences.highest} is "
-                "installed: the orchestrator does so with its next step; a client of your own needs a new grant "
-                f"(quartet grant --fence {self.fences.highest + 1})"
-            )
+            self._require_fence("this server has started anew")
+        robot.guard.on_stop.append(lambda: self._require_fence("the robot was stopped"))
         self._fence_lock, self._latch_lock = asyncio.Lock(), asyncio.Lock()
         self._old_goals_ended = not actions
 
@@ -81,6 +78,14 @@ class SafetyController:
         Stops at the guard alone are counted from the start of this process.
         """
         return self._stops + self.robot.guard.stops
+
+    def _require_fence(self, why: str) -> None:
+        """Let no grant that was given so far move anything."""
+        self.leases.fence_required = (
+            f"{why}, and nothing moves before a fence above {self.fences.highest} is installed: the orchestrator does "
+            "so with its next step; a client of your own needs a new grant "
+            f"(quartet grant --fence {self.fences.highest + 1})"
+        )
 
     async def admit(self, grant: GrantClaims) -> None:
         """Admit a grant that is not older than the newest; learn a newer fence from it. Raises FencedError."""
@@ -117,10 +122,11 @@ class SafetyController:
     async def stop(self, reason: str, *, latch: bool = False) -> list[str]:
         """Cancel everything that this server moves, wait until it has ended, and return what was canceled.
 
-        With `latch` nothing moves until `reset`, also after a restart.
+        With `latch` nothing moves until `reset`, also after a restart, and nothing by a grant from before the stop.
         """
         if latch:
             self.leases.stopped = reason
+            self._require_fence("this server was stopped")
             self._stops += 1
         stops: list[Awaitable[list[str]]] = [self.leases.cancel(reason), self.cancel_on_robot(self.actions)]
         if latch:

@@ -222,8 +222,14 @@ class MotionLease:
 
     async def check_guard(self, *, settle: bool = False) -> None:
         """Raise StoppedError while the guard is stopped; `settle` waits shortly for news of it."""
+        if settle:
+            await self._terms.guard.settle()
+        self.raise_if_latched()
+
+    def raise_if_latched(self) -> None:
+        """Raise StoppedError while the guard is stopped."""
         guard = self._terms.guard
-        if await guard.settle() if settle else guard.latched:
+        if guard.latched:
             raise StoppedError(f"the robot guard is stopped ({guard.reason}): {RESET_ADVICE}")
 
     async def explain_cancel(self) -> None:

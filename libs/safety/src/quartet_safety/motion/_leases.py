@@ -48,7 +48,7 @@ class MotionLeases:
         self.stopped: str | None = None
         """Reason of the latch; None unless this server is stopped until a person resets it."""
         self.fence_required: str | None = None
-        """Message while nothing may move before a fence is installed, else None."""
+        """Message while nothing may move before a fence is installed, after a start and after a stop, else None."""
         self.lapses = 0
         """Motions that were ended because heartbeats stopped."""
 
@@ -165,6 +165,7 @@ class MotionLeases:
                 "taken the robot over; stop working on this request"
             )
         if self.fence_required is not None:
+            lease.raise_if_latched()
             raise FencedError(self.fence_required)
         if lease.request_id in self._ended:
             raise CanceledError(f"{lease.tool}: this request was ended: {self._ended[lease.request_id]}")
