@@ -51,7 +51,7 @@ def check(installed: tuple[str, str] | None) -> None:
         return
     known = f"rclpy {version or 'of unknown version'} is installed, by {told_by}" if told_by else NOT_FOUND
     raise OldRclpyError(
-        f"{known}; {'.'.join(map(str, MINIMUM))} or newer is needed. {WHY}. Upgrade it: {REMEDY} (of wheels: "
-        "pip install --upgrade ros-jazzy-rclpy). Where no rosbridge runs with this rclpy, allow_old_rclpy:=true lets "
-        "the guard start."
+        f"{known}; {'.'.join(map(str, MINIMUM))} or newer is needed. {WHY}. Upgrade it: {REMEDY}; the wheels of "
+        "ros-jazzy-rclpy on PyPI are older, so that a robot needs ROS's own packages. Where no rosbridge runs with "
+        "this rclpy, as in a test, allow_old_rclpy:=true lets the guard start."
     )
