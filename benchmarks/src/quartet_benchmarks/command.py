@@ -18,6 +18,7 @@ SUITES = {
     "home": "quartet_benchmarks.home",
     "mutations": "quartet_benchmarks.mutations",
     "perception": "quartet_benchmarks.perception",
+    "planners": "quartet_benchmarks.planners",
     "stops": "quartet_benchmarks.chaos.stops",
     "tools": "quartet_benchmarks.tools",
 }

@@ -1,0 +1,117 @@
+"""Reference speakers: each role of a team played by rules, through the same prompts, with faults at given rates.
+
+They prove the harness and compare the teams under equal faults. Their figures say nothing about a language model.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from quartet_grid_worlds import WAIT, WORLDS, BoxLift, World, good_step, lift_step
+from quartet_teams import PLANNER, Answer, parse_plan
+from quartet_teams.errors import AnswerError
+
+_SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n?)*)", re.MULTILINE)
+_FAILED_LIFT = re.compile(r"(box\d+) was not lifted by .* \(([\d.]+)W\)")
+_PROPOSAL = re.compile(r"^(.+?): I would (.+)\.$", re.MULTILINE)
+WEIGHT_MARGIN = 1.1
+"""A box may weigh a tenth more than its volume tells."""
+MORE_AFTER_FAILURE = 1.25
+MOST_QUIET_STEPS = 7
+"""Variants of the planner that take turns, so that a deadlock does not last."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Rates of the faults, 0 to 1."""
+
+    wrong_action: float = 0.0
+    """Of each action: another one that the robot can do."""
+    objection: float = 0.0
+    """Of each judgement: an objection where there is nothing to object to, or none where there is."""
+    repetition: float = 0.0
+    """Of each plan: the one before again, although it was refused or is over."""
+    malformed: float = 0.0
+    """Of each plan: cut off in the middle."""
+
+
+class Speakers:
+    """Answers the prompts of all participants. What it knows is what the prompt tells.
+
+    Args:
+        faults: rates of the faults.
+        seed: of the faults that are drawn.
+    """
+
+    def __init__(self, faults: Faults, seed: int) -> None:
+        self._faults = faults
+        self._rng = np.random.default_rng(seed)
+        self._last: Mapping[str, str] = {}
+
+    async def __call__(self, participant: str, prompt: str) -> Answer:
+        """Return the answer of a participant, with the characters over four as its tokens."""
+        text = self._answer(participant, prompt)
+        return Answer(text, tokens_in=len(prompt) // 4, tokens_out=len(text) // 4)
+
+    def _answer(self, participant: str, prompt: str) -> str:
+        parts = {heading: body.strip() for heading, body in _SECTION.findall(prompt)}
+        world = next(world for world in WORLDS.values() if world.rules == parts["Task"]).parse(parts["Current state"])
+        best = self._best(world, parts["Steps so far"])
+        if participant == PLANNER:
+            return self._plan(world, best)
+        if "I Agree" in parts["Your answer"]:
+            return self._judge(participant, best, parts["Plan of the planner"])
+        return self._discuss(participant, world, best, parts)
+
+    def _best(self, world: World, history: str) -> dict[str, str]:
+        if not isinstance(world, BoxLift):
+            return good_step(world, history.count("Plan: ") % MOST_QUIET_STEPS)
+        weights = {name: box.volume * WEIGHT_MARGIN for name, box in world.boxes.items()}
+        for name, tried in _FAILED_LIFT.findall(history):
+            if name in weights:
+                weights[name] = max(weights[name], float(tried) * MORE_AFTER_FAILURE)
+        strength = sum(world.lifters.values())
+        return lift_step(world, {name: min(weight, strength) for name, weight in weights.items()}, self._rng)
+
+    def _chance(self, rate: float) -> bool:
+        return rate > 0 and float(self._rng.random()) < rate
+
+    def _with_faults(self, world: World, plan: Mapping[str, str]) -> dict[str, str]:
+        return {
+            robot: str(self._rng.choice(world.actions(robot))) if self._chance(self._faults.wrong_action) else action
+            for robot, action in plan.items()
+        }
+
+    def _plan(self, world: World, best: Mapping[str, str]) -> str:
+        plan = self._with_faults(world, best)
+        if self._last and self._chance(self._faults.repetition):
+            plan = dict(self._last)
+        self._last = plan
+        text = json.dumps(plan)
+        return text[: len(text) // 2] if self._chance(self._faults.malformed) else text
+
+    def _judge(self, robot: str, best: Mapping[str, str], plan: str) -> str:
+        mine = json.loads(plan).get(robot, WAIT)
+        better = best.get(robot, WAIT)
+        objects = (mine != better) != self._chance(self._faults.objection)
+        return f"I should {better} instead of {mine}." if objects else "I Agree"
+
+    def _discuss(self, robot: str, world: World, best: Mapping[str, str], parts: Mapping[str, str]) -> str:
+        """Say one's own action; who hears all others' ends the discussion with them."""
+        said = dict(_PROPOSAL.findall(parts.get("Said before", "")))
+        if (given := parts.get("Plan of the planner")) and not said:
+            try:
+                said = parse_plan(given)
+            except AnswerError:
+                said = {}
+        own = self._with_faults(world, {robot: best.get(robot, WAIT)})[robot]
+        said[robot] = own
+        if set(said) >= (set(json.loads(given)) if given else set(world.robots)):
+            return f"EXECUTE {self._plan_of(said)}"
+        return f"I would {own}.\nPROCEED"
+
+    def _plan_of(self, said: Mapping[str, str]) -> str:
+        text = json.dumps({name: action for name, action in said.items() if action != WAIT})
+        return text[: len(text) // 2] if self._chance(self._faults.malformed) else text

@@ -1,0 +1,63 @@
+"""One trial: a team brings an instance of a world to its end, or fails for a reason."""
+
+import json
+import time
+from dataclasses import dataclass
+
+from quartet_grid_worlds import World
+from quartet_teams import Answer, Discussion, Model, PastStep, Prompts, Team, TeamError, Turn, Window
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of one instance."""
+
+    succeeded: bool
+    steps: int
+    calls: int
+    tokens: int
+    reason: str
+    """Why it failed; empty when it succeeded."""
+    harness_s: float
+    """Time beside the model's [s]."""
+
+
+async def play(world: World, team: Team, model: Model, window: Window) -> Trial:
+    """Let a team act in a world, in place, until the episode ends or the team gives up."""
+    past: list[PastStep] = []
+    turns: list[Turn] = []
+    waited_s = 0.0
+
+    async def timed(participant: str, prompt: str) -> Answer:
+        nonlocal waited_s
+        began = time.perf_counter()
+        try:
+            return await model(participant, prompt)
+        finally:
+            waited_s += time.perf_counter() - began
+
+    began = time.perf_counter()
+    reason = ""
+    while not world.ended and not reason:
+        discussion = Discussion(timed, [])
+        try:
+            plan = await team.decide(world, Prompts(world, past, window), discussion)
+        except TeamError as error:
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            state = world.describe()
+            step = world.step(plan)
+            dialogue = "\n".join(f"{turn.participant}: {turn.answer.text}" for turn in discussion.turns)
+            past.append(PastStep(state, json.dumps(plan), step.feedback, dialogue))
+            reason = f"collision: {step.collision}" if step.collision else ""
+        turns += discussion.turns
+    if not world.done and not reason:
+        reason = f"not done in {world.step_limit} steps"
+    return Trial(
+        succeeded=not reason,
+        steps=world.steps,
+        calls=len(turns),
+        tokens=sum(turn.answer.tokens_in + turn.answer.tokens_out for turn in turns),
+        reason=reason,
+        harness_s=time.perf_counter() - began - waited_s,
+    )

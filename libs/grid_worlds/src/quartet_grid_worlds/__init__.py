@@ -1,0 +1,44 @@
+"""The discrete worlds of multi-robot planning: BoxNet1, BoxNet2, Warehouse and BoxLift.
+
+world = make("boxnet2", robots=8, seed=3)            the instance of a seed
+world.describe(), world.actions("Agent[0.5, 0.5]")   what a language model is told
+world.step({"Agent[0.5, 0.5]": "move(box_red, corner[1, 1])"})
+reference(world).steps                               a plan that solves it, and whether it is the shortest
+"""
+
+from quartet_grid_worlds._boxlift import Box, BoxLift
+from quartet_grid_worlds._boxnet1 import BoxNet1
+from quartet_grid_worlds._boxnet2 import BoxNet2
+from quartet_grid_worlds._heuristics import fewest_steps, good_step, lift_step
+from quartet_grid_worlds._reference import Reference, reference
+from quartet_grid_worlds._suites import MOST_ROBOTS, PUBLISHED_ROBOTS, WORLDS, from_state, make
+from quartet_grid_worlds._warehouse import Robot, Warehouse
+from quartet_grid_worlds._world import WAIT, Step, World
+from quartet_grid_worlds.errors import GridWorldError, IllegalPlanError, SizeError, StateError, UnknownWorldError
+
+__all__ = [
+    "MOST_ROBOTS",
+    "PUBLISHED_ROBOTS",
+    "WAIT",
+    "WORLDS",
+    "Box",
+    "BoxLift",
+    "BoxNet1",
+    "BoxNet2",
+    "GridWorldError",
+    "IllegalPlanError",
+    "Reference",
+    "Robot",
+    "SizeError",
+    "StateError",
+    "Step",
+    "UnknownWorldError",
+    "Warehouse",
+    "World",
+    "fewest_steps",
+    "from_state",
+    "good_step",
+    "lift_step",
+    "make",
+    "reference",
+]

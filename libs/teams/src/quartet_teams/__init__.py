@@ -1,0 +1,51 @@
+"""Strategies by which several LLM agents agree on a plan for the next step of several robots.
+
+team = make_team("hmas2")
+discussion = Discussion(model)                         model(participant, prompt) -> Answer
+plan = await team.decide(world, Prompts(world, past, Window()), discussion)
+"""
+
+from quartet_teams._answers import Plan, parse_plan
+from quartet_teams._discussion import MOST_REPROMPTS, Answer, Discussion, Model, Scene, Turn
+from quartet_teams._history import HistoryMode, PastStep, Window
+from quartet_teams._prompts import Prompts
+from quartet_teams._strategies import FEEDBACK_ROUNDS, MOST_ROUNDS, PLANNER, TEAMS, Team, make_team
+from quartet_teams.errors import (
+    AnswerError,
+    ContradictoryPlanError,
+    MalformedPlanError,
+    NoAgreementError,
+    NoPlanError,
+    NoPlanFoundError,
+    TeamError,
+    UnknownTeamError,
+)
+
+__all__ = [
+    "FEEDBACK_ROUNDS",
+    "MOST_REPROMPTS",
+    "MOST_ROUNDS",
+    "PLANNER",
+    "TEAMS",
+    "Answer",
+    "AnswerError",
+    "ContradictoryPlanError",
+    "Discussion",
+    "HistoryMode",
+    "MalformedPlanError",
+    "Model",
+    "NoAgreementError",
+    "NoPlanError",
+    "NoPlanFoundError",
+    "PastStep",
+    "Plan",
+    "Prompts",
+    "Scene",
+    "Team",
+    "TeamError",
+    "Turn",
+    "UnknownTeamError",
+    "Window",
+    "make_team",
+    "parse_plan",
+]

@@ -1,0 +1,67 @@
+"""What a team remembers of its earlier steps, within a window of tokens."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class HistoryMode(StrEnum):
+    """What of an earlier step goes into a prompt (Chen et al. 2024)."""
+
+    NONE = "none"
+    STATE_ACTION = "state-action"
+    """State, plan and outcome: the default, the best in the paper."""
+    DIALOGUE = "dialogue"
+    """The discussion in full, too."""
+
+
+@dataclass(frozen=True)
+class PastStep:
+    """One step that was taken."""
+
+    state: str
+    plan: str
+    outcome: str
+    dialogue: str = ""
+
+
+def count_words(text: str) -> int:
+    """Return a count of tokens for models whose tokenizer is not known: four characters a token."""
+    return (len(text) + 3) // 4
+
+
+@dataclass(frozen=True)
+class Window:
+    """Chooses what of the past fits.
+
+    Args:
+        mode: what of a step is told.
+        most_tokens: tokens of the whole prompt (the paper: 3500).
+        count: tokens of a text by the model's own tokenizer.
+    """
+
+    mode: HistoryMode = HistoryMode.STATE_ACTION
+    most_tokens: int = 3500
+    count: Callable[[str], int] = count_words
+
+    def tell(self, past: Sequence[PastStep], rest: str) -> str:
+        """Return the newest steps that fit beside `rest` of the prompt, oldest first; "none" without any."""
+        told: list[str] = []
+        left = self.most_tokens - self.count(rest)
+        if self.mode is not HistoryMode.NONE:
+            for back, step in enumerate(reversed(past)):
+                text = self._step(len(past) - back, step)
+                left -= self.count(text)
+                if left < 0:
+                    break
+                told.append(text)
+        return "\n".join(reversed(told)) or "none"
+
+    def _step(self, number: int, step: PastStep) -> str:
+        parts = [f"Step {number}. State:", step.state]
+        if self.mode is HistoryMode.DIALOGUE and step.dialogue:
+            parts += ["Discussion:", step.dialogue]
+        parts.append(f"Plan: {step.plan}")
+        if step.outcome:
+            parts += ["Outcome:", step.outcome]
+        return "\n".join(parts)

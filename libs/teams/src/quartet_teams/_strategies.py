@@ -1,0 +1,110 @@
+"""How a team comes to the plan of the next step.
+
+Chen et al., "Scalable Multi-Robot Collaboration with Large Language Models: Centralized or Decentralized Systems?",
+ICRA 2024.
+"""
+
+import json
+from typing import Protocol
+
+from quartet_teams._answers import Plan
+from quartet_teams._discussion import Discussion, Scene
+from quartet_teams._prompts import Prompts
+from quartet_teams.errors import NoAgreementError, UnknownTeamError
+
+PLANNER = "planner"
+"""Name of the participant that plans for all."""
+MOST_ROUNDS = 4
+"""Rounds of a discussion among the robots."""
+FEEDBACK_ROUNDS = 3
+"""Times that the planner of HMAS-2 hears objections; 1 in BoxNet1."""
+AGREEMENT = "i agree"
+
+
+class Team(Protocol):
+    """A strategy: the discussion of one step."""
+
+    async def decide(self, scene: Scene, prompts: Prompts, discussion: Discussion) -> Plan:
+        """Return a plan that passes the checks. Raises NoPlanError, NoAgreementError."""
+        ...
+
+
+class Cmas:
+    """One central planner gives the actions of all."""
+
+    async def decide(self, scene: Scene, prompts: Prompts, discussion: Discussion) -> Plan:
+        """Return the planner's plan."""
+        return await discussion.plan(scene, PLANNER, prompts.planner())
+
+
+class Dmas:
+    """The robots speak in turn, each hears what was said, until one ends with EXECUTE and a plan."""
+
+    async def decide(self, scene: Scene, prompts: Prompts, discussion: Discussion) -> Plan:
+        """Return the plan with which a robot has ended the discussion."""
+        return await discuss(scene, prompts, discussion, list(scene.robots))
+
+
+class Hmas1:
+    """A central plan first; then the robots that act in it discuss it as in DMAS."""
+
+    async def decide(self, scene: Scene, prompts: Prompts, discussion: Discussion) -> Plan:
+        """Return the plan with which a robot has ended the discussion; the planner's, where nobody acts in it."""
+        plan = await discussion.plan(scene, PLANNER, prompts.planner())
+        if not plan:
+            return plan
+        acting = [robot for robot in scene.robots if robot in plan]
+        return await discuss(scene, prompts, discussion, acting, plan_of_the_planner=json.dumps(plan))
+
+
+class Hmas2:
+    """A central plan; each robot that acts in it agrees or objects, and the planner plans again until all agree.
+
+    Args:
+        rounds: times that the planner hears objections. The plan after the last is carried out.
+    """
+
+    def __init__(self, rounds: int = FEEDBACK_ROUNDS) -> None:
+        self.rounds = rounds
+
+    async def decide(self, scene: Scene, prompts: Prompts, discussion: Discussion) -> Plan:
+        """Return the plan to which all agree, or the planner's last."""
+        plan = await discussion.plan(scene, PLANNER, prompts.planner())
+        for _ in range(self.rounds):
+            told = json.dumps(plan)
+            objections: list[str] = []
+            for robot in scene.robots:
+                if robot in plan:
+                    answer = await discussion.ask(robot, prompts.critic(robot, plan_of_the_planner=told))
+                    if not answer.strip().strip(".!\"'").lower().startswith(AGREEMENT):
+                        objections.append(f"{robot}: {answer.strip()}")
+            if not objections:
+                break
+            heard = "\n".join(objections)
+            plan = await discussion.plan(scene, PLANNER, prompts.planner(your_last_plan=told, objections=heard))
+        return plan
+
+
+async def discuss(
+    scene: Scene, prompts: Prompts, discussion: Discussion, speakers: list[str], plan_of_the_planner: str = ""
+) -> Plan:
+    """Let the speakers talk in turn until one ends with EXECUTE. Raises NoAgreementError after `MOST_ROUNDS`."""
+    said: list[str] = []
+    for _ in range(MOST_ROUNDS):
+        for robot in speakers:
+            prompt = prompts.robot(robot, plan_of_the_planner=plan_of_the_planner, said_before="\n".join(said))
+            answer = await discussion.ask(robot, prompt)
+            if "EXECUTE" in answer:
+                return await discussion.plan(scene, robot, prompt, answer)
+            said.append(f"{robot}: {answer.strip()}")
+    raise NoAgreementError(f"no robot said EXECUTE in {MOST_ROUNDS} rounds of {len(speakers)} robots")
+
+
+TEAMS = {"cmas": Cmas, "dmas": Dmas, "hmas1": Hmas1, "hmas2": Hmas2}
+
+
+def make_team(name: str, world: str = "") -> Team:
+    """Return the team of this name with the paper's limits for a world. Raises UnknownTeamError."""
+    if name not in TEAMS:
+        raise UnknownTeamError(f"there is no team '{name}'; valid: {', '.join(TEAMS)}")
+    return Hmas2(rounds=1) if name == "hmas2" and world == "boxnet1" else TEAMS[name]()
