@@ -41,7 +41,7 @@ services:
 """
     unused = "".join(f"  {service}: !reset null\n" for service in LEFT_OUT)
     played.write_text(simulation + unused)
-    urls = {"QUARTET_BRIDGE_URL": f"ws://robot:{bridge}", "QUARTET_GUARD_URL": f"http://robot:{guard}"}
+    urls = {"QUARTET_ROSBRIDGE_URL": f"ws://127.0.0.1:{bridge}", "QUARTET_GUARD_URL": f"http://robot:{guard}"}
     settings = {**NEEDED, **urls, "QUARTET_HEARTBEAT_TIMEOUT_S": "5"}
     # Minutes may pass until the simulation binds its ports on the host.
     with (
@@ -65,13 +65,15 @@ def test_simulation_and_scripted_model_are_not_part_of_it(images: None) -> None:
     ros2 = told["services"]["ros2"]
     assert ros2["network_mode"] == "host"
     assert ros2["build"]["dockerfile"] == "deploy/ros2/Dockerfile"
+    proxy = told["services"]["bridge-proxy"]
+    assert (proxy["network_mode"], proxy["environment"]["QUARTET_HOST"]) == ("host", "robot")
     for server in SERVERS:
         environment = told["services"][server]["environment"]
-        assert environment["QUARTET_BRIDGE_URL"] == "ws://robot:9090"
+        assert environment["QUARTET_BRIDGE_URL"] == "ws://robot:9092", "the bridge proxy"
         assert environment["QUARTET_HEARTBEAT_TIMEOUT_S"] == "", "as robot.yaml says"
 
 
-def test_servers_reach_the_robot_on_the_host(on_a_robot: Deployment) -> None:
+def test_servers_reach_the_robot_on_the_host_through_the_bridge_proxy(on_a_robot: Deployment) -> None:
     with on_a_robot.api() as api:
         pose = api.get("/robots/summit/pose")
     assert pose.status_code == 200, pose.text

@@ -78,6 +78,16 @@ def test_images_are_scanned_before_they_are_pushed_and_signed_after():
     assert [name for name in named if name] == ["Names", "Build", "Scan", "Push", "Sign", "Pin", "Chart"]
 
 
+def test_no_image_of_ours_is_left_out():
+    """A service with a profile is not built, scanned, signed and pinned unless its profile is named."""
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    profiles = {name for service in services.values() if "build" in service for name in service.get("profiles", [])}
+    runs = [step["run"] for name, step in steps() if name == "images" and "docker compose" in step.get("run", "")]
+    assert len(runs) == 3
+    for run in runs:
+        assert set(re.findall(r"--profile (\S+)", run)) == profiles
+
+
 def test_rights_are_the_least():
     for path in WORKFLOWS:
         assert read(path)["permissions"] == {"contents": "read"}, path.name
