@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from quartet_robot_link._bridge import BridgeLink
 from quartet_robot_link._clock import RosClock, duration, seconds, stamp_of
-from quartet_robot_link._guard import GuardState
-from quartet_robot_link._heartbeat import Heartbeat
+from quartet_robot_link._guard import GuardState, Heartbeat
 from quartet_robot_link._joints import joint_values
 from quartet_robot_link._motion import Motion, MotionOutcome
 from quartet_robot_link._robot import BasePose, Robot

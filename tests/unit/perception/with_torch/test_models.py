@@ -12,8 +12,7 @@ from quartet_perception.segmenters.open_vocabulary.models import load
 from quartet_perception.segmenters.open_vocabulary.models.grounding_dino import GroundingDino
 from quartet_perception.segmenters.open_vocabulary.models.hub import Place, Source, place_of
 from quartet_perception.segmenters.open_vocabulary.models.owlv2 import Owlv2
-from quartet_perception.segmenters.open_vocabulary.models.sam2 import Sam2
-from quartet_perception.segmenters.open_vocabulary.models.sam3 import Sam3
+from quartet_perception.segmenters.open_vocabulary.models.sam import Sam2, Sam3
 from quartet_perception.segmenters.open_vocabulary.models.tensors import square
 
 QUERIES = ["red coke can", "blue mug", "wooden table"]

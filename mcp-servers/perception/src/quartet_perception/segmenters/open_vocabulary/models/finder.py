@@ -24,8 +24,7 @@ from quartet_perception.segmenters.open_vocabulary.models.hub import (
     place_of,
 )
 from quartet_perception.segmenters.open_vocabulary.models.owlv2 import Owlv2
-from quartet_perception.segmenters.open_vocabulary.models.sam2 import Sam2
-from quartet_perception.segmenters.open_vocabulary.models.sam3 import Sam3
+from quartet_perception.segmenters.open_vocabulary.models.sam import Sam2, Sam3
 from quartet_perception.segmenters.open_vocabulary.queries import QueryDetection, one_per_place
 
 logger = logging.getLogger(__name__)
