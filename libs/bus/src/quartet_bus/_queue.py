@@ -22,18 +22,7 @@ from quartet_bus.errors import (
     QueueFullError,
     StoreFullError,
 )
-from quartet_bus.functions.queues import (
-    Admission,
-    Admit,
-    AdmitAgain,
-    CountDeliveries,
-    CountPresent,
-    Finish,
-    MarkStarted,
-    NotePresence,
-    RenewLease,
-    ResetDeliveries,
-)
+from quartet_bus.functions import queues
 from quartet_bus.functions.requests import AddRequest
 from quartet_contracts import ContractError, Message
 from quartet_process import BACKGROUND
@@ -41,7 +30,7 @@ from quartet_process import BACKGROUND
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=Message)
 FIELD = b"m"
-Newest = tuple[str, str, Admission]
+Newest = tuple[str, str, queues.Admission]
 """Entry id, request id and admission of the entry that a consumer has read last."""
 
 
@@ -144,7 +133,7 @@ class Queue(Part, ABC, Generic[M]):
 
     async def alive(self) -> int:
         """Count the consumers that asked for work or renewed a lease within the last lease time."""
-        return await self._store.run(CountPresent(self._keys.present(self._stream), self._presence_s))
+        return await self._store.run(queues.CountPresent(self._keys.present(self._stream), self._presence_s))
 
     @property
     def _presence_s(self) -> int:
@@ -152,7 +141,7 @@ class Queue(Part, ABC, Generic[M]):
 
     async def _note_presence(self) -> None:
         present = self._keys.present(self._stream)
-        await self._store.run(NotePresence(present, self._stream, self._group, self._consumer))
+        await self._store.run(queues.NotePresence(present, self._stream, self._group, self._consumer))
 
     async def _clear_consumers(self) -> None:
         """Remove silent consumers without entries, so that names of old processes do not accumulate."""
@@ -288,7 +277,7 @@ class Queue(Part, ABC, Generic[M]):
             await self._answer_duplicate(entry_id, message, found.done)
             return None
         if redelivered:
-            count = await self._store.run(CountDeliveries(self._stream, self._group, entry_id))
+            count = await self._store.run(queues.CountDeliveries(self._stream, self._group, entry_id))
             if count > self._options.delivery_cap:
                 reason = f"delivered {count} times without an answer, the cap is {self._options.delivery_cap}"
                 await self._dead_letter(entry_id, data, reason, message, found.started)
@@ -299,9 +288,9 @@ class Queue(Part, ABC, Generic[M]):
 
     async def _reset_deliveries(self, entry_id: str) -> None:
         """Count the deliveries of an entry from 1 again."""
-        await self._store.run(ResetDeliveries(self._stream, self._group, self._consumer, entry_id))
+        await self._store.run(queues.ResetDeliveries(self._stream, self._group, self._consumer, entry_id))
 
-    async def _ask_admission(self, entry_id: str, identity: str, deadline: float) -> Admission:
+    async def _ask_admission(self, entry_id: str, identity: str, deadline: float) -> queues.Admission:
         keys = (
             self._keys.owner(self.kind, identity),
             self._keys.done(self.kind, identity),
@@ -309,9 +298,9 @@ class Queue(Part, ABC, Generic[M]):
             self._keys.canceled(identity),
         )
         try:
-            return await self._store.run(Admit(*keys, entry_id, self._expiry_ms(deadline)))
+            return await self._store.run(queues.Admit(*keys, entry_id, self._expiry_ms(deadline)))
         except StoreFullError:
-            found = await self._store.run(AdmitAgain(*keys))
+            found = await self._store.run(queues.AdmitAgain(*keys))
             if found is None:
                 raise
             return found
@@ -330,7 +319,7 @@ class Queue(Part, ABC, Generic[M]):
     async def _start(self, lease: Lease, deadline: float) -> None:
         """Mark an entry as started. Raises LeaseLostError when another consumer has it."""
         marked = await self._store.run(
-            MarkStarted(
+            queues.MarkStarted(
                 stream=self._stream,
                 started=self._keys.started(self.kind, lease.identity),
                 done=self._keys.done(self.kind, lease.identity),
@@ -348,7 +337,7 @@ class Queue(Part, ABC, Generic[M]):
     async def _complete(self, lease: Lease, result: bytes, reply_to: str) -> bool:
         """Store the result, answer and acknowledge in one step. False: another consumer had answered."""
         first = await self._store.run(
-            Finish(
+            queues.Finish(
                 stream=self._stream,
                 done=self._keys.done(self.kind, lease.identity),
                 reply_to=Key(reply_to) if reply_to else None,
@@ -379,7 +368,7 @@ class Queue(Part, ABC, Generic[M]):
                 try:
                     done = self._keys.done(self.kind, lease.identity)
                     kept = await self._store.run(
-                        RenewLease(self._stream, self._group, self._consumer, lease.entry_id, done)
+                        queues.RenewLease(self._stream, self._group, self._consumer, lease.entry_id, done)
                     )
                     backoff.worked()
                 except BusError as error:

@@ -15,20 +15,7 @@ from quartet_bus._keys import OWNER, Keys
 from quartet_bus._options import BusOptions
 from quartet_bus._store import Credentials, Store
 from quartet_bus.errors import BusError, BusServerError
-from quartet_bus.functions import Function
-from quartet_bus.functions.queues import (
-    Admit,
-    AdmitAgain,
-    CountDeliveries,
-    CountPresent,
-    Finish,
-    MarkStarted,
-    NotePresence,
-    RenewLease,
-    ResetDeliveries,
-)
-from quartet_bus.functions.records import AppendAgentEvent
-from quartet_bus.functions.requests import AdmitNewest
+from quartet_bus.functions import Function, queues, records, requests
 from quartet_contracts import Skill
 from quartet_process import Secret
 
@@ -86,13 +73,13 @@ def _agent(skill: str, keys: Keys) -> list[str]:
         "+time",
         _SIGNALS,
         f"(+get %R~{keys.identity})",
-        _may_call((Admit, AdmitAgain), owner, done, started, canceled),
-        _may_call((AdmitNewest, ResetDeliveries, CountDeliveries), stream),
-        _may_call((RenewLease, MarkStarted), stream, started, done),
-        _may_call((Finish,), stream, done, replies),
-        _may_call((AppendAgentEvent,), journal),
-        _may_call((NotePresence,), present, stream),
-        _may_call((CountPresent,), present),
+        _may_call((queues.Admit, queues.AdmitAgain), owner, done, started, canceled),
+        _may_call((requests.AdmitNewest, queues.ResetDeliveries, queues.CountDeliveries), stream),
+        _may_call((queues.RenewLease, queues.MarkStarted), stream, started, done),
+        _may_call((queues.Finish,), stream, done, replies),
+        _may_call((records.AppendAgentEvent,), journal),
+        _may_call((queues.NotePresence,), present, stream),
+        _may_call((queues.CountPresent,), present),
         f"({_GROUP} ~{stream})",
         f"({_PRESENCE} ~{present})",
         f"(+get +set +exists ~{owner} ~{done} ~{started})",
