@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable
 
 from quartet_cli.errors import ExitStatus
+from quartet_cli.open_questions import open_questions
 from quartet_cli.run_folder import RunFolder
 from quartet_cli.story import EventRenderer
-from quartet_contracts import TERMINAL, State, TaskStatus
+from quartet_contracts import ANY_ROBOT, TERMINAL, State, TaskStatus
 from quartet_contracts.journal import Asked
 from quartet_deployment import ClientError, OrchestratorClient
 
 ASK_AGAIN_S = 1.0
+LISTED = 50
+"""Paused tasks among which the one is looked for that a queued task waits for."""
 ENDINGS = {State.SUCCEEDED: ExitStatus.DONE, State.CANCELED: ExitStatus.CANCELED}
 
 
@@ -46,6 +49,7 @@ def _follow_to_end(
 ) -> ExitStatus:
     task_id = status.task.task_id
     renderer.begin(status)
+    _tell_open_questions(api, status, renderer)
     position, canceling = "", False
     while True:
         try:
@@ -74,6 +78,16 @@ def _follow_to_end(
     if folder is not None:
         renderer.notice(f"Record of the run: {folder.path}")
     return ENDINGS.get(status.state, ExitStatus.FAILED)
+
+
+def _tell_open_questions(api: OrchestratorClient, status: TaskStatus, renderer: EventRenderer) -> None:
+    """Tell a task in the queue what a person is asked by those before it."""
+    if status.state is not State.QUEUED:
+        return
+    with contextlib.suppress(ClientError):
+        before = [one for one in api.tasks(State.PAUSED, LISTED) if status.task.robot in {one.task.robot, ANY_ROBOT}]
+        for line in open_questions([*before, status]):
+            renderer.notice(line)
 
 
 def _ask(api: OrchestratorClient, task_id: str, asked: Asked, renderer: EventRenderer) -> None:

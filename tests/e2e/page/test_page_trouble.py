@@ -489,6 +489,16 @@ def test_the_history_is_searched_and_filtered(page: Page, deployment: Deployment
     expect(shown).to_have_text(["sentence of t-3", "sentence of t-1"])
 
 
+def test_a_task_says_that_it_waits_for_an_answer_to_another(page: Page, deployment: Deployment) -> None:
+    deployment.tasks = [task("PAUSED", "t-1"), task("QUEUED", "t-2", "any"), task("QUEUED", "t-3", "ben")]
+    deployment.tasks[0]["question"] = "Which can?"
+    page.goto(f"{PAGE}/#/task/t-1")
+    rows = page.locator("#task-lists a")
+    expect(rows.filter(has_text="sentence of t-2")).to_contain_text("waits until the question before it is answered")
+    expect(rows.filter(has_text="waits until")).to_have_count(1)
+    expect(rows.filter(has_text="asks")).to_have_count(1)
+
+
 def test_a_replayed_robot_drives_between_the_poses_of_the_record(page: Page, deployment: Deployment) -> None:
     told: dict[str, Any] = {"lines": [], "now": None}
     deployment.tasks = [task()]

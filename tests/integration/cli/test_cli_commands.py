@@ -210,6 +210,13 @@ def test_list_answer_and_cancel(orchestrator: Any, quartet: Start) -> None:
     assert (status, out) == (0, "task task-1: CANCELED\n")
 
 
+def test_an_open_question_is_listed_with_how_to_answer_it(orchestrator: Any, quartet: Start) -> None:
+    orchestrator.state, orchestrator.question = State.PAUSED, "Which can?"
+    status, out, _ = finished(quartet("list"))
+    assert status == 0
+    assert out.endswith('\ntask-1 asks: Which can?\n  quartet answer task-1 "..."\n')
+
+
 def test_cancel_tells_what_the_robot_keeps_holding(orchestrator: Any, quartet: Start) -> None:
     kept = TaskReport(success=False, summary="canceled by a person. The robot keeps holding the can.")
     orchestrator.on_cancel = lambda: orchestrator.end(State.CANCELED, kept)

@@ -10,6 +10,7 @@ from rich.table import Table
 from quartet_cli.commands.common import Json, Url, Verbose, api_for, make_renderer
 from quartet_cli.errors import UsageError
 from quartet_cli.follow import follow
+from quartet_cli.open_questions import open_questions
 from quartet_cli.run_folder import RunFolder
 from quartet_cli.settings import load_settings
 from quartet_contracts import TERMINAL, State
@@ -122,6 +123,8 @@ def list_tasks(
         age = time.time() - status.task.created_at
         table.add_row(status.task.task_id, status.state, status.task.robot, _age(age), status.task.sentence)
     console.print(table if found else "no tasks")
+    for line in open_questions(found):
+        console.print(f"\n{line}", style="bold magenta", markup=False, soft_wrap=True)
 
 
 def _robots(fleet: dict[str, Any]) -> Table:

@@ -59,7 +59,7 @@ let drawn = "";
 export function showTasks(tasks, chosen) {
   const running = tasks.filter((status) => !isOver(status.state));
   const past = tasks.filter((status) => isOver(status.state) && isSought(status));
-  const text = JSON.stringify([[...running, ...past].map((t) => [t.task.task_id, t.state, t.question, t.waits_for, ago(t.task.created_at)]), chosen, isFiltered()]);
+  const text = JSON.stringify([[...running, ...past].map((t) => [t.task.task_id, t.state, t.question, ago(t.task.created_at)]), chosen, isFiltered()]);
   if (text === drawn) return;
   drawn = text;
   const focused = document.activeElement?.getAttribute?.("href");
@@ -72,6 +72,9 @@ export function showTasks(tasks, chosen) {
   );
   if (focused?.startsWith("#/")) /** @type {HTMLElement | null} */ (byId("task-lists").querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
 }
+
+/** Whether a task asks a person while the robot waits that `task` is for. */
+const asksFor = (other, task) => other.state === "PAUSED" && Boolean(other.question) && ["any", other.task.robot].includes(task.robot);
 
 function list(tasks, chosen) {
   return h(
@@ -86,6 +89,7 @@ function list(tasks, chosen) {
           { href: `#/task/${encodeURIComponent(task.task_id)}`, "aria-current": task.task_id === chosen ? "page" : null },
           h("span", { class: "sentence" }, task.sentence),
           h("span", { class: "row" }, chip(state), question ? h("span", { class: "chip asks" }, "asks") : null, h("span", { class: "quiet" }, `${robotOf(task)} · ${ago(task.created_at)}`)),
+          state === "QUEUED" && tasks.some((other) => asksFor(other, task)) ? h("span", { class: "quiet" }, "waits until the question before it is answered") : null,
         ),
       ),
     ),
