@@ -233,6 +233,11 @@ def build_server(host: ToolHost) -> FastMCP:
         return Sum(ok=False, error_code="PLANNING_FAILED", message="no way there")
 
     @server.tool
+    async def refuses(code: str) -> Sum:
+        """Refuses with a code."""
+        return Sum(ok=False, error_code=code, message="not now")
+
+    @server.tool
     async def breaks() -> Sum:
         """Raises."""
         raise RuntimeError("the arm fell off")

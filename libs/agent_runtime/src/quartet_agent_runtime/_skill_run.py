@@ -43,6 +43,7 @@ class SkillRun:
         )
         self._loop: Loop | None = None
         self._request_context: RequestContext | None = None
+        self._tools: Toolbox | None = None
         self._began = time.monotonic()
         setup = context.robots.get(request.robot)
         arguments = [value for value in request.arguments.model_dump().values() if isinstance(value, str)]
@@ -52,6 +53,7 @@ class SkillRun:
         """Let the model work, verify its report in code; an abnormal end brings the robot to rest and is UNKNOWN."""
         try:
             async with self._toolbox() as toolbox:
+                self._tools = toolbox
                 return await self._work(toolbox)
         except ToolsUnavailableError as error:
             return self._unknown(str(error), State.FAILED)
@@ -142,8 +144,10 @@ class SkillRun:
         request, usage, redact = self._request, self._usage, self._untrusted.redact
         if "checks" in fields:
             fields["checks"] = [{**one, "note": redact(one["note"])[:500]} for one in fields["checks"]]
+        withdrawn = None if fields["state"] == State.SUCCEEDED or self._tools is None else self._tools.withdrawn
         return RESULTS[request.skill].model_validate(
             {
+                "withdrawn": withdrawn,
                 "request_id": request.request_id,
                 "task_id": request.task_id,
                 "attempt": request.attempt,

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from quartet_agent_runtime._server import Server
 from quartet_agent_runtime._tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
@@ -19,6 +19,7 @@ from quartet_agent_runtime.errors import (
     ToolsUnavailableError,
 )
 from quartet_contracts import MOTION_SERVERS
+from quartet_contracts.skills import Withdrawn
 from quartet_process import tracing
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SEPARATOR = "__"
+WITHDRAWN = frozenset(get_args(Withdrawn))
 RESTART_S = 10.0
 """How long a server takes to restart on a busy machine."""
 RETRY_S = 0.25
@@ -58,6 +60,8 @@ class Toolbox:
         self._untrusted = untrusted
         self._gone: set[str] = set()
         """Servers that did not come back while they were waited for: they are tried, and not waited for again."""
+        self.withdrawn: Withdrawn | None = None
+        """The code with which a server last withdrew the robot; after DENIED, a call that succeeds takes it back."""
 
     async def __aenter__(self) -> "Toolbox":
         return self
@@ -108,6 +112,10 @@ class Toolbox:
         about = {tracing.OPERATION: "execute_tool", tracing.TOOL: name[:100]}
         with tracing.span(f"execute_tool {name[:100]}", attributes=about) as one:
             outcome = await self._call(name, arguments, progress, timeout_s)
+            if outcome.error_code in WITHDRAWN:
+                self.withdrawn = cast("Withdrawn", outcome.error_code)
+            elif outcome.ok and self.withdrawn == "DENIED":
+                self.withdrawn = None
             if outcome.error_code != "NONE":
                 tracing.mark_failed(one, outcome.error_code)
             return outcome

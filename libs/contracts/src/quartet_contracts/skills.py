@@ -151,6 +151,9 @@ MAX_REASON = 2000
 """Characters of a report's or a result's reason."""
 Reason = Annotated[str, Field(max_length=MAX_REASON)]
 
+Withdrawn = Literal["STOPPED", "FENCED", "DENIED"]
+"""Codes of the servers: a person stopped the robot, the attempt's grant is void, a person or rule said no."""
+
 
 ENDS = (State.SUCCEEDED, State.FAILED, State.CANCELED, State.UNCERTAIN)
 """States in which a request ends."""
@@ -172,6 +175,8 @@ class SkillResult(Message):
     usage: Usage = Usage()
     state: State = State.SUCCEEDED
     """SUCCEEDED, FAILED, CANCELED, or UNCERTAIN when the outcome is not known and the world must be looked at."""
+    withdrawn: Withdrawn | None = None
+    """Why the robot was taken from a failed attempt, a server's code: nothing more is to be tried with it."""
     observed: Annotated[str, Field(max_length=4000)] = ""
     """Observation when the state is UNCERTAIN."""
     object_id: ObjectId | None = None

@@ -147,8 +147,9 @@ def not_started_event(request: SkillRequest, reason: str, state: State) -> Skill
 
 
 def skill_details(result: SkillResult) -> dict[str, Any]:
-    """Return the fields that only this skill reports, and the `object_id` of its thing."""
-    named = {} if result.object_id is None else {"object_id": result.object_id}
+    """Return the fields that only this skill reports, the `object_id` of its thing, and why the robot was withdrawn."""
+    named = {"object_id": result.object_id, "withdrawn": result.withdrawn}
+    named = {name: value for name, value in named.items() if value is not None}
     if isinstance(result, ApproachResult):
         return {"checks": [check.model_dump(mode="json") for check in result.checks], **named}
     if isinstance(result, PickResult):

@@ -14,7 +14,6 @@ GUESSED_HEIGHT_M = 0.15
 """For a thing that was in the gripper at the start: as tall as things for a hand usually are at most."""
 _NO_SENSE = frozenset({"REFUSED", "BUDGET_SPENT", "REPEATED_CALL", "INVALID_ARGUMENTS", "UNKNOWN_TOOL"})
 """Codes of the loop itself: the same call again would be answered the same way."""
-_STOP_WORDS = ("STOPPED", "FENCED", "DENIED")
 
 
 @dataclass
@@ -309,4 +308,4 @@ def _what_it_holds(result: Result) -> str:
 
 def _stopped(result: Result) -> bool:
     """Whether a person or another caller took the robot away: then nothing more is to be tried."""
-    return result.code in _STOP_WORDS or any(word in result.message for word in _STOP_WORDS)
+    return result.get("withdrawn") is not None

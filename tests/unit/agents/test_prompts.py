@@ -1,0 +1,148 @@
+"""What prompts name is there: tools, their arguments, fields of results, requests, reports and facts, and codes."""
+
+import inspect
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, get_type_hints
+from unittest.mock import MagicMock
+
+import pytest
+from pydantic import BaseModel
+
+import quartet_moveit
+import quartet_nav2
+from quartet_approach.agent import facts as approach_facts
+from quartet_contracts import (
+    ARGUMENTS,
+    MODEL_TOOLS,
+    REPORTS,
+    RESULTS,
+    ApproachCode,
+    PickCode,
+    PlaceCode,
+    Skill,
+    TaskReport,
+)
+from quartet_contracts.skills import Withdrawn
+from quartet_contracts.tools import moveit, nav2, perception, results
+from quartet_perception.tools import add_detect_tools, add_grasp_tool, add_look_tool, add_placing_tool
+from quartet_pick.agent import facts as pick_facts
+from quartet_place.agent import facts as place_facts
+from quartet_site import RobotFile, SiteFile, load_robot, load_site
+
+ROOT = Path(__file__).parents[3]
+SITE = ROOT / "deploy" / "sites" / "home"
+FACTS = {Skill.APPROACH: approach_facts, Skill.PICK: pick_facts, Skill.PLACE: place_facts}
+CODES = {Skill.APPROACH: ApproachCode, Skill.PICK: PickCode, Skill.PLACE: PlaceCode}
+EVERYWHERE = {"ok", "error_code", "message", "text_is"}
+"""Fields of every tool result; the last marks texts of others."""
+
+
+class Listing:
+    """Stands in the place of a tool server while its tools are registered, and notes their functions."""
+
+    def __init__(self, name: str, found: dict[str, Any]) -> None:
+        self._name = name
+        self._found = found
+
+    def tool(self, function: Any = None, result: Any = None, **_: Any) -> Any:
+        def note(function: Any) -> Any:
+            function.result = result or get_type_hints(function)["return"]
+            self._found[f"{self._name}__{function.__name__}"] = function
+            return function
+
+        return note if function is None else note(function)
+
+    def __getattr__(self, _: str) -> Any:
+        return MagicMock()
+
+
+@pytest.fixture(scope="module")
+def tools() -> dict[str, Any]:
+    """The functions behind the tools, by name."""
+    found: dict[str, Any] = {}
+    quartet_moveit.SERVER.register(Listing("moveit", found))
+    quartet_nav2.SERVER.register(Listing("nav2", found))
+    for add in (add_detect_tools, add_grasp_tool, add_look_tool, add_placing_tool):
+        add(Listing("perception", found), *[MagicMock()] * (len(inspect.signature(add).parameters) - 1))
+    return found
+
+
+def fields(value: Any) -> set[str]:
+    """Return the names of all fields in a JSON value, at any depth."""
+    if isinstance(value, dict):
+        return set(value).union(*map(fields, value.values()))
+    return set().union(*map(fields, value)) if isinstance(value, list) else set()
+
+
+def fields_of(*models: type[BaseModel]) -> set[str]:
+    """Return the names of all fields of these models and of those in them."""
+    schemas = [model.model_json_schema() for model in models]
+    defined = [one for schema in schemas for one in (schema, *schema.get("$defs", {}).values())]
+    return {name for one in defined for name in one.get("properties", {})}
+
+
+def words(prompt: str) -> set[str]:
+    """Return the names in code style: `one`, and the arguments in `tool(one, two)`."""
+    code = re.findall(r"`([^`\n]+)`", prompt)
+    return {word for one in code for word in re.findall(r"[A-Za-z_][A-Za-z0-9_]*", one.split('"')[0])}
+
+
+def all_codes() -> set[str]:
+    """Return every code of the tools' results."""
+    modules = (moveit, nav2, perception, results)
+    enums = [one for module in modules for one in vars(module).values() if inspect.isclass(one)]
+    return {str(code) for enum in enums if issubclass(enum, StrEnum) for code in enum}
+
+
+@pytest.mark.parametrize("skill", list(Skill))
+def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> None:
+    robot: RobotFile = load_robot(SITE / "robot.yaml")
+    site: SiteFile = load_site(SITE / "site.yaml")
+    prompt = (ROOT / "services" / skill / "src" / f"quartet_{skill}" / "prompt.md").read_text()
+    named = words(prompt)
+    offered = {name: tools[name] for name in MODEL_TOOLS[skill]}
+    assert {name for name in named if "__" in name} <= set(offered)
+    arguments = {name for one in offered.values() for name in inspect.signature(one).parameters}
+    known = {
+        *offered,
+        *arguments,
+        *fields_of(*(one.result for one in offered.values()), ARGUMENTS[skill], REPORTS[skill]),
+        *fields(FACTS[skill](robot, site)),
+        *map(str, CODES[skill]),
+        *all_codes(),
+        *EVERYWHERE,
+        f"report_{skill}_result",
+        "state_name",
+    }
+    assert named - known == set()
+
+
+@pytest.mark.parametrize("skill", list(Skill))
+def test_a_prompt_says_when_to_use_each_code(skill: Skill) -> None:
+    prompt = (ROOT / "services" / skill / "src" / f"quartet_{skill}" / "prompt.md").read_text()
+    of_code_alone = {"NONE", "NAV_PLAN_FAILED", "NAV_VERIFY_OVERRIDE"}
+    assert {str(code) for code in CODES[skill]} - words(prompt) - of_code_alone == set()
+
+
+def test_the_orchestrators_prompt_names_what_there_is() -> None:
+    prompt = (ROOT / "services/orchestrator/src/quartet_orchestrator/prompt.md").read_text()
+    signatures = dict(re.findall(r"^- `(\w+)\(([^)]*)\)`", prompt, re.MULTILINE))
+    for skill in Skill:
+        assert set(signatures[skill].split(", ")) == set(ARGUMENTS[skill].model_fields), skill
+    assert set(signatures["report_task_result"].split(", ")) == set(TaskReport.model_fields)
+    known = {
+        *signatures,
+        *fields_of(*ARGUMENTS.values(), *RESULTS.values(), TaskReport),
+        *(str(code) for codes in CODES.values() for code in codes),
+        *EVERYWHERE,
+        "camera",
+        "question",
+        "height_m",
+        "sentence",
+    }
+    assert words(prompt) - known == set()
+    table = set(re.findall(r"\b(?:NAV|PICK|PLACE)_[A-Z_]+\b", prompt))
+    assert table == {str(code) for codes in CODES.values() for code in codes} - {"NONE", "UNKNOWN"}
+    assert all(code in prompt for code in Withdrawn.__args__)
