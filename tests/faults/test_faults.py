@@ -49,9 +49,7 @@ def test_a_task_with_such_a_model_ends(faulty: FaultyStack, case: Case) -> None:
     assert faulty.stack.died() == []
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name != "dropped object" else []) for name in MISREADINGS]
-)
+@pytest.mark.parametrize("name", MISREADINGS)
 def test_a_job_that_the_orchestrator_misreads_is_no_success(faulty: FaultyStack, name: str) -> None:
     outcome = play(faulty.stack, faulty.plans, Case(name, "orchestrator", 0, None, seed=1, timeout_s=300, job=True))
     assert (outcome.state, outcome.false_success) == (State.FAILED, False), outcome.words

@@ -12,12 +12,13 @@ from quartet_agent_runtime import RequestContext, ToolOutcome
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
 from quartet_approach.target import Target, place_named
 from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
-from quartet_contracts import PickReport, PlaceArguments, Skill, SkillRequest
+from quartet_contracts import PickReport, PlaceArguments, PlaceReport, Skill, SkillRequest
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_pick.agent import prepare
 from quartet_pick.verify import _fits_hand, _height, verify
 from quartet_place.target import Region, _around, around_drop, mode_of, opening_m
+from quartet_place.verify import verify as verify_place
 from quartet_site import load_robot, load_site
 
 FILES = Path(__file__).parents[3] / "deploy" / "sites" / "home"
@@ -244,3 +245,19 @@ async def test_after_a_pick_of_unknown_end_only_fingers_that_hold_nothing_are_op
     check = fingers(*states)
     await prepare(check)
     assert check.asked == asked
+
+
+async def test_the_held_object_is_no_name_to_look_for():
+    """A thing that nothing has named was let go: no camera can tell whether it lies there."""
+    request = fingers().request.model_copy(
+        update={
+            "skill": Skill.PLACE,
+            "arguments": PlaceArguments(target_location="floor", object_name="held object", object_height_m=0.1),
+        }
+    )
+    check = Fingers(request, ROBOT, HOME, None, None)
+    check.states, check.asked = ["EMPTY"], []
+    settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
+    assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
+    assert "has no name" in settled.reason
+    assert check.asked == ["get_grasp_state"]

@@ -1,6 +1,7 @@
 """Rules of recovery that the code keeps, whatever the model wants."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -19,6 +20,8 @@ from quartet_contracts.journal import SkillSettled
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_FAILED_PICKS, SPARE_APPROACHES, CallRules
+from quartet_orchestrator.tasks.terms import TermPolicy
+from quartet_orchestrator.tasks.tools import TaskTools
 from quartet_site import SiteFile
 
 AREAS = 2
@@ -63,6 +66,22 @@ DROP = approach("wooden coffee table", "living room", "surface_place")
 FLOOR = approach("floor", "kitchen", "floor_place")
 
 
+def result_of(arguments: Any, code: str, state: State | None = None, **told: Any) -> Any:
+    """What the agent of a call answers."""
+    skill = {ApproachArguments: Skill.APPROACH, PickArguments: Skill.PICK, PlaceArguments: Skill.PLACE}
+    return RESULTS[skill[type(arguments)]].model_validate(
+        {
+            "request_id": "r",
+            "task_id": "t",
+            "success": code == "NONE",
+            "error_code": code,
+            "reason": "because",
+            "state": state or (State.SUCCEEDED if code == "NONE" else State.FAILED),
+            **told,
+        }
+    )
+
+
 class Story:
     """What happened so far, and what may come next."""
 
@@ -71,24 +90,16 @@ class Story:
         self.rules = CallRules(self.facts, AREAS)
 
     def then(
-        self, arguments: Any, code: str = "NONE", state: State | None = None, seen: SkillSettled | None = None
+        self,
+        arguments: Any,
+        code: str = "NONE",
+        state: State | None = None,
+        seen: SkillSettled | None = None,
+        **told: Any,
     ) -> "Story":
         """A call that was allowed and ended with `code`; `seen`: what was found where that left it open."""
         assert self.refusal(arguments) is None
-        skill = {ApproachArguments: Skill.APPROACH, PickArguments: Skill.PICK, PlaceArguments: Skill.PLACE}
-        model = RESULTS[skill[type(arguments)]]
-        self.facts.note(
-            arguments,
-            model(
-                request_id="r",
-                task_id="t",
-                success=code == "NONE",
-                error_code=code,
-                reason="because",
-                state=state or (State.SUCCEEDED if code == "NONE" else State.FAILED),
-            ),
-            seen,
-        )
+        self.facts.note(arguments, result_of(arguments, code, state, **told), seen)
         return self
 
     def refusal(self, arguments: Any) -> str | None:
@@ -327,3 +338,98 @@ def test_what_a_pick_of_unknown_end_left_in_the_hand_may_be_carried():
     assert empty.refusal(pick()) is None
     unnamed = Story().then(approach()).then(pick(), "UNKNOWN", State.UNCERTAIN, seen("pick", "HOLDING"))
     assert unnamed.facts.gripper is GripperContent.SOMETHING
+
+
+# What is held from before, and what is put aside
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "said"),
+    [
+        ("mug", "NONE", "Put aside: the blue mug, on the floor near where the red coke can stood in the kitchen."),
+        (None, "NONE", "Put aside: what was picked by mistake, on the floor near where the red coke can stood in the"),
+        (None, "PLACE_DROP_VERIFY_FAILED", "stood in the kitchen, where it was not seen afterwards."),
+    ],
+)
+def test_where_a_thing_that_was_put_aside_lies_is_told(told, code, said):
+    story = Story().then(approach()).then(pick(), "PICK_WRONG_OBJECT", held_object=told)
+    story.then(place("held object", "floor"), code)
+    facts = story.facts
+    assert said in facts.describe_put_aside()
+    story.then(approach()).then(pick()).then(DROP).then(place())
+    assert facts.describe_put_aside(["wooden coffee table"]).count("Put aside") == 1
+
+
+def test_what_the_task_delivers_is_not_put_aside():
+    facts = Story().then(approach()).then(pick()).then(DROP).then(place()).facts
+    assert facts.describe_put_aside() == ""
+    held = Story().then(pick(), "PICK_HOLDING_ALREADY").then(DROP).then(place()).facts
+    assert held.describe_put_aside(["coffee table"]) == ""
+
+
+def test_the_held_object_gets_its_name_where_one_is_known():
+    held = place("the Held Object", "floor")
+    assert Story().facts.with_name_of_held(held) is held
+    facts = Story().then(pick(), "PICK_HOLDING_ALREADY", held_object="blue mug").facts
+    assert facts.with_name_of_held(held).object_name == "blue mug"
+    facts.note_grasp("HOLDING", "green can")
+    assert facts.with_name_of_held(held).object_name == "green can"
+    assert facts.with_name_of_held(place()) == place()
+
+
+def test_nobody_drives_to_the_held_object_or_fetches_it():
+    story = Story()
+    assert story.refuses(approach("held object"), "no name")
+    assert story.refusal(pick("held object")) is None, "a pick looks at the gripper first"
+    assert story.refusal(place("held object", "floor")) is None
+    story.facts.note_grasp("EMPTY", "")
+    assert story.refuses(pick("held object"), "no name")
+
+
+class OwnHand:
+    """Record and skill caller of a task whose gripper may hold something from before."""
+
+    def __init__(self, grasp: str, label: str = "") -> None:
+        self.seen, self.looks, self.called = (grasp, label), 0, []
+
+    async def look_at_gripper(self, _moment: str) -> tuple[str, str]:
+        self.looks += 1
+        return self.seen
+
+    async def call(self, skill: Skill, arguments: Any) -> Any:
+        self.called.append(skill)
+        return SimpleNamespace(result=result_of(arguments, "NAV_TARGET_NOT_VISIBLE"), settled=None)
+
+    def is_ready(self, _arguments: Any) -> bool:
+        return False
+
+    async def wait_while_paused(self) -> None: ...
+
+
+async def second_approach(hand: OwnHand) -> tuple[dict[str, Any], TaskFacts]:
+    facts, none = TaskFacts(SiteNames(site())), cast("Any", None)
+    terms = TermPolicy(["red coke can", "kitchen living room"])
+    tools = TaskTools(cast("Any", hand), facts, CallRules(facts, AREAS), terms, cast("Any", hand), none, none)
+    await tools.run_skill(Skill.APPROACH, approach())
+    assert hand.looks == 0, "no look where the object is seen at once"
+    outcome = await tools.run_skill(Skill.APPROACH, approach(area="living room"))
+    await tools.run_skill(Skill.APPROACH, approach(area="living room"))
+    assert hand.looks == 1, "once in a task"
+    return outcome.content, facts
+
+
+async def test_a_task_looks_into_its_own_hand_before_it_searches_further_rooms():
+    """An earlier task may have been canceled with the very thing in the gripper."""
+    hand = OwnHand("HOLDING", "red coke can")
+    content, facts = await second_approach(hand)
+    assert (content["error_code"], content["held_object"]) == ("PICK_HOLDING_ALREADY", "red coke can")
+    assert (facts.gripper, facts.held) == (GripperContent.OBJECT, "red coke can")
+    assert len(hand.called) == 2, "nothing moved at the second call"
+
+
+@pytest.mark.parametrize("seen", [("EMPTY", ""), ("UNKNOWN", ""), ("HOLDING", ""), ("HOLDING", "blue mug")])
+async def test_with_anything_else_in_the_hand_it_drives(seen):
+    """What is in the way is put aside where the wanted thing stands, not where the robot happened to begin."""
+    content, _ = await second_approach(hand := OwnHand(*seen))
+    assert content["error_code"] == "NAV_TARGET_NOT_VISIBLE"
+    assert len(hand.called) == 3

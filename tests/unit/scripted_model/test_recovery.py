@@ -197,6 +197,15 @@ def test_the_wanted_object_in_the_gripper_is_placed(carry, agents):
     assert report["success"] is True
 
 
+def test_what_the_gripper_holds_from_before_is_not_searched_for_in_every_room(orchestrator, agents):
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", "PICK_HOLDING_ALREADY", held_object="blue mug")
+    agents.fail("pick", "PICK_HOLDING_ALREADY", held_object="blue mug", held_object_height_m=0.1)
+    talk = orchestrator("bring the blue mug to the wooden coffee table")
+    report = talk.run(agents)
+    assert [brief(c) for c in talk.calls[2:-1]] == [PICK, TO_TABLE, PLACE]
+    assert report.arguments["success"] is True
+
+
 def test_a_gripper_that_cannot_be_freed_ends_the_object(carry, agents):
     agents.fail("pick", "PICK_HOLDING_ALREADY").fail("place", "PLACE_PLAN_FAILED", "PLACE_PLAN_FAILED")
     calls, report = carry()

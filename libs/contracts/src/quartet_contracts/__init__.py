@@ -61,6 +61,7 @@ from quartet_contracts.messages import (
 )
 from quartet_contracts.skills import (
     ARGUMENTS,
+    HELD_OBJECT,
     REPORTS,
     RESULTS,
     ApproachArguments,
@@ -87,6 +88,7 @@ __all__ = [
     "ANY_ROBOT",
     "ARGUMENTS",
     "FENCE_SCOPE",
+    "HELD_OBJECT",
     "ISSUER",
     "MAX_MESSAGE_BYTES",
     "MAX_SENTENCE",

@@ -44,6 +44,10 @@ class ApproachArguments(Arguments):
     ] = None
 
 
+HELD_OBJECT = "held object"
+"""What a place calls a thing in the gripper that nothing has named; it is no name to look for."""
+
+
 class PickArguments(Arguments):
     """Grasp an object that the robot stands before."""
 

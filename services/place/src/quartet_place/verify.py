@@ -1,11 +1,12 @@
 """Verify a place after the model's report: is the gripper empty, does the object lie at the target."""
 
 from quartet_agent_runtime import RequestContext
-from quartet_contracts import PlaceArguments, PlaceCode, PlaceReport
+from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
 from quartet_place.target import Region, around_drop, distances, is_floor, mode_of, opening_m, region_of
+from quartet_site import normalise
 
 SETTLED = frozenset({PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED})
 HIGHER_M = 0.15
@@ -25,6 +26,8 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     if grasp.state is not GraspState.EMPTY:
         return _failed(f"the gripper is {grasp.state}: '{arguments.object_name}' was not let go")
+    if arguments.object_id is None and normalise(arguments.object_name) == HELD_OBJECT:
+        return _failed("the gripper is empty; what it held has no name, so that no camera can look for it")
     region = await region_of(check, arguments)
     seen = await check.first_seen(arguments.object_name, object_id=arguments.object_id)
     if inside := _in(region, seen):
@@ -32,7 +35,7 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     above, region = await _look_from_above(check, arguments, region)
     if inside := _in(region, above):
         return _reached(check, inside)
-    if arguments.object_id is not None and not seen and not above:
+    if arguments.object_id is not None and not seen and not above and normalise(arguments.object_name) != HELD_OBJECT:
         # Perception lost its id when it did not see it in the gripper: then look for it by its name.
         seen = await check.first_seen(arguments.object_name)
         if inside := _in(region, seen):

@@ -202,9 +202,12 @@ class SkillCaller:
         """Take pictures for the journal while the model thinks; the next skill waits for them."""
         self._pictures.take(label)
 
-    async def look_at_gripper(self) -> tuple[str, str]:
-        """Return the state of the gripper and the label of what the wrist camera shows in it."""
-        return await self._inspector.look_at_gripper(f"{self._record.task.task_id}-end")
+    async def look_at_gripper(self, moment: str) -> tuple[str, str]:
+        """Return the state of the gripper and the label of what the wrist camera shows in it.
+
+        `moment` of the task names the calls in the journal.
+        """
+        return await self._inspector.look_at_gripper(f"{self._record.task.task_id}-{moment}")
 
     async def close(self) -> None:
         """Wait for the last pictures and end the camera's session."""

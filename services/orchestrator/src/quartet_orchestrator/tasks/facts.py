@@ -1,14 +1,17 @@
 """Facts of a task so far, by object: what the rules for calls and the check of the final report stand on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from quartet_contracts import (
+    HELD_OBJECT,
     ApproachArguments,
     ApproachCode,
     NextAction,
     PickArguments,
     PickCode,
+    PickResult,
     PlaceArguments,
     PlaceCode,
     SkillArguments,
@@ -19,7 +22,8 @@ from quartet_contracts import (
 from quartet_contracts.journal import SkillSettled
 from quartet_contracts.tools.moveit import GraspState
 from quartet_orchestrator.recovery import History
-from quartet_orchestrator.tasks.names import SiteNames
+from quartet_orchestrator.tasks.names import FLOOR, SiteNames
+from quartet_site import normalise
 
 
 class GripperContent(StrEnum):
@@ -91,6 +95,15 @@ class TaskFacts:
     looked: bool = False
     """A look has succeeded."""
 
+    in_hand: str = ""
+    """The site's name of what the gripper holds, as a pick or the wrist camera told it; '' where nobody could."""
+    stands_at: tuple[str, str] | None = None
+    """Area and thing of the last approach that succeeded."""
+    hand_seen: bool = False
+    """The gripper was looked at after an approach that missed its object."""
+    put_aside: list[tuple[str | None, str]] = field(default_factory=list[tuple[str | None, str]])
+    """Things that were let go and that the task was not about: the site's place, and a sentence on where each lies."""
+
     def record(self, name: str) -> ObjectRecord:
         """Return the record of an object; it is made at the first mention."""
         known = self.names.thing(name)
@@ -107,6 +120,13 @@ class TaskFacts:
             return self.names.thing(arguments.object_name)
         return self.held or None
 
+    def with_name_of_held(self, arguments: SkillArguments) -> SkillArguments:
+        """Return the arguments of a place with the name of what is held, where they say HELD_OBJECT and it is known."""
+        if not isinstance(arguments, PlaceArguments) or normalise(arguments.object_name) != HELD_OBJECT:
+            return arguments
+        name = self.held or self.in_hand
+        return arguments.model_copy(update={"object_name": name}) if name else arguments
+
     def note(self, arguments: SkillArguments, result: SkillResult, settled: SkillSettled | None = None) -> None:
         """Note what a skill reported, and what was seen afterwards where that left the outcome open."""
         code = str(result.error_code)
@@ -119,6 +139,8 @@ class TaskFacts:
         if isinstance(arguments, ApproachArguments):
             self._approached(arguments, code, record)
         elif isinstance(arguments, PickArguments):
+            told = result.held_object if isinstance(result, PickResult) else None
+            self.in_hand = self.names.known(told or (arguments.object_name if code == PickCode.NONE else "")) or ""
             self._picked(self.record(arguments.object_name), code)
         else:
             self._placed(record, arguments, code)
@@ -131,9 +153,10 @@ class TaskFacts:
         The label of a camera counts only when the site knows it: it becomes a name in later answers.
         """
         if grasp == GraspState.EMPTY:
-            self.gripper, self.held = GripperContent.EMPTY, ""
+            self.gripper, self.held, self.in_hand = GripperContent.EMPTY, "", ""
         elif grasp == GraspState.HOLDING:
             self.release_uncertain = False
+            self.in_hand = self.names.known(in_hand) or self.in_hand
             if known := self.names.known(in_hand):
                 self.gripper, self.held, self.pick_failed = GripperContent.OBJECT, known, ""
             elif self.gripper is not GripperContent.OBJECT:
@@ -173,6 +196,8 @@ class TaskFacts:
 
     def _approached(self, arguments: ApproachArguments, code: str, record: ObjectRecord | None) -> None:
         self.reached = code == ApproachCode.NONE
+        if self.reached:
+            self.stands_at = arguments.target_area, arguments.object_name
         if record is None:
             return
         if self.reached:
@@ -213,8 +238,30 @@ class TaskFacts:
             elif code == PlaceCode.PLACE_DROP_VERIFY_FAILED:
                 record.drop_failures_in_a_row += 1
         self.release_uncertain, self.unverified_place = code == PlaceCode.UNKNOWN, ""
+        found_in_hand = self.gripper is GripperContent.SOMETHING or (self.held and not self.record(self.held).picks)
+        if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED} and found_in_hand:
+            self._note_put_aside(arguments, seen=code == PlaceCode.NONE)
         if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED, PlaceCode.PLACE_HOLDING_NOTHING}:
-            self.gripper, self.held = GripperContent.EMPTY, ""
+            self.gripper, self.held, self.in_hand = GripperContent.EMPTY, "", ""
+
+    def _note_put_aside(self, arguments: PlaceArguments, *, seen: bool) -> None:
+        """Note where a thing was let go that no pick of this task was to fetch."""
+        wrong = self.pick_failed == PickCode.PICK_WRONG_OBJECT
+        name = self.held or self.in_hand
+        what = f"the {name}" if name else "what was picked by mistake" if wrong else "what was held"
+        place = self.names.place(arguments.target_location)
+        where = "on the floor" if place == FLOOR else f"at the {arguments.target_location}"
+        area, thing = self.stands_at or ("", "")
+        # A drive to a bare floor names no thing.
+        near = f" near where the {thing} stood" if thing and self.names.place(thing) != FLOOR else ""
+        near += f" in the {area}" if area else " where the robot stood when the task began"
+        doubt = "" if seen else ", where it was not seen afterwards"
+        self.put_aside.append((place, f"Put aside: {what}, {where}{near}{doubt}."))
+
+    def describe_put_aside(self, delivered: Iterable[str] = ()) -> str:
+        """Return a sentence on each thing that was put aside, but for those at the places of `delivered`."""
+        places = {self.names.place(target) for target in delivered}
+        return " ".join(text for place, text in self.put_aside if place not in places)
 
     def _forget_failures(self, kind: type[SkillArguments]) -> None:
         self.repeats = {known: count for known, count in self.repeats.items() if type(known[0]) is not kind}

@@ -132,5 +132,7 @@ def report_without_model(facts: TaskFacts, reason: str) -> TaskReport:
         for record in list(facts.objects.values())[:50]
     ]
     done = [o.object_name for o in outcomes if o.completed]
-    parts = [reason, f"Done before: {', '.join(done)}." if done else "", facts.describe_held()]
+    done_before = f"Done before: {', '.join(done)}." if done else ""
+    aside = facts.describe_put_aside(o.target for o in outcomes if o.completed)
+    parts = [reason, done_before, aside, facts.describe_held()]
     return TaskReport(success=False, summary=" ".join(p for p in parts if p)[:4000], objects=outcomes)

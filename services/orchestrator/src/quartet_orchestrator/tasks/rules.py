@@ -4,6 +4,7 @@ The prompt states the same rules; code enforces them, whatever the model does.
 """
 
 from quartet_contracts import (
+    HELD_OBJECT,
     ApproachArguments,
     ApproachCode,
     NextAction,
@@ -16,6 +17,7 @@ from quartet_contracts import (
 )
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
 from quartet_orchestrator.tasks.names import FLOOR
+from quartet_site import normalise
 
 MAX_CYCLES = 2
 """Full approach-pick-approach-place cycles for each object."""
@@ -43,7 +45,14 @@ class CallRules:
 
     def refusal(self, arguments: SkillArguments) -> str | None:
         """Return why the call must not be made now, None when it may."""
-        checks = [self._look_first, self._verify_place_first, self._two_objects_failed, self._given_up, self._same_call]
+        checks = [
+            self._has_name,
+            self._look_first,
+            self._verify_place_first,
+            self._two_objects_failed,
+            self._given_up,
+            self._same_call,
+        ]
         if isinstance(arguments, ApproachArguments):
             checks.append(self._drive_to_drop)
         elif isinstance(arguments, PickArguments):
@@ -54,6 +63,17 @@ class CallRules:
             if reason := check(arguments):
                 return reason
         return None
+
+    def _has_name(self, arguments: SkillArguments) -> str | None:
+        """What is held and has no name can be put down; nobody can drive to it or fetch it."""
+        empty = self._facts.gripper is GripperContent.EMPTY
+        if isinstance(arguments, PlaceArguments) or (isinstance(arguments, PickArguments) and not empty):
+            return None
+        if normalise(arguments.object_name) != HELD_OBJECT:
+            return None
+        return (
+            f"'{HELD_OBJECT}' is no name that can be looked for: name the object in the person's words or as Facts do"
+        )
 
     def _look_first(self, _: SkillArguments) -> str | None:
         if self._facts.look_needed:

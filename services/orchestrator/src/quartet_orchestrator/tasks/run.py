@@ -176,7 +176,7 @@ class TaskRun:
     async def _look_at_gripper(self) -> None:
         """Note what the gripper's sensors say, where no skill has reported whether it holds something."""
         if self._facts.gripper is GripperContent.UNCERTAIN or self._facts.release_uncertain:
-            self._facts.note_grasp(*await self._caller.look_at_gripper())
+            self._facts.note_grasp(*await self._caller.look_at_gripper("end"))
 
     def _note_interruption(self) -> str:
         """Note the outcome of the skill that was running; return a sentence on it, '' when none was running."""
@@ -270,9 +270,10 @@ class TaskRun:
             await self._record.write(
                 Note(text="the model reported success; the record of the task does not confirm it")
             )
-        holding = self._facts.describe_held()
-        if holding and holding not in report.summary:
-            report = report.model_copy(update={"summary": f"{report.summary} {holding}"[:4000]})
+        delivered = [outcome.target for outcome in report.objects if outcome.completed]
+        for told in (self._facts.describe_put_aside(delivered), self._facts.describe_held()):
+            if told and told not in report.summary:
+                report = report.model_copy(update={"summary": f"{report.summary} {told}"[:4000]})
         return (State.SUCCEEDED if report.success else State.FAILED), report
 
     async def _direct(self, step: DirectStep) -> tuple[State, TaskReport]:

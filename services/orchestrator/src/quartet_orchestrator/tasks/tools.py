@@ -5,12 +5,23 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, failure, mark_untrusted
-from quartet_contracts import ARGUMENTS, Arguments, Skill, SkillArguments, SkillResult, State, describe
+from quartet_contracts import (
+    ARGUMENTS,
+    ApproachArguments,
+    Arguments,
+    NextAction,
+    PickCode,
+    Skill,
+    SkillArguments,
+    SkillResult,
+    State,
+    describe,
+)
 from quartet_contracts.journal import Note
 from quartet_orchestrator.observation import CameraClient
 from quartet_orchestrator.recovery import TaskRecord, skill_details
 from quartet_orchestrator.skills import SkillCaller
-from quartet_orchestrator.tasks.facts import TaskFacts
+from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.rules import CallRules
 from quartet_orchestrator.tasks.terms import TermPolicy
@@ -85,8 +96,11 @@ class TaskTools:
 
     async def run_skill(self, skill: Skill, arguments: SkillArguments) -> ToolOutcome:
         """Refuse the call by terms and rules, or make one attempt and note its outcome."""
+        arguments = self._facts.with_name_of_held(arguments)
         if not self._caller.is_ready(arguments):
             await self._record.wait_while_paused()
+            if found := await self._look_at_own_hand(arguments):
+                return found
             if reason := self._terms.refusal(arguments) or self._rules.refusal(arguments):
                 await self._record.write(Note(text=f"refused {skill}: {reason}"))
                 return failure("REFUSED", reason, success=False)
@@ -94,6 +108,26 @@ class TaskTools:
         self._facts.note(arguments, outcome.result, outcome.settled)
         self._terms.hear(outcome.result)
         return ToolOutcome(answer_of(outcome.result))
+
+    async def _look_at_own_hand(self, arguments: SkillArguments) -> ToolOutcome | None:
+        """After an approach that missed an object, return a failure when the gripper holds that very thing.
+
+        A task that was canceled may have left it there, where no search of further rooms would find it.
+        """
+        facts = self._facts
+        if facts.gripper is not GripperContent.UNSEEN or facts.hand_seen:
+            return None
+        if not isinstance(arguments, ApproachArguments) or arguments.next_action is not NextAction.PICK:
+            return None
+        known = facts.objects.get(facts.names.thing(arguments.object_name))
+        if known is None or not known.failed_approaches:
+            return None
+        facts.hand_seen = True
+        facts.note_grasp(*await self._caller.look_at_gripper("search"))
+        if not facts.held or facts.held != facts.names.thing(arguments.object_name):
+            return None
+        reason = f"nothing was moved: the gripper already holds '{facts.held}'"
+        return failure(PickCode.PICK_HOLDING_ALREADY, reason, success=False, held_object=facts.held)
 
     async def _look(self, raw: dict[str, Any], progress: Progress) -> ToolOutcome:
         await self._record.wait_while_paused()

@@ -12,6 +12,7 @@ CYCLES = 2
 PICKS_PER_CYCLE = 2
 GUESSED_HEIGHT_M = 0.15
 """For a thing that was in the gripper at the start: as tall as things for a hand usually are at most."""
+HOLDING = "PICK_HOLDING_ALREADY"
 _NO_SENSE = frozenset({"REFUSED", "BUDGET_SPENT", "REPEATED_CALL", "INVALID_ARGUMENTS", "UNKNOWN_TOOL"})
 """Codes of the loop itself: the same call again would be answered the same way."""
 
@@ -139,6 +140,9 @@ class Carrier:
         for area in areas:
             tries = 2 if len(areas) == 1 else 1
             result = yield from self.approach(area, job.item, "pick", job.names, job.source_place, tries=tries)
+            if result.code == HOLDING:
+                # It is the very thing: the pick tells its height.
+                return
             if result.ok:
                 job.areas, job.object_id = [area], result.get("object_id")
                 return
@@ -248,7 +252,7 @@ class Carrier:
         result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
         # An outcome that nobody knows says nothing about where the thing is.
         for _ in range(max(tries, 2) - 1 if result.code == "UNKNOWN" else tries - 1):
-            if result.ok or result.get("refused") or result.code in _NO_SENSE or _stopped(result):
+            if result.ok or result.get("refused") or result.code in {*_NO_SENSE, HOLDING} or _stopped(result):
                 break
             if result.code == "NAV_AREA_WRONG":
                 narrower = self._more_specific(area, place or thing)

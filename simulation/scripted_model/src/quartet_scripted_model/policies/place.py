@@ -119,6 +119,8 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
 
 def _sees(talk: Conversation, thing: str, camera: str, say: str = "") -> Generator[Turn, Result, bool]:
     held = talk.request.get("object_id")
+    if not held and thing == "held object":
+        return False
     result = yield from ask_for(talk, DETECT, held, {"names": [thing]}, camera=camera, say=say)
     found = [d for d in result.get("detections") or [] if isinstance(d, dict) and not d.get("in_gripper")]
     return result.ok and bool(found)
