@@ -336,6 +336,7 @@ def settings(
         cancel_wait_s=60.0,
         gateway_patience_s=0.3,
         fence_timeout_s=60.0,
+        outcome_patience_s=0.01,
     )
 
 
@@ -498,3 +499,48 @@ class Perception:
 @pytest.fixture
 def perception():
     return Perception()
+
+
+class Standstill:
+    """The tools of both motion servers that bring the robot to rest and look at the gripper."""
+
+    def __init__(self) -> None:
+        self.rests = False
+        """What is measured."""
+        self.rests_after = 10**6
+        """Number of calls after which the robot rests all the same."""
+        self.asked = 0
+        self.servers: dict[str, dict[str, str]] = {}
+
+    async def stop(self) -> ToolResult:
+        """Cancel what moves."""
+        self.asked += 1
+        rests = self.rests or self.asked > self.rests_after
+        return ToolResult(structured_content={"ok": True, "error_code": "NONE", "message": "", "standstill": rests})
+
+    async def grasp(self) -> ToolResult:
+        """Read the gripper."""
+        return ToolResult(structured_content={"ok": True, "error_code": "NONE", "message": "", "state": "EMPTY"})
+
+    def app(self, tool: str, control: MotionServer) -> Any:
+        """Serve these tools beside the control endpoint of a motion server."""
+        mcp = FastMCP(tool)
+        mcp.tool(self.stop, name=tool)
+        mcp.tool(self.grasp, name="get_grasp_state")
+        app = mcp.http_app(path="/mcp")
+        app.router.routes.extend(control.routes)
+        return app
+
+
+@pytest.fixture
+async def standstill(motion: dict[str, MotionServer]) -> AsyncIterator[Standstill]:
+    """With `servers`, the URLs of motion servers that have a control endpoint and these tools."""
+    made = Standstill()
+    tools = {"nav2": "cancel_navigation", "moveit": "stop_execution"}
+    async with contextlib.AsyncExitStack() as stack:
+        urls = {
+            name: await stack.enter_async_context(serve_app(made.app(tool, motion[name]), lifespan="on"))
+            for name, tool in tools.items()
+        }
+        made.servers = {"summit": {name: f"{url}/mcp" for name, url in urls.items()}}
+        yield made

@@ -71,6 +71,20 @@ async def test_a_killed_agent_is_settled_by_another_and_never_run_again(start, a
     assert "observed" not in second
 
 
+async def test_an_outcome_is_looked_for_again_while_the_robot_is_silent(start, agents, standstill, model, do):
+    """A simulation that hung for some seconds, or a server that restarts, ends no task whose outcome can be seen."""
+    agents.answers["approach"] = [do.failing("UNKNOWN", State.UNCERTAIN, reason="the bridge was silent")]
+    agents.start()
+    standstill.rests_after = 4
+    model.say(do.approach(), do.look, do.approach(), do.report(True))
+    async with start(servers=standstill.servers, outcome_patience_s=60.0) as client:
+        task_id = await client.submit("go to the kitchen")
+        events = await client.events(task_id)
+    settled = [e.event for e in events if e.event.kind == "skill_settled"]
+    assert [(one.state, one.grasp) for one in settled] == [(State.RETRIABLE, "EMPTY")]
+    assert standstill.asked == 6, "three looks at two servers"
+
+
 async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, do):
     model.say(do.approach(), do.report(True))
     async with (

@@ -1,49 +1,7 @@
 """A Redis that comes back without its data while a robot works."""
 
-import contextlib
-
-import pytest
-from fastmcp import FastMCP
-from fastmcp.tools.base import ToolResult
-
 from quartet_bus import Bus, BusOptions
 from quartet_contracts import Skill, State
-from support.http_server import serve_app
-
-
-class Standstill:
-    """The tools of both motion servers that bring the robot to rest; `rests` is what they measure."""
-
-    def __init__(self) -> None:
-        self.rests = False
-        self.asked = 0
-
-    async def stop(self) -> ToolResult:
-        """Cancel what moves."""
-        self.asked += 1
-        content = {"ok": True, "error_code": "NONE", "message": "", "standstill": self.rests}
-        return ToolResult(structured_content=content)
-
-    def app(self, tool, control):
-        mcp = FastMCP(tool)
-        mcp.tool(self.stop, name=tool)
-        app = mcp.http_app(path="/mcp")
-        app.router.routes.extend(control.routes)
-        return app
-
-
-@pytest.fixture
-async def standstill(motion):
-    """With `servers`, the URLs of motion servers that have a control endpoint and these tools."""
-    made = Standstill()
-    tools = {"nav2": "cancel_navigation", "moveit": "stop_execution"}
-    async with contextlib.AsyncExitStack() as stack:
-        urls = {
-            name: await stack.enter_async_context(serve_app(made.app(tool, motion[name]), lifespan="on"))
-            for name, tool in tools.items()
-        }
-        made.servers = {"summit": {name: f"{url}/mcp" for name, url in urls.items()}}
-        yield made
 
 
 async def row(client):

@@ -157,6 +157,22 @@ async def test_a_goal_that_lost_its_connection_is_canceled_before_anything_else(
     assert peer.received[0]["args"] == {}
 
 
+async def test_a_connection_whose_setup_fails_is_made_anew(peer, monkeypatch, caplog):
+    """It would stay open and never be ready."""
+    failures, restore = [ValueError("a bug")], vars(BridgeLink)["_restore"]
+
+    async def fail_once(self):
+        if failures:
+            raise failures.pop()
+        await restore(self)
+
+    monkeypatch.setattr(BridgeLink, "_restore", fail_once)
+    link = await BridgeLink.open(peer.url, wait_s=10, **QUICK)
+    assert link.connected
+    assert "could not be set up" in caplog.text
+    await link.close()
+
+
 async def test_a_fresh_bridge_that_does_not_know_the_action_yet_is_asked_again(link, peer, monkeypatch):
     monkeypatch.setattr("quartet_robot_link._bridge.ORPHAN_RETRY_S", 0.01)
     goal = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})

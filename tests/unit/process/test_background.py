@@ -46,6 +46,20 @@ async def test_a_task_that_is_not_started_again_stays_a_problem(caplog):
     assert tasks.problem is None
 
 
+async def test_a_failed_task_that_is_canceled_is_no_problem_any_more():
+    tasks = BackgroundTasks()
+
+    async def fails():
+        raise OSError("the store is busy")
+
+    task = tasks.start("fails", fails, restart_s=60)
+    while tasks.problem is None:  # noqa: ASYNC110 - the failure has no event
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+    assert tasks.problem is None
+
+
 async def test_closing_cancels_what_runs_and_is_no_failure():
     tasks, before = BackgroundTasks(), failures("endless")
     task = tasks.start("endless", asyncio.Event().wait)

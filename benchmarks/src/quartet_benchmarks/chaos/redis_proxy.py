@@ -114,6 +114,9 @@ class RedisProxy:
 
     def __init__(self, seed: int, copies: int = 0, late_s: float = 2.0, hold_s: float = 0.05) -> None:
         self.copies = copies
+        self.delay_s = 0.0
+        """By how much each command comes late."""
+        self._generation = 0
         self.seen: list[SentMessage] = []
         self.copied: Counter[Kind] = Counter()
         """Number of copies that Redis accepted, by kind."""
@@ -156,6 +159,10 @@ class RedisProxy:
         """Return the messages of one kind so far, in order."""
         return [sent for sent in list(self.seen) if sent.kind is kind]
 
+    def drop_connections(self) -> None:
+        """Leave all connections half open: nothing passes any more and nobody is told. New ones work."""
+        self._generation += 1
+
     def drain(self) -> None:
         """Wait until all copies are delivered. Raises TimeoutError."""
         end = time.monotonic() + WAIT_S + self._late_s
@@ -184,7 +191,7 @@ class RedisProxy:
             with contextlib.closing(writer):
                 up_reader, up_writer = await asyncio.open_connection(*self._target, limit=LINE)
                 with contextlib.closing(up_writer):
-                    answers = asyncio.create_task(_pass_on(up_reader, writer))
+                    answers = asyncio.create_task(self._answers(up_reader, writer))
                     commands = asyncio.create_task(self._commands(reader, up_writer))
                     try:
                         await asyncio.wait({answers, commands}, return_when=asyncio.FIRST_COMPLETED)
@@ -196,10 +203,22 @@ class RedisProxy:
             # Redis is gone or the benchmark is over: the process sees a broken connection, as without the proxy.
             return
 
+    async def _answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        generation = self._generation
+        while data := await reader.read(LINE):
+            if generation == self._generation:
+                writer.write(data)
+                await writer.drain()
+
     async def _commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         login: list[Command] = []
+        generation = self._generation
         while True:
             command = await _read_command(reader)
+            if generation != self._generation:
+                continue
+            if self.delay_s:
+                await asyncio.sleep(self.delay_s)
             if command[0].upper() in {b"AUTH", b"HELLO", b"SELECT"}:
                 login.append(command)
             sent = message_in(command)
@@ -233,12 +252,6 @@ class RedisProxy:
             self.refused.append(f"{sent.kind}: Redis was away for too long")
         finally:
             self._under_way -= 1
-
-
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(LINE):
-        writer.write(data)
-        await writer.drain()
 
 
 async def _read_command(reader: asyncio.StreamReader) -> Command:

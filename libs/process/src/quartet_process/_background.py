@@ -73,6 +73,16 @@ class BackgroundTasks:
     async def _supervise(
         self, name: str, work: Callable[[], Coroutine[Any, Any, object]], restart_s: float | None
     ) -> None:
+        try:
+            await self._run_again_and_again(name, work, restart_s)
+        except asyncio.CancelledError:
+            # Nobody needs it any more: it is no problem that it had failed.
+            self._failed.pop(name, None)
+            raise
+
+    async def _run_again_and_again(
+        self, name: str, work: Callable[[], Coroutine[Any, Any, object]], restart_s: float | None
+    ) -> None:
         loop = asyncio.get_running_loop()
         while True:
             steady = loop.call_later(STEADY_S, self._failed.pop, name, None)

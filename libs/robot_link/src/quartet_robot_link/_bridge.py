@@ -269,6 +269,9 @@ class BridgeLink:
             await self._send_goal(goal)
         except RobotLinkError as error:
             fail(goal.future, error)
+        except Exception as error:
+            fail(goal.future, RosError(f"the goal could not be sent again: {error!r}"))
+            raise
 
     async def _require_connection(self) -> None:
         if not self.connected and not await self.wait_connected(self._connect_wait_s):
@@ -330,7 +333,12 @@ class BridgeLink:
         while True:
             await asyncio.sleep(self._probe_every_s / 2)
             silent = self.connected and time.monotonic() - self._connection.heard_at > self._probe_every_s
-            if not silent or await self.probe():
+            try:
+                if not silent or await self.probe():
+                    continue
+            except Exception:
+                # Without this watch nobody would notice a silent bridge any more.
+                log.exception("the watch of %s failed once", self.url)
                 continue
             if any(goal.awaited for goal in self._goals.values()):
                 log.warning("%s does not answer; the connection is kept while a goal runs", self.url)
@@ -376,8 +384,13 @@ class BridgeLink:
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._note_end)
         return task
+
+    def _note_end(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s: a background task failed", self.url, exc_info=error)
 
 
 def _service_error(service: str, text: str) -> RobotLinkError:

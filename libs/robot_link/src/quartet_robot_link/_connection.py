@@ -152,7 +152,12 @@ class Connection:
             await asyncio.gather(opening, return_exceptions=True)
 
     async def _open(self) -> None:
-        with contextlib.suppress(BridgeUnavailableError):
-            await self._on_open()
-            self._ready.set()
-            log.info("connected to %s", self.url)
+        try:
+            with contextlib.suppress(BridgeUnavailableError):
+                await self._on_open()
+                self._ready.set()
+                log.info("connected to %s", self.url)
+        except Exception as error:
+            # Else the connection stays open and is never ready.
+            log.exception("the connection to %s could not be set up", self.url)
+            self.abort(f"it could not be set up: {type(error).__name__}: {error}")

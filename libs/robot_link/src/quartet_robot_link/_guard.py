@@ -111,12 +111,16 @@ class Heartbeat:
             await self._publish(self.source + DONE)
 
     async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(self._every_s)
-            if not self._alive():
-                log.warning("%s: no more heartbeats", self.source)
-                return
-            await self._publish(self.source)
+        try:
+            while True:
+                await asyncio.sleep(self._every_s)
+                if not self._alive():
+                    log.warning("%s: no more heartbeats", self.source)
+                    return
+                await self._publish(self.source)
+        except Exception:
+            # The guard ends the motion for want of them.
+            log.exception("%s: no more heartbeats, sending them failed", self.source)
 
     async def _publish(self, frame_id: str) -> None:
         self._sent = time.monotonic()

@@ -41,6 +41,8 @@ class Inspection:
     """Label of what the wrist camera shows between the fingers; '' when it knows nothing there."""
     text: str
     """Everything that was seen, for the model."""
+    answered: bool
+    """The robot stands still, and the gripper's server has said what it knows: looking again tells nothing new."""
 
     @property
     def conclusive(self) -> bool:
@@ -63,7 +65,8 @@ class Inspector:
             at_standstill = await bring_to_standstill(toolbox, recorder)
             sight = await observe(toolbox, recorder)
             grasp, in_hand = await _look_at_gripper(toolbox, recorder, sight)
-        return Inspection(at_standstill, grasp, in_hand, describe_observations(sight))
+        answered = at_standstill and sight[GRASP][0].ok
+        return Inspection(at_standstill, grasp, in_hand, describe_observations(sight), answered)
 
     async def read_grasp(self, request_id: str) -> str:
         """Return the state that the gripper's sensors tell, UNKNOWN when they tell none. Moves nothing."""

@@ -1,5 +1,7 @@
 """Outcome of an attempt at a skill: writes it to the journal, and looks at the world where it is not known."""
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,7 @@ from quartet_orchestrator.recovery.record import TaskRecord
 
 GRIPPER_AFTER = {Skill.PICK: GraspState.HOLDING, Skill.PLACE: GraspState.EMPTY}
 """What the gripper's sensors have to say after a success."""
+RETRY_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,14 @@ class OutcomeResolver:
         fences: FenceClient,
         inspector: Inspector,
         progressed: Callable[[], Awaitable[None]],
+        patience_s: float,
     ) -> None:
+        """`patience_s`: how long an outcome is looked for again while the robot or one of its servers is silent."""
         self._record = record
         self._fences = fences
         self._inspector = inspector
         self._progressed = progressed
+        self._patience_s = patience_s
         self._uncertain: set[Skill] = set()
 
     def is_uncertain(self, skill: Skill) -> bool:
@@ -104,8 +110,17 @@ class OutcomeResolver:
         return unknown.model_copy(update={"usage": result.usage, "tool_calls_used": result.tool_calls_used})
 
     async def _look(self, request: SkillRequest, result: SkillResult, *, revoked: bool) -> AttemptOutcome:
+        until = time.monotonic() + self._patience_s
+        while True:
+            seen = await self._inspector.inspect(request.request_id)
+            # A robot or server that hangs or restarts answers some seconds later, and then the outcome is seen.
+            if (revoked and seen.answered) or time.monotonic() > until:
+                break
+            await asyncio.sleep(RETRY_S)
+            revoked = revoked or await self._fences.revoke(
+                request.robot, request.request_id, self._record.lease_epoch
+            )
         words = "were ended at the servers, its grant is void" if revoked else "could not be ended at the servers"
-        seen = await self._inspector.inspect(request.request_id)
         settled = SkillSettled(
             request_id=request.request_id,
             skill=request.skill,

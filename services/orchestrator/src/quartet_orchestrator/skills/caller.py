@@ -38,7 +38,7 @@ from quartet_orchestrator.recovery import (
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills.approvals import ApprovalService
 from quartet_orchestrator.skills.pictures import PictureRecorder
-from quartet_process import correlation_ids, tracing
+from quartet_process import BACKGROUND, correlation_ids, tracing
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class SkillCaller:
         self._settings = settings
         self._approvals = ApprovalService(record, bus, signer, settings)
         self._inspector = Inspector(record, bus, sessions)
-        self._resolver = OutcomeResolver(record, fences, self._inspector, progressed)
+        self._resolver = OutcomeResolver(record, fences, self._inspector, progressed, settings.outcome_patience_s)
         self._pictures = PictureRecorder(record, bus, cameras)
         self._attempts: dict[SkillArguments, int] = {}
         self._count = 0
@@ -166,10 +166,9 @@ class SkillCaller:
         """Return what came of a request; None when no agent had taken it."""
         self._granted = request
         asked = asyncio.create_task(asking)
-        answering = asyncio.create_task(self._approvals.serve(request), name=f"approvals-{request.request_id}")
-        copying = asyncio.create_task(
-            self._bus.journal.relay(request, self._record.lease_epoch), name=f"events-{request.request_id}"
-        )
+        # Restarted when they fail: an agent waits for the answers, and the journal needs what it writes.
+        answering = BACKGROUND.start("approvals", lambda: self._approvals.serve(request))
+        copying = BACKGROUND.start("agent-events", lambda: self._bus.journal.relay(request, self._record.lease_epoch))
         try:
             result = await asyncio.shield(asked)
         except asyncio.CancelledError:
@@ -350,11 +349,8 @@ class SkillCaller:
 
 
 async def _end(task: "asyncio.Task[None]") -> None:
-    """End the service of the agent's approvals; a failure of it is logged and fails nothing else."""
     task.cancel()
     await asyncio.wait({task})
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("%s: %s: %s", task.get_name(), type(error).__name__, error)
 
 
 async def _in_spite_of_cancel(work: Awaitable[T]) -> T:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import time
 
@@ -10,7 +11,7 @@ from quartet_contracts import TERMINAL, ContractError, State, Task, TaskReport, 
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext, TaskRun
-from quartet_process import correlation_ids, tracing, unless_stopped
+from quartet_process import BACKGROUND, correlation_ids, tracing, unless_stopped
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.5
@@ -28,10 +29,14 @@ class TaskRunner:
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Run tasks until `stop` is set; running ones are then left for another replica."""
-        async with asyncio.TaskGroup() as group:
-            for robot in self._context.settings.servers:
-                group.create_task(self._serve_robot(robot, stop), name=f"robot-{robot}")
-            group.create_task(self._end_overdue(stop), name="overdue")
+        # An error with one robot is told and ends no other robot's tasks.
+        await asyncio.gather(
+            *(
+                BACKGROUND.start("robot", functools.partial(self._serve_robot, robot, stop))
+                for robot in self._context.settings.servers
+            ),
+            BACKGROUND.start("overdue", lambda: self._end_overdue(stop)),
+        )
 
     async def _serve_robot(self, robot: str, stop: asyncio.Event) -> None:
         tasks = self._context.bus.robot_tasks(robot)

@@ -22,6 +22,8 @@ async def start_bridge(bridge: Bridge, listener: socket.socket) -> Server:
         outbox = Outbox(client, bridge.max_message_size)
         connection = Connection(bridge, outbox)
         sender = asyncio.create_task(outbox.run())
+        # A client that gets nothing any more must notice it.
+        sender.add_done_callback(lambda _: client.transport.abort())
         try:
             with metrics.CLIENTS.track_inprogress():
                 async for frame in client:
