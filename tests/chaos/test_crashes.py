@@ -9,6 +9,7 @@ import redis
 from quartet_benchmarks.chaos import SHORT_FROZEN, SHORT_REPEATS
 from quartet_benchmarks.chaos.crashes import GROUPS, MOMENTS, SINGLES, Crash, crashes, play, short_crashes
 from quartet_benchmarks.chaos.frozen_holders import play_frozen
+from quartet_benchmarks.chaos.hangs import EDGES, TROUBLES, play_hang
 from quartet_benchmarks.chaos.redis_proxy import Kind, RedisProxy
 from quartet_benchmarks.chaos.repeats import COPIES, play_repeated
 from quartet_contracts import State
@@ -42,6 +43,26 @@ def test_who_slept_past_its_lease_moves_nothing_more(
     assert frozen.accepted == []
     assert frozen.score.succeeded
     assert (frozen.score.grasps, frozen.score.releases) == (1, 1)
+
+
+@pytest.mark.parametrize(("trouble", "moment"), list(zip(TROUBLES, itertools.cycle(EDGES[::-1]), strict=False)))
+def test_what_hangs_for_a_while_costs_time_only(
+    deployment: tuple[Stack, RedisProxy], trouble: str, moment: str
+) -> None:
+    hung = play_hang(*deployment, trouble, moment, seed=4)
+    assert hung.happened
+    assert hung.score.succeeded, hung.score.status.report if hung.score.status else "it did not end"
+    assert hung.score.delivered
+    assert (hung.score.grasps, hung.score.releases) == (1, 1)
+
+
+def test_an_arm_that_was_halted_low_goes_up_before_it_goes_aside(deployment: tuple[Stack, RedisProxy]) -> None:
+    """The way to another pose went through a can that stands beside."""
+    crash = Crash(("place", "moveit"), "fingers opening", MOMENTS["fingers opening"])
+    outcome = play(deployment[0], (crash,), seed=6)
+    assert outcome.happened
+    assert outcome.score.succeeded
+    assert outcome.score.disturbed == []
 
 
 @pytest.mark.parametrize("canceled_at", SHORT_REPEATS)

@@ -15,8 +15,9 @@ from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
 from quartet_contracts import PickReport, PlaceArguments, PlaceReport, Skill, SkillRequest
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
-from quartet_pick.agent import prepare
+from quartet_pick import agent as pick
 from quartet_pick.verify import _fits_hand, _height, verify
+from quartet_place import agent as place
 from quartet_place.target import Region, _around, around_drop, mode_of, opening_m
 from quartet_place.verify import verify as verify_place
 from quartet_site import load_robot, load_site
@@ -235,15 +236,29 @@ async def test_what_the_gripper_already_holds_is_named_by_the_request_or_the_sit
     ("states", "asked"),
     [
         (["EMPTY"], ["get_grasp_state", "open_gripper", "get_current_pose"]),
-        (["HOLDING"], ["get_grasp_state"]),
+        (["HOLDING"], ["get_grasp_state", "get_current_pose"]),
         (["UNKNOWN", "EMPTY"], ["get_grasp_state", "close_gripper", "open_gripper", "get_current_pose"]),
-        (["UNKNOWN", "HOLDING"], ["get_grasp_state", "close_gripper"]),
+        (["UNKNOWN", "HOLDING"], ["get_grasp_state", "close_gripper", "get_current_pose"]),
         (["UNKNOWN", "UNKNOWN"], ["get_grasp_state", "close_gripper"]),
     ],
 )
 async def test_after_a_pick_of_unknown_end_only_fingers_that_hold_nothing_are_opened(states, asked):
     check = fingers(*states)
-    await prepare(check)
+    await pick.prepare(check)
+    assert check.asked == asked
+
+
+@pytest.mark.parametrize(
+    ("state", "asked"),
+    [
+        ("EMPTY", ["get_grasp_state", "open_gripper", "get_current_pose"]),
+        ("HOLDING", ["get_grasp_state", "get_current_pose"]),
+        ("UNKNOWN", ["get_grasp_state"]),
+    ],
+)
+async def test_after_a_place_of_unknown_end_the_arm_goes_up_before_it_goes_aside(state, asked):
+    check = fingers(state)
+    await place.prepare(check)
     assert check.asked == asked
 
 

@@ -25,7 +25,7 @@ def test_a_press_that_stopped_nothing_is_a_failure() -> None:
 
 def test_a_kill_whose_moment_never_came_is_reported() -> None:
     crashes = tuple(Crash(("pick",), moment, MOMENTS[moment]) for moment in ("pick started", "pick done"))
-    score = Score(status=None, delivered=False, grasps=0, releases=0)
+    score = Score(status=None, delivered=False, grasps=0, releases=0, disturbed=[])
     runs = Runs(kills=[CrashRun(crashes, 1, score, [1.0], [], 2.0), CrashRun(crashes[:1], 1, score, [], [], 2.0)])
     assert chaos_result(runs, BenchParameters()).metrics["kills_that_never_came"] == Rate(2, 3)
 

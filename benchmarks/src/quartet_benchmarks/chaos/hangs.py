@@ -77,7 +77,7 @@ TROUBLES: dict[str, Trouble] = {
 }
 LASTS_S = 8.0
 """Longer than a heartbeat, a lease and most time-outs of one call."""
-EDGES = ("fingers closing", "fingers opening")
+EDGES: tuple[str, ...] = ("fingers closing", "fingers opening")
 """Moments of the two actions that must not happen twice."""
 
 

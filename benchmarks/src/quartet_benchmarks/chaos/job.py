@@ -1,6 +1,7 @@
 """One job in the small world, followed to its end and scored by the simulation's own count."""
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from quartet_deployment import ClientError, OrchestratorClient, RefusedError, St
 
 TIMEOUT_S = 180.0
 PUT_WITHIN_S = 3.0
+DISTURBED_M = 0.03
 ASKED_TOOL = "moveit__close_gripper"
 """Tool that the policy asks a person about, so that every job has a question and an answer."""
 
@@ -36,6 +38,8 @@ class Score:
     delivered: bool
     grasps: int
     releases: int
+    disturbed: list[str]
+    """Other things that are more than DISTURBED_M from where they were."""
 
     @property
     def lost(self) -> bool:
@@ -64,6 +68,7 @@ class Score:
             "delivered": self.delivered,
             "grasps": self.grasps,
             "releases": self.releases,
+            "disturbed": self.disturbed,
         }
 
 
@@ -78,6 +83,8 @@ class Job:
     task_id: str
     url: str
     """Address of the orchestrator that is asked; that of another replica when the first one is frozen."""
+    others: dict[str, list[float]]
+    """Where the things that are not carried were at the begin, by ground truth [m]."""
     events: list[JournalEvent] = field(default_factory=list[JournalEvent])
 
     @classmethod
@@ -89,7 +96,8 @@ class Job:
         url = url or stack.url
         with OrchestratorClient(url, stack.api_token) as api:
             task_id = api.submit(TaskSubmission(sentence=sentence, timeout_s=TIMEOUT_S)).task.task_id
-        return cls(stack, sentence, thing, target, task_id, url)
+        others = {name: one["position"] for name, one in world["objects"].items() if name != thing}
+        return cls(stack, sentence, thing, target, task_id, url, others)
 
     def follow(self) -> Iterator[JournalEvent]:
         """Yield the events of the journal and answer questions with yes.
@@ -119,6 +127,11 @@ class Job:
             delivered=truth["objects"][self.thing]["on"] == self.target,
             grasps=sum(truth["grasps"].values()),
             releases=sum(truth["releases"].values()),
+            disturbed=sorted(
+                name
+                for name, place in self.others.items()
+                if math.dist(place, truth["objects"][name]["position"]) > DISTURBED_M
+            ),
         )
 
     def _allow(self, api: OrchestratorClient, asked: Asked) -> None:

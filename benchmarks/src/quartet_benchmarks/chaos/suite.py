@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from quartet_benchmarks.chaos import stops
 from quartet_benchmarks.chaos.crashes import CrashRun, crashes, play, short_crashes
 from quartet_benchmarks.chaos.frozen_holders import FrozenRun, frozen_holders, play_frozen
+from quartet_benchmarks.chaos.hangs import HangRun, hangs, play_hang
 from quartet_benchmarks.chaos.job import Score, asking_policy
 from quartet_benchmarks.chaos.redis_proxy import RedisProxy
 from quartet_benchmarks.chaos.repeats import RepeatedRun, cancel_moment, play_repeated
@@ -43,11 +44,14 @@ class Runs:
     kills: list[CrashRun] = field(default_factory=list[CrashRun])
     frozen: list[FrozenRun] = field(default_factory=list[FrozenRun])
     repeated: list[RepeatedRun] = field(default_factory=list[RepeatedRun])
+    hung: list[HangRun] = field(default_factory=list[HangRun])
 
     @property
     def scores(self) -> list[Score]:
         """Scores of all jobs in which something was killed, frozen or repeated."""
-        return [run.score for run in (*self.kills, *self.frozen) if run.happened] + [r.score for r in self.repeated]
+        return [run.score for run in (*self.kills, *self.frozen, *self.hung) if run.happened] + [
+            r.score for r in self.repeated
+        ]
 
 
 def run(parameters: BenchParameters) -> BenchResult:
@@ -79,6 +83,8 @@ def _jobs(parameters: BenchParameters) -> Runs:
     few = max(1, kills // SHARE)
     planned = short_crashes(parameters.seed) if parameters.short else islice(crashes(parameters.seed), kills)
     asleep = SHORT_FROZEN[:1] if parameters.short else islice(cycle(frozen_holders(parameters.seed)), few)
+    # The short form has no time for a hang; the tests play one of each kind.
+    troubles = () if parameters.short else islice(cycle(hangs(parameters.seed)), few)
     again = SHORT_REPEATS[:1] if parameters.short else [cancel_moment(dice) for _ in range(few)]
     seeds = (1 + (parameters.seed + number) % SEEDS for number in cycle(range(SEEDS)))
     with small_world(parameters.seed, SHORT_WITHOUT if parameters.short else frozenset()) as (stack, proxy):
@@ -86,6 +92,8 @@ def _jobs(parameters: BenchParameters) -> Runs:
             _report(parameters, ran.kills, play(stack, crash, next(seeds)))
         for who, moment in asleep:
             _report(parameters, ran.frozen, play_frozen(stack, proxy, who, moment, next(seeds)))
+        for trouble, moment in troubles:
+            _report(parameters, ran.hung, play_hang(stack, proxy, trouble, moment, next(seeds)))
         for canceled_at in again:
             _report(parameters, ran.repeated, play_repeated(stack, proxy, next(seeds), canceled_at))
     return ran
@@ -128,6 +136,7 @@ def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
         {
             "kills": len(ran.kills),
             "lease holders frozen": len(ran.frozen),
+            "jobs in which something hung": len(ran.hung),
             "jobs with every message three times": len(ran.repeated),
             "seed": parameters.seed,
             "world": WORLD,
@@ -139,6 +148,7 @@ def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
                 sum(len(one.crashes) for one in ran.kills),
             ),
             "tasks_lost": Rate(sum(score.lost for score in scores), len(scores)),
+            "neighbours_moved": Rate(sum(bool(score.disturbed) for score in scores), len(scores)),
             "double_motions": Rate(sum(score.double_motions > 0 for score in scores), len(scores)),
             "false_successes": Rate(sum(score.false_success for score in scores), len(scores)),
             "succeeded": Rate(sum(score.succeeded for score in scores), len(scores)),
@@ -146,15 +156,21 @@ def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
             "stale_calls_accepted": Rate(sum(len(one.accepted) for one in ran.frozen), calls),
             "repeats_done_once": Rate(sum(one.right for one in ran.repeated), len(ran.repeated)),
         },
-        [*_killed_rows(ran.kills), *_row("frozen, then woken", ran.frozen), *_row("every message x 3", ran.repeated)],
-        details=[one.row() for one in (*ran.kills, *ran.frozen, *ran.repeated)],
+        [
+            *_killed_rows(ran.kills),
+            *_row("frozen, then woken", ran.frozen),
+            *_hung_rows(ran.hung),
+            *_row("every message x 3", ran.repeated),
+        ],
+        details=[one.row() for one in (*ran.kills, *ran.frozen, *ran.hung, *ran.repeated)],
         notes=[
             "One task each in the small world. Killed: with signal 9, and started again at once; "
             "kills_that_never_came: those whose moment the task did not reach. Frozen: whoever holds "
             "the lease sleeps until another replica has gone on; the stale calls are its own and such as its grant "
             "covered. Every message x 3: tasks, requests, results, cancels, approvals, journal and status, copies up "
             f"to some seconds late ({sum(sum(one.copied.values()) for one in ran.repeated)} in all). double_motions: "
-            "tasks with a second pick or drop, counted by the simulation. resume_s: from the kill to the first word "
+            "tasks with a second pick or drop, counted by the simulation. neighbours_moved: tasks after which another "
+            "thing is more than 3 cm from where it was. resume_s: from the kill to the first word "
             "of who went on with the task, with the time that the process took to start."
         ],
     )
@@ -170,6 +186,16 @@ def _killed_rows(outcomes: list[CrashRun]) -> list[dict[str, object]]:
         rows += _row(f"killed: {victims}", some)
         rows[-1]["resume_s_max"] = round(max(resumed), 2) if resumed else None
     return rows
+
+
+def _hung_rows(runs: list[HangRun]) -> list[dict[str, object]]:
+    """Return one row for each kind of trouble."""
+    hit = [run for run in runs if run.happened]
+    return [
+        row
+        for trouble in sorted({run.trouble for run in hit})
+        for row in _row(f"for a while: {trouble}", [run for run in hit if run.trouble == trouble])
+    ]
 
 
 def _row(what: str, runs: "list[Any]") -> list[dict[str, object]]:

@@ -16,6 +16,7 @@ from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
+from quartet_agent_runtime._retreat import retreat
 from quartet_agent_runtime._serve import run_agent, serve_agent
 from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
@@ -77,6 +78,7 @@ __all__ = [
     "read_turns",
     "render_prompt",
     "request_message",
+    "retreat",
     "run_agent",
     "serve_agent",
     "site_names",

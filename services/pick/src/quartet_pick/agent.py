@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, load_prompt
+from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, load_prompt, retreat
 from quartet_contracts import Skill
-from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
+from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_pick.verify import verify
 from quartet_site import RobotFile, SiteFile
 
@@ -32,31 +32,16 @@ async def prepare(check: RequestContext) -> None:
     """Free fingers that hold nothing, which may be around the object, and bring the arm up to where it sees.
 
     From there the wrist camera shows the object again, and a drive does not drag it along. A motion that does not
-    succeed is left to the model: nothing is held, so nothing can be dropped. Fingers that only touch something are
-    closed first: opening them might drop it, and closed they hold it or are empty.
+    succeed is left to the model. Fingers that only touch something are closed first: opening them might drop it, and
+    closed they hold it or are empty.
     """
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     if grasp.state is GraspState.UNKNOWN:
         grasp = await check.call(GripperResult, "moveit__close_gripper")
-    if grasp.state is not GraspState.EMPTY:
-        return
-    await check.call(GripperResult, "moveit__open_gripper")
-    arm = check.robot.arm
-    now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
-    if now.pose is None:
-        return
-    x, y, z = now.pose.position
-    # An arm that is up already may have no way further up.
-    await check.call(
-        ArmResult,
-        "moveit__plan_cartesian_path",
-        group=arm.group,
-        position=[x, y, z + check.robot.manipulation.lift_height_m],
-        orientation=list(now.pose.orientation),
-        frame_id=now.pose.frame_id,
-    )
-    target = {"state_name": arm.transit_state}
-    await check.call(ArmResult, "moveit__plan_and_execute", group=arm.group, target_type="named_state", target=target)
+    if grasp.state is GraspState.EMPTY:
+        await check.call(GripperResult, "moveit__open_gripper")
+    if grasp.state in {GraspState.EMPTY, GraspState.HOLDING}:
+        await retreat(check)
 
 
 def definition() -> AgentDefinition:

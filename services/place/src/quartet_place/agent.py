@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from quartet_agent_runtime import AgentDefinition, arm_facts, load_prompt, place_facts
+from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, load_prompt, place_facts, retreat
 from quartet_contracts import Skill
+from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_place.verify import verify
 from quartet_site import RobotFile, SiteFile
 
@@ -29,6 +30,20 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
     }
 
 
+async def prepare(check: RequestContext) -> None:
+    """Bring the arm up from where an attempt of unknown end has left it, without what it has put down.
+
+    Fingers that only touch something are left to the model: what they touch may stand at its target.
+    """
+    grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+    if grasp.state is GraspState.EMPTY:
+        await check.call(GripperResult, "moveit__open_gripper")
+    if grasp.state in {GraspState.EMPTY, GraspState.HOLDING}:
+        await retreat(check)
+
+
 def definition() -> AgentDefinition:
     """Return the place agent, ready to be served."""
-    return AgentDefinition(skill=Skill.PLACE, prompt=load_prompt("quartet_place"), facts=facts, verify=verify)
+    return AgentDefinition(
+        skill=Skill.PLACE, prompt=load_prompt("quartet_place"), facts=facts, verify=verify, prepare=prepare
+    )

@@ -117,9 +117,7 @@ class OutcomeResolver:
             if (revoked and seen.answered) or time.monotonic() > until:
                 break
             await asyncio.sleep(RETRY_S)
-            revoked = revoked or await self._fences.revoke(
-                request.robot, request.request_id, self._record.lease_epoch
-            )
+            revoked = revoked or await self._fences.revoke(request.robot, request.request_id, self._record.lease_epoch)
         words = "were ended at the servers, its grant is void" if revoked else "could not be ended at the servers"
         settled = SkillSettled(
             request_id=request.request_id,
