@@ -96,6 +96,8 @@ class MotionServer:
         self.broken = False
         control = {"fence": self._install, "stop": self._stop}
         self.clock_ahead_s = 0.0
+        self.disk_full_for = 0
+        """Number of fences that it cannot persist."""
         self.health = {"status": "ok", "bridge": True, "stopped": False, "stops": 0}
         self.routes = [
             *(Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()),
@@ -132,6 +134,9 @@ class MotionServer:
             return JSONResponse({"detail": detail, "out_of_time": True}, 401)
         if FENCE_SCOPE not in claims["tools"] or self.broken:
             return JSONResponse({"detail": "scope"}, 403)
+        if self.disk_full_for:
+            self.disk_full_for -= 1
+            return JSONResponse({"title": "Fence not installed", "detail": "No space left on device"}, 500)
         if claims["fence"] < self.fence:
             return JSONResponse({"detail": "older", "fence": self.fence}, 409)
         self.fence = claims["fence"]

@@ -85,6 +85,19 @@ async def test_an_outcome_is_looked_for_again_while_the_robot_is_silent(start, a
     assert standstill.asked == 6, "three looks at two servers"
 
 
+@pytest.mark.parametrize(("full_for", "state"), [(2, State.SUCCEEDED), (10**6, State.FAILED)])
+async def test_a_server_whose_disk_is_full_gets_the_fence_again(start, agents, model, motion, do, full_for, state):
+    motion["nav2"].disk_full_for = full_for
+    agents.start()
+    model.say(do.approach(), do.report(True))
+    async with start(fence_timeout_s=2.0) as client:
+        status = await client.run("go to the kitchen")
+    assert status.state is state, status.report
+    if state is State.FAILED:
+        assert "No space left on device" in status.report.summary
+        assert "key" not in status.report.summary
+
+
 async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, do):
     model.say(do.approach(), do.report(True))
     async with (

@@ -37,6 +37,17 @@ def test_a_budget_is_spent_when_it_is_reached(limits):
         ledger.check("pick", AgentModels(**limits))
 
 
+def test_a_full_disk_costs_no_answer_and_is_written_when_there_is_room(tmp_path, caplog):
+    ledger = SpendingLedger(tmp_path)
+    (tmp_path / "spending.json").mkdir()
+    ledger.add("pick", NO_LIMIT, "a", ONE)
+    assert ledger.of_agent("pick", NO_LIMIT).requests == 1
+    assert "a restart forgets it" in caplog.text
+    (tmp_path / "spending.json").rmdir()
+    ledger.add("pick", NO_LIMIT, "a", ONE)
+    assert SpendingLedger(tmp_path).of_agent("pick", NO_LIMIT).requests == 2
+
+
 def test_months_are_apart():
     clock = [1_000_000_000.0]
     ledger = SpendingLedger(now=lambda: clock[0])

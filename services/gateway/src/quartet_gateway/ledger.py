@@ -1,6 +1,7 @@
 """Spending of each agent and task, and the check of an agent's budget."""
 
 import json
+import logging
 import os
 import time
 from collections import OrderedDict
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from quartet_gateway.config import AgentModels, TaskBudget
 from quartet_gateway.errors import BudgetSpentError, ConfigurationError
+
+log = logging.getLogger(__name__)
 
 TASKS_KEPT = 1000
 
@@ -114,7 +117,11 @@ class SpendingLedger:
     def _write(self) -> None:
         if self._path is None:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = self._path.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps({k: asdict(v) for k, v in self._agents.items()}), encoding="utf-8")
-        scratch.replace(self._path)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            scratch = self._path.with_suffix(f".{os.getpid()}")
+            scratch.write_text(json.dumps({k: asdict(v) for k, v in self._agents.items()}), encoding="utf-8")
+            scratch.replace(self._path)
+        except OSError as error:
+            # An answer that has been paid for is passed on; the next one writes what is counted here.
+            log.error("the spending is not written to %s: %s; a restart forgets it", self._path, error)

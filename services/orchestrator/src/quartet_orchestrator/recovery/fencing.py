@@ -116,7 +116,12 @@ class FenceClient:
             self._gone.discard(endpoint)
             if answer.status_code in {200, 409}:
                 return _fence_of(answer, name, endpoint)
-            keys = "" if _is_out_of_time(answer) else ". Do its public key and the orchestrator's private key match?"
+            if answer.status_code >= 500 and time.monotonic() < end:
+                # It cannot persist the fence now, such as on a full disk.
+                await asyncio.sleep(RETRY_S)
+                continue
+            wrong_key = answer.status_code in {401, 403} and not _is_out_of_time(answer)
+            keys = ". Do its public key and the orchestrator's private key match?" if wrong_key else ""
             raise FenceRefusedError(
                 f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:600]}{keys}"
             )
