@@ -118,7 +118,7 @@ def test_an_ended_task_is_played_again(visitor: Visitor) -> None:
     assert 0 < seen < total
     image = page.locator("#cameras img").first
     assert "/images/" in image.get_attribute("src")
-    expect(page.locator(".timeline .head")).to_have_attribute("visibility", "visible")
+    expect(page.locator(".score .head")).to_have_attribute("visibility", "visible")
     visitor.accessible("replay")
     page.get_by_label("Speed").select_option("16")
     page.get_by_role("button", name="Play").click()

@@ -419,7 +419,7 @@ def test_no_part_of_the_page_lies_on_another(page: Page, deployment: Deployment,
     expect(page.locator(".story > .line")).to_have_count(79)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     page.screenshot(path=shots / f"width-{width}.png")
-    cards = [box for box in boxes(page, ".card:not(.timeline-card)") if box["bottom"] > box["top"]]
+    cards = [box for box in boxes(page, ".card:not(.score-card)") if box["bottom"] > box["top"]]
     assert len(cards) >= 2
     assert not [(a, b) for at, a in enumerate(cards) for b in cards[:at] if overlap(a, b)]
     play = page.get_by_role("button", name="Play")

@@ -7,8 +7,8 @@ const STEP_MS = 50;
 
 export class Player {
   /** `show(at)` shows the task as it was at a time, `show(null)` all of it. */
-  constructor(timeline, show) {
-    this.timeline = timeline;
+  constructor(score, show) {
+    this.score = score;
     this.show = show;
     this.active = false;
     this.slider = h("input", { type: "range", min: 0, max: 1000, value: "1000", "aria-label": "Moment of the task", oninput: () => this.#seek() });
@@ -22,7 +22,7 @@ export class Player {
   /** The task has ended: it can be played. */
   offer() {
     this.element.hidden = false;
-    this.#words(this.timeline.to);
+    this.#words(this.score.to);
   }
 
   pause() {
@@ -36,13 +36,13 @@ export class Player {
     this.active = false;
     this.slider.value = this.slider.max;
     this.all.disabled = true;
-    this.timeline.point(null);
-    this.#words(this.timeline.to);
+    this.score.point(null);
+    this.#words(this.score.to);
     this.show(null);
   }
 
   get #length() {
-    return Math.max(this.timeline.to - this.timeline.from, 0.001);
+    return Math.max(this.score.to - this.score.from, 0.001);
   }
 
   #start() {
@@ -64,14 +64,14 @@ export class Player {
   #seek() {
     this.active = true;
     this.all.disabled = false;
-    const at = this.timeline.from + (Number(this.slider.value) / Number(this.slider.max)) * this.#length;
-    this.timeline.point(at);
+    const at = this.score.from + (Number(this.slider.value) / Number(this.slider.max)) * this.#length;
+    this.score.point(at);
     this.#words(at);
     this.show(at);
   }
 
   #words(at) {
-    say(this.words, `${clock(at - this.timeline.from)} of ${clock(this.#length)}`);
+    say(this.words, `${clock(at - this.score.from)} of ${clock(this.#length)}`);
     this.slider.setAttribute("aria-valuetext", this.words.textContent);
   }
 }

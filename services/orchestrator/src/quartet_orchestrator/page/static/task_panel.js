@@ -1,4 +1,4 @@
-// One task that is loaded: its head, question, timeline, story and usage, and how it was at any moment.
+// One task that is loaded: its head, question, score, story and usage, and how it was at any moment.
 
 import { Problem, get, image, task as address } from "/page/api.js";
 import { CAMERAS, showPictures } from "/page/cameras.js";
@@ -9,7 +9,7 @@ import { forgetTrail, putGoal, putRobot } from "/page/map.js";
 import { poseAt, posesOf } from "/page/past.js";
 import { Player } from "/page/player.js";
 import { Question } from "/page/question.js";
-import { Timeline } from "/page/timeline.js";
+import { Score } from "/page/score.js";
 import { Story } from "/page/story.js";
 import { follow, isOver } from "/page/stream.js";
 import { TaskHead } from "/page/task_head.js";
@@ -45,9 +45,9 @@ export class TaskPanel {
     this.head = new TaskHead(status, () => this.#refresh());
     this.asks = new Question((text, question_id) => this.head.order("answer", { text, question_id }));
     this.story = new Story(this.id, status.task.created_at);
-    this.timeline = new Timeline();
+    this.score = new Score();
     this.usage = new Usage();
-    this.player = new Player(this.timeline, (at) => this.#showAt(at));
+    this.player = new Player(this.score, (at) => this.#showAt(at));
     this.lines = h("ol", { class: "story", "aria-label": "Story of the task" });
     this.now = h("p", { class: "now", hidden: true });
     this.#draw(view);
@@ -83,7 +83,7 @@ export class TaskPanel {
       this.head.element,
       this.asks.element,
       this.head.report,
-      h("section", { class: "card timeline-card", "aria-label": "Timeline" }, this.timeline.element, this.player.element),
+      h("section", { class: "card score-card", "aria-label": "Score" }, this.score.element, this.player.element),
       h(
         "section",
         { class: "card story-card", "aria-label": "Story" },
@@ -100,7 +100,7 @@ export class TaskPanel {
   /** @param {JournalEvent} event */
   #hear(event) {
     this.events.push(event);
-    this.timeline.add(event);
+    this.score.add(event);
     const what = event.event;
     const atEnd = this.#isAtEnd();
     this.lines.append(...this.story.items(event));
@@ -176,7 +176,7 @@ export class TaskPanel {
 
   #tick() {
     if (isOver(this.status.state)) return;
-    this.timeline.grow(Date.now() / 1000);
+    this.score.grow(Date.now() / 1000);
     this.head.tick();
     this.asks.tick();
   }

@@ -1,7 +1,7 @@
 // Tokens and cost of a task, by agent.
 
 import { h, replace } from "/page/dom.js";
-import { AGENTS } from "/page/timeline.js";
+import { AGENTS } from "/page/score.js";
 
 export class Usage {
   constructor() {

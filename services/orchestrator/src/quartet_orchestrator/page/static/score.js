@@ -1,4 +1,4 @@
-// The timeline: one row an agent, and when each of them worked. It is also the player of an ended task.
+// The score: one stave an agent, and when each of them played. It is also the player of an ended task.
 
 import { h, s } from "/page/dom.js";
 
@@ -7,12 +7,12 @@ const ROW = 22;
 const BAR = 12;
 const SHORTEST_S = 1;
 
-export class Timeline {
+export class Score {
   constructor() {
-    this.svg = s("svg", { class: "timeline", height: ROW * AGENTS.length, role: "img", "aria-label": "When each agent worked" });
+    this.svg = s("svg", { class: "score", height: ROW * AGENTS.length, role: "img", "aria-label": "When each agent worked" });
     this.head = s("line", { class: "head", y1: 0, y2: ROW * AGENTS.length, visibility: "hidden" });
     const names = AGENTS.map((name) => h("li", { "data-actor": name }, name));
-    this.element = h("div", { class: "timeline-rows" }, h("ol", { class: "timeline-names", "aria-hidden": "true" }, names), this.svg);
+    this.element = h("div", { class: "staves" }, h("ol", { class: "stave-names", "aria-hidden": "true" }, names), this.svg);
     this.bars = [];
     this.ticks = [];
     this.from = this.to = null;
@@ -61,7 +61,7 @@ export class Timeline {
   }
 
   #draw() {
-    const rows = AGENTS.map((_, row) => s("line", { class: "timeline-row", x1: 0, x2: "100%", y1: (row + 0.5) * ROW, y2: (row + 0.5) * ROW }));
+    const staves = AGENTS.map((_, row) => s("line", { class: "stave", x1: 0, x2: "100%", y1: (row + 0.5) * ROW, y2: (row + 0.5) * ROW }));
     const bars = this.bars.map((bar) => {
       const length = Math.max((bar.to ?? this.to) - bar.from, 0);
       const share = (100 * length) / Math.max(this.to - this.from, SHORTEST_S);
@@ -78,7 +78,7 @@ export class Timeline {
       if (actor !== "orchestrator") return null;
       return s("circle", { class: kind, cx: this.#x(at), cy: middle, r: kind === "question" ? 5 : 3.5 });
     });
-    this.svg.replaceChildren(...rows, ...bars, ...ticks.filter((tick) => tick !== null), this.head);
+    this.svg.replaceChildren(...staves, ...bars, ...ticks.filter((tick) => tick !== null), this.head);
     this.point(this.at ?? null);
   }
 }
