@@ -146,6 +146,20 @@ async def test_an_agent_writes_no_more_events_than_a_task_may(guarded, owner, a_
             await bus.journal.append(event(Note(text="one more")))
 
 
+async def test_an_agent_that_writes_without_end_does_not_keep_its_request_open(guarded, owner, raw, a_request):
+    """Each event that is read makes room for another one; a request that cannot end would keep its robot for ever."""
+    credentials = Credentials("orchestrator", Secret.fixed(PASSWORDS["orchestrator"]))
+    async with await Bus.connect(guarded.url, BusOptions(journal_events=5), credentials=credentials) as bus:
+        run = bus._store.run
+
+        async def flooded(function):
+            raw.xadd(STREAM, {"m": b"junk"})
+            return await run(function)
+
+        bus._store.run = flooded
+        await asyncio.wait_for(bus.journal.copy_agent_events(a_request("r1"), None), 5)
+
+
 async def test_a_transcript_that_unpacks_to_much_more_is_skipped(owner, pick, raw):
     await pick.transcripts.save("t1", "r1", {"messages": []})
     await owner.transcripts.save("t1", "orchestrator", {"actor": "orchestrator", "messages": []})

@@ -9,6 +9,7 @@ import textwrap
 import pytest
 
 from quartet_bus import Bus, BusOptions, LeaseLostError
+from quartet_bus.functions.queues import Finish, RenewLease
 from quartet_contracts import Skill, State
 from support.store import KEYS, command
 
@@ -203,3 +204,27 @@ async def test_a_reconnect_tells_whether_redis_has_its_data(make_redis, a_reques
         if not durable:
             await asyncio.wait_for(delivery.lost.wait(), 60)
         assert delivery.forgotten is not durable
+
+
+async def test_an_answer_that_was_lost_is_no_takeover(bus, a_request, a_result, monkeypatch):
+    """The result is stored and its answer on the way, or lost, so that the same is sent once more."""
+    queue, run, renewed = bus.skills(Skill.PICK), bus._store.run, asyncio.Event()
+    await queue.submit(a_request())
+    delivery = await queue.take(60)
+
+    async def slow(function):
+        answer = await run(function)
+        if isinstance(function, Finish):
+            renewed.clear()
+            await asyncio.wait_for(renewed.wait(), 30)
+            assert await run(function), "its own result stands, and no other consumer's"
+        elif isinstance(function, RenewLease):
+            renewed.set()
+        return answer
+
+    monkeypatch.setattr(bus._store, "run", slow)
+    assert await queue.finish(delivery, a_result(delivery.request))
+    monkeypatch.undo()
+    assert not delivery.lost.is_set()
+    assert await command(bus, "XLEN", delivery.request.reply_to) == 1
+    assert not await queue.finish(delivery, a_result(delivery.request, reason="another one"))

@@ -1,8 +1,11 @@
 """What is counted, by agent, period and task."""
 
+import re
+
 import pytest
 
 from quartet_gateway import AgentModels, ConfigurationError, SpendingLedger
+from quartet_gateway.config import TaskBudget
 from quartet_gateway.errors import BudgetSpentError
 from quartet_gateway.ledger import TASKS_KEPT, Spending
 
@@ -59,7 +62,17 @@ def test_months_are_apart():
     ledger.check("pick", limits)
 
 
-def test_a_spending_file_that_was_damaged(tmp_path):
-    (tmp_path / "spending.json").write_text('{"pick:total": {"cost')
-    with pytest.raises(ConfigurationError, match=r"spending\.json"):
+def test_what_agents_and_tasks_have_spent_survives_a_restart(tmp_path):
+    limits = AgentModels(budget_usd=0.4)
+    SpendingLedger(tmp_path).add("pick", limits, "a", ONE)
+    again = SpendingLedger(tmp_path)
+    assert (again.of_agent("pick", limits), again.of_task("a")) == (ONE, {"pick": ONE})
+    with pytest.raises(BudgetSpentError, match="task 'a'"):
+        again.check_task("a", TaskBudget(budget_usd=0.5))
+
+
+@pytest.mark.parametrize("name", ["spending.json", "task_spending.json"])
+def test_a_spending_file_that_was_damaged(tmp_path, name):
+    (tmp_path / name).write_text('{"pick:total": {"cost')
+    with pytest.raises(ConfigurationError, match=re.escape(name)):
         SpendingLedger(tmp_path)

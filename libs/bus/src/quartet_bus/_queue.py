@@ -50,6 +50,8 @@ class Lease:
     """Losses of the store's data before the entry was taken."""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when another consumer took the entry over, or the store does not know it any more."""
+    finishing: bool = False
+    """Whether this consumer stores the result: one that is stored is then no sign of another consumer."""
     forgotten: bool = False
     """Whether the store does not know the entry any more; then nobody else takes it over."""
 
@@ -336,6 +338,7 @@ class Queue(Part, ABC, Generic[M]):
 
     async def _complete(self, lease: Lease, result: bytes, reply_to: str) -> bool:
         """Store the result, answer and acknowledge in one step. False: another consumer had answered."""
+        lease.finishing = True
         first = await self._store.run(
             queues.Finish(
                 stream=self._stream,
@@ -376,7 +379,7 @@ class Queue(Part, ABC, Generic[M]):
                     continue
                 if lease.entry_id not in self._leases:
                     continue
-                if kept == 0:
+                if kept == 0 and not lease.finishing:
                     log.warning("%s '%s' was taken over by another consumer", self.kind, lease.identity)
                     lease.lost.set()
                     self._drop_lease(lease)

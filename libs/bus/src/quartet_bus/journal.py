@@ -120,15 +120,16 @@ class Journal(Part):
         """Copy what the agent has written about `request` so far into the journal of the task.
 
         Events that are not the agent's to write are skipped. Copied ones are deleted at the agent's stream; one that
-        is copied a second time, after a crash in between, is not written again. Raises LeaseLostError.
+        is copied a second time, after a crash in between, is not written again. Of an agent that writes without end no
+        more is read than the journal may hold. Raises LeaseLostError.
         """
         stream = self._keys.agent_journal(request.skill, request.request_id)
-        after = START
-        while True:
+        after, left = START, self._options.journal_events
+        while left > 0:
             entries = await self._store.run(ReadEntries(stream, after, 100, 2 * MAX_MESSAGE_BYTES, MOST_BYTES))
             if not entries:
                 return
-            after = entries[-1].entry_id
+            after, left = entries[-1].entry_id, left - len(entries)
             for entry in entries:
                 event = _agent_event(request, entry)
                 if event is None:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from quartet_gateway.config import AgentModels, TaskBudget
 from quartet_gateway.errors import BudgetSpentError, ConfigurationError
@@ -15,6 +16,8 @@ from quartet_gateway.errors import BudgetSpentError, ConfigurationError
 log = logging.getLogger(__name__)
 
 TASKS_KEPT = 1000
+AGENTS_FILE, TASKS_FILE = "spending.json", "task_spending.json"
+T = TypeVar("T")
 
 
 @dataclass
@@ -39,16 +42,18 @@ class Spending:
 
 
 class SpendingLedger:
-    """Records spending by agent and period, and by task; with a folder, that of agents survives a restart.
+    """Records spending by agent and period, and by task; with a folder, it survives a restart.
 
     A request counts when it is answered, so that an agent can exceed its budget by the requests in flight.
     """
 
     def __init__(self, folder: Path | None = None, now: Callable[[], float] = time.time) -> None:
-        self._path = folder / "spending.json" if folder else None
+        self._folder = folder
         self._now = now
-        self._agents: dict[str, Spending] = self._read()
-        self._tasks: OrderedDict[str, dict[str, Spending]] = OrderedDict()
+        self._agents: dict[str, Spending] = self._read(AGENTS_FILE, _spending)
+        self._tasks: OrderedDict[str, dict[str, Spending]] = OrderedDict(
+            self._read(TASKS_FILE, lambda of: {agent: _spending(one) for agent, one in of.items()})
+        )
 
     def check(self, agent: str, limits: AgentModels) -> None:
         """Raise BudgetSpentError when `agent` has used up its budget of this period."""
@@ -103,25 +108,31 @@ class SpendingLedger:
         form = {"day": "%Y-%m-%d", "month": "%Y-%m"}.get(period)
         return f"{agent}:{time.strftime(form, time.gmtime(self._now())) if form else 'total'}"
 
-    def _read(self) -> dict[str, Spending]:
-        if self._path is None or not self._path.is_file():
+    def _read(self, name: str, convert: Callable[[Any], T]) -> dict[str, T]:
+        if self._folder is None or not (path := self._folder / name).is_file():
             return {}
         try:
-            stored = json.loads(self._path.read_text(encoding="utf-8"))
-            return {key: Spending(**value) for key, value in stored.items()}
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            return {key: convert(value) for key, value in stored.items()}
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise ConfigurationError(
-                f"{self._path} does not hold the agents' spending ({error}); repair it, or remove it to begin at zero"
+                f"{path} does not hold what was spent ({error}); repair it, or remove it to begin at zero"
             ) from error
 
     def _write(self) -> None:
-        if self._path is None:
+        if self._folder is None:
             return
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            scratch = self._path.with_suffix(f".{os.getpid()}")
-            scratch.write_text(json.dumps({k: asdict(v) for k, v in self._agents.items()}), encoding="utf-8")
-            scratch.replace(self._path)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for name, spent in ((AGENTS_FILE, self._agents), (TASKS_FILE, self._tasks)):
+                path = self._folder / name
+                scratch = path.with_suffix(f".{os.getpid()}")
+                scratch.write_text(json.dumps(spent, default=asdict), encoding="utf-8")
+                scratch.replace(path)
         except OSError as error:
             # An answer that has been paid for is passed on; the next one writes what is counted here.
-            log.error("the spending is not written to %s: %s; a restart forgets it", self._path, error)
+            log.error("the spending is not written to %s: %s; a restart forgets it", self._folder, error)
+
+
+def _spending(stored: Any) -> Spending:
+    return Spending(**stored)

@@ -149,7 +149,10 @@ return row and row[4] or 0
 
 
 class Finish(BoolFunction):
-    """Store the result, answer the caller and delete the entry. False: an earlier result stands."""
+    """Store the result, answer the caller and delete the entry. False: an earlier, other result stands.
+
+    A call that is repeated because its answer was lost finds its own result.
+    """
 
     stream: Key
     done: Key
@@ -169,7 +172,7 @@ if first and reply_to then
 end
 redis.pcall('XACK', stream, group, entry_id)
 redis.call('XDEL', stream, entry_id)
-if first then return 1 end
+if first or redis.call('GET', done) == result then return 1 end
 return 0
 """
 
