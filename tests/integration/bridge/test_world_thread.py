@@ -22,7 +22,7 @@ async def world() -> AsyncIterator[World]:
 
 async def test_nothing_starts_behind_a_stop(world: World) -> None:
     """Also what was accepted before the stop, such as the motion of a plan that took its time."""
-    world.held = lambda: True
+    world.is_stopped = lambda: True
     world.halt_base()
     world.hold_arm()
     late = world.run_goal(lambda sim: sim.spin(1.0))
@@ -35,7 +35,7 @@ async def test_nothing_starts_behind_a_stop(world: World) -> None:
     before = world.time
     await world.call(lambda sim: None)
     assert world.time == before
-    world.held = lambda: False
+    world.is_stopped = lambda: False
     goal = await world.run_goal(lambda sim: sim.spin(0.1)).done
     assert goal.status == "SUCCEEDED"
 
