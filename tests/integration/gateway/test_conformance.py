@@ -77,9 +77,13 @@ class Talk:
     def __init__(self, client: "Client", family: Family, provider: FakeProvider) -> None:
         self.family = family
         self.provider = provider
-        self.conversation = Conversation("You are the eyes of a robot.", "What colour is the can?")
         self.client = client
         self._asked_before = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a conversation; the loop reminds a model once in each."""
+        self.conversation = Conversation("You are the eyes of a robot.", "What colour is the can?")
 
     async def ask(self, *answers: str) -> ModelAnswer:
         """Return the model's answer, which is the last of these of the family's file."""
@@ -159,7 +163,7 @@ async def test_a_conversation_of_several_turns(talk):
     assert [one for one in talk.family.thoughts if one not in sent] == []
     assert (answer.text, answer.calls, answer.refusal) == ("The can is green.", [], None)
     talk.conversation.add_answer(answer)
-    talk.conversation.add_reminder("report")
+    assert talk.conversation.remind("report")
     talk.give(await talk.ask("call"), picture=False)
     await talk.ask("text")
     talk.check_rules()
@@ -179,18 +183,21 @@ async def test_a_conversation_that_another_model_began(talk):
 async def test_how_an_answer_ends(talk):
     cut_off = [kind for kind in ("cut_off", "cut_off_in_thought", "full_context") if kind in talk.family.answers]
     for kind in cut_off:
+        talk.begin()
         answer = await talk.ask(kind)
         assert (kind, talk.client.finished, answer.refusal) == (kind, "length", None)
         assert all("cut off" in one.fault for one in answer.calls)
         talk.give(answer, picture=False)
-        talk.conversation.add_reminder("report")
+        assert talk.conversation.remind("report")
+        await talk.ask("text")
     for kind in {"refusal", "blocked_prompt"} & set(talk.family.answers):
+        talk.begin()
         answer = await talk.ask(kind)
         assert answer.refusal
         assert answer.calls == []
         talk.conversation.add_answer(answer)
-        talk.conversation.add_reminder("report")
-    await talk.ask("text")
+        assert talk.conversation.remind("report")
+        await talk.ask("text")
     talk.check_rules()
 
 

@@ -74,7 +74,10 @@ def test_the_shipped_parameters_are_taken(starter: Any) -> None:
 
 REFUSED = {
     # The wheels of the tests are older than what a robot needs.
-    "rclpy": ([], "rclpy 7.1.6 is installed, 7.1.10 or newer is needed"),
+    "rclpy": (
+        [],
+        "rclpy 7.1.6 is installed, by the metadata of the Python package ros-rclpy; 7.1.10 or newer is needed",
+    ),
     "gripper": (["more_actions:=[/gripper_controller/gripper_cmd]"], "the guard leaves the gripper alone"),
     "type": (["velocity_type:=stamped"], "velocity_type: 'stamped' cannot be used; twist or twist_stamped are valid"),
     "loop": (["velocity_topic:=/cmd_vel"], "velocity_input_topic: '/cmd_vel' is the driver's own topic"),
