@@ -154,10 +154,10 @@ async def test_a_server_that_is_started_again_is_waited_for_once(mortal, progres
 async def test_it_notes_what_took_the_robot_away(host, progress):
     async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S) as tools:
         noted = []
-        for code in ("PLANNING_FAILED", "DENIED", "", "STOPPED", ""):
+        for code in ("PLANNING_FAILED", "FENCED", "DENIED", "", "STOPPED", ""):
             await tools.call(*(("arm__refuses", {"code": code}) if code else ("arm__add", {"a": 1})), progress)
             noted.append(tools.withdrawn)
-    assert noted == [None, "DENIED", None, "STOPPED", "STOPPED"]
+    assert noted == [None, None, "DENIED", None, "STOPPED", "STOPPED"]
 
 
 async def test_a_void_grant_ends_the_loop_with_its_work_in_doubt(model, memory, make_loop, talk):

@@ -227,7 +227,7 @@ async def test_a_stale_grant_is_refused_and_nothing_moves(desk, studio, redis_ur
     await studio.install_fence()
     async with serving(studio, redis_url, bus_options, Skill.APPROACH):
         result = await desk.ask(request)
-    assert (result.success, result.error_code, result.withdrawn) == (False, "UNKNOWN", "FENCED"), result
+    assert (result.success, result.error_code, result.state) == (False, "UNKNOWN", State.UNCERTAIN), result
     assert studio.truth()["robot"]["pose"] == pytest.approx(pose, abs=0.01)
 
 

@@ -155,8 +155,11 @@ MAX_REASON = 2000
 """Characters of a report's or a result's reason."""
 Reason = Annotated[str, Field(max_length=MAX_REASON)]
 
-Withdrawn = Literal["STOPPED", "FENCED", "DENIED"]
-"""Codes of the servers: a person stopped the robot, the attempt's grant is void, a person or rule said no."""
+Withdrawn = Literal["STOPPED", "DENIED"]
+"""Codes of the servers: a person stopped the robot, a person or rule said no.
+
+FENCED is none of them: a server that was restarted answers so as well, and the next attempt brings a newer fence.
+"""
 
 
 ENDS = (State.SUCCEEDED, State.FAILED, State.CANCELED, State.UNCERTAIN)
