@@ -66,5 +66,9 @@ class Link:
             raise answers[0]
         return answers
 
+    async def drop(self) -> None:
+        """Close the connection without waiting for the other end; the next command opens another."""
+        await self._connection.disconnect(nowait=True)
+
     async def close(self) -> None:
         await self._connection.disconnect()

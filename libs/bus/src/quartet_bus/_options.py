@@ -43,6 +43,8 @@ class BusOptions:
     """Connections for short commands; more callers wait for a free one. Blocking reads have their own."""
     command_patience_s: float = 6.0
     """Time for which a short command is retried while Redis is away [s]."""
+    answer_s: float = 5.0
+    """Time without an answer, beyond the time a command blocks, after which a connection is broken [s]."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.block_ms <= 4000:
@@ -51,8 +53,8 @@ class BusOptions:
             )
         if not 0 <= self.reserve < 1:
             raise ValueError(f"reserve is {self.reserve}; it is a part of Redis' memory, from 0 to below 1")
-        if self.lease_s <= 0 or self.delivery_cap < 1 or self.connections < 1:
+        if self.lease_s <= 0 or self.delivery_cap < 1 or self.connections < 1 or self.answer_s <= 0:
             raise ValueError(
-                f"lease_s={self.lease_s}, delivery_cap={self.delivery_cap}, connections={self.connections}: "
-                "all must be positive"
+                f"lease_s={self.lease_s}, delivery_cap={self.delivery_cap}, connections={self.connections}, "
+                f"answer_s={self.answer_s}: all must be positive"
             )

@@ -1,6 +1,7 @@
 """Access to Redis: connections, retries, and errors that name a remedy. No other module sends commands."""
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -26,13 +27,6 @@ from quartet_process import Secret
 log = logging.getLogger(__name__)
 _CODE = re.compile(r"(?:Command # \d+ .* of pipeline caused error: (?:\(['\"])?)?([A-Z]+)\b", re.DOTALL)
 R = TypeVar("R")
-
-ANSWER_S = 5.0
-"""Time without an answer, beyond the time a command blocks, after which a connection is broken [s].
-
-Kept here with asyncio.timeout, because redis-py's own socket_timeout writes inside asyncio.wait_for, which on
-Python 3.11 can swallow a cancellation (python/cpython#86296).
-"""
 
 HEALTH_S = 15
 """Idle time after which a connection is checked before it is used [s]."""
@@ -110,6 +104,8 @@ class Store:
         self._connection: dict[str, Any] = {
             "redis_connect_func": self._identity.on_connect,
             "protocol": 2,
+            # Time limits are asyncio.timeout here, because redis-py writes inside asyncio.wait_for with this one, which
+            # on Python 3.11 can swallow a cancellation (python/cpython#86296).
             "socket_timeout": None,
             # Users have no right to CLIENT SETINFO.
             "driver_info": None,
@@ -230,7 +226,9 @@ class Store:
     def reader(self) -> "Reader":
         """Return a connection for commands that block."""
         reader = Reader(
-            Link(self.raw_connection(), self._client), self._guard, self._options.block_ms / 1000 + ANSWER_S
+            Link(self.raw_connection(), self._client),
+            self._guard,
+            self._options.block_ms / 1000 + self._options.answer_s,
         )
         self._readers.append(reader)
         return reader
@@ -254,10 +252,22 @@ class Store:
         await self._client.connection_pool.aclose()
 
     async def _guard(self, run: Callable[[], Awaitable[Any]], limit_s: float | None = None) -> Any:
-        """Await `run()` for `limit_s`. Raises BusError: every error of Redis and of the way there has its type."""
+        """Await `run()` for `limit_s`. Raises BusError: every error of Redis and of the way there has its type.
+
+        Without `limit_s` it is run once more, over a new connection, when no answer comes in `answer_s`.
+        """
+        options = self._options
         try:
-            async with asyncio.timeout(limit_s or self._options.command_patience_s + ANSWER_S):
+            async with asyncio.timeout(limit_s or options.command_patience_s + options.answer_s):
+                if limit_s is None:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(options.answer_s):
+                            return await run()
+                    await self._drop_idle()
                 return await run()
+        except TimeoutError as error:
+            await self._drop_idle()
+            raise self.unavailable(error) from error
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
             raise self.unavailable(error) from error
         except exceptions.NoPermissionError as error:
@@ -276,6 +286,13 @@ class Store:
         except exceptions.RedisError as error:
             # Not an answer in the protocol of Redis; the connection has been closed.
             raise self.unavailable(error) from error
+
+    async def _drop_idle(self) -> None:
+        """Close the connections that nobody uses: where one is silent, the others may have been cut off with it."""
+        for link in self._free:
+            await link.drop()
+        with contextlib.suppress(exceptions.RedisError, OSError):
+            await self._client.connection_pool.disconnect(inuse_connections=False)
 
     def _server_error(self, error: exceptions.ResponseError) -> BusError:
         """Return the error for one with which Redis answered a command, also inside a transaction."""
