@@ -1,24 +1,67 @@
 """The `quartet` command."""
 
 import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
-from quartet_cli.commands import access, bench, doctor, run, schema, secrets, stop, tasks, up
 from quartet_cli.errors import CliError, exit_status
 from quartet_deployment import DeploymentError
 
+MODULES = {
+    **dict.fromkeys(("run", "approach", "pick", "place"), "run"),
+    **dict.fromkeys(("watch", "cancel", "pause", "resume", "answer", "list"), "tasks"),
+    **dict.fromkeys(("stop", "reset"), "stop"),
+    "schema": "schema",
+    **dict.fromkeys(("up", "demo"), "up"),
+    **dict.fromkeys(("page", "mcp", "grant"), "access"),
+    "bench": "bench",
+    "doctor": "doctor",
+    "secrets": "secrets",
+}
+"""Module of quartet_cli.commands by command, in the order of the help."""
+
+
+class Commands(Mapping[str, Any]):
+    """Every command by its name; its module is imported when it is asked for, so that no command pays for another."""
+
+    def __getitem__(self, name: str) -> Any:
+        loaded = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+        import_module(f"quartet_cli.commands.{MODULES[name]}").register(loaded)
+        return get_group(loaded).commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+
+class CommandGroup(TyperGroup):
+    """The commands of `quartet`, for Typer."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**{**fields, "commands": {}})
+        self.commands: Any = Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names without importing anything."""
+        return list(MODULES)
+
+
 app = typer.Typer(
     name="quartet",
+    cls=CommandGroup,
     help="A team of LLM agents that runs a mobile manipulator from one sentence.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for module in (run, tasks, stop, schema, up, access, bench, doctor, secrets):
-    module.register(app)
 
 ALIASES = {"--task": "run", "--test-approach": "approach", "--test-pick": "pick", "--test-place": "place"}
 """The published spellings of the four-agent system's command, so that its users' scripts go on working."""

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from litellm.llms.vertex_ai.vertex_llm_base import VertexBase
 from starlette.routing import Mount
 
 from quartet_agent_runtime import GatewayClient
@@ -119,6 +118,9 @@ async def talk(request, gateway, monkeypatch) -> AsyncIterator[Talk]:
     """The agent pick with a model of the family that the test names."""
     family = FAMILIES[request.param]
     monkeypatch.setattr(models, "_missing_of_vertex", lambda *_: "")
+    # Imported here, since every worker imports every module of tests and LiteLLM takes seconds.
+    from litellm.llms.vertex_ai.vertex_llm_base import VertexBase
+
     monkeypatch.setattr(VertexBase, "_ensure_access_token_async", _logged_in)
     async with FakeProvider().serve() as provider:
         entry = {**family.entry, "api_base": provider.url + family.path}
