@@ -98,7 +98,8 @@ def _ask(api: OrchestratorClient, task_id: str, asked: Asked, renderer: EventRen
     if not sys.stdin.isatty():
         renderer.notice(f'Answer within {remaining:.0f} s: quartet answer {task_id} "your answer"')
         return
-    renderer.notice(f"Your answer (within {remaining:.0f} s, Enter sends it):")
+    how = "a number or your own words, " if asked.choices else ""
+    renderer.notice(f"Your answer ({how}within {remaining:.0f} s, Enter sends it):")
     text = _read_line_while(lambda: time.time() < asked.expires_at and _is_open(api, task_id, asked.text))
     if text:
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from quartet_contracts import ANY_ROBOT, State, TaskStatus
+from quartet_contracts import ANY_ROBOT, State, TaskStatus, number_choices
 
 
 def open_questions(tasks: Iterable[TaskStatus]) -> list[str]:
@@ -12,12 +12,12 @@ def open_questions(tasks: Iterable[TaskStatus]) -> list[str]:
     for status in listed:
         if status.state is not State.PAUSED or not status.question:
             continue
-        task = status.task
+        task, choices = status.task, f"\n  {number_choices(status.choices)}" if status.choices else ""
         waiting = [
             one.task.task_id
             for one in listed
             if one.state is State.QUEUED and one.task.robot in {task.robot, ANY_ROBOT}
         ]
         behind = f"\n  until then {task.robot} does nothing else; in its queue: {', '.join(waiting)}" if waiting else ""
-        lines.append(f'{task.task_id} asks: {status.question}\n  quartet answer {task.task_id} "..."{behind}')
+        lines.append(f'{task.task_id} asks: {status.question}{choices}\n  quartet answer {task.task_id} "..."{behind}')
     return lines

@@ -101,6 +101,7 @@ interface JournalEvent {
 interface OpenQuestion {
   question_id: string;
   text: string;
+  choices?: string[];
   expires_at: number;
   approval: boolean;
 }

@@ -248,6 +248,27 @@ def test_a_question_whose_time_is_over_is_closed_and_a_fault_in_drawing_is_repor
     page.faults.clear()  # type: ignore[attr-defined]
 
 
+def test_choices_of_a_question_are_buttons_and_stay_text(page: Page, deployment: Deployment) -> None:
+    told: dict[str, Any] = {"lines": [], "now": None}
+    asked = {"question_id": "q-1", "text": "Which can?", "expires_at": 9e9, "choices": ["the red one", "<b>blue</b>"]}
+    deployment.tasks = [task("PAUSED")]
+    paused = event(2, told, kind="state", state="PAUSED", reason="waits")
+    deployment.events = [[event(1, told, kind="question", **asked), paused], []]
+    answers: list[Any] = []
+
+    def take(route: Route) -> None:
+        answers.append(route.request.post_data_json)
+        route.fulfill(status=204)
+
+    deployment.answers["POST /tasks/t-1/answer"] = take
+    page.goto(f"{PAGE}/#/task/t-1")
+    question = page.get_by_role("region", name="Question to you")
+    expect(question.get_by_role("textbox")).to_be_visible()
+    question.get_by_role("button", name="<b>blue</b>", exact=True).click()
+    until(page, lambda: answers)
+    assert answers == [{"text": "<b>blue</b>", "question_id": "q-1"}]
+
+
 def test_a_question_comes_back_when_another_orchestrator_takes_the_task_up(page: Page, deployment: Deployment) -> None:
     """One that died before it had paused: the next pauses for the same question, which is in the journal once."""
     told: dict[str, Any] = {"lines": [], "now": None}

@@ -78,7 +78,7 @@ def test_the_orchestrators_prompt_tells_each_tool_with_its_arguments():
     assert told == {
         **{skill.value: set(ARGUMENTS[skill].model_fields) for skill in Skill},
         "look": {"camera"},
-        "ask_person": {"question"},
+        "ask_person": {"question", "choices"},
         "report_task_result": set(TaskReport.model_fields),
     }
 
@@ -87,7 +87,7 @@ def test_every_name_in_the_orchestrators_prompt_is_there():
     known = {MARK, "ok", *(skill.value for skill in Skill), *fields(TaskReport.model_json_schema())}
     for skill in Skill:
         known |= set(ARGUMENTS[skill].model_fields) | set(RESULTS[skill].model_fields)
-    known |= keys(facts_of(orchestrator_facts)) | {"look", "ask_person", "report_task_result"}
+    known |= keys(facts_of(orchestrator_facts)) | {"look", "ask_person", "choices", "report_task_result"}
     assert set(NAME.findall(PROMPT)) - known == set()
 
 

@@ -189,7 +189,7 @@ async def test_redis_does_not_grow_with_finished_tasks(redis_url, a_request, a_r
     options = BusOptions(lease_s=5, block_ms=100, records_s=1.5, images_s=1.5, results_s=1.5)
 
     def short(name):
-        return a_task(name, deadline=time.time())
+        return a_task(name, deadline=time.time(), timeout_s=0.1)
 
     async with await Bus.connect(redis_url, options) as bus:
 

@@ -39,8 +39,10 @@ async def test_a_pause_holds_before_the_next_step_and_ends_with_resume(client, a
         assert "has ended as SUCCEEDED" in late.json()["detail"]
 
 
-@pytest.mark.parametrize(("ending", "timeout_s"), [(State.CANCELED, 600), (State.FAILED, 3)])
-async def test_a_paused_task_can_be_canceled_and_its_time_runs_on(client, agents, model, do, ending, timeout_s):
+@pytest.mark.parametrize(("ending", "limit_s"), [(State.CANCELED, 600), (State.FAILED, 1.0)])
+async def test_a_paused_task_can_be_canceled_and_ends_at_the_limit_of_a_pause(
+    start, agents, model, do, ending, limit_s
+):
     model.say(do.approach(), do.pick(), do.report(True))
 
     async def paused_meanwhile(_, delivery):
@@ -48,12 +50,16 @@ async def test_a_paused_task_can_be_canceled_and_its_time_runs_on(client, agents
         return {"success": True, "error_code": "NONE", "reason": "there"}
 
     agents.answers["approach"] = [paused_meanwhile]
-    task_id = await client.submit(timeout_s=timeout_s)
-    if ending is State.CANCELED:
-        await client.until_state(task_id, State.PAUSED)
-        await client.http.post(f"/tasks/{task_id}/cancel")
-    await client.until_state(task_id, ending)
+    agents.start()
+    async with start(pause_limit_s=limit_s) as client:
+        task_id = await client.submit()
+        if ending is State.CANCELED:
+            await client.until_state(task_id, State.PAUSED)
+            await client.http.post(f"/tasks/{task_id}/cancel")
+        status = await client.until_state(task_id, ending)
     assert "pick" not in [skill for skill, _ in agents.calls]
+    if ending is State.FAILED:
+        assert "nobody let the task go on within 1 s" in status.report.summary
 
 
 async def test_the_same_key_and_body_are_one_task(client, agents, model, do):
@@ -104,7 +110,7 @@ async def test_a_task_that_waits_too_long_ends_while_it_waits(client, agents, mo
     model.say(do.approach(), do.report(False))
     first = await client.submit()
     await agents.started.wait()
-    second = await client.submit(timeout_s=0.5)
+    second = await client.submit(queue_timeout_s=0.5)
     status = await client.until_state(second, State.FAILED)
     assert "time was over before the robot was free" in status.report.summary
     assert (await client.status(first)).state is State.RUNNING

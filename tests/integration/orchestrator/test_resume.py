@@ -330,6 +330,27 @@ async def test_a_pause_outlives_its_orchestrator(start, replica, agents, model, 
     assert states == ["INITIALIZING", "RUNNING", "PAUSED", "INITIALIZING", "RUNNING", "SUCCEEDED"]
 
 
+async def test_time_in_pause_is_no_working_time_also_for_another_replica(start, settings, agents, model, do):
+    agents.start()
+    model.say(whole_job(do))
+    async with await Bus.connect(settings.redis_url, BusOptions(lease_s=0.6)) as bus:
+        now = time.time()
+        await submit(bus)
+        # It had ten seconds left when it was paused, a hundred seconds ago.
+        task = (await bus.statuses.get("t1")).task.model_copy(update={"deadline": now - 90})
+        mine = bus.tasks.of("summit", "dead")
+        lease_epoch = await mine.mark_started(await mine.take())
+        for state in (State.INITIALIZING, State.RUNNING, State.PAUSED):
+            status = TaskStatus(task=task, state=state, updated_at=now - 100)
+            assert await bus.statuses.put(status, lease_epoch=lease_epoch)
+            await bus.journal.append(of_task(StateChanged(state=state)), lease_epoch)
+        await mine.close()
+        async with start():
+            status, _ = await end_of(bus)
+    assert status.state is State.SUCCEEDED, status.report
+    assert status.task.deadline == pytest.approx(time.time() + 10, abs=9)
+
+
 async def test_time_that_ran_out_while_nobody_listened_brings_the_robot_to_rest(start, settings, agents, model):
     """Its journal is written here as an orchestrator would have, so that no clock of this machine matters."""
     agents.answers["pick"] = [agents.until_canceled]
@@ -337,8 +358,8 @@ async def test_time_that_ran_out_while_nobody_listened_brings_the_robot_to_rest(
     pick = PickArguments(object_name="red coke can")
     async with await Bus.connect(settings.redis_url, BusOptions(lease_s=0.6)) as bus:
         now = time.time()
-        await submit(bus, deadline=now)
-        task = (await bus.statuses.get("t1")).task
+        await submit(bus)
+        task = (await bus.statuses.get("t1")).task.model_copy(update={"deadline": now})
         mine = bus.tasks.of("summit", "dead")
         lease_epoch = await mine.mark_started(await mine.take())
         for state in (State.INITIALIZING, State.RUNNING):

@@ -178,11 +178,11 @@ async def test_a_task_that_waited_too_long_expires(client, model, agents, do):
     agents.answers["approach"] = [agents.until_canceled]
     model.say(do.approach())
     first = await client.submit(timeout_s=4)
-    second = await client.submit(timeout_s=0.5)
+    second = await client.submit(queue_timeout_s=0.5)
     status = await client.until_state(second, State.FAILED)
     assert "before the robot was free" in status.report.summary
     status = await client.until_state(first, State.FAILED)
-    assert "not done within its 4 s" in status.report.summary
+    assert "not done within its 4 s of work" in status.report.summary
     assert "brought to rest" in status.report.summary
     assert agents.calls == [("approach", agents.calls[0][1])]
 

@@ -22,6 +22,11 @@ def test_who_waits_behind_a_question_is_told(robot: str, told: bool) -> None:
     assert ("in its queue: t2" in line) == told
 
 
+def test_choices_are_told_with_their_numbers() -> None:
+    asking = status("t1", State.PAUSED, question="Which can?").model_copy(update={"choices": ["red can", "blue can"]})
+    assert "t1 asks: Which can?\n  1) red can  2) blue can\n" in open_questions([asking])[0]
+
+
 def test_a_task_that_asks_nothing_is_not_told() -> None:
     assert open_questions([status("t1", State.PAUSED), status("t2", State.RUNNING), status("t3", State.QUEUED)]) == []
 

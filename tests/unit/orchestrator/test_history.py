@@ -1,5 +1,6 @@
 """What a journal tells whoever takes a task over."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,15 @@ def test_a_question_is_open_until_the_model_has_its_answer():
     assert history(*BEGUN, call, question, answer).answer == answer
     told = history(*BEGUN, call, question, answer, ToolReturned(call_id="q", tool="ask_person", ok=True))
     assert (told.question, told.answer) == (None, None)
+
+
+def test_a_question_whose_time_is_over_is_unanswered_also_that_of_an_approval():
+    question = Asked(question_id="q1", text="Which?", expires_at=9.0)
+    answer = Answered(question_id="q1", text="the red one")
+    assert history(*BEGUN, question).unanswered == {"q1": "Which?"}
+    assert history(question, request_id="r1").unanswered == {"q1": "Which?"}
+    assert history(*BEGUN, question, answer).unanswered == {}
+    assert history(*BEGUN, question.model_copy(update={"expires_at": time.time() + 60})).unanswered == {}
 
 
 def test_events_of_sub_agents_are_theirs():

@@ -125,7 +125,7 @@ def orchestrator() -> Callable[..., Conversation]:
                 tool("pick", "object_name", "object_id"),
                 tool("place", "target_location", "object_name", "object_height_m", "target_id", "object_id"),
                 tool("look", "camera"),
-                tool("ask_person", "question"),
+                tool("ask_person", "question", "choices"),
                 tool("report_task_result", "success", "summary", "objects"),
             ],
             kind,

@@ -49,6 +49,7 @@ def test_a_name_that_two_things_have_is_asked_about(hear, answer, meant):
     assert len(questions) == 1
     assert "red apple" in questions[0]
     assert "green apple" in questions[0]
+    assert talk.made("ask_person")[0][1]["choices"] == ["red apple", "green apple"]
     assert targets(talk) == [(meant, "desk")]
     assert report["success"] is True
 

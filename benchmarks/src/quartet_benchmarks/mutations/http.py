@@ -65,7 +65,7 @@ class HttpApiSurface(HttpSurface):
                 body = None if schema is None else example(schema, document)
                 skills = path.startswith("/skills")
                 if path == "/tasks" and method == "post":
-                    body = {"sentence": SENTENCE, "timeout_s": 0.001, "budget": {"turns": 1}}
+                    body = {"sentence": SENTENCE, "timeout_s": 0.001, "queue_timeout_s": 0.001, "budget": {"turns": 1}}
                 targets.append(Target(url, method.upper(), path, body, headers, harmful=skills))
         return targets
 

@@ -29,7 +29,9 @@ Verbose = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per line in place of the story.")]
 Robot = Annotated[str | None, typer.Option("--robot", help="Name of the robot; default: the one that is free first.")]
-TimeoutS = Annotated[float, typer.Option("--timeout", help="Seconds after which the task fails when it has not ended.")]
+TimeoutS = Annotated[
+    float, typer.Option("--timeout", help="Seconds of work after which the task fails; waiting does not count.")
+]
 
 
 def make_renderer(json: bool, verbose: bool) -> EventRenderer:

@@ -75,7 +75,7 @@ def pause(
 ) -> None:
     """Pause a task before its next step.
 
-    The step that runs is completed, and the task's time runs on. To stop the robot at once use `quartet stop`.
+    The step that runs is completed, and the task's time stands still. To stop the robot at once use `quartet stop`.
     """
     with api_for(url) as api:
         state = api.pause(task_id, reason).state
@@ -92,7 +92,7 @@ def resume(task_id: Annotated[str, TASK_ID], url: Url = None) -> None:
 
 def answer(
     task_id: Annotated[str, TASK_ID],
-    text: Annotated[str, typer.Argument(help="Answer to the open question.")],
+    text: Annotated[str, typer.Argument(help="Answer to the open question, or the number of a choice.")],
     url: Url = None,
 ) -> None:
     """Answer a question that a task has asked."""

@@ -22,7 +22,7 @@ from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
 from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._tools import Image, LocalTool, LocalTools, Progress, ToolOutcome, Tools, ToolSpec, failure
-from quartet_agent_runtime._untrusted import UntrustedPhrases, mark_untrusted, site_names
+from quartet_agent_runtime._untrusted import UntrustedPhrases, clean, mark_untrusted, site_names
 from quartet_agent_runtime.errors import (
     AgentError,
     ArgumentsError,
@@ -67,6 +67,7 @@ __all__ = [
     "area_facts",
     "arm_facts",
     "bring_to_standstill",
+    "clean",
     "describe_observations",
     "failure",
     "json_block",

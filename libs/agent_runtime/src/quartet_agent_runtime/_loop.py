@@ -21,6 +21,7 @@ from quartet_contracts import Budget, Usage
 class Loop:
     """One run of a model with its tools.
 
+    `deadline` is in seconds since the epoch; None: its caller limits the wall time, and the budget's is not used.
     Limits: the meter's budget and deadline; one reminder for an answer without a tool call; three malformed reports;
     the third equal call with an equal result is told to the model, the fourth ends the loop. Whatever the model does
     wrong goes back to it as a tool error; `run` raises only for a failing journal and for cancellation.
@@ -34,7 +35,7 @@ class Loop:
         report: ReportTool,
         recorder: Recorder,
         budget: Budget,
-        deadline: float,
+        deadline: float | None,
         model_timeout_s: float = 120.0,
     ) -> None:
         self._model, self._model_timeout_s = model, model_timeout_s
@@ -57,7 +58,7 @@ class Loop:
     async def run(self, system: str, user: str, recorded: Sequence[RecordedTurn] = ()) -> Ending:
         """Run until the model reports or a limit is reached; first replay the turns that another process recorded."""
         talk = Conversation(system, user)
-        clock = asyncio.timeout(self._meter.remaining_s)
+        clock = asyncio.timeout(None if self._meter.unlimited else self._meter.remaining_s)
         try:
             async with clock:
                 await self._turns(talk, recorded)

@@ -1,5 +1,6 @@
 """Count what a loop uses, and tell when a limit is reached."""
 
+import math
 import time
 
 from quartet_agent_runtime._model import ModelAnswer
@@ -7,11 +8,13 @@ from quartet_contracts import Budget, Usage
 
 
 class Meter:
-    """One loop's use of its `budget`, and the wall time left until `deadline` (epoch seconds)."""
+    """One loop's use of its `budget`, and the wall time left until `deadline` (epoch seconds; None: no limit)."""
 
-    def __init__(self, budget: Budget, deadline: float) -> None:
+    def __init__(self, budget: Budget, deadline: float | None) -> None:
         self.budget = budget
-        self._deadline = deadline
+        self._deadline = math.inf if deadline is None else deadline
+        self.unlimited = deadline is None
+        """No wall time limit, not even the budget's."""
         self._began = time.monotonic()
         self._usage = Usage()
 
@@ -22,7 +25,9 @@ class Meter:
 
     @property
     def remaining_s(self) -> float:
-        """Wall time left [s]: the smaller of the budget's and the deadline's, not below zero."""
+        """Wall time left [s]: the smaller of the budget's and the deadline's, not below zero; inf when unlimited."""
+        if self.unlimited:
+            return math.inf
         of_budget = self.budget.wall_s - (time.monotonic() - self._began)
         return max(0.0, min(of_budget, self._deadline - time.time()))
 

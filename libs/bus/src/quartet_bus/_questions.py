@@ -1,12 +1,13 @@
 """Questions of a task to a person, and the answers."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from quartet_bus._part import Part
 from quartet_bus.errors import BusUnavailableError, QuestionError
-from quartet_contracts import Answer
+from quartet_contracts import Answer, chosen
 from quartet_process import redact
 
 
@@ -17,6 +18,8 @@ class Question:
     question_id: str
     text: str
     expires_at: float
+    choices: tuple[str, ...] = ()
+    """Answers that it offers."""
     approval: bool = False
     """Whether it asks a person to approve a call, as the site's policy demands; no model may answer it."""
 
@@ -29,6 +32,7 @@ class Questions(Part):
         key = self._keys.question(task_id)
         fields = ("id", question.question_id, "text", redact(question.text), "expires_at", repr(question.expires_at))
         fields += ("approval", "1" if question.approval else "0")
+        fields += ("choices", json.dumps([redact(choice) for choice in question.choices]))
         expiry = max(1, round((question.expires_at - time.time()) * 1000))
         await self._store.transaction(("DEL", key), ("HSET", key, *fields), ("PEXPIRE", key, expiry))
 
@@ -62,6 +66,7 @@ class Questions(Part):
             fields[b"id"].decode(),
             fields[b"text"].decode(),
             float(fields[b"expires_at"]),
+            choices=tuple(json.loads(fields.get(b"choices", b"[]"))),
             approval=fields.get(b"approval") == b"1",
         )
 
@@ -69,6 +74,8 @@ class Questions(Part):
         self, task_id: str, answer: Answer, *, check: Callable[[Question], None] | None = None
     ) -> Question:
         """Answer the open question, after `check`, which raises when its answer is not allowed.
+
+        The text or the number of a choice stands for that choice.
 
         Raises QuestionError when no question is open, another one is, or it has an answer.
         """
@@ -84,7 +91,7 @@ class Questions(Part):
             check(question)
         expiry = round(self._options.results_s * 1000)
         key = self._keys.answer(question.question_id)
-        if not await self._store.call("SET", key, answer.text, "NX", "PX", expiry):
+        if not await self._store.call("SET", key, chosen(answer.text, question.choices), "NX", "PX", expiry):
             raise QuestionError(f"question '{question.question_id}' was answered already")
         await self._notifications.send(f"answer:{question.question_id}")
         return question

@@ -133,7 +133,8 @@ class RobotTasks(Queue[Task]):
         owns the task now.
         """
         task, lease = delivery.task, delivery.lease
-        expiry = self._expiry_ms(task.deadline)
+        # Its waits for persons come on top of its time, so it is given as long again as its records are kept.
+        expiry = self._expiry_ms(time.time() + task.timeout_s + self._options.records_s)
         epoch = await self._store.run(
             BeginEpoch(
                 stream=self._stream,

@@ -1,6 +1,7 @@
 """Messages between Quartet's processes: tasks, skill requests and results, grants, tool results, events."""
 
 from quartet_contracts._budgets import Budget, Usage
+from quartet_contracts._choices import Choices, chosen, number_choices
 from quartet_contracts._codes import ApproachCode, PickCode, PlaceCode
 from quartet_contracts._grants import (
     ALGORITHM,
@@ -116,6 +117,7 @@ __all__ = [
     "Cancellation",
     "Check",
     "CheckResult",
+    "Choices",
     "ContractError",
     "DeliveryOutcome",
     "DirectStep",
@@ -151,6 +153,7 @@ __all__ = [
     "UnsupportedVersionError",
     "Usage",
     "audience",
+    "chosen",
     "control_url",
     "decode",
     "describe",
@@ -162,5 +165,6 @@ __all__ = [
     "may_transition",
     "move",
     "new_object_id",
+    "number_choices",
     "without_ids",
 ]

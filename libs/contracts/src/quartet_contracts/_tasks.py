@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from quartet_contracts._budgets import Budget, Usage
+from quartet_contracts._choices import Choices
 from quartet_contracts._states import State
 from quartet_contracts.messages import Arguments, Identifier, Message, Seconds
 from quartet_contracts.skills import Skill, SkillArguments, check_arguments_of_skill, read_arguments_of_skill
@@ -21,7 +22,9 @@ class TaskSubmission(Arguments):
     robot: Identifier | None = None
     """None: the first free robot."""
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
-    """The task fails when it is not done this long after it was accepted (wall time)."""
+    """The task fails when its work takes longer (wall time). Time in the queue and in PAUSED is none of it."""
+    queue_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 86_400.0
+    """The task fails when no robot has begun it this long after it was accepted (wall time)."""
     budget: Budget = Budget(turns=50)
 
     @field_validator("sentence")
@@ -62,6 +65,9 @@ class Task(Message):
     """ANY_ROBOT for a task without a robot, until one takes it."""
     created_at: Seconds
     deadline: Seconds
+    """In the queue: the end of its waiting. Then the end of its work, which moves on by the time spent in PAUSED."""
+    timeout_s: Annotated[float, Field(gt=0)] = 1800.0
+    """Time for its work [s]."""
     budget: Budget
     step: DirectStep | None = None
     """Set for a task that is one skill and needs no orchestrator model."""
@@ -98,6 +104,8 @@ class TaskStatus(Message):
     usage: Usage = Usage()
     question: str | None = None
     """Open question to a person, while the state is PAUSED."""
+    choices: Choices = []
+    """Answers that the open question offers; any other text is an answer, too."""
     updated_at: Seconds
 
 
@@ -105,6 +113,7 @@ class Answer(Arguments):
     """A person's answer to ask_person."""
 
     text: Annotated[str, Field(min_length=1, max_length=2000)]
+    """The text or the number of one of the question's choices, or any other words."""
     question_id: Identifier | None = None
     """None: the question that is open now."""
 

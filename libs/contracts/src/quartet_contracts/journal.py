@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from quartet_contracts._budgets import Usage
+from quartet_contracts._choices import Choices
 from quartet_contracts._states import State
 from quartet_contracts._tasks import Actor, TaskReport
 from quartet_contracts.messages import Identifier, Message, Seconds
@@ -177,6 +178,7 @@ class Asked(Entry):
     kind: Literal["question"] = "question"
     question_id: Identifier
     text: Text
+    choices: Choices = []
     expires_at: Seconds
 
 

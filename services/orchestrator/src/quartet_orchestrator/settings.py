@@ -26,6 +26,8 @@ class OrchestratorSettings(AgentSettings):
     """Wall time limit of one attempt at one skill."""
     question_timeout_s: Positive = 600.0
     """Time for which a task waits for a person's answer."""
+    pause_limit_s: Annotated[float, Field(gt=0, le=43_200)] = 43_200.0
+    """Time in PAUSED after which a task ends, since its robot waits too; well below that for which Redis keeps it."""
     agent_absent_s: Positive = 15.0
     """Time without a living replica of the agent after which a request fails."""
     cancel_wait_s: Positive = 20.0

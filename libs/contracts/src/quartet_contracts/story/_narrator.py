@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
+from quartet_contracts._choices import number_choices
 from quartet_contracts._states import TERMINAL
 from quartet_contracts.journal import (
     Answered,
@@ -227,7 +228,7 @@ def _words(
             text = f"checked: claimed {what.claimed}, settled {what.settled}. {what.note}"
             return text, "plain" if same else "notice", same
         case Asked():
-            return f"asks: {what.text}", "question", False
+            return f"asks: {what.text}  {number_choices(what.choices)}".rstrip(), "question", False
         case Answered():
             return f"is told: {what.text}", "answer", False
         case Note():

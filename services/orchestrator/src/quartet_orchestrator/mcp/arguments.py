@@ -33,7 +33,9 @@ class RunTask(Arguments):
         ),
     ]
     robot: Annotated[Identifier | None, Field(description="Which robot; see list_robots.")] = None
-    timeout_s: Annotated[float, Field(gt=0, le=86_400, description="The task fails when it takes longer.")] = 1800.0
+    timeout_s: Annotated[float, Field(gt=0, le=86_400, description="The task fails when its work takes longer.")] = (
+        1800.0
+    )
     wait_s: Wait = 0.0
     key: Annotated[
         str | None,

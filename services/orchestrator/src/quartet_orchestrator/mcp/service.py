@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from quartet_agent_runtime import Image
 from quartet_bus import Question
-from quartet_contracts import TERMINAL, Answer, TaskStatus
+from quartet_contracts import TERMINAL, Answer, TaskStatus, number_choices
 from quartet_orchestrator.callers import Role, current_caller
 from quartet_orchestrator.errors import RequestError
 from quartet_orchestrator.mcp.arguments import AnswerTask, CancelTask, ListRobots, Look, RunTask, Stop, TaskStatusOf
@@ -168,8 +168,9 @@ def _ask(task_id: str, question: Question) -> "InputRequiredResult":
     field: dict[str, Any] = {"type": "string", "title": "Your answer"}
     if question.approval:
         field["enum"] = _YES_NO
+    choices = "" if question.approval else number_choices(question.choices)
     form = ElicitRequestFormParams(
-        message=question.text,
+        message=f"{question.text}  {choices}".rstrip(),
         requested_schema={"type": "object", "properties": {_FIELD: field}, "required": [_FIELD]},
     )
     # The state is neither secret nor a permission: whoever may call here may name any task.

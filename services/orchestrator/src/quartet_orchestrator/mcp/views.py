@@ -11,6 +11,8 @@ class OpenQuestion(BaseModel):
 
     question_id: str
     text: str
+    choices: list[str] = []
+    """Answers that it offers; the person may give another."""
     needs_a_person: bool
     """Whether it asks to approve a call under the site's policy, which no model may do."""
 
@@ -70,7 +72,12 @@ def task_view(status: TaskStatus, question: Question | None) -> TaskView:
     """Return the view of a task with its open question."""
     asked = None
     if question is not None and status.state not in TERMINAL:
-        asked = OpenQuestion(question_id=question.question_id, text=question.text, needs_a_person=question.approval)
+        asked = OpenQuestion(
+            question_id=question.question_id,
+            text=question.text,
+            choices=list(question.choices),
+            needs_a_person=question.approval,
+        )
     return TaskView(
         task_id=status.task.task_id,
         sentence=status.task.sentence,

@@ -101,9 +101,9 @@ class ToolReader:
 class CameraClient:
     """Looks through the cameras of one robot for one task."""
 
-    def __init__(self, sessions: ObserverSessions, robot: str, *, task_id: str, deadline: float) -> None:
-        """`deadline` of the task, in seconds since the epoch."""
-        self._reader = ToolReader(sessions, robot, [LOOK], until=lambda: sessions.until(deadline), task_id=task_id)
+    def __init__(self, sessions: ObserverSessions, robot: str, *, task_id: str, until: Callable[[], float]) -> None:
+        """`until` returns the end of a new grant, in seconds since the epoch."""
+        self._reader = ToolReader(sessions, robot, [LOOK], until=until, task_id=task_id)
 
     async def look(self, camera: str, progress: Progress | None = None) -> ToolOutcome:
         """Return JPEGs of `camera` ("front", "arm" or "both"). A failure of the server is an outcome, no exception."""

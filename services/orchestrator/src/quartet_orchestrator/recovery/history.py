@@ -1,5 +1,6 @@
 """History of a task that another process, or an earlier try of this one, had begun: read from its journal."""
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -107,6 +108,8 @@ class History:
     question: Asked | None = None
     """Question of the model to a person, while its call has no result."""
     answer: Answered | None = None
+    unanswered: dict[str, str] = field(default_factory=dict[str, str])
+    """Questions whose time is over without an answer, approvals among them, by id."""
     answers: list[str] = field(default_factory=list[str])
     """All answers of persons, in order."""
     looks: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
@@ -140,6 +143,10 @@ def read_history(events: Iterable[JournalEvent]) -> History:  # noqa: C901 - one
     by_id: dict[str, Attempt] = {}
     for event in events:
         what = event.event
+        if isinstance(what, Asked) and what.expires_at <= time.time():
+            history.unanswered[what.question_id] = what.text
+        elif isinstance(what, Answered):
+            history.unanswered.pop(what.question_id, None)
         if event.request_id is not None:
             continue
         if isinstance(what, LOOP):

@@ -1,13 +1,18 @@
 """Record of a task: journal events and status, written in the order that readers rely on."""
 
+import asyncio
+import contextlib
 import logging
 import time
 
 from quartet_bus import Bus, LeaseEpoch, is_end
 from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, move
-from quartet_contracts.journal import Happening, Reported, StateChanged
+from quartet_contracts.journal import Asked, Happening, Reported, StateChanged
 
 log = logging.getLogger(__name__)
+
+MAX_QUESTION = 300
+"""Length of a question in a report, in characters, above which it is cut."""
 
 
 class OwnedJournal:
@@ -32,10 +37,13 @@ class TaskRecord:
         """Ownership of the task by this replica: writes raise LeaseLostError once another replica owns it."""
         self.journal = OwnedJournal(bus, lease_epoch)
         self.usage = status.usage
+        self.unanswered: dict[str, str] = {}
+        """Questions that nobody answered in time, by id."""
+        self._changed = asyncio.Event()
 
     @property
     def task(self) -> Task:
-        """The task as it was submitted."""
+        """The task, with the end of its time as it is now."""
         return self.status.task
 
     @property
@@ -52,12 +60,12 @@ class TaskRecord:
         """Add what a loop or a sub-agent used to the task's total."""
         self.usage = self.usage.plus(usage)
 
-    async def move(self, state: State, reason: str = "", question: str | None = None) -> bool:
+    async def move(self, state: State, reason: str = "", asked: Asked | None = None) -> bool:
         """Write a state that is not terminal to status and journal; return False when the task has ended elsewhere.
 
         Raises IllegalTransitionError for a transition that the state machine does not have.
         """
-        self._change(state, question=question)
+        self._change(state, asked=asked)
         if not await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch):
             return False
         await self.write(StateChanged(state=state, reason=reason))
@@ -68,7 +76,13 @@ class TaskRecord:
         await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch)
 
     async def end(self, state: State, report: TaskReport) -> bool:
-        """Write the report, then the terminal state; return False when the task had ended otherwise."""
+        """Write the report, then the terminal state; return False when the task had ended otherwise.
+
+        The report also says which questions nobody answered.
+        """
+        for text in self.unanswered.values():
+            summary = f"{report.summary} Nobody answered the question: {text[:MAX_QUESTION]}"
+            report = report.model_copy(update={"summary": summary[:4000]})
         self._change(state, report=report)
         await self.write(Reported(report=report))
         if not await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch):
@@ -94,15 +108,38 @@ class TaskRecord:
         await self.move(State.INITIALIZING, "a person let the task go on")
         await self.move(State.RUNNING)
 
-    def _change(self, state: State, report: TaskReport | None = None, question: str | None = None) -> None:
+    async def out_of_time(self, pause_limit_s: float) -> str:
+        """Wait until the task's time is over and return the reason; the time in PAUSED is not part of it."""
+        while True:
+            paused = self.state is State.PAUSED
+            left = (self.status.updated_at + pause_limit_s if paused else self.task.deadline) - time.time()
+            if left <= 0 and paused:
+                return f"nobody let the task go on within {pause_limit_s:.0f} s"
+            if left <= 0:
+                return f"the task was not done within its {self.task.timeout_s:.0f} s of work"
+            self._changed.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+
+    def _change(self, state: State, report: TaskReport | None = None, asked: Asked | None = None) -> None:
+        now, task = time.time(), self.task
+        if self.state is State.QUEUED:
+            task = task.model_copy(update={"deadline": now + task.timeout_s})
+        elif self.state is State.PAUSED:
+            # Read from the status, so that a replica that takes the task over counts the same time.
+            task = task.model_copy(update={"deadline": task.deadline + now - self.status.updated_at})
         update = {
+            "task": task,
             "state": move(self.state, state, f"task {self.task.task_id}"),
             "report": report,
-            "question": question,
+            "question": asked.text if asked else None,
+            "choices": asked.choices if asked else [],
             "usage": self.usage,
-            "updated_at": time.time(),
+            "updated_at": now,
         }
         self.status = self.status.model_copy(update=update)
+        self._changed.set()
 
 
 async def close_journal(bus: Bus, status: TaskStatus) -> None:

@@ -21,6 +21,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 
 log = logging.getLogger(__name__)
 
+CHOICES = ("yes", "no")
 YES = {"yes", "y", "ok", "okay", "allow", "approve", "accept"}
 """Answers that allow a call; any other refuses it."""
 MAX_SHOWN = 2000
@@ -88,17 +89,19 @@ class ApprovalService:
     async def _ask(self, request: SkillRequest, asked: ApprovalRequest) -> str | None:
         """Return the person's answer, None when there is none in time. The task is PAUSED meanwhile."""
         record, task = self._record, self._record.task
-        expires_at = min(
-            asked.expires_at, request.deadline, task.deadline, time.time() + self._settings.question_timeout_s
-        )
-        question = Question(asked.approval_id, describe_approval(asked), expires_at, approval=True)
-        await self._write(request, Asked(question_id=question.question_id, text=question.text, expires_at=expires_at))
+        expires_at = min(asked.expires_at, request.deadline, time.time() + self._settings.question_timeout_s)
+        text = describe_approval(asked)
+        question = Question(asked.approval_id, text, expires_at, CHOICES, approval=True)
+        told = Asked(question_id=question.question_id, text=text, choices=list(CHOICES), expires_at=expires_at)
+        await self._write(request, told)
         await self._bus.questions.put(task.task_id, question)
         try:
             if record.state is State.RUNNING:
-                await record.move(State.PAUSED, "waits for a person's approval of a call", question=question.text)
+                await record.move(State.PAUSED, "waits for a person's approval of a call", asked=told)
             answer = await self._bus.questions.wait(task.task_id, question)
-            if answer is not None:
+            if answer is None:
+                record.unanswered[question.question_id] = question.text
+            else:
                 await self._write(request, Answered(question_id=question.question_id, text=answer))
             return answer
         finally:

@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from collections.abc import Sequence
 
 from quartet_bus import Bus, Question
 from quartet_contracts import State
@@ -24,14 +25,14 @@ class QuestionService:
         """Take over a question that is open in the journal: the same `ask` waits for it and does not ask again."""
         self._open, self._given = asked, answered
 
-    async def ask(self, text: str) -> str | None:
+    async def ask(self, text: str, choices: Sequence[str] = ()) -> str | None:
         """Return the answer, None when nobody answered in time."""
-        task = self._record.task
         asked, given, self._open, self._given = self._open, self._given, None, None
-        if asked is None or asked.text != text:
+        if asked is None or (asked.text, asked.choices) != (text, list(choices)):
             given = None
-            expires_at = min(time.time() + self._settings.question_timeout_s, task.deadline)
-            asked = Asked(question_id=f"q-{secrets.token_hex(4)}", text=text, expires_at=expires_at)
+            expires_at = time.time() + self._settings.question_timeout_s
+            question_id = f"q-{secrets.token_hex(4)}"
+            asked = Asked(question_id=question_id, text=text, choices=list(choices), expires_at=expires_at)
             await self._record.write(asked)
         answer = given.text if given is not None else await self._wait(asked)
         reason = "the person answered" if answer is not None else "nobody answered in time"
@@ -42,11 +43,13 @@ class QuestionService:
 
     async def _wait(self, asked: Asked) -> str | None:
         task_id = self._record.task.task_id
-        question = Question(asked.question_id, asked.text, asked.expires_at)
+        question = Question(asked.question_id, asked.text, asked.expires_at, tuple(asked.choices))
         await self._bus.questions.put(task_id, question)
         if self._record.state is not State.PAUSED:
-            await self._record.move(State.PAUSED, "waits for a person's answer", question=asked.text)
+            await self._record.move(State.PAUSED, "waits for a person's answer", asked=asked)
         answer = await self._bus.questions.wait(task_id, question)
-        if answer is not None:
+        if answer is None:
+            self._record.unanswered[asked.question_id] = asked.text
+        else:
             await self._record.write(Answered(question_id=asked.question_id, text=answer))
         return answer

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -68,7 +67,10 @@ class TaskRun:
         self._record = TaskRecord(context.bus, status, lease_epoch)
         self._facts = TaskFacts(self._brief.names)
         cameras = CameraClient(
-            context.sessions, self._task.robot, task_id=self._task.task_id, deadline=self._task.deadline
+            context.sessions,
+            self._task.robot,
+            task_id=self._task.task_id,
+            until=lambda: context.sessions.until(self._record.task.deadline),
         )
         self._stops = StopWatch(context.fleet, self._task.robot)
         self._caller = SkillCaller(
@@ -99,10 +101,10 @@ class TaskRun:
         lost = asyncio.create_task(self._delivery.lost.wait())
         ending = asyncio.create_task(shutdown.wait())
         halted = asyncio.create_task(self._stops.wait())
-        watchers = (canceled, lost, ending, halted)
+        overdue = asyncio.create_task(self._record.out_of_time(self._context.settings.pause_limit_s))
+        watchers = (canceled, lost, ending, halted, overdue)
         try:
-            left = max(0.0, self._task.deadline - time.time())
-            await asyncio.wait({work, *watchers}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 state, report = _outcome(work, self._facts)
                 # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
@@ -111,11 +113,11 @@ class TaskRun:
             elif lost.done() and not self._delivery.forgotten:
                 log.error("task %s was taken over by another replica", self._task.task_id)
                 await self._leave(work)
-            elif ending.done() and not canceled.done() and not halted.done() and left > 0:
+            elif ending.done() and not canceled.done() and not halted.done() and not overdue.done():
                 await self._leave(work)
                 await self._record.write(Note(text="the orchestrator was shut down; another one goes on from here"))
             else:
-                await self._end_early(work, canceled, halted)
+                await self._end_early(work, canceled, halted, overdue)
         finally:
             for task in watchers:
                 task.cancel()
@@ -141,6 +143,7 @@ class TaskRun:
         work: "asyncio.Task[tuple[State, TaskReport]]",
         canceled: "asyncio.Task[str]",
         halted: "asyncio.Task[str]",
+        overdue: "asyncio.Task[str]",
     ) -> None:
         if self._delivery.forgotten:
             # Known again at once, before the robot rests.
@@ -155,8 +158,7 @@ class TaskRun:
             reason, end = halted.result(), State.FAILED
             await self._record.write(Note(text=reason))
         else:
-            seconds = self._task.deadline - self._task.created_at
-            reason, end = f"the task was not done within its {seconds:.0f} s", State.FAILED
+            reason, end = overdue.result(), State.FAILED
             await self._record.write(Note(text=reason))
         await _cancel(work)
         await self._caller.end_restored()
@@ -202,6 +204,7 @@ class TaskRun:
         self._facts.restore(past, task_id)
         self._terms.restore(past, task_id)
         self._record.usage = past.usage
+        self._record.unanswered = past.unanswered
         self._caller.restore(past)
         self._questions.restore(past.question, past.answer)
         if self._record.state is State.CANCELING:
@@ -245,8 +248,8 @@ class TaskRun:
                 transcripts=self._context.bus.transcripts,
             ),
             budget=self._task.budget,
-            # The task's own clock ends it first: it also brings the robot to rest.
-            deadline=self._task.deadline + 5,
+            # The task's own clock ends it: it stands still while a person is waited for.
+            deadline=None,
             model_timeout_s=self._context.settings.model_timeout_s,
         )
         sentence = self._task.sentence.replace("<", "‹").replace(">", "›")
@@ -296,7 +299,6 @@ FORGOTTEN = (
 )
 _WHY = {
     Cause.BUDGET: "The model's budget is spent",
-    Cause.TIME: "Out of time",
     Cause.REPETITION: "The model repeated itself",
     Cause.NO_TOOL_CALL: "The model did not act",
     Cause.REFUSED: "The model refused",

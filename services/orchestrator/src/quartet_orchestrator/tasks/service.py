@@ -62,15 +62,16 @@ class TaskService:
         with tracing.span("accept task", kind=SpanKind.SERVER):
             # The parent span of every replica that works on the task.
             origin = tracing.traceparent()
-        budget = submission.budget
-        if "wall_s" not in budget.model_fields_set:
-            budget = budget.model_copy(update={"wall_s": submission.timeout_s})
+        budget, timeout_s = submission.budget, submission.timeout_s
+        if "wall_s" in budget.model_fields_set:
+            timeout_s = min(timeout_s, budget.wall_s)
         task = Task(
             task_id=new_task_id(),
             sentence=submission.sentence,
             robot=self._robot(submission.robot, step),
             created_at=now,
-            deadline=now + submission.timeout_s,
+            deadline=now + submission.queue_timeout_s,
+            timeout_s=timeout_s,
             budget=budget,
             step=step,
             traceparent=origin,

@@ -4,11 +4,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, failure, mark_untrusted
+from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, clean, failure, mark_untrusted
 from quartet_contracts import (
     ARGUMENTS,
     ApproachArguments,
     Arguments,
+    Choices,
     NextAction,
     PickCode,
     Skill,
@@ -43,6 +44,10 @@ class QuestionArguments(Arguments):
     """A question to the person who gave the task."""
 
     question: Annotated[str, Field(min_length=1, max_length=1000, description="One short question.")]
+    choices: Annotated[
+        Choices,
+        Field(description="The answers that there are, when they are few; the person may answer in other words."),
+    ] = []
 
 
 class TaskTools:
@@ -136,7 +141,13 @@ class TaskTools:
         return outcome
 
     async def _ask(self, raw: dict[str, Any], _progress: Progress) -> ToolOutcome:
-        answer = await self._questions.ask(str(raw["question"]))
+        try:
+            given = QuestionArguments.model_validate(raw)
+        except ValidationError as error:
+            return failure("INVALID_ARGUMENTS", describe(error))
+        # A person must see each character of what is taken for their word.
+        choices = dict.fromkeys(" ".join(clean(choice).split()) for choice in given.choices)
+        answer = await self._questions.ask(clean(given.question), [choice for choice in choices if choice])
         if answer is None:
             return failure("NO_ANSWER", "nobody answered in time: decide without the answer, or report")
         self._terms.trust(answer)

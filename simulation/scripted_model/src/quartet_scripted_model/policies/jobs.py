@@ -1,7 +1,7 @@
 """What is asked for, made definite with the names of the facts; a person is asked where a sentence leaves it open."""
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,8 @@ from quartet_scripted_model.language.vocabulary import PLACES, Kind, Thing, Voca
 from quartet_scripted_model.turn import Call, Result, Turn
 
 ASK = "ask_person"
+MAX_CHOICES = 6
+"""As ask_person takes them."""
 SAYS_HELD = re.compile(
     r"\b(you|robot)('re| are| is)?( \w+)? (hold|holding|carrying)\b|in (your|the) (gripper|hand)\b", re.I
 )
@@ -103,9 +105,8 @@ def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: J
         job.in_hand, job.item = True, "held object"
         return
     if len(ref.things) > 1:
-        answer = yield from _question(
-            talk, f"Which one do you mean by '{ref.said}': {_either([t.name for t in ref.things])}?"
-        )
+        names = [t.name for t in ref.things]
+        answer = yield from _question(talk, f"Which one do you mean by '{ref.said}': {_either(names)}?", names)
         chosen = _among(vocabulary, answer, ref.things)
         if chosen is None:
             options = _either([t.name for t in ref.things])
@@ -164,7 +165,7 @@ def _target(
             thing = others[0]
         else:
             names = [t.name for t in others]
-            answer = yield from _question(talk, f"Which '{spot.place.said}' is it to go to: {_either(names)}?")
+            answer = yield from _question(talk, f"Which '{spot.place.said}' is it to go to: {_either(names)}?", names)
             thing = _among(vocabulary, answer, tuple(others))
             if thing is None:
                 job.problem = f"'{spot.place.said}' can be {_either(names)}, and I was not told which."
@@ -226,11 +227,12 @@ def _ask_target(
 _LEADS = [(w,) for w in ("in", "on", "at", "to", "into", "onto", "inside", "next", "beside", "near")]
 
 
-def _question(talk: Conversation, question: str) -> Generator[Turn, Result, str]:
+def _question(talk: Conversation, question: str, choices: Sequence[str] = ()) -> Generator[Turn, Result, str]:
     """A person's answer, or "" when there is none."""
     if ASK not in talk.tools:
         return ""
-    result = yield Call(ASK, {"question": question})
+    offered = list(choices) if 0 < len(choices) <= MAX_CHOICES else None
+    result = yield Call(ASK, talk.fit(ASK, question=question, choices=offered))
     if not result.ok:
         return ""
     for key in ("answer", "text", "reply"):

@@ -39,6 +39,7 @@ export class Question {
   }
 
   #form() {
+    const choices = (this.open.choices ?? []).map((choice) => h("button", { type: "button", onclick: () => this.#send(choice) }, choice));
     const text = h("input", { id: "answer", maxlength: 2000, autocomplete: "off", required: true });
     const onsubmit = (event) => {
       event.preventDefault();
@@ -47,6 +48,7 @@ export class Question {
     return h(
       "form",
       { class: "row", onsubmit },
+      choices,
       h("label", { class: "unseen", for: "answer" }, "Your answer"),
       text,
       h("button", { type: "submit", class: "go" }, "Answer"),
