@@ -38,8 +38,8 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("suite")
 
 
-ONE_WORKER = ("tests/e2e/studio/",)
-"""Folders whose modules share what takes long to start."""
+ONE_WORKER = ("tests/e2e/studio/", "tests/integration/agents/", "tests/integration/gateway/")
+"""Folders whose modules share what takes long to start: processes, LiteLLM."""
 
 
 @pytest.hookimpl(optionalhook=True)

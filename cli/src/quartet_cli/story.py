@@ -50,8 +50,8 @@ class EventRenderer(Protocol):
 class JsonRenderer:
     """One JSON object a line: the task's status, every journal event, and the status at the end."""
 
-    def __init__(self, output: TextIO = sys.stdout) -> None:
-        self._output = output
+    def __init__(self, output: TextIO | None = None) -> None:
+        self._output = output or sys.stdout
 
     def begin(self, status: TaskStatus) -> None:
         """Write the task's status."""

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from quartet_cli.main import main
 from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus
 from quartet_contracts.journal import Happening, StateChanged
 
@@ -212,17 +213,41 @@ def orchestrator() -> Iterator[Orchestrator]:
 
 
 @pytest.fixture
-def quartet(orchestrator: Orchestrator, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts the command against the test's orchestrator, with its runs in tmp_path; what still runs at the end is
-    killed."""
+def environment(orchestrator: Orchestrator, tmp_path: Path) -> dict[str, str]:
+    """Of a person who works with the test's orchestrator, with the runs in tmp_path."""
+    return {"QUARTET_URL": orchestrator.url, "QUARTET_RUNS_DIR": str(tmp_path / "runs"), "COLUMNS": "200"}
+
+
+@pytest.fixture
+def call(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command to its end in this process; returns its exit status and what it printed as output and errors."""
+
+    def run(*arguments: str, **env: str) -> tuple[int, str, str]:
+        with monkeypatch.context() as patch:
+            for name in [name for name in os.environ if name.startswith("QUARTET_")]:
+                patch.delenv(name)
+            for name, value in {**environment, **env}.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main(list(arguments))
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def quartet(environment: dict[str, str]) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts the command as a process, where signals or a terminal matter; what still runs at the end is killed."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str, stdin: int = subprocess.DEVNULL, **env: str) -> subprocess.Popen[str]:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("QUARTET_")}
-        environment |= {"QUARTET_URL": orchestrator.url, "QUARTET_RUNS_DIR": str(tmp_path / "runs"), "COLUMNS": "200"}
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("QUARTET_")}
         process = subprocess.Popen(
             [sys.executable, "-m", "quartet_cli", *arguments],
-            env={**environment, **env},
+            env={**clean, **environment, **env},
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

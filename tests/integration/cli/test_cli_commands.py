@@ -28,6 +28,7 @@ from quartet_contracts.journal import (
 )
 
 Start = Callable[..., Popen[str]]
+Call = Callable[..., tuple[int, str, str]]
 TIMEOUT_S = 120
 
 
@@ -58,10 +59,10 @@ def play_a_pick(orchestrator: Any) -> None:
     ("state", "status"), [(State.SUCCEEDED, 0), (State.FAILED, 1), (State.REJECTED, 1), (State.CANCELED, 4)]
 )
 def test_exit_status_is_zero_only_for_a_completed_task(
-    orchestrator: Any, quartet: Start, state: State, status: int
+    orchestrator: Any, call: Call, state: State, status: int
 ) -> None:
     orchestrator.end(state)
-    assert finished(quartet("run", "pick up the can"))[0] == status
+    assert call("run", "pick up the can")[0] == status
 
 
 def test_a_run_leaves_its_folder(orchestrator: Any, quartet: Start, tmp_path: Path) -> None:
@@ -92,11 +93,11 @@ def test_a_run_leaves_its_folder(orchestrator: Any, quartet: Start, tmp_path: Pa
     assert any(c[0] > 200 and c[1] < 60 and c[2] < 60 for c in colours), "no wrist picture in the sheet"
 
 
-def test_a_broken_link_is_resumed_without_repeating_an_event(orchestrator: Any, quartet: Start) -> None:
+def test_a_broken_link_is_resumed_without_repeating_an_event(orchestrator: Any, call: Call) -> None:
     orchestrator.drop_stream_after = 3
     play_a_pick(orchestrator)
     orchestrator.end(State.SUCCEEDED)
-    status, out, err = finished(quartet("run", "x y", "--json"))
+    status, out, err = call("run", "x y", "--json")
     assert status == 0, err
     kinds = [json.loads(line).get("event", {}).get("kind") for line in out.splitlines()]
     assert [kind for kind in kinds if kind] == [event.event.kind for event in orchestrator.events]
@@ -126,10 +127,10 @@ def test_the_second_interrupt_leaves(orchestrator: Any, quartet: Start) -> None:
     assert "quartet watch task-1" in out
 
 
-def test_a_question_without_a_terminal_says_how_to_answer(orchestrator: Any, quartet: Start) -> None:
+def test_a_question_without_a_terminal_says_how_to_answer(orchestrator: Any, call: Call) -> None:
     orchestrator.play("orchestrator", Asked(question_id="q1", text="Which can?", expires_at=4e9))
     orchestrator.end(State.FAILED)
-    _, out, _ = finished(quartet("run", "pick up the can"))
+    _, out, _ = call("run", "pick up the can")
     assert "asks: Which can?" in out
     assert 'quartet answer task-1 "your answer"' in out
 
@@ -165,16 +166,16 @@ def test_a_question_that_is_answered_elsewhere_no_longer_holds_up_the_terminal(
     os.close(terminal)
 
 
-def test_single_skills_are_sent_with_their_arguments(orchestrator: Any, quartet: Start) -> None:
+def test_single_skills_are_sent_with_their_arguments(orchestrator: Any, call: Call) -> None:
     orchestrator.end(State.SUCCEEDED)
-    assert finished(quartet("--test-approach", "kitchen", "red can", "surface_place"))[0] == 0
+    assert call("--test-approach", "kitchen", "red can", "surface_place")[0] == 0
     assert orchestrator.wait_for_request("POST", "/skills/approach") == {
         "target_area": "kitchen",
         "object_name": "red can",
         "next_action": "surface_place",
         "object_id": None,
     }
-    assert finished(quartet("place", "table", "red can", "0.12"))[0] == 0
+    assert call("place", "table", "red can", "0.12")[0] == 0
     assert orchestrator.wait_for_request("POST", "/skills/place") == {
         "target_location": "table",
         "object_name": "red can",
@@ -184,16 +185,16 @@ def test_single_skills_are_sent_with_their_arguments(orchestrator: Any, quartet:
     }
 
 
-def test_watch_takes_the_newest_task_and_tells_it_from_its_start(orchestrator: Any, quartet: Start) -> None:
+def test_watch_takes_the_newest_task_and_tells_it_from_its_start(orchestrator: Any, call: Call) -> None:
     play_a_pick(orchestrator)
     orchestrator.end(State.SUCCEEDED)
-    status, out, _ = finished(quartet("watch"))
+    status, out, _ = call("watch")
     assert status == 0
     assert "can: kitchen to table" in out
 
 
-def test_list_answer_and_cancel(orchestrator: Any, quartet: Start) -> None:
-    status, out, _ = finished(quartet("list", "--state", "RUNNING"))
+def test_list_answer_and_cancel(orchestrator: Any, call: Call) -> None:
+    status, out, _ = call("list", "--state", "RUNNING")
     assert status == 0
     assert "task-1" in out
     assert "pick up the can" in out
@@ -203,36 +204,36 @@ def test_list_answer_and_cancel(orchestrator: Any, quartet: Start) -> None:
         ["summit2", "stopped", "a", "wall"],
         ["any", "3", "for", "whichever", "robot", "is", "free", "first"],
     ]
-    status, out, _ = finished(quartet("answer", "task-1", "the red one"))
+    status, out, _ = call("answer", "task-1", "the red one")
     assert (status, "the answer is taken" in out) == (0, True)
     assert orchestrator.wait_for_request("POST", "/tasks/task-1/answer") == {"text": "the red one"}
-    status, out, _ = finished(quartet("cancel", "task-1"))
+    status, out, _ = call("cancel", "task-1")
     assert (status, out) == (0, "task task-1: CANCELED\n")
 
 
-def test_an_open_question_is_listed_with_how_to_answer_it(orchestrator: Any, quartet: Start) -> None:
+def test_an_open_question_is_listed_with_how_to_answer_it(orchestrator: Any, call: Call) -> None:
     orchestrator.state, orchestrator.question = State.PAUSED, "Which can?"
-    status, out, _ = finished(quartet("list"))
+    status, out, _ = call("list")
     assert status == 0
     assert out.endswith('\ntask-1 asks: Which can?\n  quartet answer task-1 "..."\n')
 
 
-def test_cancel_tells_what_the_robot_keeps_holding(orchestrator: Any, quartet: Start) -> None:
+def test_cancel_tells_what_the_robot_keeps_holding(orchestrator: Any, call: Call) -> None:
     kept = TaskReport(success=False, summary="canceled by a person. The robot keeps holding the can.")
     orchestrator.on_cancel = lambda: orchestrator.end(State.CANCELED, kept)
-    _, out, _ = finished(quartet("cancel", "task-1"))
+    _, out, _ = call("cancel", "task-1")
     assert out == "task task-1: CANCELED\ncanceled by a person. The robot keeps holding the can.\n"
 
 
-def test_pause_resume_and_a_key_of_ones_own(orchestrator: Any, quartet: Start) -> None:
-    status, out, _ = finished(quartet("pause", "task-1", "--reason", "the floor is wet"))
+def test_pause_resume_and_a_key_of_ones_own(orchestrator: Any, call: Call) -> None:
+    status, out, _ = call("pause", "task-1", "--reason", "the floor is wet")
     assert status == 0
     assert "it pauses before its next step; let it go on with: quartet resume task-1" in out
     assert orchestrator.wait_for_request("POST", "/tasks/task-1/pause") == {"reason": "the floor is wet"}
-    status, out, _ = finished(quartet("resume", "task-1"))
+    status, out, _ = call("resume", "task-1")
     assert (status, "task task-1 goes on" in out) == (0, True)
     orchestrator.wait_for_request("POST", "/tasks/task-1/resume")
-    finished(quartet("run", "pick up the can", "--detach", "--idempotency-key", "order-7"))
+    call("run", "pick up the can", "--detach", "--idempotency-key", "order-7")
     assert orchestrator.keys == ["order-7"]
 
 
@@ -261,59 +262,59 @@ def test_bad_input_is_told_with_value_valid_values_and_remedy(
     assert (end.value.code, says in err) == (status, True), err
 
 
-def test_an_unknown_task_is_told_in_the_orchestrators_words(orchestrator: Any, quartet: Start) -> None:
-    status, _, err = finished(quartet("watch", "nope"))
+def test_an_unknown_task_is_told_in_the_orchestrators_words(orchestrator: Any, call: Call) -> None:
+    status, _, err = call("watch", "nope")
     assert (status, err) == (2, "quartet: no /tasks/nope; `quartet list` shows the tasks\n")
 
 
-def test_a_refusal_of_the_orchestrator_is_told(orchestrator: Any, quartet: Start) -> None:
+def test_a_refusal_of_the_orchestrator_is_told(orchestrator: Any, call: Call) -> None:
     orchestrator.refuse = (503, {"title": "Store", "status": 503, "detail": "Redis is not there"})
-    status, _, err = finished(quartet("run", "pick up the can"))
+    status, _, err = call("run", "pick up the can")
     assert status == 1
     assert "answered 503: Redis is not there" in err
 
 
-def test_no_orchestrator_is_told_with_what_to_start(quartet: Start) -> None:
+def test_no_orchestrator_is_told_with_what_to_start(call: Call) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-        status, _, err = finished(quartet("run", "pick up the can", QUARTET_URL=url))
+        status, _, err = call("run", "pick up the can", QUARTET_URL=url)
     assert status == 3
     assert url in err
     assert "quartet up" in err
 
 
 @pytest.mark.parametrize("command", [("run", "pick up the can"), ("list",), ("watch",), ("cancel", "t")])
-def test_another_server_is_not_taken_for_an_orchestrator(quartet: Start, tmp_path: Path, command: Any) -> None:
+def test_another_server_is_not_taken_for_an_orchestrator(call: Call, tmp_path: Path, command: Any) -> None:
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
     (tmp_path / "tasks").write_text("<html>")
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}"
-        status, _, err = finished(quartet(*command, QUARTET_URL=url))
+        status, _, err = call(*command, QUARTET_URL=url)
         server.shutdown()
     assert status == 3
     assert f"what answers at {url} is not an orchestrator (status " in err
     assert "<html>" not in err
 
 
-def test_without_a_folder_for_runs_nothing_is_started(orchestrator: Any, quartet: Start, tmp_path: Path) -> None:
+def test_without_a_folder_for_runs_nothing_is_started(orchestrator: Any, call: Call, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    status, _, err = finished(quartet("run", "pick up the can", QUARTET_RUNS_DIR=str(tmp_path / "file" / "runs")))
+    status, _, err = call("run", "pick up the can", QUARTET_RUNS_DIR=str(tmp_path / "file" / "runs"))
     assert status == 2
     assert f"{tmp_path}/file/runs, cannot be written (Not a directory); name another: QUARTET_RUNS_DIR" in err
     assert orchestrator.requests == []
 
 
-def test_the_list_of_commands_is_not_cut_off(quartet: Start) -> None:
-    status, out, _ = finished(quartet("--help", COLUMNS="80"))
+def test_the_list_of_commands_is_not_cut_off(call: Call) -> None:
+    status, out, _ = call("--help", COLUMNS="80")
     assert status == 0
     assert "run " in out
     assert [line for line in out.split("Commands:")[1].splitlines() if line.endswith("...")] == []
 
 
-def test_schema_prints_every_message(quartet: Start) -> None:
-    status, out, _ = finished(quartet("schema"))
+def test_schema_prints_every_message(call: Call) -> None:
+    status, out, _ = call("schema")
     assert status == 0
     messages = json.loads(out)["messages"]
     assert {"TaskSubmission", "SkillRequest", "PickResult", "JournalEvent", "GrantClaims"} <= set(messages)
