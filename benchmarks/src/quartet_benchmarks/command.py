@@ -4,10 +4,11 @@ import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from quartet_benchmarks.errors import UnknownSuiteError
+from quartet_benchmarks.errors import OptionError, UnknownSuiteError
 from quartet_benchmarks.print import print_result
 from quartet_benchmarks.result import BenchParameters, BenchResult
 
@@ -24,6 +25,7 @@ SUITES = {
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
 
+WITH_OPTIONS = ("planners",)
 LOG_WIDTH = 180
 
 
@@ -35,16 +37,24 @@ def load_suite(name: str) -> Callable[[BenchParameters], BenchResult]:
 
 
 def bench(
-    suite: str | None, *, episodes: int | None = None, seed: int = 0, short: bool = False, json_path: Path | None = None
+    suite: str | None,
+    *,
+    episodes: int | None = None,
+    seed: int = 0,
+    short: bool = False,
+    json_path: Path | None = None,
+    options: dict[str, Any] | None = None,
 ) -> None:
     """Run a suite, write its JSON and print its table; without a suite list all of them.
 
-    Raises UnknownSuiteError, StackError.
+    `options` are those of the suite `planners` alone. Raises UnknownSuiteError, OptionError, StackError.
     """
     if suite is None:
         print("\n".join(sorted(SUITES)))
         return
     run = load_suite(suite)
+    if options and suite not in WITH_OPTIONS:
+        raise OptionError(f"{', '.join(options)}: the suite '{suite}' has no such option; {WITH_OPTIONS[0]} has")
     console = Console(highlight=False)
     if not console.is_terminal:
         # A file or a log needs no columns cut to the width of a terminal.
@@ -53,6 +63,7 @@ def bench(
         seed=seed,
         short=short,
         episodes=episodes,
+        options=options or {},
         progress=lambda line: console.print(line, style="dim", markup=False, soft_wrap=True),
     )
     result = run(parameters)

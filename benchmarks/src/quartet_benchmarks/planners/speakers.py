@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from quartet_grid_worlds import WAIT, WORLDS, BoxLift, World, good_step, lift_step
@@ -16,6 +17,7 @@ from quartet_teams.errors import AnswerError
 _SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n?)*)", re.MULTILINE)
 _FAILED_LIFT = re.compile(r"(box\d+) was not lifted by .* \(([\d.]+)W\)")
 _PROPOSAL = re.compile(r"^(.+?): I would (.+)\.$", re.MULTILINE)
+SPEAKERS = "reference-speakers"
 WEIGHT_MARGIN = 1.1
 """A box may weigh a tenth more than its volume tells."""
 MORE_AFTER_FAILURE = 1.25
@@ -35,6 +37,16 @@ class Faults:
     """Of each plan: the one before again, although it was refused or is over."""
     malformed: float = 0.0
     """Of each plan: cut off in the middle."""
+
+    @classmethod
+    def equal(cls, rate: float) -> Self:
+        """Return the faults of one rate: whole plans are wrong half as often as an action or a judgement."""
+        return cls(rate, rate, rate / 2, rate / 2)
+
+
+def speakers_name(rate: float) -> str:
+    """Return the name of reference speakers of this fault rate, as a model is named."""
+    return f"{SPEAKERS}/{rate:g}"
 
 
 class Speakers:

@@ -9,6 +9,8 @@ import typer
 from quartet_cli.errors import CannotStartError, UsageError
 from quartet_deployment import StackError
 
+PLANNERS = "Options of planners"
+
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
@@ -27,11 +29,92 @@ def bench(
     json_path: Annotated[
         Path | None, typer.Option("--json", help="File to write the result to, as one JSON object.")
     ] = None,
+    framework: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--framework", help="cmas, dmas, hmas1 or hmas2; may be repeated. Default: all.", rich_help_panel=PLANNERS
+        ),
+    ] = None,
+    worlds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--suite",
+            help="boxnet1, boxnet2, warehouse, boxlift, or a YAML file of these options. Default: all.",
+            rich_help_panel=PLANNERS,
+        ),
+    ] = None,
+    robots: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--robots", help="Number of robots; may be repeated. Default: the published ones.", rich_help_panel=PLANNERS
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", help="Instances of each size. Default: 10.", rich_help_panel=PLANNERS, min=1),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            help="Model of Inspect, gateway/AGENT, or reference-speakers (default).",
+            rich_help_panel=PLANNERS,
+        ),
+    ] = None,
+    history: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--history", help="What prompts tell of the past: none, pairs (default) or all.", rich_help_panel=PLANNERS
+        ),
+    ] = None,
+    p_fault: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--p-fault", help="Fault rate of the reference speakers; may be repeated.", rich_help_panel=PLANNERS
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option("--shard", help="Run one of n parts, such as 2/8.", rich_help_panel=PLANNERS)
+    ] = None,
+    budget_usd: Annotated[
+        float | None,
+        typer.Option(
+            "--budget-usd", help="Stop before the calls of models cost more.", rich_help_panel=PLANNERS, min=0
+        ),
+    ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            "--price", help="IN,OUT in USD per million tokens, where it is not known.", rich_help_panel=PLANNERS
+        ),
+    ] = None,
+    token_limit: Annotated[
+        int | None, typer.Option("--token-limit", help="Most tokens of one trial.", rich_help_panel=PLANNERS, min=1)
+    ] = None,
+    time_limit: Annotated[
+        int | None, typer.Option("--time-limit", help="Most seconds of one trial.", rich_help_panel=PLANNERS, min=1)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder of logs and tables. Default: runs/planners.", rich_help_panel=PLANNERS),
+    ] = None,
+    merge: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--merge", help="Put the logs below this folder together; may be repeated.", rich_help_panel=PLANNERS
+        ),
+    ] = None,
 ) -> None:
     """Run a benchmark suite and print a table.
 
-    Every rate is printed with its n and 95 % interval.
+    Every rate is printed with its n and 95 % interval. With one of its own options, planners runs an experiment on
+    Inspect, which needs scripts/inspect-env and resumes what was begun in the same folder.
     """
+    options = {
+        "framework": framework, "suite": worlds, "robots": robots, "trials": trials, "model": model,
+        "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
+        "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
+    }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise UsageError(f"--json {json_path}: the folder {json_path.resolve().parent} does not exist")
     # Nobody needs the benchmarks to run a robot, so their package is a plug-in.
@@ -40,7 +123,14 @@ def bench(
         raise UsageError("the benchmarks are not installed; run `make setup` or install the package quartet-benchmarks")
     measure = next(iter(found)).load()
     try:
-        measure(suite, episodes=episodes, seed=seed, short=short, json_path=json_path)
+        measure(
+            suite,
+            episodes=episodes,
+            seed=seed,
+            short=short,
+            json_path=json_path,
+            options={n: v for n, v in options.items() if v},
+        )
     except LookupError as error:
         raise UsageError(str(error.args[0])) from error
     except StackError as error:

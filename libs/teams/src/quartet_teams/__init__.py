@@ -7,7 +7,7 @@ plan = await team.decide(world, Prompts(world, past, Window()), discussion)
 
 from quartet_teams._answers import Plan, parse_plan
 from quartet_teams._discussion import MOST_REPROMPTS, Answer, Discussion, Model, Scene, Turn
-from quartet_teams._history import HistoryMode, PastStep, Window
+from quartet_teams._history import HistoryMode, PastStep, Window, count_tokens
 from quartet_teams._prompts import Prompts
 from quartet_teams._strategies import FEEDBACK_ROUNDS, MOST_ROUNDS, PLANNER, TEAMS, Team, make_team
 from quartet_teams.errors import (
@@ -46,6 +46,7 @@ __all__ = [
     "Turn",
     "UnknownTeamError",
     "Window",
+    "count_tokens",
     "make_team",
     "parse_plan",
 ]

@@ -25,7 +25,7 @@ class PastStep:
     dialogue: str = ""
 
 
-def count_words(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Return a count of tokens for models whose tokenizer is not known: four characters a token."""
     return (len(text) + 3) // 4
 
@@ -42,7 +42,7 @@ class Window:
 
     mode: HistoryMode = HistoryMode.STATE_ACTION
     most_tokens: int = 3500
-    count: Callable[[str], int] = count_words
+    count: Callable[[str], int] = count_tokens
 
     def tell(self, past: Sequence[PastStep], rest: str) -> str:
         """Return the newest steps that fit beside `rest` of the prompt, oldest first; "none" without any."""

@@ -1,0 +1,60 @@
+"""`quartet bench planners` with options: runs an experiment or a shard of it, or puts the shards together."""
+
+from pathlib import Path
+from typing import Any
+
+from inspect_ai._util.error import PrerequisiteError
+
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.planners.experiment.budget import Price
+from quartet_benchmarks.planners.experiment.logs import read_trials
+from quartet_benchmarks.planners.experiment.report import make_result, write
+from quartet_benchmarks.planners.experiment.run import Limits, run_trials
+from quartet_benchmarks.planners.options import read_experiment, read_shard
+from quartet_benchmarks.result import BenchParameters, BenchResult
+
+FOLDER = Path("runs/planners")
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """Run what the options name, as far as it has no log yet, and write the tables. Raises OptionError."""
+    options = {"seed": parameters.seed, "trials": parameters.episodes, **parameters.options}
+    out = Path(options.pop("out", None) or FOLDER)
+    merged = [Path(path) for path in options.pop("merge", None) or ()]
+    shard = options.pop("shard", None) or "1/1"
+    number, count = read_shard(shard)
+    limits = Limits(
+        budget_usd=options.pop("budget_usd", None),
+        price=_price(options.pop("price", None)),
+        token_limit=options.pop("token_limit", None),
+        time_limit_s=options.pop("time_limit", None),
+    )
+    facts: dict[str, Any] = {"merged": ", ".join(map(str, merged))}
+    folder = out
+    if not merged:
+        experiment = read_experiment(options)
+        folder = out if count == 1 else out / f"shard-{number}-of-{count}"
+        facts = {"trials": experiment.trials, "seed": experiment.seed, "shard": shard}
+        parameters.progress(f"{len(experiment.instances)} instances; logs and tables in {folder}")
+        try:
+            run_trials(experiment, folder, shard=shard, limits=limits, progress=parameters.progress)
+        except PrerequisiteError as error:
+            raise OptionError(f"{folder}: {error}; another experiment needs another --out") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    entries, errors = read_trials(merged or [folder], whole=bool(merged))
+    if not entries:
+        raise OptionError(f"none of {len(errors)} trials has ended; the first: {next(iter(errors.values()), '')}")
+    result = make_result(entries, errors, facts)
+    for path in write(folder, result, entries):
+        parameters.progress(f"wrote {path}")
+    return result
+
+
+def _price(text: str | None) -> Price | None:
+    if text is None:
+        return None
+    try:
+        tokens_in, tokens_out = map(float, text.split(","))
+    except ValueError as error:
+        raise OptionError(f"price '{text}': give IN,OUT in USD per million tokens, such as 2.5,10") from error
+    return Price(tokens_in, tokens_out)

@@ -1,0 +1,63 @@
+"""Prices and tokenizers of models as LiteLLM knows them, read from the package and not from the network."""
+
+import functools
+import os
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from quartet_teams import count_tokens
+
+from quartet_benchmarks.planners.experiment.budget import FREE, Price
+from quartet_benchmarks.planners.speakers import SPEAKERS
+
+FREE_PROVIDERS = (SPEAKERS, "mockllm", "none", "hf", "vllm", "ollama", "sglang", "llama-cpp-python")
+"""Providers that bill nothing: rules, and models that run on one's own machine."""
+
+
+def provider(model: str) -> str:
+    """Return the provider of a model by its name in Inspect."""
+    return model.partition("/")[0]
+
+
+def known_price(model: str) -> Price | None:
+    """Return the price of a model; None: not known."""
+    if provider(model) in FREE_PROVIDERS:
+        return FREE
+    found = _known(model)
+    if found is None or "input_cost_per_token" not in found:
+        return None
+    return Price(1e6 * found["input_cost_per_token"], 1e6 * found["output_cost_per_token"])
+
+
+@functools.cache
+def tokenizer(model: str) -> Callable[[str], int]:
+    """Return what counts tokens as the model does; where LiteLLM does not know it, four characters are a token."""
+    if provider(model) in FREE_PROVIDERS or _known(model) is None:
+        return count_tokens
+    name = _name(model)
+    litellm = _litellm()
+    return functools.lru_cache(maxsize=4096)(lambda text: litellm.token_counter(model=name, text=text))
+
+
+def _known(model: str) -> dict[str, Any] | None:
+    return _litellm().model_cost.get(_name(model))
+
+
+def _name(model: str) -> str:
+    """Return LiteLLM's name of a model of Inspect: with its provider or without."""
+    costs = _litellm().model_cost
+    parts = model.split("/")
+    return next((name for at in range(len(parts)) if (name := "/".join(parts[at:])) in costs), model)
+
+
+@functools.cache
+def _litellm() -> ModuleType:
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    with warnings.catch_warnings():
+        # LiteLLM's own types make pydantic warn at import.
+        warnings.simplefilter("ignore")
+        import litellm
+    return litellm

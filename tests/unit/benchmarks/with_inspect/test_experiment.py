@@ -1,0 +1,151 @@
+"""An experiment on Inspect: what it runs, what stops it, and how its shards come together."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai.model import ChatMessage, ModelAPI, ModelOutput, ModelUsage, modelapi
+from PIL import Image
+
+from quartet_benchmarks.errors import BudgetSpentError, OptionError
+from quartet_benchmarks.planners.experiment import command, prices
+from quartet_benchmarks.planners.experiment.budget import FREE, Price, Spending
+from quartet_benchmarks.planners.suite import run
+from quartet_benchmarks.result import BenchParameters, Rate
+
+SMALL = {"framework": ["cmas", "hmas2"], "suite": ["boxnet2"], "robots": [4], "trials": 3, "p_fault": [0.2]}
+
+
+@modelapi(name="said")
+class Said(ModelAPI):
+    """Says the same to everybody, or fails in trials of an odd seed."""
+
+    async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
+        if self.model_name.endswith("broken") and (input[-1].metadata or {})["seed"] % 2:
+            raise RuntimeError("no answer from the provider")
+        output = ModelOutput.from_content(self.model_name, "Let the robots do what they like.")
+        output.usage = ModelUsage(input_tokens=1000, output_tokens=100, total_tokens=1100)
+        return output
+
+    def should_retry(self, ex: BaseException) -> bool:
+        return False
+
+
+def bench(**options: Any) -> Any:
+    return run(BenchParameters(progress=lambda line: None, options=options))
+
+
+def trials(folder: Path) -> list[dict[str, str]]:
+    with (folder / "trials.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
+    whole = bench(**SMALL, out=tmp_path / "whole")
+    for number in (1, 2):
+        bench(**SMALL, out=tmp_path / "parts", shard=f"{number}/2")
+    with pytest.raises(OptionError, match="shards are missing: 2/2"):
+        bench(merge=[tmp_path / "parts" / "shard-1-of-2"], out=tmp_path / "half")
+    merged = bench(merge=[tmp_path / "parts"], out=tmp_path / "merged")
+    assert merged.rows == whole.rows
+    assert trials(tmp_path / "merged") == trials(tmp_path / "whole")
+    assert {row["model"] for row in whole.rows} == {"reference-speakers/0.2"}
+    rate = whole.metrics["success_rate_hmas2"]
+    assert isinstance(rate, Rate)
+    assert rate.n == 3
+    written = json.loads((tmp_path / "merged" / "result.json").read_text())
+    assert written["metrics"]["success_rate_hmas2"] == pytest.approx(rate.value, abs=1e-4)
+    table = (tmp_path / "merged" / "table.md").read_text()
+    assert "57.5 / 1.21 / 3.35 / 5.22" in table
+    assert "not language models" in table
+    with Image.open(tmp_path / "merged" / "success.png") as picture:
+        assert picture.width > 300
+
+
+def test_the_history_modes_stand_beside_each_other(tmp_path: Path) -> None:
+    bench(framework=["hmas2"], suite=["boxlift"], robots=[4], trials=1, history=["none", "pairs", "all"], out=tmp_path)
+    table = (tmp_path / "table.md").read_text()
+    assert "## By history" in table
+    assert "0.0 / 100.0 / 90.0" in table
+
+
+def test_a_model_that_speaks_prose_fails_each_trial_with_its_reason(tmp_path: Path) -> None:
+    result = bench(**SMALL | {"model": ["said/prose"], "p_fault": None}, price="0,0", out=tmp_path)
+    assert [row["success"] for row in result.rows] == ["0/3", "0/3"]
+    assert all(trial["reason"].startswith("NoPlanError: planner") for trial in trials(tmp_path))
+
+
+def test_a_provider_that_fails_marks_the_trial_and_the_others_go_on(tmp_path: Path) -> None:
+    result = bench(**SMALL | {"model": ["said/broken"], "p_fault": None}, price="0,0", out=tmp_path)
+    assert sorted(trial["seed"] for trial in trials(tmp_path)) == ["0", "0", "2", "2"]
+    assert any("2 trials have not ended" in note and "no answer from the provider" in note for note in result.notes)
+
+
+def test_a_model_that_costs_wants_a_price_and_a_budget_that_stops_it(tmp_path: Path) -> None:
+    paid = SMALL | {"model": ["said/paid"], "p_fault": None}
+    with pytest.raises(OptionError, match="price of model 'said/paid' is not known"):
+        bench(**paid, out=tmp_path)
+    with pytest.raises(OptionError, match=r"about \$.* Give --budget-usd"):
+        bench(**paid, price="1,1", out=tmp_path)
+    # A call costs $0.0011 and reserves some $0.007; a trial has seven.
+    with pytest.raises(OptionError, match="none of 6 trials has ended"):
+        bench(**paid, price="1,1", budget_usd=0.01, out=tmp_path)
+    spent = sum(map(float, (tmp_path / "spent-usd.txt").read_text().split()))
+    assert 0.0011 <= spent <= 0.01
+    # With more it goes on in the same folder, and what was spent counts.
+    assert bench(**paid, price="1,1", budget_usd=1.0, out=tmp_path).rows
+    assert sum(map(float, (tmp_path / "spent-usd.txt").read_text().split())) == pytest.approx(spent + 6 * 7 * 0.0011)
+
+
+def test_another_experiment_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    bench(**SMALL | {"trials": 1}, out=tmp_path)
+    with pytest.raises(OptionError, match="needs another --out"):
+        bench(**SMALL | {"suite": ["boxlift"]}, out=tmp_path)
+
+
+def test_a_call_that_ends_badly_keeps_what_it_may_owe(tmp_path: Path) -> None:
+    spending = Spending(tmp_path / "spent", {"m": Price(1, 10)}, 1.0, most_out=50_000)
+    with pytest.raises(RuntimeError), spending.call("m", "x" * 100):
+        raise RuntimeError
+    assert spending.spent == pytest.approx(0.5001)
+    with spending.call("free", "x"):
+        pass
+    again = Spending(tmp_path / "spent", {"m": Price(1, 10)}, 1.0, most_out=50_000)
+    with pytest.raises(BudgetSpentError, match=r"\$0\.5001 of"), again.call("m", "x" * 100):
+        pass
+
+
+def test_prices_and_tokenizers_are_those_that_litellm_knows() -> None:
+    price = prices.known_price("openai/gpt-4o")
+    assert price is not None
+    assert price.of(1_000_000, 0) == pytest.approx(2.5)
+    assert prices.known_price("reference-speakers/0.1") == FREE
+    assert prices.known_price("nobody/knows") is None
+    text = "move(box_blue, square[0.5, 1.5])"
+    assert prices.tokenizer("nobody/knows")(text) == len(text) // 4
+    assert prices.tokenizer("openai/gpt-4o")(text) != len(text) // 4
+
+
+def test_the_task_is_found_by_inspect_itself(tmp_path: Path) -> None:
+    from inspect_ai import eval
+
+    (log,) = eval(
+        "quartet_benchmarks/planners",
+        model="reference-speakers/0",
+        task_args={"framework": "cmas", "robots": [4], "trials": 1},
+        log_dir=str(tmp_path), display="none",
+    )  # fmt: skip
+    assert log.status == "success"
+    assert log.results is not None
+    assert {score.name: score.metrics["mean"].value for score in log.results.scores}["success"] == 1.0
+
+
+def test_options_come_from_a_file_too(tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text("suite: boxnet1\nframework: [cmas]\nrobots: 4\ntrials: 1\n")
+    result = command.run(
+        BenchParameters(progress=lambda line: None, options={"suite": [str(file)], "out": tmp_path / "o"})
+    )
+    assert [(row["world"], row["team"], row["success"]) for row in result.rows] == [("boxnet1", "cmas", "1/1")]
