@@ -15,7 +15,7 @@ import pytest
 from quartet_deployment import Stack, StackOptions, StopClient, headless_gl
 
 STUDIO = Path(__file__).resolve().parents[3] / "deploy" / "sites" / "studio"
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")

@@ -103,6 +103,7 @@ def change(stack: Stack, how: str, secret: str) -> None:
     assert done.exit_code == 0, (done.output, done.exception)
 
 
+@pytest.mark.long
 def test_everything_is_rotated_in_the_middle_of_a_job(
     stack: Stack,
     reset: Callable[..., Any],
@@ -132,6 +133,7 @@ def test_everything_is_rotated_in_the_middle_of_a_job(
     assert refused_by_redis(stack) == [], "no process has sent anything that its user may not"
 
 
+@pytest.mark.long
 def test_a_job_after_the_old_ones_are_retired(
     stack: Stack,
     command: Callable[..., Any],
@@ -198,6 +200,7 @@ def _environment(stack: Stack, name: str) -> dict[str, str]:
     return psutil.Process(stack.pids()[name]).environ()
 
 
+@pytest.mark.long
 def test_no_secret_is_left_anywhere(stack: Stack, command: Any, seen: set[str]) -> None:
     assert len(seen) == 2 * sum(map(len, SECRETS.values())), "those of before and after"
     places = [path for path in stack.options.state_dir.rglob("*") if path.is_file()]

@@ -59,6 +59,7 @@ def test_a_single_skill_ends_in_its_code(stack: Stack, reset: Callable[..., Trut
     assert status.state is State.FAILED
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_in_a_motion(
     stack: Stack,
     run: Callable[..., Run],

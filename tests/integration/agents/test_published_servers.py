@@ -22,6 +22,7 @@ def metric(url: str, tool: str) -> float:
     return sum(float(line.split()[-1]) for line in lines if all(word in line for word in wanted))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 async def test_a_can_is_fetched_and_put_down(published_stage):
     stage = published_stage

@@ -112,6 +112,7 @@ def test_only_who_has_the_token_is_served(start_sim: Any, tmp_path: Any, monkeyp
     assert ask(sim, "/stop", token="secret-of-the-guard")["latched"] is True
 
 
+@pytest.mark.long
 async def test_a_stop_outlasts_the_guard(start_sim: Any, connect: Any, tmp_path: Any, eventually: Any) -> None:
     file = tmp_path / "latch.json"
     first = start_sim("--guard-file", str(file))

@@ -97,6 +97,7 @@ def guarded(make_redis: Any, tmp_path: Path) -> Any:
 MODULES = ("quartet_pick", "quartet_orchestrator")
 
 
+@pytest.mark.long
 async def test_who_starts_before_redis_waits_and_works_when_it_comes(
     own_redis: Any, start: Any, eventually: Any
 ) -> None:

@@ -148,6 +148,7 @@ async def test_a_recording_has_no_secrets_and_is_a_fixture(ask, provider, tmp_pa
     assert list(broken_rules(provider.asked, replace(played, name="anthropic"))) == []
 
 
+@pytest.mark.long
 async def test_the_command(provider, tmp_path):
     """`quartet doctor --models`, which starts the gateway's program: what it prints, and its exit status."""
     provider.plan = [FAMILIES["hosted_vllm"].answers[one] for one in GOOD]

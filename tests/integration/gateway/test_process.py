@@ -151,6 +151,7 @@ def test_it_does_not_start_open_to_everybody(start, changes, said):
     assert said in output
 
 
+@pytest.mark.long
 async def test_keys_of_agents_and_providers_come_from_files_and_rotate(start, provider, tmp_path):
     folder = tmp_path / "secrets"
     folder.mkdir()

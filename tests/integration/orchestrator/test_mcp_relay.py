@@ -28,7 +28,7 @@ def token_of(client):
     return client.http.headers["authorization"].removeprefix("Bearer ")
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", [pytest.param("legacy", marks=pytest.mark.long), "auto"])
 async def test_an_assistant_that_starts_its_tools_has_a_task_done(client, model, do, asking, mode):
     asking()
     model.say(do.approach(), do.report(False, summary="nothing there"))

@@ -133,7 +133,9 @@ EDGES = {
 }
 
 
-@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize(
+    "edge", [pytest.param(name, marks=() if name == "pick called" else pytest.mark.long) for name in EDGES]
+)
 async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_step(
     start, replica, agents, model, do, bus, edge, eventually
 ):
@@ -192,6 +194,7 @@ async def test_a_result_that_came_while_nobody_listened_is_taken(start, replica,
     assert [e.event.state for e in events if e.event.kind == "skill_result"] == [State.SUCCEEDED] * 4
 
 
+@pytest.mark.long
 async def test_a_request_that_nobody_had_begun_is_asked_for_anew(start, replica, agents, model, do, bus):
     """It was withdrawn, so that nobody runs it twice; the new attempt has a new fence."""
     model.say(whole_job(do))
@@ -212,6 +215,7 @@ async def test_a_request_that_nobody_had_begun_is_asked_for_anew(start, replica,
     assert [r.request_id for r in agents.requests] == [a.request_id for a in asked[1:]]
 
 
+@pytest.mark.long
 async def test_an_unknown_outcome_is_looked_at_and_told_to_the_model(start, replica, agents, model, do, bus):
     """Orchestrator and agent are both gone; the agent's successor says that it does not know."""
 
@@ -262,7 +266,7 @@ async def test_a_zombie_writes_and_moves_nothing(start, replica, agents, model, 
     assert motion["nav2"].fence == fences[-1] + 1, "the last grant is void, too"
 
 
-@pytest.mark.parametrize("killed_at", ["question", "state"])
+@pytest.mark.parametrize("killed_at", [pytest.param("question", marks=pytest.mark.long), "state"])
 async def test_a_question_is_asked_on_by_the_next_replica(
     start, replica, agents, model, do, bus, eventually, killed_at
 ):
@@ -298,6 +302,7 @@ async def _is(read, wanted):
     return wanted(await read())
 
 
+@pytest.mark.long
 async def test_a_task_that_is_one_skill_is_taken_up_too(start, replica, agents, bus):
     agents.start()
     dying = await replica()
@@ -312,6 +317,7 @@ async def test_a_task_that_is_one_skill_is_taken_up_too(start, replica, agents, 
     assert ends_once(events)
 
 
+@pytest.mark.long
 async def test_a_pause_outlives_its_orchestrator(start, replica, agents, model, do, bus):
     agents.start()
     model.say(by_turn(do.approach(), do.report(True)))
@@ -386,6 +392,7 @@ async def test_time_that_ran_out_while_nobody_listened_brings_the_robot_to_rest(
     assert ends_once(events)
 
 
+@pytest.mark.long
 async def test_a_cancel_that_came_while_nobody_listened_brings_the_robot_to_rest(
     start, replica, agents, model, do, bus
 ):

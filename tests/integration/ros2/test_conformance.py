@@ -16,7 +16,6 @@ from quartet_safety.guard import LatchFile
 
 OK, WARN, ERROR = 0, 1, 2
 ENDED = {"CANCELED", "REJECTED"}
-KINDS = ("simulation", "ros")
 TOKEN = "the guard's token"
 TIMEOUT_S = 2.0
 """Of heartbeats: longer than a robot's, so that a machine that stalls makes no lapse."""
@@ -118,7 +117,8 @@ class RosSubject:
         self.http("/reset", b"")
 
 
-@pytest.fixture(scope="module", params=KINDS)
+# The core that both wrap is the same; what the simulation makes of it is in tests/integration/bridge too.
+@pytest.fixture(scope="module", params=[pytest.param("simulation", marks=pytest.mark.long), "ros"])
 def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One guarded robot of each kind for all scenarios."""
     if request.param == "ros":

@@ -53,6 +53,7 @@ def test_a_guard_that_is_ended_while_the_robot_moves_halts_it(starter: Any, robo
     robot.wait("driven", end, x=0.0)
 
 
+@pytest.mark.long
 def test_a_base_that_is_not_behind_the_gate_is_halted_all_the_same(starter: Any) -> None:
     """Its driver was not remapped, so that no zero of the guard reaches it there."""
     guard, robot = starter.guard(), starter.robot(driver="/cmd_vel")
