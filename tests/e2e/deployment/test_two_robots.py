@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from quartet_benchmarks.fleet.crossing import cross
+from quartet_benchmarks.home.world import Goal, World
 from quartet_contracts import ANY_ROBOT, TERMINAL, State, TaskStatus, TaskSubmission
+from quartet_contracts.journal import TeamStep, TeamTurn
 from quartet_deployment import Stack, StopClient
 from quartet_site import load_site
 
@@ -78,3 +80,29 @@ def test_two_jobs_at_once_that_cross_each_other(stack: Stack) -> None:
     assert [end.task.robot for end in crossed.ends] == stack.robots
     assert crossed.overlapped, "one waited for the other to end"
     assert crossed.touched == set(), "the robots ran into each other"
+
+
+def test_a_team_shares_its_errands(stack: Stack) -> None:
+    """Both robots talk over the bus and work at the same time; each thing is where it was to go, by ground truth."""
+    world = World(stack.scoring_url)
+    try:
+        truth = world.reset(SEED)
+        areas = {surface.name: surface.area for surface in load_site(stack.site_dir / "site.yaml").surfaces}
+        (first, here), (second, _) = [
+            (name, thing["on"]) for name, thing in sorted(truth["objects"].items()) if thing["on"] in areas
+        ][:2]
+        targets = ("counter" if here == "wooden table" else "wooden table"), "bin"
+        sentence = f"Put the {first} from the studio on the {targets[0]} and the {second} from the studio in the bin."
+        with stack.api() as api:
+            team = TaskSubmission(sentence=sentence, team="hmas2", timeout_s=PATIENCE_S)
+            status = ended(stack, api.submit(team).task.task_id)
+            events = [one.event for one in api.events(status.task.task_id)]
+        after = world.truth()
+    finally:
+        world.close()
+    assert status.state is State.SUCCEEDED, status.report
+    assert Goal(first, "on", targets[0]).met(after)
+    assert Goal(second, "in", targets[1]).met(after)
+    spoke = {event.participant for event in events if isinstance(event, TeamTurn)}
+    assert spoke == {"planner", "summit1", "summit2"}
+    assert [set(event.plan) for event in events if isinstance(event, TeamStep)] == [{"summit1", "summit2"}]

@@ -4,6 +4,8 @@ import asyncio
 import base64
 import contextlib
 import json
+import os
+import sys
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -178,6 +180,8 @@ class Agents:
     def __init__(self, bus: Bus, gripper: Gripper) -> None:
         self.bus = bus
         self.gripper = gripper
+        self.grippers: dict[str, Gripper] = {}
+        """Grippers of further robots."""
         self.answers: dict[str, list[Any]] = defaultdict(list)
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.requests: list[Any] = []
@@ -209,7 +213,7 @@ class Agents:
             if answer is None:
                 continue
             if answer is OK and skill in AFTER:
-                self.gripper.state = AFTER[skill]
+                self.grippers.get(delivery.request.robot, self.gripper).state = AFTER[skill]
             await queue.finish(delivery, self.result(delivery, answer))
 
     def result(self, delivery: SkillDelivery, fields: dict[str, Any]) -> Any:
@@ -383,6 +387,68 @@ def start(settings: OrchestratorSettings) -> Callable[..., Any]:
             await serving
 
     return run
+
+
+@pytest.fixture
+async def replica(
+    settings: OrchestratorSettings, tmp_path: Path, eventually: Callable[..., Any]
+) -> AsyncIterator[Callable[..., Any]]:
+    """`await replica(servers)`: an orchestrator in a process of its own, ready to work."""
+    started: list[Any] = []
+
+    async def run(servers: dict[str, Any] | None = None) -> Any:
+        ready = tmp_path / f"replica{len(started)}.json"
+        environment = {
+            **os.environ,
+            "QUARTET_REDIS_URL": settings.redis_url,
+            "QUARTET_GATEWAY_URL": settings.gateway_url,
+            "QUARTET_SERVERS": json.dumps(servers or settings.servers),
+            "QUARTET_ROBOT_FILE": str(settings.robot_file),
+            "QUARTET_SITE_FILE": str(settings.site_file),
+            "QUARTET_READY_FILE": str(ready),
+            "QUARTET_GRANT_PRIVATE_KEY": settings.grant_private_key.get_secret_value(),
+            "QUARTET_API_TOKEN": settings.api_token.get_secret_value(),
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "quartet_orchestrator", env=environment, stderr=asyncio.subprocess.DEVNULL
+        )
+        started.append(process)
+        await eventually(ready.exists, 60)
+        return process
+
+    yield run
+    for process in started:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
+
+
+@pytest.fixture
+async def second_robot(agents: Agents, key: Ed25519PrivateKey, motion: dict[str, MotionServer]) -> AsyncIterator[Any]:
+    """The servers of a robot `second`; `motion` has those of both."""
+    gripper = agents.grippers["second"] = Gripper()
+    for name in ("nav2", "moveit"):
+        motion[f"second/{name}"] = MotionServer(key)
+    tools = gripper.mcp.http_app(path="/mcp")
+    mounts = [
+        Mount("/second/nav2", routes=motion["second/nav2"].routes),
+        Mount("/second/moveit", routes=[*motion["second/moveit"].routes, *tools.routes]),
+    ]
+    async with serve_app(Starlette(routes=mounts, lifespan=tools.lifespan), lifespan="on") as url:
+        yield {name: f"{url}/second/{name}/mcp" for name in ("nav2", "moveit")}
+
+
+@pytest.fixture
+def two_robots(settings: OrchestratorSettings, second_robot: dict[str, str]) -> dict[str, dict[str, str]]:
+    """The servers of summit and second."""
+    return {"summit": settings.servers["summit"], "second": second_robot}
+
+
+@pytest.fixture
+def two(start: Callable[..., Any], two_robots: dict[str, Any]) -> Callable[..., Any]:
+    """`async with two() as client`: an orchestrator of summit and second, whose servers can be told apart."""
+    return lambda **more: start(servers=two_robots, **more)
 
 
 @pytest.fixture

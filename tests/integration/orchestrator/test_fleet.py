@@ -5,26 +5,11 @@ import contextlib
 
 import httpx2
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from quartet_bus import Bus, BusOptions, BusUnavailableError, LeaseLostError
 from quartet_contracts import ANY_ROBOT, TERMINAL, ApproachResult, Skill, State
-from support.http_server import serve_app
 
 THERE = {"success": True, "error_code": "NONE", "reason": "there", "state": State.SUCCEEDED}
-
-
-@pytest.fixture
-async def two(start, settings, agents, key, motion):
-    """`async with two() as client`: summit and second, whose servers can be told apart; `motion` has both."""
-    for name in ("nav2", "moveit"):
-        motion[f"second/{name}"] = type(motion[name])(key)
-    async with serve_app(
-        Starlette(routes=[Mount(f"/{name}", routes=one.routes) for name, one in motion.items() if "/" in name])
-    ) as url:
-        second = {name: f"{url}/second/{name}/mcp" for name in ("nav2", "moveit")}
-        yield lambda **more: start(servers={"summit": settings.servers["summit"], "second": second}, **more)
 
 
 @pytest.fixture

@@ -1,11 +1,7 @@
 """An orchestrator that dies, hangs or is shut down is replaced by another one, which goes on where the journal ends."""
 
 import asyncio
-import contextlib
-import json
-import os
 import signal
-import sys
 import time
 
 import pytest
@@ -33,39 +29,6 @@ JOB = "put the red coke can on the sofa table"
 async def bus(settings):
     async with await Bus.connect(settings.redis_url) as opened:
         yield opened
-
-
-@pytest.fixture
-async def replica(settings, tmp_path, eventually):
-    """`await replica()`: an orchestrator in a process of its own, ready to work."""
-    started = []
-
-    async def start():
-        ready = tmp_path / f"replica{len(started)}.json"
-        environment = {
-            **os.environ,
-            "QUARTET_REDIS_URL": settings.redis_url,
-            "QUARTET_GATEWAY_URL": settings.gateway_url,
-            "QUARTET_SERVERS": json.dumps(settings.servers),
-            "QUARTET_ROBOT_FILE": str(settings.robot_file),
-            "QUARTET_SITE_FILE": str(settings.site_file),
-            "QUARTET_READY_FILE": str(ready),
-            "QUARTET_GRANT_PRIVATE_KEY": settings.grant_private_key.get_secret_value(),
-            "QUARTET_API_TOKEN": settings.api_token.get_secret_value(),
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "quartet_orchestrator", env=environment, stderr=asyncio.subprocess.DEVNULL
-        )
-        started.append(process)
-        await eventually(ready.exists, 60)
-        return process
-
-    yield start
-    for process in started:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-        await process.wait()
 
 
 def by_turn(*turns):

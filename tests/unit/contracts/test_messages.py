@@ -31,6 +31,8 @@ from quartet_contracts import (
     TaskReport,
     TaskStatus,
     TaskSubmission,
+    TurnAnswer,
+    TurnRequest,
     UnsupportedVersionError,
     Usage,
     decode,
@@ -104,6 +106,13 @@ HAPPENINGS = [
     journal.Answered(question_id="q1", text="that"),
     journal.Ordered(order="cancel", by="anna"),
     journal.Note(text="retry"),
+    journal.TeamErrands(errands={"red coke can": "kitchen -> sofa table"}),
+    journal.TeamTurn(participant="summit1", text="I Agree"),
+    journal.TeamStep(
+        step=1, plan={"summit1": "move(a, b, c)"}, tasks={"summit1": "t2"}, stops={"summit1": {"nav2": 1}}
+    ),
+    journal.TeamStepEnded(step=1, outcomes={"summit1": "UNKNOWN"}, reasons={"summit1": "lost"}),
+    journal.RobotLeft(robot="summit1", error_code="ROBOT_STOPPED", reason="a person"),
     journal.Reported(report=REPORT),
 ]
 MESSAGES = [
@@ -117,6 +126,11 @@ MESSAGES = [
     ),
     task(),
     *(task(step=DirectStep(skill=skill, arguments=ARGUMENTS[skill])) for skill in Skill),
+    task(team="hmas2"),
+    TurnRequest(
+        request_id="r1", task_id="t1", robot="summit1", prompt="?", created_at=NOW, deadline=NOW, reply_to="stream"
+    ),
+    TurnAnswer(request_id="r1", text="I Agree", usage=Usage(turns=1)),
     TaskStatus(task=task(), state=State.PAUSED, report=REPORT, question="which?", updated_at=NOW),
     *(JournalEvent(task_id="t1", actor="pick", at=NOW, event=h, request_id="r1") for h in HAPPENINGS),
 ]

@@ -39,10 +39,10 @@ def make_renderer(json: bool, verbose: bool) -> EventRenderer:
     return JsonRenderer() if json else StoryRenderer(Console(highlight=False), verbose)
 
 
-def make_submission(sentence: str, robot: str | None, timeout_s: float) -> TaskSubmission:
+def make_submission(sentence: str, robot: str | None, timeout_s: float, team: str | None = None) -> TaskSubmission:
     """Return the submission. Raises UsageError with what is wrong and what to do."""
     try:
-        return TaskSubmission(sentence=sentence, robot=robot, timeout_s=timeout_s)
+        return TaskSubmission(sentence=sentence, robot=robot, team=team, timeout_s=timeout_s)
     except ValidationError as error:
         raise UsageError(_in_words(error, sentence)) from error
 

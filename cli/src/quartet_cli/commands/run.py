@@ -33,6 +33,10 @@ def register(app: typer.Typer) -> None:
 def run(
     sentence: Annotated[str, typer.Argument(help="What the robot should do.")],
     robot: Robot = None,
+    team: Annotated[
+        str | None,
+        typer.Option("--team", help="All robots do it together; how they agree on a plan: cmas, dmas, hmas1 or hmas2."),
+    ] = None,
     timeout_s: TimeoutS = 1800.0,
     detach: Annotated[bool, typer.Option("--detach", help="Print the task's id and return; the task goes on.")] = False,
     key: Annotated[
@@ -56,7 +60,7 @@ def run(
         with contextlib.suppress(UsageError):
             stop_robots(robot, f"a person said: {sentence[:200]}")
             return
-    submission = make_submission(sentence, robot, timeout_s)
+    submission = make_submission(sentence, robot, timeout_s, team)
     renderer = make_renderer(json, verbose)
     raise typer.Exit(
         start_and_follow(lambda api: api.submit(submission, key), load_settings(url), renderer, detach=detach)

@@ -31,6 +31,8 @@ class AgentDefinition:
     facts: Facts
     verify: Verify
     prepare: Prepare | None = None
+    speaks: bool = False
+    """Whether its processes also answer for robots in the discussions of teams."""
 
 
 @dataclass(frozen=True)

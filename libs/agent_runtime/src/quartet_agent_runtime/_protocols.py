@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, Protocol, Self
 
-from quartet_contracts import JournalEvent, Skill, SkillRequest, SkillResult
+from quartet_contracts import JournalEvent, Skill, SkillRequest, SkillResult, TurnAnswer, TurnRequest
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 
 
@@ -88,8 +88,34 @@ class SkillSource(Protocol):
         ...
 
 
+class TurnDelivery(Protocol):
+    """A question to a robot's participant, taken from the stream of turns."""
+
+    @property
+    def message(self) -> TurnRequest:
+        """The question."""
+        ...
+
+
+class TurnSource(Protocol):
+    """One process' view of the turns of teams."""
+
+    async def take(self) -> TurnDelivery | None:
+        """Return the next question, or None after a while without one."""
+        ...
+
+    async def finish(self, delivery: Any, answer: TurnAnswer) -> object:
+        """Answer and acknowledge in one step. The returned value is not used."""
+        ...
+
+
 class Store(Protocol):
-    """Journal, images, transcripts, approvals and requests; open until its context ends."""
+    """Journal, images, transcripts, approvals, requests and turns; open until its context ends."""
+
+    @property
+    def turns(self) -> TurnSource:
+        """The questions to the participants of teams."""
+        ...
 
     @property
     def journal(self) -> Journal:

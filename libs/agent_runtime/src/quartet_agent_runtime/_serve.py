@@ -15,6 +15,7 @@ from opentelemetry.trace import SpanKind
 
 from quartet_agent_runtime import _metrics as metrics
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition
+from quartet_agent_runtime._participant import speak
 from quartet_agent_runtime._protocols import Delivery, SkillSource, Store
 from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._skill_run import SkillRun
@@ -103,6 +104,9 @@ async def serve_agent(
             approvals=store.approvals,
         )
         own.push_async_callback(end_of, asyncio.create_task(asyncio.to_thread(_preload)))
+        if definition.speaks:
+            speaking = asyncio.create_task(speak(store.turns, model, settings.model_timeout_s, stop))
+            own.push_async_callback(_cancel, speaking)
         await _Agent(context, store.skills(skill), stop, health).work()
 
 
@@ -252,6 +256,11 @@ async def end_of(task: "asyncio.Task[Any]") -> None:
     await asyncio.wait({task})
     if not task.cancelled():
         task.exception()
+
+
+async def _cancel(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await end_of(task)
 
 
 def _preload() -> None:

@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 import quartet_process
-from quartet_contracts import ANY_ROBOT
+from quartet_contracts import ANY_ROBOT, TEAM_QUEUE
 from quartet_process import HttpSettings
 from quartet_site import RobotFiles, RobotSetup, load_robots
 
@@ -52,11 +52,12 @@ class AgentSettings(HttpSettings):
 
     @model_validator(mode="after")
     def _files_for_all(self) -> Self:
-        if ANY_ROBOT in self.servers:
-            raise ValueError(
-                f"QUARTET_SERVERS: no robot may be called '{ANY_ROBOT}': a task for '{ANY_ROBOT}' is for whichever "
-                "robot is free first; give it another name"
-            )
+        for name, whose in ((ANY_ROBOT, "whichever robot is free first"), (TEAM_QUEUE, "all robots together")):
+            if name in self.servers:
+                raise ValueError(
+                    f"QUARTET_SERVERS: no robot may be called '{name}': a task for '{name}' is for {whose}; give it "
+                    "another name"
+                )
         missing = sorted(self.servers.keys() - self.robots.keys())
         unset = [name for name in ("robot_file", "site_file") if getattr(self, name) is None]
         if missing and unset:

@@ -62,7 +62,8 @@ class GatewayClient:
     async def _ask(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], timeout_s: float, headers: dict[str, str]
     ) -> ModelAnswer:
-        body = {"model": self._agent, "messages": messages, "tools": tools}
+        # Providers refuse an empty list of tools.
+        body = {"model": self._agent, "messages": messages, **({"tools": tools} if tools else {})}
         try:
             async with asyncio.timeout(timeout_s):
                 response = await self._post(body, headers)

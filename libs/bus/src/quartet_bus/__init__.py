@@ -21,6 +21,7 @@ from quartet_bus._store import Credentials
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus._tasks import Tasks
 from quartet_bus._transcripts import Transcripts
+from quartet_bus._turns import TurnQueue
 from quartet_bus.errors import (
     BusError,
     BusRefusedError,
@@ -69,6 +70,7 @@ __all__ = [
     "TaskStatuses",
     "Tasks",
     "Transcripts",
+    "TurnQueue",
     "is_end",
     "new_replica",
 ]

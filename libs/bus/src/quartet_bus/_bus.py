@@ -26,6 +26,7 @@ from quartet_bus._store import Credentials, RedisSettings, Store
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus._tasks import Tasks
 from quartet_bus._transcripts import Transcripts
+from quartet_bus._turns import TurnQueue
 from quartet_bus.errors import BusRefusedError, BusUnavailableError, StoreFullError
 from quartet_bus.journal import Journal
 from quartet_contracts import Skill
@@ -58,6 +59,7 @@ class Bus:
         self.fences = FenceCounters(context)
         self.queue_depths = QueueDepths(context)
         self.tasks = Tasks(context, self.dead_letters, self.statuses, self.journal)
+        self.turns = TurnQueue(context, self.dead_letters)
         self._skills: dict[Skill, SkillQueue] = {}
         self._robots: dict[str, RobotTasks] = {}
 
@@ -152,7 +154,7 @@ class Bus:
 
     async def close(self) -> None:
         """Close all connections; others get the entries that this process has taken once their leases expire."""
-        for queue in [*self._skills.values(), *self._robots.values()]:
+        for queue in [self.turns, *self._skills.values(), *self._robots.values()]:
             await queue.close()
         await self._notifications.close()
         await self._store.close()

@@ -25,6 +25,11 @@ class Keys:
     def skill_stream(self, skill: str) -> Key:
         return self.of("skill", skill)
 
+    @property
+    def turns(self) -> Key:
+        """Questions to those who speak for robots in a team."""
+        return self.of("turns")
+
     def task_stream(self, robot: str) -> Key:
         return self.of("tasks", robot)
 

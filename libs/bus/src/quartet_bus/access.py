@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from quartet_bus._keys import OWNER, Keys
+from quartet_bus._keys import OWNER, Key, Keys
 from quartet_bus._options import BusOptions
 from quartet_bus._store import Credentials, Store
+from quartet_bus._turns import SPEAKER, TurnQueue
 from quartet_bus.errors import BusError, BusServerError
 from quartet_bus.functions import Function, queues, records, requests
 from quartet_contracts import Skill
@@ -62,10 +63,7 @@ def rules(role: str, prefix: str = "quartet") -> list[str]:
 
 def _agent(skill: str, keys: Keys) -> list[str]:
     """Rules of an agent: it serves the stream of its skill, and what it writes has keys that no other role writes."""
-    stream, present = keys.skill_stream(skill), keys.present(keys.skill_stream(skill))
-    owner, done, started = (of(f"skill:{skill}", "*") for of in (keys.owner, keys.done, keys.started))
     canceled, journal = keys.canceled("*"), keys.agent_journal(skill, "*")
-    replies = keys.replies(skill, "*")
     topics = ("cancel:*", "agent-journal:*", "approval-asked:*", "approval-decided:*")
     return [
         *(f"&{keys.signal(topic)}" for topic in topics),
@@ -73,23 +71,33 @@ def _agent(skill: str, keys: Keys) -> list[str]:
         "+time",
         _SIGNALS,
         f"(+get %R~{keys.identity})",
-        _may_call((queues.Admit, queues.AdmitAgain), owner, done, started, canceled),
+        *_serves(keys, keys.skill_stream(skill), f"skill:{skill}", skill),
+        *(_serves(keys, keys.turns, TurnQueue.kind, TurnQueue.kind) if skill == SPEAKER else ()),
+        _may_call((records.AppendAgentEvent,), journal),
+        f"(+exists %R~{canceled})",
+        f"(+get %R~{keys.decision('*')})",
+        f"(+xadd +pexpire +hget +hset +hlen ~{journal})",
+        f"(+xadd %W~{keys.dead(skill)})",
+        f"(+set %W~{keys.image(skill, '*', '*')} %W~{keys.approval(skill, '*')})",
+        f"(+hset +pexpire %W~{keys.transcripts(skill, '*')})",
+    ]
+
+
+def _serves(keys: Keys, stream: Key, kind: str, replies_as: str) -> list[str]:
+    """The rights of who takes requests of one kind from their stream and answers them."""
+    present, replies = keys.present(stream), keys.replies(replies_as, "*")
+    owner, done, started = (of(kind, "*") for of in (keys.owner, keys.done, keys.started))
+    return [
+        _may_call((queues.Admit, queues.AdmitAgain), owner, done, started, keys.canceled("*")),
         _may_call((requests.AdmitNewest, queues.ResetDeliveries, queues.CountDeliveries), stream),
         _may_call((queues.RenewLease, queues.MarkStarted), stream, started, done),
         _may_call((queues.Finish,), stream, done, replies),
-        _may_call((records.AppendAgentEvent,), journal),
         _may_call((queues.NotePresence,), present, stream),
         _may_call((queues.CountPresent,), present),
         f"({_GROUP} ~{stream})",
         f"({_PRESENCE} ~{present})",
         f"(+get +set +exists ~{owner} ~{done} ~{started})",
-        f"(+exists %R~{canceled})",
-        f"(+get %R~{keys.decision('*')})",
         f"(+xadd +pexpire %W~{replies})",
-        f"(+xadd +pexpire +hget +hset +hlen ~{journal})",
-        f"(+xadd %W~{keys.dead(skill)})",
-        f"(+set %W~{keys.image(skill, '*', '*')} %W~{keys.approval(skill, '*')})",
-        f"(+hset +pexpire %W~{keys.transcripts(skill, '*')})",
     ]
 
 

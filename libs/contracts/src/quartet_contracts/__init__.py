@@ -41,6 +41,7 @@ from quartet_contracts._tasks import (
     TaskStatus,
     TaskSubmission,
 )
+from quartet_contracts._turns import MAX_SPOKEN, TEAM_QUEUE, TurnAnswer, TurnRequest
 from quartet_contracts.errors import (
     ContractError,
     IllegalTransitionError,
@@ -93,6 +94,7 @@ __all__ = [
     "ISSUER",
     "MAX_MESSAGE_BYTES",
     "MAX_SENTENCE",
+    "MAX_SPOKEN",
     "MODEL_TOOLS",
     "MOTION_SERVERS",
     "OBSERVE_TOOLS",
@@ -103,6 +105,7 @@ __all__ = [
     "STANDSTILL_TOOLS",
     "STOP_ISSUER",
     "STOP_SCOPE",
+    "TEAM_QUEUE",
     "TERMINAL",
     "TRANSITIONS",
     "VERIFY_TOOLS",
@@ -150,6 +153,8 @@ __all__ = [
     "TaskStatus",
     "TaskSubmission",
     "Term",
+    "TurnAnswer",
+    "TurnRequest",
     "UnsupportedVersionError",
     "Usage",
     "audience",

@@ -14,6 +14,7 @@ from quartet_contracts._tasks import (
     TaskStatus,
     TaskSubmission,
 )
+from quartet_contracts._turns import TurnAnswer, TurnRequest
 from quartet_contracts.approvals import ApprovalClaims, ApprovalDecision, ApprovalRequest
 from quartet_contracts.journal import JournalEvent
 from quartet_contracts.messages import SCHEMA_VERSION
@@ -32,6 +33,8 @@ MESSAGES: tuple[type[BaseModel], ...] = (
     Answer,
     Cancellation,
     SkillRequest,
+    TurnRequest,
+    TurnAnswer,
     *ARGUMENTS.values(),
     *RESULTS.values(),
     *REPORTS.values(),

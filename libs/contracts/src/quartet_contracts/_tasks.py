@@ -21,6 +21,8 @@ class TaskSubmission(Arguments):
     sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
     robot: Identifier | None = None
     """None: the first free robot."""
+    team: Identifier | None = None
+    """Way in which all robots agree on a plan (cmas, dmas, hmas1, hmas2); None: one robot does the task."""
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
     """The task fails when its work takes longer (wall time). Time in the queue and in PAUSED is none of it."""
     queue_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 86_400.0
@@ -62,7 +64,7 @@ class Task(Message):
     task_id: Identifier
     sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
     robot: Identifier
-    """ANY_ROBOT for a task without a robot, until one takes it."""
+    """ANY_ROBOT for a task without a robot, until one takes it; TEAM_QUEUE for a task of all robots."""
     created_at: Seconds
     deadline: Seconds
     """In the queue: the end of its waiting. Then the end of its work, which moves on by the time spent in PAUSED."""
@@ -71,6 +73,10 @@ class Task(Message):
     budget: Budget
     step: DirectStep | None = None
     """Set for a task that is one skill and needs no orchestrator model."""
+    team: Identifier | None = None
+    """Way in which the robots of a team agree, for a task of all robots."""
+    parent: Identifier | None = None
+    """The team's task that this one is a part of."""
     submission: Identifier | None = None
     """Digest of the idempotency key with which it was submitted; kept as long as the task is."""
     traceparent: str | None = None

@@ -206,6 +206,53 @@ class Note(Entry):
     text: Text
 
 
+class TeamErrands(Entry):
+    """What a team's task comes to: the target of each object, with the area where it is."""
+
+    kind: Literal["team_errands"] = "team_errands"
+    errands: dict[str, str]
+
+
+class TeamTurn(Entry):
+    """A participant of a team's discussion has spoken."""
+
+    kind: Literal["team_turn"] = "team_turn"
+    participant: str
+    text: Text
+    usage: Usage = Usage()
+
+
+class TeamStep(Entry):
+    """The team has agreed; each robot that acts gets a task of its own."""
+
+    kind: Literal["team_step"] = "team_step"
+    step: int
+    plan: dict[str, str]
+    tasks: dict[str, Identifier]
+    """Task of each robot that acts."""
+    stops: dict[str, dict[str, int]] = {}
+    """Stops that the motion servers of each robot had counted."""
+
+
+class TeamStepEnded(Entry):
+    """All tasks of a step have ended."""
+
+    kind: Literal["team_step_ended"] = "team_step_ended"
+    step: int
+    outcomes: dict[str, Text]
+    """NONE for each robot whose errand is done, else the error code."""
+    reasons: dict[str, Text] = {}
+
+
+class RobotLeft(Entry):
+    """A robot has dropped out of its team; the others go on without it."""
+
+    kind: Literal["robot_left"] = "robot_left"
+    robot: str
+    error_code: Literal["ROBOT_STOPPED", "ROBOT_ABSENT", "ROBOT_UNCERTAIN", "PARTICIPANT_SILENT"]
+    reason: Text
+
+
 class Reported(Entry):
     """The report with which the task ends."""
 
@@ -230,6 +277,11 @@ Happening = Annotated[
     | Answered
     | Ordered
     | Note
+    | TeamErrands
+    | TeamTurn
+    | TeamStep
+    | TeamStepEnded
+    | RobotLeft
     | Reported,
     Field(discriminator="kind"),
 ]

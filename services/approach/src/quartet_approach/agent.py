@@ -20,4 +20,6 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
 
 def definition() -> AgentDefinition:
     """Return the approach agent, ready to be served."""
-    return AgentDefinition(skill=Skill.APPROACH, prompt=load_prompt("quartet_approach"), facts=facts, verify=verify)
+    return AgentDefinition(
+        skill=Skill.APPROACH, prompt=load_prompt("quartet_approach"), facts=facts, verify=verify, speaks=True
+    )

@@ -3,6 +3,7 @@
 OrchestratorError
 ├── SetupError              the process cannot start; the text names variable, value and remedy
 ├── RequestError            a request of a client is refused; carries HTTP status, title and detail
+├── ParticipantLostError    a robot's participant in a team does not answer
 ├── StopServiceError        the stop service was not reached, or refused
 └── TaskAbortedError        a task cannot go on, whatever the model does; the text says why and what to do
     └── FenceRefusedError   the fence could not be installed at every motion server, so nothing may move
@@ -34,6 +35,14 @@ class StopServiceError(OrchestratorError):
 
 class TaskAbortedError(OrchestratorError):
     """Ends a task as FAILED with this text as the reason."""
+
+
+class ParticipantLostError(OrchestratorError):
+    """The participant of a robot does not answer; the team goes on without that robot."""
+
+    def __init__(self, robot: str, reason: str) -> None:
+        super().__init__(reason)
+        self.robot = robot
 
 
 class FenceRefusedError(TaskAbortedError):

@@ -6,9 +6,9 @@ Nothing is remembered: a policy is run again over the calls that the messages sh
 from collections.abc import Callable
 from typing import Any
 
-from quartet_scripted_model.conversation import Conversation, Step
+from quartet_scripted_model.conversation import Conversation, Step, text_of
 from quartet_scripted_model.misbehaviour import MISREADINGS, Kind
-from quartet_scripted_model.policies import approach, orchestrator, pick, place
+from quartet_scripted_model.policies import approach, orchestrator, pick, place, team
 from quartet_scripted_model.turn import Call, Policy, Text, Turn
 
 AGENTS: dict[str, tuple[str, Callable[[Conversation], Policy]]] = {
@@ -36,10 +36,12 @@ def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]], kind: Ki
     if agent is not None:
         _, policy = AGENTS[agent]
         return next_turn(policy(conversation), conversation.steps)
+    if not tools and (said := team.answer("\n".join(text_of(message) for message in messages))) is not None:
+        return Text(said)
     reports = ", ".join(report for report, _ in AGENTS.values())
     return Text(
         "I am Quartet's scripted model, not an LLM: I can only play the orchestrator, approach, pick and place "
-        f"agents, and none of their report tools is on offer ({reports})."
+        f"agents and the members of a team, and none of their report tools is on offer ({reports})."
     )
 
 

@@ -38,9 +38,9 @@ class Conversation:
         users = [text_of(m) for m in messages if m.get("role") == "user"]
         first = users[0] if users else ""
         return cls(
-            facts=_json_block(system.rpartition("## Facts")[2]),
+            facts=read_facts(system),
             request=_json_block(first),
-            sentence=_sentence(first),
+            sentence=sentence_in(first),
             steps=_steps(messages),
             tools={t["function"]["name"]: t["function"].get("parameters") or {} for t in tools if "function" in t},
         )
@@ -72,7 +72,13 @@ def _json_block(text: str) -> dict[str, Any]:
     return {}
 
 
-def _sentence(text: str) -> str:
+def read_facts(prompt: str) -> dict[str, Any]:
+    """Return the Facts block of a prompt, {} without one."""
+    return _json_block(prompt.rpartition("## Facts")[2])
+
+
+def sentence_in(text: str) -> str:
+    """Return the person's sentence in a message, the whole message where it is not marked."""
     found = _SENTENCE.search(text)
     return (found.group(1) if found else text).strip()
 

@@ -17,12 +17,17 @@ from quartet_contracts.journal import (
     Observation,
     Ordered,
     Reported,
+    RobotLeft,
     SkillFinished,
     SkillRequested,
     SkillSettled,
     SkillStarted,
     StateChanged,
     TakenOver,
+    TeamErrands,
+    TeamStep,
+    TeamStepEnded,
+    TeamTurn,
     ToolCalled,
     ToolProgress,
     ToolReturned,
@@ -214,7 +219,18 @@ def _detail(what: SkillStarted | Ordered | Observation | Reported) -> str:
 
 
 def _words(
-    what: SkillSettled | TakenOver | Verified | Asked | Answered | Note | StateChanged,
+    what: SkillSettled
+    | TakenOver
+    | Verified
+    | Asked
+    | Answered
+    | Note
+    | StateChanged
+    | TeamErrands
+    | TeamTurn
+    | TeamStep
+    | TeamStepEnded
+    | RobotLeft,
 ) -> tuple[str, Tone, bool]:
     """Return text and tone of an event, and whether it is shown only with --verbose."""
     match what:
@@ -233,9 +249,30 @@ def _words(
             return f"is told: {what.text}", "answer", False
         case Note():
             return what.text, "notice", False
+        case TeamErrands() | TeamTurn() | TeamStep() | TeamStepEnded() | RobotLeft():
+            return *_team_words(what), False
         case StateChanged():
             ended_or_silent = not what.reason or what.state in TERMINAL
             return f"{what.state}: {what.reason}".rstrip(": "), "quiet", ended_or_silent
+
+
+def _team_words(what: TeamErrands | TeamTurn | TeamStep | TeamStepEnded | RobotLeft) -> tuple[str, Tone]:
+    """Return text and tone of an event of a team."""
+    match what:
+        case TeamErrands():
+            told = "; ".join(f"{thing}: {way}" for thing, way in what.errands.items())
+            return f"errands of the team: {told}", "plain"
+        case TeamTurn():
+            return f"{what.participant} says: {_clip(what.text, SHORT_TEXT)}", "quiet"
+        case TeamStep():
+            told = "; ".join(f"{robot}: {action} (task {what.tasks[robot]})" for robot, action in what.plan.items())
+            return f"step {what.step}: {told}", "strong"
+        case TeamStepEnded():
+            told = ", ".join(f"{robot} {code}" for robot, code in what.outcomes.items())
+            failed = any(code != "NONE" for code in what.outcomes.values())
+            return f"step {what.step} has ended: {told}", "notice" if failed else "good"
+        case RobotLeft():
+            return f"goes on without {what.robot} ({what.error_code}): {what.reason}", "notice"
 
 
 def _key(event: JournalEvent, what: ToolCalled | ToolProgress | ToolReturned) -> tuple[str, str | None, str]:

@@ -73,6 +73,11 @@ class Fleet:
             raise KeyError(wanted)
         return wanted
 
+    async def state(self, robot: str) -> tuple[RobotState, str]:
+        """Return the state of a robot's servers (never BUSY) and its reason."""
+        found = await self._state(robot)
+        return found.state, found.why
+
     async def can_work(self, robot: str) -> bool:
         """Return whether a task that names no robot may go to this one."""
         return (await self._state(robot)).state is RobotState.IDLE

@@ -20,6 +20,9 @@ class RobotBrief:
     site_names: tuple[str, ...]
     """Names and aliases of everything in the site."""
     system_prompt: str
+    site: SiteFile
+    facts: dict[str, Any]
+    """Facts block of the prompts: the names of the site."""
 
 
 def make_briefs(robots: Mapping[str, RobotSetup]) -> dict[str, RobotBrief]:
@@ -33,6 +36,8 @@ def make_briefs(robots: Mapping[str, RobotSetup]) -> dict[str, RobotBrief]:
             len(known.site.areas),
             tuple(site_names(known.site)),
             render_prompt(prompt, facts, max_cycles=MAX_CYCLES),
+            known.site,
+            facts,
         )
     return briefs
 

@@ -7,10 +7,11 @@ import logging
 import time
 
 from quartet_bus import BusUnavailableError, LeaseLostError, RobotTasks, TaskDelivery
-from quartet_contracts import TERMINAL, ContractError, State, Task, TaskReport, TaskStatus
+from quartet_contracts import TEAM_QUEUE, TERMINAL, ContractError, State, Task, TaskReport, TaskStatus
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext, TaskRun
+from quartet_orchestrator.tasks.team import TeamRun
 from quartet_process import BACKGROUND, correlation_ids, tracing, unless_stopped
 
 log = logging.getLogger(__name__)
@@ -31,12 +32,14 @@ class TaskRunner:
         """Run tasks until `stop` is set; running ones are then left for another replica."""
         # An error with one robot is told and ends no other robot's tasks.
         await asyncio.gather(
-            *(
-                BACKGROUND.start("robot", functools.partial(self._serve_robot, robot, stop))
-                for robot in self._context.settings.servers
-            ),
+            *(BACKGROUND.start("robot", functools.partial(self._serve_robot, robot, stop)) for robot in self._queues()),
             BACKGROUND.start("overdue", lambda: self._end_overdue(stop)),
         )
+
+    def _queues(self) -> list[str]:
+        """Return the queues of the robots, and that of the team where there are several."""
+        robots = list(self._context.settings.servers)
+        return [*robots, *([TEAM_QUEUE] if len(robots) > 1 else [])]
 
     async def _serve_robot(self, robot: str, stop: asyncio.Event) -> None:
         tasks = self._context.bus.robot_tasks(robot)
@@ -57,6 +60,8 @@ class TaskRunner:
                 await self._handle(tasks, delivery, stop)
 
     async def _next(self, tasks: RobotTasks, robot: str) -> TaskDelivery:
+        if robot == TEAM_QUEUE:
+            return await tasks.take()
         return await tasks.take(
             may_share=lambda: self._context.fleet.can_work(robot),
             ready=lambda: self._context.loss_recovery.settle(robot),
@@ -117,7 +122,10 @@ class TaskRunner:
             await self._end_grants(task)
             await TaskRecord(bus, status, lease_epoch).end(State.FAILED, TaskReport(success=False, summary=text))
         else:
-            await TaskRun(self._context, tasks, delivery, status, lease_epoch).run(stop)
+            if task.team is not None:
+                await TeamRun(self._context, delivery, status, lease_epoch).run(stop)
+            else:
+                await TaskRun(self._context, tasks, delivery, status, lease_epoch).run(stop)
         ended = await bus.statuses.get(task.task_id)
         if ended is not None and ended.state not in TERMINAL:
             return False
@@ -129,6 +137,9 @@ class TaskRunner:
 
     async def _end_grants(self, task: Task) -> bool:
         """Void every grant of a task that ends without a run of its own; return whether the servers know it."""
+        if task.team is not None:
+            # Its robots have grants for tasks of their own only.
+            return True
         return await self._context.fences.revoke(task.robot, task.task_id)
 
     async def _end_overdue(self, stop: asyncio.Event) -> None:

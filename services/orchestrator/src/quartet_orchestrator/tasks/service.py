@@ -8,10 +8,12 @@ import time
 from typing import Literal
 
 from opentelemetry.trace import SpanKind
+from quartet_teams import TEAMS
 
 from quartet_bus import Bus, BusError, Question
 from quartet_contracts import (
     ANY_ROBOT,
+    TEAM_QUEUE,
     TERMINAL,
     Answer,
     Cancellation,
@@ -68,12 +70,13 @@ class TaskService:
         task = Task(
             task_id=new_task_id(),
             sentence=submission.sentence,
-            robot=self._robot(submission.robot, step),
+            robot=self._robot(submission.robot, step) if submission.team is None else self._team_queue(submission),
             created_at=now,
             deadline=now + submission.queue_timeout_s,
             timeout_s=timeout_s,
             budget=budget,
             step=step,
+            team=submission.team,
             traceparent=origin,
             submission=_digest(_checked(key)) if key is not None else None,
         )
@@ -124,6 +127,19 @@ class TaskService:
             detail = f"robot: a {step.skill} happens where the robot stands already, so name the robot; valid: {valid}"
             raise RequestError(422, "Robot missing", detail)
         return robot
+
+    def _team_queue(self, submission: TaskSubmission) -> str:
+        team = submission.team
+        if team not in TEAMS:
+            detail = f"team: there is no team '{team}'; valid: {', '.join(TEAMS)}"
+            raise RequestError(422, "Unknown team", detail)
+        if submission.robot is not None:
+            detail = "robot: a team is all robots of the deployment; name a robot or a team, not both"
+            raise RequestError(422, "Robot and team", detail)
+        if len(self.fleet.names) < 2:
+            detail = f"team: a team needs two robots or more; this deployment has {self.fleet.names[0]} only"
+            raise RequestError(422, "No team", detail)
+        return TEAM_QUEUE
 
     async def status(self, task_id: str) -> TaskStatus:
         """Return the status of a task."""

@@ -1,0 +1,51 @@
+"""The participant of a robot in a team's discussion: answers with its own model what it is asked, and moves nothing."""
+
+import asyncio
+import logging
+import time
+
+from quartet_agent_runtime._protocols import TurnSource
+from quartet_agent_runtime.errors import ModelUnavailableError
+from quartet_agent_runtime.gateway import GatewayClient
+from quartet_contracts import MAX_SPOKEN, TurnAnswer, TurnRequest, Usage
+from quartet_process import correlation_ids, unless_stopped
+
+log = logging.getLogger(__name__)
+RETRY_S = 0.5
+
+
+async def speak(source: TurnSource, model: GatewayClient, timeout_s: float, stop: asyncio.Event) -> None:
+    """Answer the turns of teams until `stop` is set; one after the other, beside the agent's own work."""
+    while not stop.is_set():
+        try:
+            delivery = await unless_stopped(stop, source.take())
+            if delivery is None:
+                continue
+            request = delivery.message
+            with correlation_ids(task_id=request.task_id, request_id=request.request_id, robot=request.robot):
+                answer = await unless_stopped(stop, answer_turn(request, model, timeout_s))
+                # Left unanswered at the end of this process: another one takes it once the lease expires.
+                if answer is not None:
+                    await source.finish(delivery, answer)
+        except Exception as error:
+            log.error("a turn of a team was not answered: %s", error)
+            await asyncio.sleep(RETRY_S)
+
+
+async def answer_turn(request: TurnRequest, model: GatewayClient, timeout_s: float) -> TurnAnswer:
+    """Return what the model says in the name of the robot; a model that cannot be reached is an answer with a code."""
+    left_s = max(0.1, min(timeout_s, request.deadline - time.time()))
+    try:
+        said = await model.for_task(request.task_id, request.request_id).answer(
+            [{"role": "user", "content": request.prompt}], [], left_s
+        )
+    except ModelUnavailableError as error:
+        return TurnAnswer(request_id=request.request_id, error_code="MODEL_UNAVAILABLE", text=str(error)[:MAX_SPOKEN])
+    usage = Usage(
+        turns=1,
+        prompt_tokens=said.prompt_tokens,
+        completion_tokens=said.completion_tokens,
+        cost_usd=said.cost_usd,
+    )
+    text = said.text or said.refusal or ""
+    return TurnAnswer(request_id=request.request_id, text=text[:MAX_SPOKEN], usage=usage)

@@ -1,0 +1,127 @@
+"""Stream of a team's turns: the orchestrator asks, the processes that speak for robots answer."""
+
+import time
+from typing import Any
+
+from quartet_bus._dead_letters import DeadLetters
+from quartet_bus._part import BusContext
+from quartet_bus._queue import FIELD, Delivery, Newest, Queue
+from quartet_bus._store import Backoff, Reader
+from quartet_bus.errors import BusError, NoAnswerError
+from quartet_contracts import MalformedMessageError, Skill, TurnAnswer, TurnRequest, decode, encode
+from quartet_process import redact_bytes
+
+SPEAKER = Skill.APPROACH
+"""The agents whose processes speak for robots."""
+
+
+class TurnQueue(Queue[TurnRequest]):
+    """Questions to the participants of a team. A turn moves nothing: one whose process died is simply taken again."""
+
+    kind = "turn"
+    _writer = str(SPEAKER)
+
+    def __init__(self, context: BusContext, dead: DeadLetters) -> None:
+        super().__init__(context, dead, context.keys.turns, "speakers", context.replica)
+        self._reader: Reader | None = None
+        self._backoff = Backoff("turns of teams")
+
+    def reply_stream(self, request_id: str) -> str:
+        """Return the stream on which the answer to this request comes."""
+        return self._keys.replies(self.kind, request_id)
+
+    async def ask(self, request: TurnRequest, absent_after_s: float) -> TurnAnswer:
+        """Return the answer to a question.
+
+        Raises NoAnswerError after its deadline, and when nobody who speaks has been there for `absent_after_s` [s].
+        """
+        await self._add(encode(request))
+        reader, last_seen = self._store.reader(), time.monotonic()
+        try:
+            while True:
+                left_s = request.deadline - time.time()
+                if left_s <= 0:
+                    raise NoAnswerError(
+                        f"the participant of '{request.robot}' gave no answer in time", taken=False, started=False
+                    )
+                if await self.alive():
+                    last_seen = time.monotonic()
+                elif time.monotonic() - last_seen > absent_after_s:
+                    raise NoAnswerError(
+                        f"no process speaks for '{request.robot}' (is the {SPEAKER} agent running?)",
+                        taken=False,
+                        started=False,
+                    )
+                block_ms = max(1, round(min(left_s * 1000, absent_after_s * 1000, self._options.block_ms)))
+                try:
+                    found = await reader("XREAD", "COUNT", 1, "BLOCK", block_ms, "STREAMS", request.reply_to, "0-0")
+                    self._backoff.worked()
+                except BusError as error:
+                    await self._backoff.failed(error)
+                    continue
+                if found:
+                    return decode(TurnAnswer, found[0][1][0][1].get(FIELD, b""))
+        finally:
+            await self._store.close_reader(reader)
+
+    async def take(self) -> Delivery[TurnRequest] | None:
+        """Return the next question, or None after a while without one. Waits while Redis is away."""
+        block_ms = min(self._options.block_ms, max(1, round(self._options.lease_s * 333)))
+        try:
+            admitted = await self._next(block_ms)
+            self._backoff.worked()
+        except BusError as error:
+            await self._backoff.failed(error)
+            return None
+        if admitted is None:
+            return None
+        if admitted.message.deadline <= time.time():
+            answer = TurnAnswer(request_id=admitted.message.request_id, error_code="EXPIRED", text="it came too late")
+            await self._complete(admitted.lease, encode(answer), admitted.message.reply_to)
+            return None
+        self._add_lease(admitted.lease)
+        return Delivery(admitted.message, admitted.redelivered, admitted.started, admitted.lease)
+
+    async def finish(self, delivery: Delivery[TurnRequest], answer: TurnAnswer) -> bool:
+        """Answer and acknowledge in one step. False: another process had answered, whose answer stands."""
+        return await self._complete(delivery.lease, redact_bytes(encode(answer)), delivery.message.reply_to)
+
+    async def close(self) -> None:
+        """Stop reading; another process gets the taken questions once their leases expire."""
+        await super().close()
+        if self._reader is not None:
+            await self._store.close_reader(self._reader)
+            self._reader = None
+
+    async def _read(self, block_ms: int | None) -> tuple[Any, Newest | None]:
+        if self._reader is None:
+            self._reader = self._store.reader()
+        return await self._reader(*self._read_command(block_ms)), None
+
+    def _decode(self, data: bytes) -> TurnRequest:
+        request = decode(TurnRequest, data)
+        if request.reply_to != self.reply_stream(request.request_id):
+            raise MalformedMessageError(
+                f"reply_to '{request.reply_to}' is not the reply stream '{self.reply_stream(request.request_id)}'"
+            )
+        return request
+
+    def _identity(self, message: TurnRequest) -> tuple[str, float]:
+        return message.request_id, message.deadline
+
+    async def _answer_duplicate(self, entry_id: str, message: TurnRequest, done: bytes | None) -> None:
+        await self._store.transaction(("XACK", self._stream, self._group, entry_id), ("XDEL", self._stream, entry_id))
+
+    async def _dead_letter(
+        self, entry_id: str, data: bytes, reason: str, message: TurnRequest | None, started: bool
+    ) -> None:
+        commands: list[tuple[Any, ...]] = [
+            self._dead.command(self._writer, self._stream, entry_id, reason, data),
+            ("XACK", self._stream, self._group, entry_id),
+            ("XDEL", self._stream, entry_id),
+        ]
+        if message is not None:
+            answer = TurnAnswer(request_id=message.request_id, error_code="UNKNOWN", text=reason)
+            commands.append(("XADD", message.reply_to, "MAXLEN", "~", 10_000, "*", FIELD, encode(answer)))
+            commands.append(("PEXPIRE", message.reply_to, round(self._options.results_s * 1000)))
+        await self._store.transaction(*commands)

@@ -1,0 +1,379 @@
+"""Run of a task that all robots do together: they agree on errands step by step, and each does its own as a task."""
+
+import asyncio
+import hashlib
+import logging
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
+
+from quartet_agent_runtime import ModelUnavailableError
+from quartet_bus import BusUnavailableError, LeaseEpoch, LeaseLostError, NoAnswerError, TaskDelivery
+from quartet_contracts import (
+    TERMINAL,
+    ContractError,
+    DeliveryOutcome,
+    State,
+    Task,
+    TaskReport,
+    TaskStatus,
+    TurnRequest,
+    Usage,
+    may_transition,
+)
+from quartet_contracts.journal import (
+    Happening,
+    Note,
+    RobotLeft,
+    TakenOver,
+    TeamErrands,
+    TeamStep,
+    TeamStepEnded,
+    TeamTurn,
+)
+from quartet_orchestrator.errors import ParticipantLostError, TaskAbortedError
+from quartet_orchestrator.observation import RobotState, StopWatch
+from quartet_orchestrator.recovery import TaskRecord, end_unstarted
+from quartet_orchestrator.tasks.errands import ErrandSplit, HomeScene, TeamState
+from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext
+from quartet_process import tracing
+
+log = logging.getLogger(__name__)
+POLL_S = 0.2
+ABSENT_AFTER_S = 15.0
+"""Time for which a robot's servers may be silent before the others go on without it [s]."""
+CODE = re.compile(r"[A-Z][A-Z_]{0,63}")
+LEFT: dict[RobotState, Literal["ROBOT_STOPPED", "ROBOT_ABSENT", "ROBOT_UNCERTAIN"]] = {
+    RobotState.STOPPED: "ROBOT_STOPPED",
+    RobotState.ABSENT: "ROBOT_ABSENT",
+    RobotState.UNCERTAIN: "ROBOT_UNCERTAIN",
+}
+
+
+class TeamRun:
+    """Runs one task of a team from where its journal ends.
+
+    Every turn of the discussion is in the journal before the next one, and every plan before its tasks are submitted:
+    a replica that takes the task over hears the recorded turns again and finds the tasks that exist.
+    """
+
+    def __init__(
+        self, context: RunContext, delivery: TaskDelivery, status: TaskStatus, lease_epoch: LeaseEpoch
+    ) -> None:
+        self._context = context
+        self._bus = context.bus
+        self._delivery = delivery
+        self._task = delivery.task
+        self._record = TaskRecord(context.bus, status, lease_epoch)
+        self._team = make_team(self._task.team or "")
+        self._brief = context.briefs[context.fleet.names[0]]
+        self._split = ErrandSplit(self._task.sentence, self._brief)
+        self._state = TeamState(self._split)
+        self._stops = {robot: StopWatch(context.fleet, robot) for robot in context.fleet.names}
+        self._heard: list[TeamTurn] = []
+        """Turns of an unfinished discussion that another replica has recorded."""
+
+    async def run(self, shutdown: asyncio.Event) -> None:
+        """Run the task until it ends: by itself, by a cancel, its deadline, a shutdown or another replica."""
+        await self._restore()
+        work = asyncio.create_task(self._work(), name=f"team-{self._task.task_id}")
+        canceled = asyncio.create_task(self._bus.tasks.canceled(self._task.task_id))
+        lost = asyncio.create_task(self._delivery.lost.wait())
+        ending = asyncio.create_task(shutdown.wait())
+        overdue = asyncio.create_task(self._record.out_of_time(self._context.settings.pause_limit_s))
+        watchers = (canceled, lost, ending, overdue)
+        try:
+            await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                await self._conclude(work)
+            elif lost.done() and not self._delivery.forgotten:
+                log.error("task %s was taken over by another replica", self._task.task_id)
+            elif ending.done() and not canceled.done() and not overdue.done():
+                await _cancel(work)
+                await self._record.write(Note(text="the orchestrator was shut down; another one goes on from here"))
+            else:
+                await _cancel(work)
+                await self._end_early(canceled, overdue)
+        finally:
+            await _cancel(work, *watchers)
+
+    async def _restore(self) -> None:
+        for noted in await self._bus.journal.read_all(self._task.task_id):
+            event = noted.event
+            self._state.apply(event)
+            if isinstance(event, TeamTurn):
+                self._heard.append(event)
+                self._record.add_usage(event.usage)
+            elif isinstance(event, TeamErrands | TeamStep | RobotLeft):
+                self._heard.clear()
+        if self._record.state is not State.QUEUED:
+            epoch = self._record.lease_epoch
+            assert epoch is not None
+            await self._record.write(TakenOver(replica=self._bus.replica, epoch=epoch.epoch))
+        if self._record.state is State.CANCELING:
+            # The store keeps a cancel longer than any task. If it is gone all the same, the state still tells.
+            await self._bus.tasks.cancel(self._task.task_id, "canceled")
+        for robot, watch in self._stops.items():
+            await watch.begin(self._state.stops.get(robot))
+
+    async def _work(self) -> TaskReport:
+        await self._begin()
+        if not self._state.errands:
+            discussion = Discussion(self._answer)
+            plan = await discussion.plan(self._split, PLANNER, self._split.prompt())
+            await self._note(TeamErrands(errands=plan))
+        while True:
+            if self._state.running is not None:
+                await self._finish_step(self._state.running)
+            if not self._state.open:
+                return self._report("")
+            await self._record.wait_while_paused()
+            robots = await self._robots()
+            if not robots:
+                return self._report("No robot of the team is left.")
+            try:
+                await self._agree(robots)
+            except ParticipantLostError as error:
+                await self._note(RobotLeft(robot=error.robot, error_code="PARTICIPANT_SILENT", reason=str(error)))
+
+    async def _begin(self) -> None:
+        record = self._record
+        if record.state is State.PAUSED:
+            await record.wait_while_paused()
+        if record.state is State.CANCELING:
+            await asyncio.Event().wait()
+        if record.state is State.RUNNING:
+            await record.move(State.RETRIABLE, "taken up where the journal ends")
+        if record.state in {State.QUEUED, State.RETRIABLE}:
+            await record.move(State.INITIALIZING)
+        if record.state is State.INITIALIZING:
+            await record.move(State.RUNNING)
+
+    async def _robots(self) -> list[str]:
+        """Return the robots that can work; those that cannot leave the team for good."""
+        found = await asyncio.gather(*(self._problem(name) for name in self._present()))
+        for left in found:
+            if left is not None:
+                await self._note(left)
+        return self._present()
+
+    def _present(self) -> list[str]:
+        return [name for name in self._context.fleet.names if name not in self._state.left]
+
+    async def _problem(self, robot: str) -> RobotLeft | None:
+        """Return why a robot leaves, None for one that can work. A silent one has time to come back."""
+        if reason := await self._stops[robot].reason():
+            return RobotLeft(robot=robot, error_code="ROBOT_STOPPED", reason=reason)
+        end = time.monotonic() + ABSENT_AFTER_S
+        while True:
+            state, why = await self._context.fleet.state(robot)
+            if state not in LEFT:
+                return None
+            if state is RobotState.STOPPED or time.monotonic() >= end:
+                return RobotLeft(robot=robot, error_code=LEFT[state], reason=why)
+            await asyncio.sleep(POLL_S)
+
+    async def _agree(self, robots: Sequence[str]) -> None:
+        """Let the team agree on one step and note it, unless a robot drops out meanwhile.
+
+        Raises TeamError, ParticipantLostError.
+        """
+        scene = HomeScene(self._state, robots, self._brief)
+        plan = await self._team.decide(scene, Prompts(scene, self._state.past, Window()), Discussion(self._answer))
+        if await self._robots() != list(robots):
+            # One has dropped out while they spoke: the others agree anew.
+            return
+        tasks = {robot: f"{self._task.task_id}-{secrets.token_hex(3)}" for robot in plan}
+        stops = {robot: watch.counts for robot, watch in self._stops.items()}
+        await self._note(TeamStep(step=self._state.steps + 1, plan=plan, tasks=tasks, stops=stops))
+
+    async def _answer(self, participant: str, prompt: str) -> Answer:
+        """Return what a participant says: as recorded, else from the model, and recorded before it counts."""
+        if self._heard:
+            heard = self._heard.pop(0)
+            if heard.participant == participant:
+                return Answer(heard.text, heard.usage.prompt_tokens, heard.usage.completion_tokens)
+            self._heard.clear()
+        self._require_budget()
+        ask = self._ask_planner if participant == PLANNER else self._ask_robot
+        text, usage = await ask(participant, prompt)
+        await self._record.write(TeamTurn(participant=participant, text=text, usage=usage))
+        self._record.add_usage(usage)
+        return Answer(text, usage.prompt_tokens, usage.completion_tokens)
+
+    def _require_budget(self) -> None:
+        used, budget = self._record.usage, self._task.budget
+        tokens = used.prompt_tokens + used.completion_tokens
+        if used.turns >= budget.turns:
+            raise TaskAbortedError(f"The discussion has used its {budget.turns} turns.")
+        if budget.tokens is not None and tokens >= budget.tokens:
+            raise TaskAbortedError(f"The discussion has used its {budget.tokens} tokens.")
+        if budget.cost_usd is not None and used.cost_usd >= budget.cost_usd:
+            raise TaskAbortedError(f"The discussion has cost its {budget.cost_usd} USD.")
+
+    async def _ask_planner(self, participant: str, prompt: str) -> tuple[str, Usage]:
+        model = self._context.model.for_task(self._task.task_id, "orchestrator")
+        asked, limit_s = [{"role": "user", "content": prompt}], self._context.settings.model_timeout_s
+        try:
+            said = await model.answer(asked, [], limit_s)
+        except ModelUnavailableError as error:
+            raise TaskAbortedError(f"The planner's model cannot be reached: {error}") from error
+        usage = Usage(
+            turns=1,
+            prompt_tokens=said.prompt_tokens,
+            completion_tokens=said.completion_tokens,
+            cost_usd=said.cost_usd,
+        )
+        return said.text or said.refusal or "", usage
+
+    async def _ask_robot(self, participant: str, prompt: str) -> tuple[str, Usage]:
+        """Ask the participant of a robot over the stream of turns. Raises ParticipantLostError."""
+        now, queue = time.time(), self._bus.turns
+        request_id = f"{self._task.task_id}-turn-{secrets.token_hex(8)}"
+        request = TurnRequest(
+            request_id=request_id,
+            task_id=self._task.task_id,
+            robot=participant,
+            prompt=prompt,
+            created_at=now,
+            deadline=min(self._record.task.deadline, now + self._context.settings.model_timeout_s),
+            reply_to=queue.reply_stream(request_id),
+            traceparent=tracing.traceparent(),
+        )
+        try:
+            answer = await queue.ask(request, self._context.settings.agent_absent_s)
+        except (NoAnswerError, ContractError) as error:
+            raise ParticipantLostError(participant, str(error)) from error
+        if answer.error_code != "NONE":
+            raise ParticipantLostError(participant, f"{answer.error_code}: {answer.text}")
+        return answer.text, answer.usage
+
+    async def _finish_step(self, step: TeamStep) -> None:
+        """Submit the tasks of a step that are not yet submitted, and wait until all have ended."""
+        ends = await asyncio.gather(*(self._do(step, robot) for robot in step.plan))
+        outcomes = {robot: _code(end) for robot, end in zip(step.plan, ends, strict=True)}
+        reasons = {
+            robot: end.report.summary if end.report else str(end.state)
+            for robot, end in zip(step.plan, ends, strict=True)
+            if outcomes[robot] != "NONE"
+        }
+        await self._note(TeamStepEnded(step=step.step, outcomes=outcomes, reasons=reasons))
+
+    async def _do(self, step: TeamStep, robot: str) -> TaskStatus:
+        """Have one robot do its errand, and return how its task has ended."""
+        errand, task = self._state.by_action(step.plan[robot]), self._task
+        deadline = self._record.task.deadline
+        source = "" if errand.area not in {area.name for area in self._brief.site.areas} else f" in the {errand.area}"
+        inside = any(container.name == errand.target for container in self._brief.site.containers)
+        sentence = f"Pick up the {errand.thing}{source} and place it {'in' if inside else 'on'} the {errand.target}."
+        part = Task(
+            task_id=step.tasks[robot],
+            sentence=sentence,
+            robot=robot,
+            created_at=time.time(),
+            deadline=deadline,
+            timeout_s=max(1.0, deadline - time.time()),
+            budget=task.budget,
+            parent=task.task_id,
+            traceparent=task.traceparent,
+            # Submitted once, however many replicas come to it.
+            submission=hashlib.sha256(step.tasks[robot].encode()).hexdigest(),
+        )
+        status = await self._bus.tasks.submit(part, sentence)
+        unable_since: float | None = None
+        while status.state not in TERMINAL:
+            await asyncio.sleep(POLL_S)
+            status = await self._bus.statuses.get(part.task_id) or status
+            if status.state is State.QUEUED:
+                state, why = await self._context.fleet.state(robot)
+                unable_since = (unable_since or time.monotonic()) if state in LEFT else None
+                gone = unable_since is not None and time.monotonic() - unable_since > ABSENT_AFTER_S
+                if gone or state is RobotState.STOPPED:
+                    await self._withdraw(status, f"the team goes on without {robot}: {why}")
+        return status
+
+    async def _withdraw(self, status: TaskStatus, reason: str) -> None:
+        await self._bus.tasks.cancel(status.task.task_id, reason)
+        await end_unstarted(self._bus, status)
+
+    def _report(self, problem: str) -> TaskReport:
+        """Return the report, from what the tasks of the robots have come to."""
+        state = self._state
+        rows = [
+            DeliveryOutcome(
+                object_name=errand.thing,
+                target=errand.target,
+                completed=thing in state.done,
+                error_code="NONE" if thing in state.done else state.codes.get(thing, "UNKNOWN"),
+                reason="" if thing in state.done else state.reasons.get(thing, "not tried")[:2000],
+            )
+            for thing, errand in state.errands.items()
+        ]
+        done = sum(row.completed for row in rows)
+        left = "".join(f" {robot} dropped out ({why})." for robot, why in state.left.items())
+        summary = f"{done} of {len(rows)} objects moved in {state.steps} steps.{left} {problem}".strip()
+        return TaskReport(success=bool(rows) and done == len(rows), summary=summary[:4000], objects=rows[:50])
+
+    async def _conclude(self, work: "asyncio.Task[TaskReport]") -> None:
+        error = work.exception()
+        if error is None:
+            report = work.result()
+        elif isinstance(error, BusUnavailableError | LeaseLostError):
+            raise error
+        else:
+            if not isinstance(error, TeamError | TaskAbortedError):
+                log.error("task of a team failed", exc_info=error)
+            await self._end_parts(f"the team's task failed: {error}")
+            report = self._report(f"{type(error).__name__}: {error}").model_copy(update={"success": False})
+        await self._record.end(State.SUCCEEDED if report.success else State.FAILED, report)
+
+    async def _end_early(self, canceled: "asyncio.Task[str]", overdue: "asyncio.Task[str]") -> None:
+        if self._delivery.forgotten:
+            await self._record.restore_status()
+            reason, end = FORGOTTEN, State.FAILED
+        elif canceled.done():
+            reason, end = canceled.result(), State.CANCELED
+            if may_transition(self._record.state, State.CANCELING):
+                await self._record.move(State.CANCELING, reason)
+        else:
+            reason, end = overdue.result(), State.FAILED
+        await self._record.write(Note(text=reason))
+        await self._end_parts(reason)
+        report = self._report(f"{reason}.").model_copy(update={"success": False})
+        await self._record.end(end, report)
+
+    async def _end_parts(self, reason: str) -> None:
+        """Cancel the tasks of the running step and wait until their robots rest."""
+        parts = list(self._state.running.tasks.values()) if self._state.running else []
+        end = time.monotonic() + self._context.settings.cancel_wait_s + 5
+        while time.monotonic() < end:
+            found = [await self._bus.statuses.get(part) for part in parts]
+            open_ones = [one for one in found if one is not None and one.state not in TERMINAL]
+            if not open_ones:
+                return
+            for status in open_ones:
+                await self._withdraw(status, reason)
+            await asyncio.sleep(POLL_S)
+        await self._record.write(Note(text=f"tasks that may still run: {', '.join(parts)}; look at the robots"))
+
+    async def _note(self, event: Happening) -> None:
+        await self._record.write(event)
+        self._state.apply(event)
+
+
+def _code(end: TaskStatus) -> str:
+    """Return NONE for a task that succeeded, else its error code: a word, since a model reads it."""
+    if end.state is State.SUCCEEDED:
+        return "NONE"
+    codes = [row.error_code for row in end.report.objects if not row.completed] if end.report else []
+    return next((code for code in codes if CODE.fullmatch(code) and code != "NONE"), str(end.state))
+
+
+async def _cancel(*tasks: "asyncio.Task[object]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,273 @@
+"""Two robots do one task together: they agree over the bus, and each does its errands as a task of its own."""
+
+import asyncio
+import time
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route
+
+from quartet_agent_runtime import GatewayClient
+from quartet_agent_runtime._participant import speak
+from quartet_bus import Bus, BusOptions
+from quartet_contracts import TEAM_QUEUE, State, Task, TaskSubmission
+from quartet_scripted_model.answer import answer
+from quartet_scripted_model.app import completion
+from quartet_scripted_model.conversation import text_of
+from support.http_server import serve_app
+from support.store import KEYS, command
+
+CAN, MUG = "red coke can", "blue mug"
+SENTENCE = (
+    f"Put the {CAN} from the kitchen on the wooden coffee table "
+    f"and the {MUG} from the dining area in the laundry basket."
+)
+BOTH = {(CAN, True), (MUG, True)}
+ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELED)
+
+
+@pytest.fixture
+def model(model):
+    """The scripted model in every role; `model.instead` maps a part of a prompt to what is said once in its place."""
+    model.instead, model.prompts = {}, []
+
+    async def complete(request):
+        body = await request.json()
+        text = text_of(body["messages"][-1])
+        if not body.get("tools"):
+            model.prompts.append(text)
+            for part in [part for part in model.instead if part in text]:
+                said = model.instead.pop(part)
+                if callable(said):
+                    said = await said()
+                if said is not None:
+                    return JSONResponse({"choices": [{"message": {"role": "assistant", "content": said}}]})
+        return JSONResponse(completion(body, answer(body["messages"], body.get("tools") or [])))
+
+    model.complete = complete
+    return model
+
+
+@pytest.fixture
+async def around(model, motion, gripper):
+    """As the other tests' `around`, with the scripted model."""
+    tools = gripper.mcp.http_app(path="/mcp")
+    mounts = [
+        Route("/model/v1/chat/completions", model.complete, methods=["POST"]),
+        Mount("/nav2", routes=motion["nav2"].routes),
+        Mount("/moveit", routes=[*motion["moveit"].routes, *tools.routes]),
+    ]
+    async with serve_app(Starlette(routes=mounts, lifespan=tools.lifespan), lifespan="on") as url:
+        yield url
+
+
+@pytest.fixture
+async def speakers(redis_url, settings):
+    """`await speakers()`: one more process that speaks for robots."""
+    running = []
+    stop = asyncio.Event()
+    model = GatewayClient(settings.gateway_url, "approach")
+
+    async def begin():
+        bus = await Bus.connect(redis_url, BusOptions(lease_s=1.0, block_ms=200))
+        running.append((bus, asyncio.create_task(speak(bus.turns, model, 30, stop))))
+
+    yield begin
+    for bus, task in running:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await bus.close()
+    await model.close()
+
+
+@pytest.fixture
+async def working(agents, speakers):
+    """Agents for both robots, and somebody who speaks for them."""
+    agents.start()
+    agents.start()
+    await speakers()
+
+
+def of_kind(events, kind):
+    return [e.event for e in events if e.event.kind == kind]
+
+
+def moved(status):
+    return {(row.object_name, row.completed) for row in status.report.objects}
+
+
+@pytest.mark.parametrize("team", ["cmas", "dmas", "hmas1", "hmas2"])
+async def test_two_robots_carry_side_by_side_what_they_have_agreed_on(two, working, agents, team):
+    both = asyncio.Barrier(2)
+
+    async def meet(agents, _):
+        await both.wait()
+        return agents.OK
+
+    agents.answers["approach"] = [meet, meet]
+    async with two() as client:
+        status = await client.run(SENTENCE, team=team)
+        assert (status.state, status.task.robot, moved(status)) == (State.SUCCEEDED, TEAM_QUEUE, BOTH), status.report
+        events = await client.events(status.task.task_id)
+        (step,) = of_kind(events, "team_step")
+        parts = [await client.status(part) for part in step.tasks.values()]
+    assert {(part.task.robot, part.task.parent, part.state) for part in parts} == {
+        (robot, status.task.task_id, State.SUCCEEDED) for robot in ("summit", "second")
+    }
+    spoke = {turn.participant for turn in of_kind(events, "team_turn")}
+    assert (
+        spoke
+        == {
+            "cmas": {"planner"},
+            "dmas": {"planner", "second"},
+            "hmas1": {"planner", "second"},
+            "hmas2": {"planner", "second", "summit"},
+        }[team]
+    )
+
+
+async def test_a_plan_with_a_conflict_goes_back_with_the_reason_and_nothing_moves(two, working, model, agents):
+    same = f"move({CAN}, kitchen, wooden coffee table)"
+    model.instead["You are the central planner"] = f'{{"summit": "{same}", "second": "{same}"}}'
+    async with two() as client:
+        status = await client.run(SENTENCE, team="hmas2")
+        assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+    assert any(f"It was refused: summit and second would both take the {CAN}." in prompt for prompt in model.prompts)
+    assert [skill for skill, _ in agents.calls].count("pick") == 2
+
+
+async def test_an_objection_makes_the_planner_plan_again(two, working, model):
+    model.instead["You are summit, one of several robots. A central planner"] = "The floor there is wet."
+    async with two() as client:
+        status = await client.run(SENTENCE, team="hmas2")
+        assert status.state is State.SUCCEEDED, status.report
+    assert any("summit: The floor there is wet." in prompt for prompt in model.prompts)
+
+
+async def test_a_robot_that_is_stopped_in_mid_discussion_drops_out_and_the_other_does_all(two, working, model, motion):
+    async def stopped():
+        motion["second/nav2"].stop()
+
+    model.instead["You are second, one of several robots. A central planner"] = stopped
+    async with two() as client:
+        status = await client.run(SENTENCE, team="hmas2")
+        assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+        events = await client.events(status.task.task_id)
+    assert [(e.robot, e.error_code) for e in of_kind(events, "robot_left")] == [("second", "ROBOT_STOPPED")]
+    assert "second dropped out (ROBOT_STOPPED" in status.report.summary
+
+
+async def test_robots_for_which_nobody_speaks_drop_out_with_a_code(two, agents):
+    agents.start()
+    async with two(agent_absent_s=0.3) as client:
+        status = await client.run(SENTENCE, team="hmas2")
+        events = await client.events(status.task.task_id)
+    assert status.state is State.FAILED
+    assert "No robot of the team is left." in status.report.summary
+    assert {(e.robot, e.error_code) for e in of_kind(events, "robot_left")} == {
+        (robot, "PARTICIPANT_SILENT") for robot in ("summit", "second")
+    }
+    assert agents.calls == []
+
+
+async def test_a_planner_that_answers_prose_is_asked_again_with_what_was_wrong(two, working, model):
+    model.instead["You split a task into errands"] = "I would love to help!"
+    async with two() as client:
+        status = await client.run(SENTENCE, team="cmas")
+    assert status.state is State.SUCCEEDED, status.report
+    assert any("there is no JSON object" in prompt for prompt in model.prompts)
+
+
+async def test_a_cancel_ends_the_tasks_of_all_robots(two, working, agents, eventually):
+    agents.answers["approach"] = [agents.until_canceled, agents.until_canceled]
+    async with two() as client:
+        task_id = await client.submit(SENTENCE, team="cmas")
+        await eventually(lambda: len(agents.requests) == 2)
+        await client.http.post(f"/tasks/{task_id}/cancel")
+        status = await client.until_state(task_id, *ENDED)
+        (step,) = of_kind(await client.events(task_id), "team_step")
+        parts = [await client.status(part) for part in step.tasks.values()]
+    assert status.state is State.CANCELED
+    assert [part.state for part in parts] == [State.CANCELED] * 2
+
+
+async def test_a_crash_in_mid_discussion_repeats_no_turn(two, two_robots, replica, working, model, redis_url):
+    """kill -9 of the orchestrator while a robot speaks: the next one goes on with the recorded turns."""
+    asked, go = asyncio.Event(), asyncio.Event()
+
+    async def late():
+        asked.set()
+        await go.wait()
+
+    model.instead["You are summit, one of several robots. A central planner"] = late
+    async with await Bus.connect(redis_url) as bus:
+        process = await replica(two_robots)
+        await submit(bus)
+        await asked.wait()
+        await crash(process, bus)
+        go.set()
+        async with two() as client:
+            events = await client.events("t1")
+            status = await client.status("t1")
+    assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+    assert len(of_kind(events, "taken_over")) == 1
+    asked_again = [prompt for prompt in model.prompts if prompt.startswith("You are the central planner")]
+    assert len(asked_again) == len(of_kind(events, "team_step")) == 1
+
+
+async def test_a_crash_while_both_robots_work_gives_no_errand_twice(
+    two, two_robots, replica, working, agents, redis_url, eventually
+):
+    go = agents.hold("pick", "pick")
+    async with await Bus.connect(redis_url) as bus:
+        process = await replica(two_robots)
+        await submit(bus)
+        await eventually(lambda: [skill for skill, _ in agents.calls].count("pick") == 2)
+        await crash(process, bus)
+        go.set()
+        async with two() as client:
+            events = await client.events("t1")
+            status = await client.status("t1")
+            assert len((await client.http.get("/tasks")).json()["tasks"]) == 3
+    assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+    assert len(of_kind(events, "team_step")) == 1
+    assert [skill for skill, _ in agents.calls].count("pick") == 2
+
+
+async def submit(bus):
+    """Put the task on the stream as the API does."""
+    now, budget = time.time(), TaskSubmission(sentence=SENTENCE).budget
+    fields = {"robot": TEAM_QUEUE, "team": "hmas2", "created_at": now, "deadline": now + 300, "budget": budget}
+    await bus.tasks.submit(Task(task_id="t1", sentence=SENTENCE, **fields))
+
+
+async def crash(process, bus):
+    """SIGKILL; its leases are made to run out at once, so that the test need not wait for them."""
+    process.kill()
+    await process.wait()
+    for robot in (TEAM_QUEUE, "summit", "second"):
+        await command(bus, "DEL", KEYS.robot_lease(robot))
+        stream = KEYS.task_stream(robot)
+        for entry, _ in await command(bus, "XRANGE", stream, "-", "+", "COUNT", 1):
+            await command(bus, "XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"team": "hmas3"}, "team: there is no team 'hmas3'; valid: cmas, dmas, hmas1, hmas2"),
+        ({"team": "cmas", "robot": "summit"}, "name a robot or a team, not both"),
+    ],
+)
+async def test_a_team_that_cannot_be_is_refused(two, fields, told):
+    async with two() as client:
+        answered = await client.http.post("/tasks", json={"sentence": SENTENCE, **fields})
+    assert (answered.status_code, told in answered.json()["detail"]) == (422, True), answered.text
+
+
+async def test_one_robot_is_no_team(start):
+    async with start() as client:
+        answered = await client.http.post("/tasks", json={"sentence": SENTENCE, "team": "cmas"})
+    assert answered.status_code == 422
+    assert answered.json()["detail"] == "team: a team needs two robots or more; this deployment has summit only"

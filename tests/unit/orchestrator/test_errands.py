@@ -1,0 +1,116 @@
+"""Checks of what a team's planner says: the list of errands, and the plan of a step."""
+
+from pathlib import Path
+
+import pytest
+
+from quartet_contracts.journal import TeamErrands, TeamStep, TeamStepEnded
+from quartet_orchestrator.tasks import make_briefs
+from quartet_orchestrator.tasks.errands import ErrandSplit, HomeScene, TeamState, cross
+from quartet_site import RobotSetup, load_robot, load_site
+
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
+SENTENCE = "bring the red coke can, the blue mug and the tennis ball where they belong"
+ERRANDS = {
+    "red coke can": "kitchen -> toy basket",
+    "blue mug": "kids' room -> kitchen counter",
+    "tennis ball": "anywhere -> toy basket",
+}
+
+
+@pytest.fixture(scope="module")
+def brief():
+    return make_briefs({"ada": RobotSetup(load_robot(HOME / "robot.yaml"), load_site(HOME / "site.yaml"))})["ada"]
+
+
+@pytest.fixture
+def state(brief):
+    made = TeamState(ErrandSplit(SENTENCE, brief))
+    made.apply(TeamErrands(errands=ERRANDS))
+    return made
+
+
+@pytest.fixture
+def complaints(state, brief):
+    def check(**plan):
+        said = {
+            robot: state.errands[thing].action if thing in state.errands else thing for robot, thing in plan.items()
+        }
+        return " ".join(HomeScene(state, ["ada", "bob"], brief).complaints(said))
+
+    return check
+
+
+def test_a_list_of_errands_takes_names_and_aliases_of_the_site(brief):
+    split = ErrandSplit(SENTENCE, brief)
+    assert split.complaints(ERRANDS) == []
+    assert [errand.action for errand in split.errands(ERRANDS).values()] == [
+        "move(red coke can, kitchen, toy basket)",
+        "move(blue mug, kids' room, kitchen counter)",
+        "move(tennis ball, anywhere, toy basket)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"red coke can": "the moon -> toy basket"}, "'red coke can': 'the moon -> toy basket' is not of the form"),
+        ({"red coke can": "kitchen -> throne"}, "is not of the form"),
+        ({"red coke can": "toy basket"}, "is not of the form"),
+        ({"can, of worms": "kitchen -> toy basket"}, "is not of the form"),
+        ({"thing that says open all the windows now": "kitchen -> toy basket"}, "at most 4 are allowed"),
+    ],
+)
+def test_a_wrong_errand_is_refused_with_the_reason(brief, change, told):
+    assert told in " ".join(ErrandSplit(SENTENCE, brief).complaints({**ERRANDS, **change}))
+
+
+def test_a_list_without_a_thing_that_the_task_names_is_refused(brief):
+    some = {thing: way for thing, way in ERRANDS.items() if thing != "blue mug"}
+    assert ErrandSplit(SENTENCE, brief).complaints(some) == ["The task names 'blue mug', which no errand carries."]
+    assert ErrandSplit(SENTENCE, brief).complaints({}) == ["There is no errand in it."]
+
+
+def test_a_plan_without_conflict_passes(complaints):
+    assert complaints(ada="red coke can") == ""
+    assert complaints(ada="blue mug", bob="tennis ball") == ""
+
+
+def test_a_plan_with_a_conflict_is_refused_with_the_reason(complaints):
+    assert complaints(ada="red coke can", bob="red coke can") == "ada and bob would both take the red coke can."
+    assert "both put something down at the toy basket" in complaints(ada="red coke can", bob="tennis ball")
+    # From the kitchen to the kids' room, and back.
+    assert complaints(ada="red coke can", bob="blue mug") == (
+        "The ways of ada (kitchen to toy basket) and bob (kids' room to kitchen counter) cross; let one wait."
+    )
+
+
+def test_a_plan_of_other_names_or_of_nothing_is_refused(complaints):
+    assert "There is no robot 'eve' in the team; valid: ada, bob." in complaints(eve="blue mug")
+    assert "'fly(away)' is no action of ada" in complaints(ada="fly(away)")
+    assert "No robot acts in it" in complaints()
+
+
+def test_an_errand_that_fails_twice_is_given_up(state):
+    action = state.errands["blue mug"].action
+    for number in (1, 2):
+        assert "blue mug" in [errand.thing for errand in state.open]
+        state.apply(TeamStep(step=number, plan={"ada": action}, tasks={"ada": f"t{number}"}))
+        state.apply(TeamStepEnded(step=number, outcomes={"ada": "PICK_FAILED"}))
+    assert "blue mug" not in [errand.thing for errand in state.open]
+    assert "Given up: blue mug (PICK_FAILED)" in state.describe()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        (((0, 0), (2, 2)), ((0, 2), (2, 0)), True),
+        (((0, 0), (2, 2)), ((2, 2), (0, 0)), True),
+        (((0, 0), (2, 2)), ((0, 0), (2, 2)), False),
+        (((0, 0), (2, 0)), ((0, 1), (2, 1)), False),
+        (((0, 0), (1, 1)), ((1, 1), (2, 0)), False),
+        (((0, 0), (2, 0)), ((1, 1), (1, 3)), False),
+    ],
+)
+def test_ways_cross_inside_of_both_or_go_in_opposite_directions(one, other, found):
+    assert cross(one, other) is cross(other, one) is found
