@@ -24,6 +24,8 @@ PATIENCE_S = 120.0
 HEARTBEAT_TIMEOUT_S = 2.0
 """Longer than a robot's, so that a machine that stalls makes no lapse."""
 TOKEN = "the guard's token"
+DDS_PORTS, DDS_PORTS_PER_DOMAIN = 7400, 250
+"""The ports of domain d begin at 7400 + 250 d (DDSI-RTPS 2.5, 9.6.2.3)."""
 GRIPPER = "/gripper_controller/gripper_cmd"
 ROBOT_FILE = """
 name: fake
@@ -58,6 +60,12 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
                 continue
         else:
             pytest.fail("every ROS domain of this machine is taken")
+        # Fast DDS opens ports in shared memory with UDPv4 alone too. A process that is killed while it makes one leaves
+        # half of it, for which the next process of this domain waits for ever. The domain is ours, so what is left is.
+        first = DDS_PORTS + DDS_PORTS_PER_DOMAIN * domain
+        for port in range(first, first + DDS_PORTS_PER_DOMAIN):
+            for left in Path("/dev/shm").glob(f"*fastrtps_port{port}*"):
+                left.unlink(missing_ok=True)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ROS_", "QUARTET_GUARD"))}
         yield kept | {
             "ROS_DOMAIN_ID": str(domain),
