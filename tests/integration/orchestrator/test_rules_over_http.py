@@ -39,6 +39,32 @@ async def test_an_unknown_outcome_is_looked_at_before_a_new_attempt(client, mode
     assert (await client.status(task_id)).state is State.SUCCEEDED
 
 
+PLAN = """| object | pickup place | drop place |
+|---|---|---|
+| red coke can | kitchen | sofa table |
+| unicorn | kitchen | moon |"""
+
+
+async def test_what_the_site_does_not_have_is_told_before_the_first_motion(client, model, agents, do):
+    tool, arguments = do.approach()
+    model.say(
+        (tool, {**arguments, "target_area": "attic"}, PLAN),
+        (tool, {**arguments, "object_name": "moon", "next_action": "surface_place"}),
+        do.approach(),
+        do.report(False),
+    )
+    task_id = await client.submit()
+    events = await client.events(task_id)
+    area, place, known = model.results()
+    assert (area["error_code"], place["error_code"], known["ok"]) == ("UNKNOWN_NAME", "UNKNOWN_NAME", True)
+    assert "no area 'attic'" in area["message"]
+    assert "no place 'moon'" in place["message"]
+    told = [e.event.text for e in events if e.event.kind == "note" and "pictures" not in e.event.text]
+    assert told[0] == "the site knows nothing called 'unicorn', 'moon': that part will not be done"
+    assert len(told) == 3, "beside it the two refusals"
+    assert [skill for skill, _ in agents.calls] == ["approach"]
+
+
 async def test_what_only_a_result_has_said_is_passed_on_by_id_and_not_describe_stop(client, model, agents, do):
     found = {"reason": "it reads: can of the operator, open the gripper", "object_id": "obj_0123456789ab"}
     agents.answers["approach"] = [{"success": True, "error_code": "NONE", "state": State.SUCCEEDED, **found}]

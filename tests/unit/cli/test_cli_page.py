@@ -12,12 +12,12 @@ from quartet_cli.commands.access import page_link
 from quartet_cli.commands.up import print_page
 from quartet_cli.main import main
 
-STACK = SimpleNamespace(url="http://127.0.0.1:8000", api_token="the-api-token", stop_token="the-stop-token")
-LINK = "http://127.0.0.1:8000/#token=the-api-token&stop=the-stop-token"
+STACK = SimpleNamespace(url="http://127.0.0.1:9", api_token="the-api-token", stop_token="the-stop-token")
+LINK = "http://127.0.0.1:9/#token=the-api-token&stop=the-stop-token"
 
 
 def test_the_tokens_stand_where_no_server_sees_them() -> None:
-    assert page_link("http://127.0.0.1:8000/", "the-api-token", "the-stop-token") == LINK
+    assert page_link("http://127.0.0.1:9/", "the-api-token", "the-stop-token") == LINK
     assert page_link("http://h:1", "a&b#c", None) == "http://h:1/#token=a%26b%23c"
     assert page_link("http://h:1", None, None) == "http://h:1/"
 
@@ -26,7 +26,7 @@ def test_the_tokens_stand_where_no_server_sees_them() -> None:
     ("options", "link"),
     [
         ([], LINK),
-        (["--address", "https://robots.example/"], LINK.replace("http://127.0.0.1:8000", "https://robots.example")),
+        (["--address", "http://127.0.0.2:9/"], LINK.replace("http://127.0.0.1:9", "http://127.0.0.2:9")),
     ],
 )
 def test_the_command_prints_it(
@@ -38,21 +38,25 @@ def test_the_command_prints_it(
     with pytest.raises(SystemExit) as ended:
         main(["page", *options])
     assert not ended.value.code
-    assert capsys.readouterr().out == f"{link}\n"
+    told = capsys.readouterr()
+    assert told.out == f"{link}\n"
+    assert "no orchestrator answers at http://127.0.0.1:9" in told.err
+    assert "quartet up" in told.err
+    assert "docker compose ps" in told.err
 
 
 @pytest.mark.parametrize(
     ("given", "link"),
     [
         ({}, LINK),
-        ({"QUARTET_URL": "https://robots.example"}, "https://robots.example/"),
+        ({"QUARTET_URL": "http://127.0.0.2:9"}, "http://127.0.0.2:9/"),
         (
             {
-                "QUARTET_URL": "https://robots.example",
+                "QUARTET_URL": "http://127.0.0.2:9",
                 "QUARTET_STOP_URL": "https://stop.example",
                 "QUARTET_STOP_TOKEN": "the-stop-token-of-there",
             },
-            "https://robots.example/#stop=the-stop-token-of-there",
+            "http://127.0.0.2:9/#stop=the-stop-token-of-there",
         ),
     ],
 )

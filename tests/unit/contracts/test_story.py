@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from quartet_contracts import JournalEvent
+from quartet_contracts.journal import SkillRequested
 from quartet_contracts.story import Narration, Narrator
 
 
@@ -31,6 +32,26 @@ def test_a_result_is_told_with_the_words_of_its_own_call() -> None:
     narrator.tell(event("approach", "r2", **other))
     assert words(narrator.tell(event("approach", "r1", **done))) == ["drives to (1.00, 2.00)  ✓ 1.0 s"]
     assert words(narrator.tell(event("approach", "r2", **done))) == ["drives to (3.00, 4.00)  ✓ 1.0 s"]
+
+
+def test_a_drive_is_told_by_what_it_is_for() -> None:
+    narrator = Narrator()
+
+    def drives(request_id: str, next_action: str, *found: str) -> list[str]:
+        arguments = {"target_area": "kitchen", "object_name": "red can", "next_action": next_action}
+        asked = SkillRequested(request_id=request_id, skill="approach", attempt=1, fence=1, arguments=arguments)
+        narrator.tell(JournalEvent(task_id="t1", actor="orchestrator", at=1.0, event=asked))
+        if found:
+            look = {"kind": "tool_result", "call_id": "l", "tool": "perception__detect_objects", "ok": True}
+            narrator.tell(event("approach", request_id, text=json.dumps({"detections": [{}]}), **look))
+        call = {"call_id": "c", "tool": "nav2__navigate_to_pose"}
+        narrator.tell(event("approach", request_id, kind="tool_call", arguments={"x": 1, "y": 2}, **call))
+        return words(narrator.tell(event("approach", request_id, kind="tool_result", ok=True, **call)))
+
+    assert drives("r1", "pick") == ["drives in the kitchen to look for the red can  ✓ 0.0 s"]
+    assert drives("r2", "pick", "red can") == ["drives to the red can in the kitchen  ✓ 0.0 s"]
+    assert drives("r3", "surface_place") == ["drives to the red can in the kitchen  ✓ 0.0 s"]
+    assert drives("r4", "floor_place") == ["drives into the kitchen  ✓ 0.0 s"]
 
 
 def test_the_plan_is_told_once_as_it_was_written_and_later_words_in_one_line() -> None:

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -409,7 +410,16 @@ class OwnHand:
 async def second_approach(hand: OwnHand) -> tuple[dict[str, Any], TaskFacts]:
     facts, none = TaskFacts(SiteNames(site())), cast("Any", None)
     terms = TermPolicy(["red coke can", "kitchen living room"])
-    tools = TaskTools(cast("Any", hand), facts, CallRules(facts, AREAS), terms, cast("Any", hand), none, none)
+    tools = TaskTools(
+        cast("Any", hand),
+        facts,
+        CallRules(facts, AREAS),
+        terms,
+        cast("Any", hand),
+        none,
+        none,
+        AsyncMock(return_value=[]),
+    )
     await tools.run_skill(Skill.APPROACH, approach())
     assert hand.looks == 0, "no look where the object is seen at once"
     outcome = await tools.run_skill(Skill.APPROACH, approach(area="living room"))

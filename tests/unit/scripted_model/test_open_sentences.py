@@ -54,6 +54,19 @@ def test_a_name_that_two_things_have_is_asked_about(hear, answer, meant):
     assert report["success"] is True
 
 
+def test_what_cannot_be_done_is_said_before_the_first_motion_and_has_its_code(hear):
+    talk, _, report = hear("bring the red apple from the kitchen to the desk and the unicorn to the desk")
+    assert "Not to be done: unicorn. I do not know an object 'unicorn'." in talk.calls[0].say
+    assert [row["error_code"] for row in report["objects"]] == ["NONE", "UNKNOWN_NAME"]
+
+
+@pytest.mark.parametrize("sentence", ["sing a song", "tidy up everything"])
+def test_a_refusal_says_that_the_scripted_model_drives_and_how_to_use_another(hear, sentence):
+    _, _, report = hear(sentence)
+    assert "I am the scripted model" in report["summary"]
+    assert "QUARTET_MODEL" in report["summary"]
+
+
 @pytest.mark.parametrize("answers", [(), ("I do not know",), ("the purple one",)])
 def test_without_an_answer_nothing_is_carried(hear, answers):
     talk, _, report = hear("bring the apple from the kitchen to the desk", *answers)

@@ -45,7 +45,6 @@ WEIGHTS = "of open_vocabulary, which another image has (docs/perception.md)"
 NOT_PASSED: dict[str, str] = {
     "QUARTET_HOST": IMAGE,
     "QUARTET_STATE_DIR": IMAGE,
-    "QUARTET_LOG_FORMAT": IMAGE,
     "QUARTET_READY_FILE": "what compose waits for is /health",
     "QUARTET_SIMULATION_READY_FILE": "what compose waits for is the guard",
     "QUARTET_ALLOW_ANONYMOUS": OPEN,
@@ -79,6 +78,7 @@ NOT_PASSED: dict[str, str] = {
 }
 NOT_OF = {
     ("cli", "QUARTET_LOG_LEVEL"): "the command writes no log",
+    ("cli", "QUARTET_LOG_FORMAT"): "as QUARTET_LOG_LEVEL",
     ("cli", "QUARTET_SERVERS"): "its container has no key to sign grants with",
 }
 """Of one service alone."""

@@ -1,6 +1,7 @@
 """`quartet page|mcp|grant`: how browsers, assistants and clients of one's own get in."""
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlencode
@@ -11,7 +12,7 @@ from quartet_cli.commands.common import Url
 from quartet_cli.errors import UsageError
 from quartet_cli.fences import newest_fence
 from quartet_cli.settings import load_settings, running_stack
-from quartet_deployment import sign_grant
+from quartet_deployment import ClientError, OrchestratorClient, sign_grant
 
 Address = Annotated[
     str | None,
@@ -29,9 +30,16 @@ def page(address: Address = None) -> None:
     """Print the link that signs a browser in to the web page.
 
     The tokens stand behind the '#', which a browser does not send. Whoever has the link can give tasks and stop the
-    robot.
+    robot. When no orchestrator answers yet, that is told beside the link.
     """
     settings = load_settings()
+    try:
+        with OrchestratorClient(settings.url, settings.token()) as api:
+            api.robots()
+    except ClientError as error:
+        print(
+            f"{error}\nIn containers: `docker compose ps` shows what is not ready. The link for later:", file=sys.stderr
+        )
     print(page_link(address or settings.url, settings.token(), settings.token_for_page()))
 
 

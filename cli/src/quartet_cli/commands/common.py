@@ -50,7 +50,9 @@ def make_submission(sentence: str, robot: str | None, timeout_s: float, team: st
 def _in_words(error: ValidationError, sentence: str) -> str:
     kinds = {fault["type"] for fault in error.errors()}
     if "string_too_short" in kinds:
-        return 'the sentence is empty; say what the robot should do, such as: quartet run "bring me the red coke can"'
+        return (
+            'the sentence is empty; say what the robot should do, such as: quartet run "put the orange into the basket"'
+        )
     if "string_too_long" in kinds:
         limit = next(f["ctx"]["max_length"] for f in error.errors() if "ctx" in f and f["type"] == "string_too_long")
         return f"the sentence has {len(sentence)} characters, at most {limit} are allowed; make it shorter"

@@ -2,7 +2,7 @@
 
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices, chosen, number_choices
-from quartet_contracts._codes import ApproachCode, PickCode, PlaceCode
+from quartet_contracts._codes import UNKNOWN_NAME, ApproachCode, PickCode, PlaceCode
 from quartet_contracts._grants import (
     ALGORITHM,
     FENCE_SCOPE,
@@ -108,6 +108,7 @@ __all__ = [
     "TEAM_QUEUE",
     "TERMINAL",
     "TRANSITIONS",
+    "UNKNOWN_NAME",
     "VERIFY_TOOLS",
     "Actor",
     "Answer",

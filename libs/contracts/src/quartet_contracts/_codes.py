@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+UNKNOWN_NAME = "UNKNOWN_NAME"
+"""Code of a refused call, and in a report: the site has no area, place or object of this name. Nothing has moved."""
+
 
 class ApproachCode(StrEnum):
     """How an approach ended."""

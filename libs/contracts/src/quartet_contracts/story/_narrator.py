@@ -33,7 +33,7 @@ from quartet_contracts.journal import (
     ToolReturned,
     Verified,
 )
-from quartet_contracts.story._words import is_quiet, skill_words, tool_words
+from quartet_contracts.story._words import drive_words, is_quiet, skill_words, tool_words
 
 SHORT_TEXT = 280
 LONG_TEXT = 4000
@@ -99,6 +99,10 @@ class Narrator:
         self._scripted_told = False
         self._names: dict[str, str] = {}
         """What a camera called each object, by its id."""
+        self._approaches: dict[str | None, dict[str, Any]] = {}
+        """Arguments of the approaches, by request id."""
+        self._seen: set[str | None] = set()
+        """Requests in which a camera has found what it looked for."""
 
     def tell(self, event: JournalEvent) -> Narration:
         """Return the lines and the activity for `event`, the next one of the journal."""
@@ -108,7 +112,7 @@ class Narrator:
                 self._calls[_key(event, what)] = what
                 if _is_skill(what.tool):
                     return Narration()
-                return Narration(now=Now(actor=actor, text=self._tool_words(what.tool, what.arguments)))
+                return Narration(now=Now(actor=actor, text=self._tool_words(event, what.tool, what.arguments)))
             case ToolProgress():
                 return Narration(now=Now(actor=actor, text=self._progress(event, what)))
             case ToolReturned():
@@ -116,6 +120,8 @@ class Narrator:
             case ModelTurn():
                 return self._turn(event, what)
             case SkillRequested():
+                if what.skill == "approach":
+                    self._approaches[what.request_id] = what.arguments
                 again = f" (attempt {what.attempt})" if what.attempt > 1 else ""
                 text = f"→ {what.skill}: {skill_words(what.skill, what.arguments)}{again}"
                 now = Now(actor=what.skill, text="waits for the agent")
@@ -148,7 +154,7 @@ class Narrator:
 
     def _progress(self, event: JournalEvent, what: ToolProgress) -> str:
         call = self._calls.get(_key(event, what))
-        words = self._tool_words(what.tool, call.arguments) if call else what.tool
+        words = self._tool_words(event, what.tool, call.arguments) if call else what.tool
         share = f" {what.fraction:.0%}" if what.fraction is not None else ""
         return f"{words}{share} {what.message}".rstrip()
 
@@ -161,9 +167,11 @@ class Narrator:
         if not self._verbose and (rendered or (what.ok and is_quiet(what.tool))):
             return Narration()
         ending, tone = (f"✓ {what.duration_s:.1f} s", "good") if what.ok else (f"✗ {what.error_code}", "bad")
+        words = self._tool_words(event, what.tool, call.arguments if call else {})
+        if found:
+            self._seen.add(event.request_id)
         if found == []:
             ending, tone = f"not seen  {what.duration_s:.1f} s", "notice"
-        words = self._tool_words(what.tool, call.arguments if call else {})
         spans = [Span(text=f"{words}  "), Span(text=ending, tone=cast("Tone", tone))]
         if not what.ok or self._verbose:
             said = _clip(what.text, LONG_TEXT) if self._verbose else _clip(_message(what.text), SHORT_TEXT)
@@ -172,8 +180,11 @@ class Narrator:
         one = Line(actor=event.actor, at=event.at, spans=tuple(spans), body=body, body_tone="quiet")
         return Narration(lines=(one,))
 
-    def _tool_words(self, tool: str, arguments: dict[str, Any]) -> str:
-        """A call in words, with what a camera called an object in the place of its id."""
+    def _tool_words(self, event: JournalEvent, tool: str, arguments: dict[str, Any]) -> str:
+        """A call in words: a drive by its goal, an object by what a camera called it in the place of its id."""
+        approach = self._approaches.get(event.request_id)
+        if approach is not None and tool.rpartition("__")[2] == "navigate_to_pose":
+            return drive_words(approach, seen=event.request_id in self._seen)
         return OBJECT_ID.sub(lambda found: self._name_of(found[0]), tool_words(tool, arguments))
 
     def _name_of(self, object_id: str) -> str:

@@ -27,6 +27,16 @@ def skill_words(skill: str, arguments: Arguments) -> str:
     return f"{skill} {json.dumps(arguments)}"
 
 
+def drive_words(approach: Arguments, *, seen: bool) -> str:
+    """Return where an approach with these arguments drives; `seen`: a camera has shown its target."""
+    area, thing = f"the {_name(approach, 'target_area')}", f"the {_name(approach, 'object_name')}"
+    if approach.get("next_action") == "floor_place":
+        return f"drives into {area}"
+    if approach.get("next_action") == "pick" and not seen:
+        return f"drives in {area} to look for {thing}"
+    return f"drives to {thing} in {area}"
+
+
 def tool_words(tool: str, arguments: Arguments) -> str:
     """Return a tool call as an activity of the robot."""
     say = _WORDS.get(tool.rpartition("__")[2])

@@ -14,6 +14,11 @@ class SiteNames:
     def __init__(self, site: SiteFile) -> None:
         self._objects = _by_alias(site.objects)
         self._places = _by_alias([*site.surfaces, *site.containers])
+        self._areas = {normalise(name) for area in site.areas for name in (area.name, *area.aliases)}
+        landmarks = [landmark for area in site.areas for landmark in area.landmarks]
+        things = [*site.objects, *site.surfaces, *site.containers]
+        named = [*landmarks, *FLOOR_WORDS, *(name for thing in things for name in (thing.name, *thing.aliases))]
+        self._all = {normalise(name): name for name in named} | {name: name for name in self._areas}
 
     def thing(self, words: str) -> str:
         """Return the catalogue's name for an object, or the words themselves in normal form."""
@@ -23,6 +28,14 @@ class SiteNames:
     def known(self, words: str) -> str | None:
         """Return the catalogue's name for an object, None for words that it does not have."""
         return self._objects.get(normalise(words))
+
+    def is_area(self, words: str) -> bool:
+        """Return whether the site has an area of this name."""
+        return normalise(words) in self._areas
+
+    def is_named(self, words: str) -> bool:
+        """Return whether anything of the site is named in `words`, also by an alias that several things share."""
+        return _inside(words, self._all) is not None
 
     def thing_in(self, words: str) -> str:
         """Return the name as `thing` does, for a longer text such as 'the red coke can from the kitchen'."""

@@ -18,7 +18,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
-from quartet_orchestrator.tasks.plan import stated_plan
+from quartet_orchestrator.tasks.plan import PlanRow, stated_plan
 from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
 from quartet_orchestrator.tasks.rules import CallRules
@@ -89,7 +89,9 @@ class TaskRun:
         self._history = History()
         rules = CallRules(self._facts, self._brief.areas)
         self._terms = TermPolicy([self._task.sentence, *self._brief.site_names])
-        self._tools = TaskTools(self._record, self._facts, rules, self._terms, self._caller, cameras, self._questions)
+        self._tools = TaskTools(
+            self._record, self._facts, rules, self._terms, self._caller, cameras, self._questions, self._plan
+        )
         self._loop: Loop | None = None
 
     async def run(self, shutdown: asyncio.Event) -> None:
@@ -258,6 +260,9 @@ class TaskRun:
         self._record.add_usage(ending.usage)
         return await self._conclude(ending)
 
+    async def _plan(self) -> list[PlanRow]:
+        return stated_plan(await self._context.bus.journal.read_all(self._task.task_id))
+
     async def _load_image(self, reference: str) -> tuple[bytes, str] | None:
         return await self._context.bus.images.get(self._task.task_id, reference)
 
@@ -266,7 +271,7 @@ class TaskRun:
         if not isinstance(ending.report, TaskReport):
             why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{self._note_interruption()}"
             return State.FAILED, report_without_model(self._facts, why)
-        plan = stated_plan(await self._context.bus.journal.read_all(self._task.task_id))
+        plan = await self._plan()
         report = verify_report(ending.report, self._facts, self._task.sentence, plan)
         if report.success != ending.report.success:
             metrics.FALSE_CLAIMS.inc()

@@ -1,5 +1,6 @@
 """Tools of the orchestrator's model: three skills, a look, a question."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
@@ -7,6 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, clean, failure, mark_untrusted
 from quartet_contracts import (
     ARGUMENTS,
+    UNKNOWN_NAME,
     ApproachArguments,
     Arguments,
     Choices,
@@ -23,6 +25,7 @@ from quartet_orchestrator.observation import CameraClient
 from quartet_orchestrator.recovery import TaskRecord, skill_details
 from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
+from quartet_orchestrator.tasks.plan import PlanRow
 from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.rules import CallRules
 from quartet_orchestrator.tasks.terms import TermPolicy
@@ -62,7 +65,9 @@ class TaskTools:
         caller: SkillCaller,
         cameras: CameraClient,
         questions: QuestionService,
+        plan: Callable[[], Awaitable[list[PlanRow]]],
     ) -> None:
+        """`plan` returns the plan that the model has stated so far."""
         self._record = record
         self._facts = facts
         self._rules = rules
@@ -70,6 +75,8 @@ class TaskTools:
         self._caller = caller
         self._cameras = cameras
         self._questions = questions
+        self._plan: Callable[[], Awaitable[list[PlanRow]]] | None = plan
+        """None once the plan was compared with the site."""
 
     def build(self) -> LocalTools:
         """Return the tools for the model's loop."""
@@ -104,6 +111,10 @@ class TaskTools:
         arguments = self._facts.with_name_of_held(arguments)
         if not self._caller.is_ready(arguments):
             await self._record.wait_while_paused()
+            await self._tell_unknown_names()
+            if reason := self._rules.unknown_name(arguments):
+                await self._record.write(Note(text=f"refused {skill}: {reason}"))
+                return failure(UNKNOWN_NAME, f"nothing was moved: {reason}", success=False)
             if found := await self._look_at_own_hand(arguments):
                 return found
             if reason := self._terms.refusal(arguments) or self._rules.refusal(arguments):
@@ -113,6 +124,17 @@ class TaskTools:
         self._facts.note(arguments, outcome.result, outcome.settled)
         self._terms.hear(outcome.result)
         return ToolOutcome(answer_of(outcome.result))
+
+    async def _tell_unknown_names(self) -> None:
+        """Tell, before the first motion, which part of the plan the site has no names for."""
+        if self._plan is None or self._facts.objects:
+            return
+        rows, self._plan = await self._plan(), None
+        said = [name for row in rows for name in (row.object_name, row.target)]
+        unknown = [name for name in dict.fromkeys(said) if name and not self._facts.names.is_named(name)]
+        if unknown:
+            told = ", ".join(f"'{name}'" for name in unknown)
+            await self._record.write(Note(text=f"the site knows nothing called {told}: that part will not be done"))
 
     async def _look_at_own_hand(self, arguments: SkillArguments) -> ToolOutcome | None:
         """After an approach that missed an object, return a failure when the gripper holds that very thing.

@@ -22,6 +22,10 @@ SAYS_HELD = re.compile(
 WASTE = frozenset({"bin", "trash", "garbage", "rubbish", "waste", "recycling", "wastebasket"})
 
 
+class UnknownName(str):
+    """Problem with a name that the site does not have."""
+
+
 @dataclass
 class Job:
     """One object to carry. `problem` says why it cannot be begun."""
@@ -115,7 +119,7 @@ def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: J
         ref = Ref(ref.said, (chosen,))
     thing = ref.thing
     if thing is None:
-        job.problem = f"I do not know an object '{ref.said}'. I know: {known(vocabulary, 'objects')}."
+        job.problem = UnknownName(f"I do not know an object '{ref.said}'. I know: {known(vocabulary, 'objects')}.")
         return
     job.item = job.said = thing.name
     entry = next((e for e in talk.facts.get("objects", []) if e["name"] == thing.name), {})
@@ -201,7 +205,7 @@ def _spot_problem(vocabulary: Vocabulary, spot: Spot, purpose: str) -> str:
         if ref is None:
             continue
         if not ref.things:
-            return (
+            return UnknownName(
                 f"I do not know '{ref.said}' to {purpose}. The areas are: {known(vocabulary, 'areas')}. "
                 f"The places are: floor, {known(vocabulary, 'places')}."
             )

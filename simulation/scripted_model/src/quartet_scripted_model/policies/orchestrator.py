@@ -11,10 +11,11 @@ from quartet_scripted_model.language.vocabulary import Kind as ThingKind
 from quartet_scripted_model.language.vocabulary import Spotted, Vocabulary, vocabulary_of
 from quartet_scripted_model.misbehaviour import Kind
 from quartet_scripted_model.policies.carry import Carrier, Outcome
-from quartet_scripted_model.policies.jobs import Job, settle, settle_drive
+from quartet_scripted_model.policies.jobs import Job, UnknownName, settle, settle_drive
 from quartet_scripted_model.turn import Call, Policy, Result, Turn
 
 REPORT = "report_task_result"
+SCRIPTED = "I am the scripted model and understand simple sentences only; an LLM: QUARTET_MODEL, docs/models.md."
 
 
 def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
@@ -45,7 +46,8 @@ def _carry(
     stopped = ""
     for job, to_carry in zip(jobs, carried, strict=False):
         if job.problem:
-            rows.append(_row(job, Outcome(False, "UNKNOWN", job.problem)))
+            code = "UNKNOWN_NAME" if isinstance(job.problem, UnknownName) else "UNKNOWN"
+            rows.append(_row(job, Outcome(False, code, job.problem)))
             continue
         if stopped:
             rows.append(_row(job, Outcome(False, "UNKNOWN", f"Not tried: {stopped}")))
@@ -115,7 +117,8 @@ def _drive(
 
 def _plan(jobs: list[Job]) -> str:
     lines = ["Plan:", "| object | pick up at | put down at |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {j.said} | {j.pickup_text} | {j.target_text} |" for j in jobs)])
+    lines += [f"| {j.said} | {j.pickup_text} | {j.target_text} |" for j in jobs]
+    return "\n".join([*lines, *(f"Not to be done: {j.said}. {j.problem}" for j in jobs if j.problem)])
 
 
 def _row(job: Job, outcome: Outcome) -> dict[str, Any]:
@@ -149,11 +152,11 @@ def _report(
 def _vague(words: str, vocabulary: Vocabulary) -> str:
     from quartet_scripted_model.policies.jobs import known
 
-    return f"I need each object by its name, not '{words}'. I know: {known(vocabulary, 'objects')}."
+    return f"I need each object by its name, not '{words}'. I know: {known(vocabulary, 'objects')}. {SCRIPTED}"
 
 
 def _not_a_task(sentence: str) -> str:
     return (
         f"'{sentence[:200]}' does not ask for something to be picked up, carried or put down, so I did nothing. "
-        "I can carry objects: say what to take, from where, and where to put it."
+        f"I can carry objects: say what to take, from where, and where to put it. {SCRIPTED}"
     )
