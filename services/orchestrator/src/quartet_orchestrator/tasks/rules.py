@@ -50,9 +50,10 @@ class CallRules:
             if not names.is_area(arguments.target_area):
                 return f"the site has no area '{arguments.target_area}': use a name of Facts"
             place = "" if arguments.next_action is NextAction.PICK or arguments.object_id else arguments.object_name
+        elif isinstance(arguments, PlaceArguments) and not arguments.target_id:
+            place = arguments.target_location
         else:
-            named = isinstance(arguments, PlaceArguments) and not arguments.target_id
-            place = arguments.target_location if named else ""
+            place = ""
         if place and not names.is_named(place):
             return f"the site has no place '{place}': use a name of Facts, or report the object with this code"
         return None
