@@ -3,7 +3,7 @@
 from quartet_orchestrator.observation.client import CameraClient, ObserverSessions, ToolReader
 from quartet_orchestrator.observation.fleet import Fleet, RobotState
 from quartet_orchestrator.observation.monitor import CAMERAS, Reading, RobotMonitor
-from quartet_orchestrator.observation.stops import StopWatch
+from quartet_orchestrator.observation.stops import StopMonitor
 
 __all__ = [
     "CAMERAS",
@@ -13,6 +13,6 @@ __all__ = [
     "Reading",
     "RobotMonitor",
     "RobotState",
-    "StopWatch",
+    "StopMonitor",
     "ToolReader",
 ]

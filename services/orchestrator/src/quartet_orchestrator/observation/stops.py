@@ -9,7 +9,7 @@ PERIOD_S = 1.0
 """Wall time between two looks at the motion servers."""
 
 
-class StopWatch:
+class StopMonitor:
     """Compares the stops that the motion servers of `robot` have counted with those at the start of a task.
 
     A server that does not answer, or that counts none, tells nothing new.

@@ -24,7 +24,7 @@ from quartet_contracts.journal import SkillRequested
 from quartet_contracts.skills import unknown_result
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.grants import GrantSigner
-from quartet_orchestrator.observation import CameraClient, ObserverSessions, StopWatch
+from quartet_orchestrator.observation import CameraClient, ObserverSessions, StopMonitor
 from quartet_orchestrator.recovery import (
     Attempt,
     AttemptOutcome,
@@ -57,7 +57,7 @@ class SkillCaller:
         fences: FenceClient,
         sessions: ObserverSessions,
         cameras: CameraClient,
-        stops: StopWatch,
+        stops: StopMonitor,
         settings: OrchestratorSettings,
         progressed: Callable[[], Awaitable[None]],
     ) -> None:

@@ -12,7 +12,7 @@ from quartet_contracts.journal import Note, TakenOver
 from quartet_orchestrator import metrics
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.grants import GrantSigner
-from quartet_orchestrator.observation import CameraClient, Fleet, ObserverSessions, StopWatch
+from quartet_orchestrator.observation import CameraClient, Fleet, ObserverSessions, StopMonitor
 from quartet_orchestrator.recovery import FenceClient, History, StoreLossRecovery, TaskRecord, read_history
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills import SkillCaller
@@ -72,7 +72,7 @@ class TaskRun:
             task_id=self._task.task_id,
             until=lambda: context.sessions.until(self._record.task.deadline),
         )
-        self._stops = StopWatch(context.fleet, self._task.robot)
+        self._stops = StopMonitor(context.fleet, self._task.robot)
         self._caller = SkillCaller(
             self._record,
             context.bus,
