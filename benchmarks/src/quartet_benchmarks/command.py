@@ -13,6 +13,7 @@ from quartet_benchmarks.print import print_result
 from quartet_benchmarks.result import BenchParameters, BenchResult
 
 SUITES = {
+    "armtable": "quartet_benchmarks.arm_table",
     "chaos": "quartet_benchmarks.chaos",
     "faults": "quartet_benchmarks.faults",
     "fleet": "quartet_benchmarks.fleet",

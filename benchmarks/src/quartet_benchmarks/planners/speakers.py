@@ -69,13 +69,17 @@ class Speakers:
 
     def _answer(self, participant: str, prompt: str) -> str:
         parts = {heading: body.strip() for heading, body in _SECTION.findall(prompt)}
-        world = next(world for world in WORLDS.values() if world.rules == parts["Task"]).parse(parts["Current state"])
+        world = self._world(parts["Task"]).parse(parts["Current state"])
         best = self._best(world, parts["Steps so far"])
         if participant == PLANNER:
             return self._plan(world, best)
         if "I Agree" in parts["Your answer"]:
             return self._judge(participant, best, parts["Plan of the planner"])
         return self._discuss(participant, world, best, parts)
+
+    def _world(self, rules: str) -> type[World]:
+        """Return the world whose rules a prompt tells."""
+        return next(world for world in WORLDS.values() if world.rules == rules)
 
     def _best(self, world: World, history: str) -> dict[str, str]:
         if not isinstance(world, BoxLift):

@@ -57,8 +57,8 @@ def add_robot(spec: mujoco.MjSpec) -> None:
         actuator.set_to_velocity(kv=kv)
         actuator.forcelimited, actuator.forcerange = True, [-limit, limit]
     _add_body(base)
-    flange = _add_arm(spec, base)
-    _add_gripper(spec, flange)
+    flange = add_arm(spec, base, dim.ARM_MOUNT, dim.ARM_MOUNT_YAW)
+    add_gripper(spec, flange)
     _add_cameras(base, flange)
 
 
@@ -104,9 +104,16 @@ def _add_body(base: Any) -> None:
     _box(base, "front_camera_body", (x - 0.03, y, z), (0.02, 0.06, 0.02), DARK, 0.3)
 
 
-def _add_arm(spec: mujoco.MjSpec, base: Any) -> Any:
-    """The chain of the UR5's public description; returns the flange body arm_tool0."""
-    mount = base.add_body(name="arm_base", pos=dim.ARM_MOUNT, quat=quaternion((0, 0, 1), dim.ARM_MOUNT_YAW))
+def add_arm(spec: mujoco.MjSpec, base: Any, pos: tuple[float, float, float], yaw: float) -> Any:
+    """Add the chain of the UR5's public description to the body `base`; return the flange, the body arm_tool0.
+
+    Args:
+        spec: specification that gets the arm's actuators.
+        base: body that the arm stands on.
+        pos: where it stands, in the frame of `base` [m].
+        yaw: its turn about the z axis of `base` [rad].
+    """
+    mount = base.add_body(name="arm_base", pos=pos, quat=quaternion((0, 0, 1), yaw))
     mount.add_geom(
         name="arm_base",
         type=mujoco.mjtGeom.mjGEOM_CYLINDER,
@@ -161,8 +168,8 @@ def _add_arm(spec: mujoco.MjSpec, base: Any) -> Any:
     return body.add_body(name="arm_tool0", pos=(0, dim.UR5_D6, 0), quat=quaternion((1, 0, 0), -math.pi / 2), gravcomp=1)
 
 
-def _add_gripper(spec: mujoco.MjSpec, flange: Any) -> None:
-    """Two fingers that close along x of arm_tool0 and reach FINGER_OFFSET along its z."""
+def add_gripper(spec: mujoco.MjSpec, flange: Any) -> None:
+    """Add two fingers that close along x of arm_tool0 and reach FINGER_OFFSET along its z."""
     _box(flange, "palm", (0, 0, 0.025), (0.055, 0.032, 0.025), DARK, 0.5)
     tip, half_width = dim.FINGER_OFFSET, dim.FINGER_WIDTH / 2
     for side, sign in (("left", 1), ("right", -1)):
