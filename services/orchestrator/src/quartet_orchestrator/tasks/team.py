@@ -36,7 +36,7 @@ from quartet_contracts.journal import (
     TeamTurn,
 )
 from quartet_orchestrator.errors import ParticipantLostError, TaskAbortedError
-from quartet_orchestrator.observation import RobotState, StopWatch
+from quartet_orchestrator.observation import RobotState, StopMonitor
 from quartet_orchestrator.recovery import TaskRecord, end_unstarted
 from quartet_orchestrator.tasks.errands import ErrandSplit, HomeScene, TeamState
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext
@@ -73,7 +73,7 @@ class TeamRun:
         self._brief = context.briefs[context.fleet.names[0]]
         self._split = ErrandSplit(self._task.sentence, self._brief)
         self._state = TeamState(self._split)
-        self._stops = {robot: StopWatch(context.fleet, robot) for robot in context.fleet.names}
+        self._stops = {robot: StopMonitor(context.fleet, robot) for robot in context.fleet.names}
         self._heard: list[TeamTurn] = []
         """Turns of an unfinished discussion that another replica has recorded."""
 
