@@ -172,7 +172,7 @@ async def make_loop(model: ModelServer, memory: Memory) -> AsyncIterator[LoopFac
             journal=memory, images=memory, transcripts=memory,
         )  # fmt: skip
         return Loop(
-            model=client.for_task("t1", "r1"),
+            model=client.for_task("t1", "r1", lambda: "the-grant"),
             tools=tools,
             report=ends_with or skill_report(Skill.PICK),
             recorder=recorder,

@@ -46,6 +46,7 @@ async def test_a_report_ends_the_loop(model, memory, make_loop, talk):
     assert model.requests[0]["model"] == "pick"
     assert model.headers[0]["x-quartet-task"] == "t1"
     assert model.headers[0]["x-quartet-request"] == "r1"
+    assert model.headers[0]["x-quartet-grant"] == "the-grant"
     assert model.headers[0]["authorization"] == "Bearer secret-key"
 
 

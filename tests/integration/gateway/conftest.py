@@ -9,12 +9,13 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from quartet_gateway import Gateway, GatewayFile, Settings, SpendingLedger, choose_models, create_app
+from quartet_gateway import Gateway, GatewayFile, Settings, SpendingLedger, TaskGrants, choose_models, create_app
 from quartet_gateway.access import Access
 from quartet_process import Secret
 from support.http_server import serve_app
@@ -164,6 +165,7 @@ async def gateway(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[...
         ledger: SpendingLedger | None = None,
         keys: dict[str, frozenset[str]] | None = None,
         client: tuple[str, int] = ("127.0.0.1", 1),
+        grant_keys: list[Ed25519PublicKey] | None = None,
         **settings: Any,
     ) -> Caller:
         file = GatewayFile.model_validate(content or {})
@@ -172,7 +174,8 @@ async def gateway(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[...
             monkeypatch.setenv(name, value)
         chosen = choose_models(file, Settings(_env_file=None, **settings), env)
         built = Gateway(file, chosen, ledger=ledger, environment=env)
-        app = create_app(built, Access([(Secret.fixed(key), agents) for key, agents in (keys or {}).items()]))
+        access = Access([(Secret.fixed(key), agents) for key, agents in (keys or {}).items()])
+        app = create_app(built, access, TaskGrants(grant_keys))
         transport = httpx.ASGITransport(app, client=client)
         caller = Caller(built, httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=120))
         made.append(caller)

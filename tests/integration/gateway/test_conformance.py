@@ -18,7 +18,7 @@ from quartet_agent_runtime._conversation import Conversation
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._tools import CallResult, Image, ToolOutcome
 from quartet_agent_runtime.errors import ModelUnavailableError
-from quartet_gateway import create_app, models
+from quartet_gateway import TaskGrants, create_app, models
 from quartet_gateway.access import Access
 from support.fake_provider import FakeProvider, Family, families
 from support.provider_rules import RULES, broken_rules
@@ -127,7 +127,7 @@ async def talk(request, gateway, monkeypatch) -> AsyncIterator[Talk]:
         file = {"models": {"main": entry}, "agents": {"pick": {"model": "main"}}, "retries": RETRIES}
         caller = gateway(file, env=family.environment)
         assert "pick" not in caller.gateway.problems()
-        provider.app.router.routes.insert(0, Mount("/gateway", create_app(caller.gateway, Access([]))))
+        provider.app.router.routes.insert(0, Mount("/gateway", create_app(caller.gateway, Access([]), TaskGrants())))
         client = Client(f"{provider.url}/gateway", "pick")
         yield Talk(client, family, provider)
         await client.close()

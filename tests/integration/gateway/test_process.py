@@ -13,8 +13,10 @@ import psutil
 import pytest
 
 from quartet_gateway.config import AGENTS
+from support.grants import Keys
 
 SECRET = "plain-secret-0123456789"
+KEYS = Keys()
 
 
 @pytest.fixture
@@ -28,7 +30,14 @@ def start(tmp_path):
         nowhere = {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         process = subprocess.Popen(
             [sys.executable, "-m", "quartet_gateway"],
-            env={**clean, **nowhere, "QUARTET_READY_FILE": str(ready), "QUARTET_GATEWAY_KEY": SECRET, **env},
+            env={
+                **clean,
+                **nowhere,
+                "QUARTET_READY_FILE": str(ready),
+                "QUARTET_GATEWAY_KEY": SECRET,
+                "QUARTET_GRANT_PUBLIC_KEY": KEYS.public_pem,
+                **env,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -56,7 +65,7 @@ async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
     )
     async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         assert (await http.get("/health")).status_code == 200
-        headers = {"Authorization": f"Bearer {SECRET}-caller", "X-Quartet-Task": "t1"}
+        headers = {"Authorization": f"Bearer {SECRET}-caller", "X-Quartet-Grant": KEYS.token(task="t1")}
         for _ in range(20):
             body = {"model": "pick", "messages": [{"role": "user", "content": "hi"}]}
             response = await http.post("/v1/chat/completions", json=body, headers=headers)
@@ -71,10 +80,11 @@ async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
     assert "pick: hosted_vllm/scripted" in output
     spending = json.loads((tmp_path / "state" / "spending.json").read_text())
     assert spending["pick:total"]["requests"] == 20
+    assert json.loads((tmp_path / "state" / "task_spending.json").read_text())["t1"]["pick"]["requests"] == 20
 
 
 def test_without_an_endpoint_it_starts_and_says_what_is_missing(start):
-    process, url = start(QUARTET_GATEWAY_KEY="", QUARTET_ALLOW_ANONYMOUS="true")
+    process, url = start(QUARTET_GATEWAY_KEY="", QUARTET_GRANT_PUBLIC_KEY="", QUARTET_ALLOW_ANONYMOUS="true")
     health = httpx.get(f"{url}/health", trust_env=False, timeout=60)
     assert health.status_code == 503
     assert set(health.json()["problems"]) == set(AGENTS)
@@ -82,6 +92,7 @@ def test_without_an_endpoint_it_starts_and_says_what_is_missing(start):
     output, _ = process.communicate(timeout=60)
     assert "set QUARTET_SCRIPTED_MODEL_URL" in output
     assert "only callers on this machine" in output
+    assert "no grant key is set: callers name the task that they spend for" in output
 
 
 @pytest.mark.parametrize(
@@ -90,6 +101,8 @@ def test_without_an_endpoint_it_starts_and_says_what_is_missing(start):
         ({"QUARTET_MODEL": "gpt"}, "QUARTET_MODEL='gpt'"),
         ({"QUARTET_GATEWAY_FILE": "/nonexistent.yaml"}, "/nonexistent.yaml"),
         ({"QUARTET_PORT": "70000"}, "QUARTET_PORT"),
+        ({"QUARTET_GRANT_PUBLIC_KEY": ""}, "QUARTET_GRANT_PUBLIC_KEY is not set"),
+        ({"QUARTET_GRANT_PUBLIC_KEY": "abc"}, "QUARTET_GRANT_PUBLIC_KEY holds no '-----BEGIN PUBLIC KEY-----' block"),
         ({"QUARTET_MODEL_API_BASE": "ftp://x"}, "QUARTET_MODEL_API_BASE"),
     ],
 )
@@ -171,7 +184,8 @@ async def test_keys_of_agents_and_providers_come_from_files_and_rotate(start, pr
 
         async def status(key, agent="pick"):
             body = {"model": agent, "messages": [{"role": "user", "content": "hi"}]}
-            answer = await http.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {key}"})
+            headers = {"Authorization": f"Bearer {key}", "X-Quartet-Grant": KEYS.token()}
+            answer = await http.post("/v1/chat/completions", json=body, headers=headers)
             return answer.status_code
 
         assert await status("the-newest-key-of-pick") == 200

@@ -53,6 +53,7 @@ class Model:
     def __init__(self) -> None:
         self.turns: list[Any] = []
         self.requests: list[dict[str, Any]] = []
+        self.grants: list[str] = []
         self.app = Starlette(routes=[Route("/v1/chat/completions", self._complete, methods=["POST"])])
 
     def say(self, *turns: Any) -> None:
@@ -66,6 +67,7 @@ class Model:
     async def _complete(self, request: Request) -> Response:
         body = await request.json()
         self.requests.append(body)
+        self.grants.append(request.headers["x-quartet-grant"])
         turn = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
         if callable(turn):
             turn = turn(body["messages"])

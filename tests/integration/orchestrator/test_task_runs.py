@@ -6,6 +6,8 @@ import jwt
 import pytest
 
 from quartet_contracts import ALGORITHM, State, granted_tools
+from quartet_process import InvalidTokenError
+from quartet_tool_server import GrantVerifier
 
 
 def kinds(events):
@@ -43,6 +45,15 @@ async def test_the_main_job(client, model, agents, motion, key, do):
     assert {claim["task"] for claim in claims} == {agents.requests[0].task_id}
     assert claims[1]["jti"] == agents.requests[1].request_id
     assert claims[1]["exp"] >= agents.requests[1].deadline
+
+
+async def test_the_model_is_asked_under_a_grant_for_this_task_and_for_no_robot(client, model, do, key):
+    model.say(do.report(False))
+    status = await client.run("do nothing")
+    asked = jwt.decode(model.grants[0], key.public_key(), algorithms=[ALGORITHM], audience="gateway")
+    assert (asked["task"], asked["sub"], asked["tools"]) == (status.task.task_id, "orchestrator", [])
+    with pytest.raises(InvalidTokenError, match="Audience"):
+        GrantVerifier("summit", [key.public_key()]).check(model.grants[0])
 
 
 async def test_the_model_reads_results_and_facts_but_no_traces(client, model, agents, do):

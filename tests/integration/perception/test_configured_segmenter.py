@@ -16,6 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fastmcp.server.auth import AccessToken
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from PIL import Image
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
@@ -97,8 +100,11 @@ async def looker(studio, gateway, tmp_path, monkeypatch, open_eyes) -> AsyncIter
     monkeypatch.setenv("QUARTET_GATEWAY_URL", gateway.url)
     monkeypatch.setenv("QUARTET_GATEWAY_KEY", "key-of-perception")
     studio.reset(0)
+    presented = AccessToken(token="the-callers-grant", client_id="pick", scopes=[])
+    reset = auth_context_var.set(AuthenticatedUser(presented))  # as the HTTP port does
     async with open_eyes(studio, tmp_path, sub="pick", jti="request-17", task="task-5") as eyes:
         yield eyes
+    auth_context_var.reset(reset)
 
 
 @pytest.mark.parametrize("name", ["fizzy drink", "red coke can"])
@@ -115,7 +121,7 @@ async def test_a_grasp_of_what_only_the_vision_model_can_name(looker, gateway, s
     assert result["reachable"]
     sent = gateway.headers[0]
     assert (sent["Authorization"], sent["X-Quartet-Request"]) == ("Bearer key-of-perception", "request-17")
-    assert sent["X-Quartet-Task"] == "task-5"
+    assert (sent["X-Quartet-Task"], sent["X-Quartet-Grant"]) == ("task-5", "the-callers-grant")
 
 
 async def test_detections_and_segments_by_free_text(looker, studio):

@@ -46,7 +46,7 @@ def test_each_process_holds_what_it_needs_and_nothing_more(folder: SecretsFolder
         "ros": server,
         "perception": sorted([*server, "gateway_key"]),
         "gateway": [*(f"gateway_key_{who}" for who in ("approach", "orchestrator", "perception", "pick", "place")),
-                    "metrics_token"],
+                    "grant_public_key", "metrics_token"],
         "stop": ["guard_token", "metrics_token", "stop_button_token", "stop_private_key", "stop_token"],
         "simulation": ["guard_token", "metrics_token"],
         "bridge_proxy": ["bridge_token"],

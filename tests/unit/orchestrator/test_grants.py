@@ -11,7 +11,8 @@ from quartet_contracts import FENCE_SCOPE, Skill, granted_tools
 from quartet_orchestrator.errors import SetupError
 from quartet_orchestrator.grants import LEEWAY_S, GrantSigner
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_tool_server import GrantVerifier, InvalidGrantError
+from quartet_process import InvalidTokenError
+from quartet_tool_server import GrantVerifier
 
 
 def pem(key):
@@ -62,7 +63,7 @@ def test_a_grant_for_another_robot_of_another_key_or_of_yesterday_is_refused(key
     verifier = GrantVerifier("second" if case == "robot" else "summit", [key.public_key()])
     signer = Ed25519PrivateKey.generate() if case == "key" else key
     token = sign(signer, deadline=time.time() - (LEEWAY_S + 10 if case == "expired" else 0))
-    with pytest.raises(InvalidGrantError):
+    with pytest.raises(InvalidTokenError):
         verifier.check(token)
 
 

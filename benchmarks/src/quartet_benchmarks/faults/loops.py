@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from quartet_agent_runtime import (
     LocalTool,
     LocalTools,
     Loop,
+    Model,
     Recorder,
     ToolOutcome,
     ToolSpec,
@@ -167,14 +168,20 @@ class LoopOutcome:
         }
 
 
-async def play_loops(gateway_url: str, key: str, plans: Plans, cases: Iterator[LoopCase]) -> list[LoopOutcome]:
-    """Run `cases` as the pick agent, some at a time, and return their results."""
+async def play_loops(
+    gateway_url: str, key: str, sign: Callable[[str], str], plans: Plans, cases: Iterator[LoopCase]
+) -> list[LoopOutcome]:
+    """Run `cases` as the pick agent, some at a time, and return their results.
+
+    `key` opens the gateway at `gateway_url`; `sign` returns the grant of a task.
+    """
     client = GatewayClient(gateway_url, "pick", key)
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int, case: LoopCase) -> LoopOutcome:
         async with gate:
-            return await _play(client, plans, number, case)
+            model = client.for_task(f"t{number}", "r", lambda: sign(f"t{number}"))
+            return await _play(model, plans, number, case)
 
     try:
         return await asyncio.gather(*(one(number, case) for number, case in enumerate(cases)))
@@ -182,14 +189,14 @@ async def play_loops(gateway_url: str, key: str, plans: Plans, cases: Iterator[L
         await client.close()
 
 
-async def _play(client: GatewayClient, plans: Plans, number: int, case: LoopCase) -> LoopOutcome:
+async def _play(model: Model, plans: Plans, number: int, case: LoopCase) -> LoopOutcome:
     plan, robot, memory = Plan("pick", case.fault, case.turn), InstantRobot(), Memory()
     recorder = Recorder(
         actor="pick", task_id=f"t{number}", loop_id="r", journal=memory, images=memory, transcripts=memory
     )
     deadline = time.time() + case.limit_s
     loop = Loop(
-        model=client.for_task(f"t{number}", "r"),
+        model=model,
         tools=robot.tools,
         report=skill_report(Skill.PICK),
         recorder=recorder,

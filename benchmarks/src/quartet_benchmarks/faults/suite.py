@@ -52,7 +52,13 @@ class FaultyStack:
 
     async def loops(self, seed: int, runs: int) -> list[LoopOutcome]:
         """Run `runs` loops with each fault."""
-        return await play_loops(self.stack.url_of("gateway"), self.key, self.plans, loop_cases(seed, runs))
+        return await play_loops(
+            self.stack.url_of("gateway"),
+            self.key,
+            lambda task: self.stack.grant([], name="pick", task=task),
+            self.plans,
+            loop_cases(seed, runs),
+        )
 
 
 @contextmanager

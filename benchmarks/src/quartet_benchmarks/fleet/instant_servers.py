@@ -23,11 +23,11 @@ from quartet_contracts.tools.nav2 import ClearCostmapsResult, MotionResult, Robo
 from quartet_contracts.tools.perception import DetectResult, LookResult
 from quartet_process import stop_on_signals, write_ready_file
 from quartet_process.serving import HttpServer, listen
+from quartet_process.signatures import read_keys
 from quartet_robot_link import Robot
 from quartet_robot_link.link import Message, Subscription
 from quartet_site import RobotFile, SiteFile, inside, load_robot, load_site
 from quartet_tool_server import GrantVerifier, ServerSpec, ToolServer, as_tool_result, make_server
-from quartet_tool_server.grants import read_keys
 from quartet_tool_server.hosting import host, mounted
 from quartet_tool_server.metrics import Families
 from quartet_tool_server.settings import ServerSettings

@@ -12,13 +12,23 @@ import httpx
 
 from quartet_benchmarks.mutations.http_surface import FIRST_ERROR_STATUS, HttpSurface
 from quartet_benchmarks.mutations.mutate import STRANGE, Mutator, dump
+from quartet_contracts import GRANT_HEADER, TASK_HEADER
 from quartet_deployment import SERVERS, Stack
 
 RAW_TIMEOUT_S = 5.0
 """A server may wait for the rest of half a request."""
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD")
 SENTENCE = "sing a song about the sea"
-HEADERS = ("Content-Type", "Authorization", "Accept", "Idempotency-Key", "Last-Event-ID", "X-Quartet-Task", "Cookie")
+HEADERS = (
+    "Content-Type",
+    "Authorization",
+    "Accept",
+    "Idempotency-Key",
+    "Last-Event-ID",
+    TASK_HEADER,
+    GRANT_HEADER,
+    "Cookie",
+)
 GATEWAY_STATUSES = frozenset({502, 503, 504})
 
 
@@ -80,7 +90,9 @@ class HttpApiSurface(HttpSurface):
             "max_tokens": 10,
         }
         targets = [
-            Target(of("gateway"), "POST", "/v1/chat/completions", chat, gateway),
+            Target(
+                of("gateway"), "POST", "/v1/chat/completions", chat, {**gateway, GRANT_HEADER: self._stack.grant([])}
+            ),
             Target(of("gateway"), "GET", "/v1/usage", None, gateway, {"task": "t1"}),
             Target(of("gateway"), "GET", "/v1/models", None, gateway),
             Target(of("gateway"), "GET", "/metrics", None, gateway),

@@ -88,7 +88,7 @@ class SkillRun:
         if request.follows_uncertain and agent.prepare is not None:
             await agent.prepare(check)
         self._loop = Loop(
-            model=context.model.for_task(request.task_id, request.request_id),
+            model=context.model.for_task(request.task_id, request.request_id, lambda: request.grant),
             tools=toolbox,
             report=skill_report(request.skill),
             recorder=self._recorder,

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from typing import Any, cast
 
 import httpx2
@@ -13,6 +14,7 @@ from quartet_agent_runtime._http import open_client
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._model_span import model_span, note_answer
 from quartet_agent_runtime.errors import ModelUnavailableError
+from quartet_contracts import GRANT_HEADER, TASK_HEADER
 from quartet_process import Secret, tracing
 
 RETRY_DELAY_S = 0.25
@@ -40,9 +42,12 @@ class GatewayClient:
         """Close all connections."""
         await self._http.aclose()
 
-    def for_task(self, task_id: str, request_id: str) -> "TaskModel":
-        """Return the model as one task uses it: the gateway counts tokens and cost by task."""
-        return TaskModel(self, {"X-Quartet-Task": task_id, "X-Quartet-Request": request_id})
+    def for_task(self, task_id: str, request_id: str, grant: Callable[[], str]) -> "TaskModel":
+        """Return the model as one task uses it: the gateway counts tokens and cost by the task of the grant.
+
+        `grant` returns the token to present now; '' for a gateway that checks none.
+        """
+        return TaskModel(self, {TASK_HEADER: task_id, "X-Quartet-Request": request_id}, grant)
 
     async def answer(
         self,
@@ -123,15 +128,16 @@ class GatewayClient:
 class TaskModel:
     """A GatewayClient with the headers of one task."""
 
-    def __init__(self, client: GatewayClient, headers: dict[str, str]) -> None:
-        self._client = client
-        self._headers = headers
+    def __init__(self, client: GatewayClient, headers: dict[str, str], grant: Callable[[], str]) -> None:
+        self._client, self._headers, self._grant = client, headers, grant
 
     async def answer(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], timeout_s: float
     ) -> ModelAnswer:
         """See Model.answer."""
-        return await self._client.answer(messages, tools, timeout_s, self._headers)
+        grant = self._grant()
+        headers = {**self._headers, GRANT_HEADER: grant} if grant else self._headers
+        return await self._client.answer(messages, tools, timeout_s, headers)
 
 
 def _read(body: dict[str, Any]) -> ModelAnswer:

@@ -11,6 +11,10 @@ ISSUER = "quartet-orchestrator"
 ALGORITHM = "EdDSA"
 
 
+ROBOT_AUDIENCE = "robot:"
+"""How the audience claim of a robot's servers begins, before its name."""
+
+
 class GrantClaims(BaseModel):
     """Claims of the signed token (JWT, Ed25519)."""
 
@@ -32,14 +36,20 @@ class GrantClaims(BaseModel):
     beats: bool = False
     """Whether the caller sends heartbeats while it moves the robot; its motion ends when they stop."""
     task: Annotated[str, Field(max_length=128)] = ""
-    """Task of the request, to which a server's own model usage is charged. '' for a foreign client."""
+    """Task of the request, to which model usage is charged. '' for a foreign client."""
 
 
 def audience(robot: str) -> str:
     """Return the audience claim of a robot's servers."""
-    return f"robot:{robot}"
+    return f"{ROBOT_AUDIENCE}{robot}"
 
 
+MODEL_AUDIENCE = "gateway"
+"""Audience claim of the orchestrator's own token for the model gateway, which no robot's server accepts."""
+GRANT_HEADER = "X-Quartet-Grant"
+"""HTTP header of a request to the model gateway: the grant under which a model is asked."""
+TASK_HEADER = "X-Quartet-Task"
+"""HTTP header of a request to the model gateway: the task to which usage is charged, which is that of the grant."""
 FENCE_SCOPE = "control__fence"
 """In `tools` of the orchestrator's own grant: may install a fence."""
 STOP_SCOPE = "control__stop"

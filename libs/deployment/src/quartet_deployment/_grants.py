@@ -18,11 +18,12 @@ def sign_grant(
     fence: int = 0,
     seconds: int = 600,
     beats: bool = False,
+    task: str = "",
 ) -> str:
     """Return a token with which `name` may call `tools` (`<server>__<tool>`) of `robot` for `seconds` from now.
 
     `private_key` is PEM. With `beats` the client sends heartbeats while it moves the robot. Raises ValueError for a
-    key or a claim that cannot be used.
+    key or a claim that cannot be used. `task`: to which model usage is charged.
     """
     now = int(time.time())
     claims = GrantClaims(
@@ -34,5 +35,6 @@ def sign_grant(
         fence=fence,
         tools=sorted(set(tools)),
         beats=beats,
+        task=task,
     )
     return jwt.encode(claims.model_dump(), private_key, algorithm=ALGORITHM)

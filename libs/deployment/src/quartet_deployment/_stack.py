@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Any
 
 import psutil
 
@@ -132,10 +132,10 @@ class Stack:
         """Return the MCP endpoint of each server of a robot, None for the first robot."""
         return {name: self._at.mcp(name, robot or self.robot) for name in SERVERS}
 
-    def grant(self, tools: Iterable[str], *, name: str = "client", fence: int = 0, beats: bool = False) -> str:
-        """Return a token for a client of one's own, see sign_grant."""
+    def grant(self, tools: Iterable[str], **claims: Any) -> str:
+        """Return a token for a client of one's own; `claims` are the keyword arguments of sign_grant."""
         pem = self.secrets.path("orchestrator", "grant_private_key").read_text()
-        return sign_grant(pem, self.robot, tools, name=name, fence=fence, beats=beats)
+        return sign_grant(pem, self.robot, tools, **claims)
 
     def start(self) -> None:
         """Start everything at once and wait until all processes are ready; on an error end them all."""

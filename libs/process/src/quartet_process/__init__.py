@@ -1,7 +1,7 @@
 """What every process has: settings, secrets, logs, metrics, traces, and a life from its start to an orderly end.
 
-`quartet_process.serving` and `quartet_process.health` hold the HTTP side; they are imported by name, so that a command
-without a port does not pay for it.
+`quartet_process.serving` and `quartet_process.health` hold the HTTP side, `quartet_process.signatures` checks signed
+tokens (extra `signatures`); they are imported by name, so that a process without a use for them does not pay for it.
 """
 
 from quartet_process._access import cross_site_reason, is_loopback, metrics_secret, require_credential
@@ -19,7 +19,15 @@ from quartet_process._secrets import (
     token_source,
 )
 from quartet_process._settings import HttpSettings, ProcessSettings, load_settings
-from quartet_process.errors import ListenError, ProcessError, SecretError, ServingError, SettingsError
+from quartet_process.errors import (
+    InvalidTokenError,
+    ListenError,
+    ProcessError,
+    SecretError,
+    ServingError,
+    SettingsError,
+    TokenOutOfTimeError,
+)
 from quartet_process.metrics import REGISTRY, Exposition, LabelValues
 from quartet_process.redact import (
     RedactingFilter,
@@ -38,6 +46,7 @@ __all__ = [
     "BackgroundTasks",
     "Exposition",
     "HttpSettings",
+    "InvalidTokenError",
     "JsonFormatter",
     "LabelValues",
     "ListenError",
@@ -49,6 +58,7 @@ __all__ = [
     "SecretValue",
     "ServingError",
     "SettingsError",
+    "TokenOutOfTimeError",
     "bearer_token",
     "correlation_ids",
     "cross_site_reason",

@@ -1,15 +1,25 @@
 """The errors of quartet_process.
 
 ProcessError
-├── ListenError      a port cannot be bound
-├── SecretError      a secret is missing or cannot be used
-├── ServingError     the HTTP server ended by itself
-└── SettingsError    an environment variable is missing or wrong
+├── InvalidTokenError        a signed token that is not valid here
+│   └── TokenOutOfTimeError  one that has expired, or is not valid yet
+├── ListenError              a port cannot be bound
+├── SecretError              a secret is missing or cannot be used
+├── ServingError             the HTTP server ended by itself
+└── SettingsError            an environment variable is missing or wrong
 """
 
 
 class ProcessError(Exception):
     """Root of the errors of a process' shell; the message is all that a person needs."""
+
+
+class InvalidTokenError(ProcessError):
+    """A signed token that is not valid here; the message says why."""
+
+
+class TokenOutOfTimeError(InvalidTokenError):
+    """A token with the right signature that this machine's clock takes for expired, or for not valid yet."""
 
 
 class ListenError(ProcessError):

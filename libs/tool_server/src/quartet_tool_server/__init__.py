@@ -25,14 +25,12 @@ from quartet_tool_server._tool_entry import Finite, Orientation, Position, Posit
 from quartet_tool_server.errors import (
     DeniedError,
     InvalidArgumentsError,
-    InvalidGrantError,
-    KeyFileError,
     StartError,
     ToolError,
     ToolServerError,
     failure,
 )
-from quartet_tool_server.grants import GrantVerifier, PublicKeys, current_grant, read_keys
+from quartet_tool_server.grants import GrantVerifier, caller_token, current_grant
 from quartet_tool_server.metrics import Metrics
 from quartet_tool_server.run import make_server, run
 from quartet_tool_server.settings import ServerSettings
@@ -43,14 +41,11 @@ __all__ = [
     "Finite",
     "GrantVerifier",
     "InvalidArgumentsError",
-    "InvalidGrantError",
-    "KeyFileError",
     "Metrics",
     "Orientation",
     "Position",
     "Positive",
     "Progress",
-    "PublicKeys",
     "SafetyController",
     "ServerSettings",
     "ServerSpec",
@@ -59,11 +54,11 @@ __all__ = [
     "ToolServer",
     "ToolServerError",
     "as_tool_result",
+    "caller_token",
     "current_grant",
     "failure",
     "lease_terms",
     "make_server",
-    "read_keys",
     "report_progress",
     "run",
     "run_goal",

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastmcp.server.dependencies import get_context
 from fastmcp.tools.base import InputRequiredToolResult
@@ -14,10 +13,11 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from quartet_contracts import GrantClaims
+from quartet_contracts import ISSUER, GrantClaims
 from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalClaims, approval_audience, arguments_digest
+from quartet_process import InvalidTokenError
+from quartet_process.signatures import read_token
 from quartet_tool_server.errors import ApprovalDeniedError, InputRequiredError
-from quartet_tool_server.grants import read_token
 
 MOST_PENDING = 100
 """Calls that wait for a person; the oldest is forgotten beyond."""
@@ -105,20 +105,14 @@ class PendingApprovals:
         token = None if form is None or form.content is None else form.content.get(DECISION_FIELD)
         if form is None or form.action != "accept" or not isinstance(token, str):
             raise ApprovalDeniedError("no person allowed the call. Nothing moved.")
-        why = "the server knows no key of the orchestrator"
-        for key in self._keys:
-            try:
-                raw = read_token(token, key, approval_audience(self._robot))
-                claims = ApprovalClaims.model_validate(raw)
-            except (jwt.InvalidTokenError, ValidationError) as error:
-                why = f"{type(error).__name__}: {error}"
-                continue
-            if claims.jti != approval_id:
-                raise ApprovalDeniedError(
-                    f"the decision is for approval {claims.jti}, not {approval_id}. Nothing moved."
-                )
-            return claims
-        raise ApprovalDeniedError(f"the decision is not valid here ({why[:300]}). Nothing moved.")
+        try:
+            raw = read_token(token, ((key, ISSUER) for key in self._keys), approval_audience(self._robot))
+            claims = ApprovalClaims.model_validate(raw)
+        except (InvalidTokenError, ValidationError) as error:
+            raise ApprovalDeniedError(f"the decision is not valid here ({str(error)[:300]}). Nothing moved.") from error
+        if claims.jti != approval_id:
+            raise ApprovalDeniedError(f"the decision is for approval {claims.jti}, not {approval_id}. Nothing moved.")
+        return claims
 
 
 def _can_ask() -> bool:

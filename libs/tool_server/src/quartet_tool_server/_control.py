@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from quartet_contracts import FENCE_SCOPE, RESET_SCOPE, STOP_SCOPE, GrantClaims, Identifier, describe
-from quartet_process import BACKGROUND, Exposition
+from quartet_process import BACKGROUND, Exposition, InvalidTokenError, TokenOutOfTimeError
 from quartet_safety.motion import FenceError
 from quartet_tool_server._safety_controller import SafetyController
-from quartet_tool_server.errors import GrantOutOfTimeError, InvalidGrantError, ToolServerError
+from quartet_tool_server.errors import ToolServerError
 from quartet_tool_server.grants import GrantVerifier
 from quartet_tool_server.metrics import Metrics
 
@@ -156,9 +156,9 @@ class ControlEndpoints:
             raise _RefusedError(401, "send 'Authorization: Bearer <grant>' with a grant of the orchestrator")
         try:
             claims = self._verifier.check(token.strip())
-        except InvalidGrantError as error:
+        except InvalidTokenError as error:
             self._metrics.refused("BAD_TOKEN")
-            late = isinstance(error, GrantOutOfTimeError)
+            late = isinstance(error, TokenOutOfTimeError)
             raise _RefusedError(401, f"the grant is not valid here: {error}", out_of_time=late) from error
         if scope is not None and scope not in claims.tools:
             self._metrics.refused("SCOPE")

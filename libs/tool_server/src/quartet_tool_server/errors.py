@@ -2,9 +2,6 @@
 
 ToolServerError         root
 ├── StartError              the process cannot start
-├── KeyFileError            the public keys are missing or cannot be used
-├── InvalidGrantError       a token that is no valid grant for this robot
-│   └── GrantOutOfTimeError     one that has expired, or is not valid yet
 └── ToolError               an expected failure of a tool with a code of its own; the message is for the model
     ├── InvalidArgumentsError   a value that this tool cannot take
     ├── DeniedError             the caller's grant does not cover this
@@ -52,18 +49,6 @@ class ToolServerError(Exception):
 
 class StartError(ToolServerError):
     """The process cannot start; the message says what to change."""
-
-
-class KeyFileError(ToolServerError):
-    """The public keys of the orchestrator or the stop service are missing or cannot be used."""
-
-
-class InvalidGrantError(ToolServerError):
-    """A token that is no valid grant for this robot; the message says why."""
-
-
-class GrantOutOfTimeError(InvalidGrantError):
-    """A grant with the right signature that this machine's clock takes for expired, or for not valid yet."""
 
 
 class ToolError(ToolServerError):

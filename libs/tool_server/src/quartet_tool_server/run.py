@@ -22,6 +22,7 @@ from quartet_process import (
     write_ready_file,
 )
 from quartet_process.serving import HttpServer, listen
+from quartet_process.signatures import read_keys
 from quartet_robot_link import Robot
 from quartet_safety.motion import FenceError
 from quartet_site import (
@@ -39,7 +40,7 @@ from quartet_site import (
 from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server._server import ServerSpec, ToolServer
 from quartet_tool_server.errors import StartError, ToolServerError
-from quartet_tool_server.grants import GrantVerifier, caller, read_keys
+from quartet_tool_server.grants import GrantVerifier, caller
 from quartet_tool_server.hosting import host
 from quartet_tool_server.metrics import Families
 from quartet_tool_server.settings import ServerSettings

@@ -8,6 +8,7 @@ from quartet_gateway.ledger import SpendingLedger
 from quartet_gateway.load import load_file
 from quartet_gateway.models import Model, choose_models
 from quartet_gateway.settings import Settings
+from quartet_gateway.task_grants import TaskGrants
 
 __all__ = [
     "AGENTS",
@@ -22,6 +23,7 @@ __all__ = [
     "Retries",
     "Settings",
     "SpendingLedger",
+    "TaskGrants",
     "choose_models",
     "create_app",
     "load_file",

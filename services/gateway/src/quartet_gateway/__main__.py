@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 
+from quartet_contracts import TASK_HEADER
 from quartet_gateway.access import Access
 from quartet_gateway.app import create_app
 from quartet_gateway.config import OPTIONAL
@@ -14,8 +15,10 @@ from quartet_gateway.ledger import SpendingLedger
 from quartet_gateway.load import find_file, load_file
 from quartet_gateway.models import choose_models
 from quartet_gateway.settings import ProviderKeys, Settings
+from quartet_gateway.task_grants import TaskGrants
 from quartet_process import load_settings, metrics_secret, require_credential, run_process, write_ready_file
 from quartet_process.serving import HttpServer, listen
+from quartet_process.signatures import PublicKeys
 
 log = logging.getLogger("quartet_gateway")
 
@@ -30,10 +33,19 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> None:
         keys, token = settings.caller_keys(), metrics_secret(settings, settings.host)
         first = keys[0][0] if keys else None
         require_credential(settings.host, first, "gateway_key", what="the gateway", anonymous=settings.allow_anonymous)
+        grant_key = settings.secret("grant_public_key")
+        require_credential(
+            settings.host, grant_key, "grant_public_key", what="the gateway", anonymous=settings.allow_anonymous
+        )
         gateway = _make_gateway(settings)
-        access = Access(keys)
+        access, grants = Access(keys), TaskGrants(None if grant_key is None else PublicKeys(grant_key))
         if access.open_to_loopback:
             log.warning("no gateway keys are set: only callers on this machine are served")
+        if grant_key is None:
+            log.warning(
+                "no grant key is set: callers name the task that they spend for (%s), and nothing checks it",
+                TASK_HEADER,
+            )
         for agent, models in gateway.model_names().items():
             log.info("%s: %s", agent, " -> ".join(models))
         for model in gateway.blind_models():
@@ -45,7 +57,7 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> None:
         for agent, problem in gateway.problems().items():
             level = logging.INFO if agent in OPTIONAL else logging.ERROR
             log.log(level, "agent '%s' has no model: %s", agent, problem)
-        async with HttpServer(create_app(gateway, access, token), listener) as server:
+        async with HttpServer(create_app(gateway, access, grants, token), listener) as server:
             log.info("model gateway at %s", server.url)
             write_ready_file(settings.ready_file, {"url": server.url})
             await server.serve_until(stop)

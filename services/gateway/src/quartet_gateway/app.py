@@ -17,20 +17,20 @@ from quartet_gateway.config import AGENTS, OPTIONAL
 from quartet_gateway.errors import GatewayError, InvalidRequestError, wire
 from quartet_gateway.gateway import Gateway
 from quartet_gateway.requests import MAX_BODY, read_request
+from quartet_gateway.task_grants import TaskGrants
 from quartet_process import Exposition, Secret, correlation_ids, tracing
 from quartet_process.health import metrics_route
 
 
-def create_app(gateway: Gateway, access: Access, metrics_token: Secret | None = None) -> Starlette:
+def create_app(gateway: Gateway, access: Access, grants: TaskGrants, metrics_token: Secret | None = None) -> Starlette:
     """Return the application: POST /v1/chat/completions, GET /v1/models, /v1/usage, /health and /metrics."""
     exposition = Exposition("gateway", gateway.metrics.registry, token=metrics_token)
 
     async def chat(request: Request) -> Response:
         _check(access, request, None)
+        task, for_request = grants.read(request.headers)
         asked = read_request(await _body(request))
         _check(access, request, asked.model)
-        task = request.headers.get("x-quartet-task", "")[:128]
-        for_request = request.headers.get("x-quartet-request", "")[:128]
         with (
             correlation_ids(task_id=task or None, request_id=for_request or None, agent=asked.model),
             tracing.span("POST /v1/chat/completions", kind=SpanKind.SERVER),

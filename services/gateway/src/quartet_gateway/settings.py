@@ -36,6 +36,9 @@ class Settings(HttpSettings):
     model_takes_images: bool | None = None
     """Whether the models that the variables above name read images; None: as LiteLLM's model list says."""
 
+    grant_public_key: str | None = None
+    """Key that checks grants, which say for which task a model is asked."""
+    grant_public_key_file: Path | None = None
     gateway_key: SecretStr | None = None
     """One key for all agents, or a file of several."""
     gateway_key_file: Path | None = None

@@ -8,7 +8,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from quartet_contracts import ALGORITHM, FENCE_SCOPE, GrantClaims, audience
+from quartet_contracts import ALGORITHM, FENCE_SCOPE, MODEL_AUDIENCE, GrantClaims, audience
 from quartet_contracts.approvals import ApprovalClaims
 from quartet_orchestrator.errors import SetupError
 from quartet_orchestrator.settings import OrchestratorSettings
@@ -34,6 +34,21 @@ class GrantSigner:
             return cls(_PrivateKey(settings.needed_secret("grant_private_key", remedy)))
         except SecretError as problem:
             raise SetupError(str(problem)) from problem
+
+    def sign_model_grant(self, task_id: str, seconds: float) -> str:
+        """Return the orchestrator's own token for asking its model for a task within the next `seconds`."""
+        now = time.time()
+        claims = GrantClaims(
+            sub="orchestrator",
+            aud=MODEL_AUDIENCE,
+            iat=int(now) - 5,
+            exp=int(now + seconds) + LEEWAY_S,
+            jti="orchestrator",
+            fence=0,
+            tools=[],
+            task=task_id,
+        )
+        return jwt.encode(claims.model_dump(), self._key(), algorithm=ALGORITHM)
 
     def sign(
         self,

@@ -61,7 +61,7 @@ SECRETS: dict[str, list[Item]] = {
     "gateway_key": [Token((Path("gateway", f"gateway_key_{who}"),), (Path(who, "gateway_key"),)) for who in ASKERS],
     "redis_password": [Password(role, Path(role, "redis_password")) for role in (ORCHESTRATOR, *AGENTS, EXPORTER)],
     "redis_admin_password": [Password(ADMIN, Path("redis", "admin_password"))],
-    "grant_key": [Pair(Path(ORCHESTRATOR, "grant_private_key"), _each(SERVERS, "grant_public_key"))],
+    "grant_key": [Pair(Path(ORCHESTRATOR, "grant_private_key"), _each((*SERVERS, "gateway"), "grant_public_key"))],
     "stop_key": [Pair(Path("stop", "stop_private_key"), _each(SERVERS, "stop_public_key"))],
 }
 """Secrets by the name that `quartet secrets rotate` takes."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from PIL import Image
 
+from quartet_contracts import GRANT_HEADER, TASK_HEADER
 from quartet_perception.catalogue import Catalogue
 from quartet_perception.errors import SegmenterAnswerError, UnreadableAnswerError
 from quartet_perception.images import encode_jpeg
@@ -24,7 +25,7 @@ from quartet_perception.segmenters.requested_names import RequestedNames
 from quartet_perception.segmenters.vision_llm_boxes import read_boxes
 from quartet_perception.settings import PerceptionSettings
 from quartet_process import find_secret, token_source
-from quartet_tool_server import current_grant
+from quartet_tool_server import caller_token, current_grant
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,9 @@ class VisionLlmSegmenter:
     ) -> list[Detection2D]:
         grant = current_grant.get()
         # Cost and tokens of the picture count for the task that asked for it.
-        headers = {} if grant is None else {"X-Quartet-Request": grant.jti, "X-Quartet-Task": grant.task}
+        headers = {} if grant is None else {"X-Quartet-Request": grant.jti, TASK_HEADER: grant.task}
+        if token := caller_token():
+            headers[GRANT_HEADER] = token
         error = UnreadableAnswerError("")
         answer: Any = None
         for _ in range(_ATTEMPTS):

@@ -238,7 +238,7 @@ class TaskRun:
         if self._task.step is not None:
             return await self._direct(self._task.step)
         self._loop = loop = Loop(
-            model=self._context.model.for_task(self._task.task_id, "orchestrator"),
+            model=self._context.model.for_task(self._task.task_id, "orchestrator", self._model_grant),
             tools=self._tools.build(),
             report=task_report(lambda claim: forgotten_objects(claim, self._brief.names, self._task.sentence)),
             recorder=Recorder(
@@ -262,6 +262,10 @@ class TaskRun:
 
     async def _plan(self) -> list[PlanRow]:
         return stated_plan(await self._context.bus.journal.read_all(self._task.task_id))
+
+    def _model_grant(self) -> str:
+        # Anew for each turn, since a task that waits for a person outlives every deadline.
+        return self._context.signer.sign_model_grant(self._task.task_id, self._context.settings.model_timeout_s)
 
     async def _load_image(self, reference: str) -> tuple[bytes, str] | None:
         return await self._context.bus.images.get(self._task.task_id, reference)
