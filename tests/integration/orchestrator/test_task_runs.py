@@ -4,10 +4,12 @@ import asyncio
 
 import jwt
 import pytest
+from starlette.applications import Starlette
 
 from quartet_contracts import ALGORITHM, State, granted_tools
 from quartet_process import InvalidTokenError
 from quartet_tool_server import GrantVerifier
+from support.http_server import serve_app
 
 
 def kinds(events):
@@ -45,6 +47,21 @@ async def test_the_main_job(client, model, agents, motion, key, do):
     assert {claim["task"] for claim in claims} == {agents.requests[0].task_id}
     assert claims[1]["jti"] == agents.requests[1].request_id
     assert claims[1]["exp"] >= agents.requests[1].deadline
+
+
+async def test_every_server_learns_a_fence_at_once_and_only_those_that_move_are_waited_for(
+    start, settings, model, agents, motion, do, key
+):
+    """An ended grant must not look through perception, nor publish through the ros server, until somebody calls."""
+    perception = type(motion["nav2"])(key)
+    async with serve_app(Starlette(routes=perception.routes)) as url:
+        servers = {**settings.servers["summit"], "perception": f"{url}/mcp", "ros": "http://127.0.0.1:9/mcp"}
+        async with start(servers={"summit": servers}) as client:
+            agents.start()
+            model.say(do.approach(), do.report(False))
+            await client.run()
+    assert agents.calls
+    assert perception.installed == motion["nav2"].installed == [1, 2]
 
 
 async def test_the_model_is_asked_under_a_grant_for_this_task_and_for_no_robot(client, model, do, key):

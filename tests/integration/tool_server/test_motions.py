@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastmcp import Client
 
 import quartet_moveit
+from quartet_contracts.tools import ToolResult
 from quartet_robot_link import CallTimeoutError, Robot
 from quartet_safety.motion import CanceledError, FencedError, LeaseOwner, MotionLeases
-from quartet_tool_server import ServerSpec, lease_terms, make_server, run_goal
+from quartet_site.policy import PolicyFile
+from quartet_tool_server import ServerSpec, ToolServer, lease_terms, make_server, run_goal
 from support.grants import grant_claims
 
 OWNER = LeaseOwner(fence=1, request_id="r")
@@ -51,6 +54,36 @@ async def test_a_newer_fence_ends_a_tool_between_its_goals(far, peer):
         with pytest.raises(FencedError, match="fence 1 of this call of approach_target"):
             await run_goal(lease, far, *SPIN, limit_s=60)
     assert goals(peer) == ["/spin"]
+
+
+@pytest.mark.parametrize("tool", ["look", "drive", "unknown"])
+async def test_neither_a_read_nor_a_refused_call_takes_the_robot_over(far, site_file, tmp_path: Path, tool):
+    """A grant with a newer fence takes over by a call that passes and does more than read, and by no other."""
+
+    def register(server: ToolServer) -> None:
+        @server.tool(read_only=True)
+        async def look() -> ToolResult:
+            """Look."""
+            return ToolResult()
+
+        @server.tool(moves="base")
+        async def drive() -> ToolResult:
+            """Drive."""
+            return ToolResult()
+
+    claims = grant_claims("nav2__look", "nav2__drive", "nav2__unknown", fence=5)
+    policy = PolicyFile.model_validate({"agents": {"test": ["nav2__look"]}})
+    spec = ServerSpec("nav2", register)
+    servers = [make_server(spec, far, site_file, tmp_path / str(i), None, caller=lambda: claims, policy=given)
+               for i, given in enumerate((policy, None))]  # fmt: skip
+    for server in servers:
+        async with server.leases.acquire("base", "older") as older, Client(server.mcp) as client:
+            result = await client.call_tool(tool, {}, raise_on_error=False)
+            takes_over = tool == "drive" and server is servers[1]
+            assert (server.safety.fences.highest, older.canceled.is_set()) == ((5, True) if takes_over else (0, False))
+            assert result.structured_content is None or result.structured_content["ok"] == (
+                tool == "look" or takes_over
+            )
 
 
 async def test_a_motion_that_is_canceled_before_its_goal_was_sent_sends_none(far, peer):

@@ -112,6 +112,6 @@ def _out_of_time(token: str) -> str:
     ended, begins = now - float(claims["exp"]), float(claims["iat"]) - now
     what = f"expired {ended:.0f} s ago" if ended > 0 else f"is valid only in {begins:.0f} s"
     return (
-        f"the grant of '{claims['jti']}' {what} by the clock of this machine; its signature is right. If it is new, "
+        f"the token '{claims['jti']}' {what} by the clock of this machine; its signature is right. If it is new, "
         "the clocks of the orchestrator and of this server differ: synchronise them (chrony or another NTP client)"
     )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import mcp_types
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
@@ -22,11 +22,19 @@ Screen = Callable[[GrantClaims, str, dict[str, Any], Any], ToolResult | None]
 """Grant, tool, arguments as they came, and the responses to an earlier question: None, or the question to a person."""
 
 
+class Admit(Protocol):
+    """Refuses an outdated grant; a call that does not only read takes the robot over with a newer one."""
+
+    async def __call__(self, grant: GrantClaims, *, reads: bool) -> None:
+        """Raise FencedError for a grant that is outdated."""
+        ...
+
+
 class CallAuthorization(Middleware):
     """Passes on a call that its caller may make.
 
     The caller's grant must cover the tool and be no older than the newest fence, and the site's policy must allow the
-    call.
+    call. A newer fence is learned from a call that passes and does not only read: no other takes the robot over.
     """
 
     def __init__(
@@ -35,12 +43,14 @@ class CallAuthorization(Middleware):
         metrics: Metrics,
         *,
         caller: Callable[[], GrantClaims | None],
-        admit: Callable[[GrantClaims], Any],
+        admit: Admit,
         screen: Screen,
         arguments: Callable[[str], tuple[str, ...] | None],
+        reads: Callable[[str], bool],
     ) -> None:
         self._server, self._metrics, self._robot = server, metrics, metrics.robot
-        self._caller, self._admit, self._screen, self._arguments = caller, admit, screen, arguments
+        self._caller, self._admit, self._screen = caller, admit, screen
+        self._arguments, self._reads = arguments, reads
 
     async def on_list_tools(
         self, context: MiddlewareContext[mcp_types.ListToolsRequest], call_next: CallNext[Any, Sequence[Tool]]
@@ -61,10 +71,12 @@ class CallAuthorization(Middleware):
         token = None
         try:
             grant = self._check(name)
-            await self._admit(grant)
+            await self._admit(grant, reads=True)
             token = current_grant.set(grant)
             responses = None if context.fastmcp_context is None else context.fastmcp_context.input_responses
             asked = self._screen(grant, name, context.message.arguments or {}, responses)
+            if asked is None:
+                await self._admit(grant, reads=self._reads(name))
             with correlation_ids(task_id=grant.task or None, request_id=grant.jti, robot=self._robot, agent=grant.sub):
                 tracing.add_current_ids()
                 result = await call_next(context) if asked is None else asked

@@ -87,9 +87,12 @@ class SafetyController:
             f"(quartet grant --fence {self.fences.highest + 1})"
         )
 
-    async def admit(self, grant: GrantClaims) -> None:
-        """Admit a grant that is not older than the newest; learn a newer fence from it. Raises FencedError."""
-        if grant.fence > self.fences.highest or not self._old_goals_ended:
+    async def admit(self, grant: GrantClaims, *, reads: bool = False) -> None:
+        """Admit a grant that is not older than the newest; learn a newer fence from it. Raises FencedError.
+
+        With `reads` the call changes nothing: it must not be older, and takes nothing over either.
+        """
+        if not reads and (grant.fence > self.fences.highest or not self._old_goals_ended):
             await self.install_fence(grant.fence)
         if grant.fence < self.fences.highest:
             raise FencedError(

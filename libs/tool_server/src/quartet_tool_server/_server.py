@@ -120,6 +120,7 @@ class ToolServer:
             admit=safety.admit,
             screen=self._screen,
             arguments=lambda tool: None if (entry := self._tools.get(tool)) is None else entry.arguments,
+            reads=lambda tool: (entry := self._tools.get(tool)) is None or entry.read_only,
         )
         self.mcp: FastMCP[Any] = StatelessMCP(
             name=f"quartet {spec.name}",

@@ -1,4 +1,4 @@
-"""Control endpoints of the motion servers: installs a robot's fence there, and ends the motions of a request."""
+"""Control endpoints of the servers: installs a robot's fence there, and ends the motions of a request."""
 
 import asyncio
 import logging
@@ -16,10 +16,12 @@ log = logging.getLogger(__name__)
 RETRY_S = 0.25
 GONE_S = 2.0
 """Time limit for a server that did not answer the last time."""
+TELL_S = 1.0
+"""Time limit for a server that no motion of a task needs; it is told again with the next fence."""
 
 
 class FenceClient:
-    """Calls the motion servers under fence grants; one per process."""
+    """Calls the servers under fence grants; one per process."""
 
     def __init__(self, bus: Bus, signer: GrantSigner, settings: OrchestratorSettings) -> None:
         self._bus = bus
@@ -36,6 +38,7 @@ class FenceClient:
     async def raise_fence(self, robot: str, request_id: str, lease_epoch: LeaseEpoch | None = None) -> int:
         """Return a new fence that every motion server of `robot` has persisted.
 
+        The other servers get it too, and so refuse the grants before it; one that does not answer hinders nothing.
         Raises FenceRefusedError, and LeaseLostError when another replica owns the task of `lease_epoch` by now.
         """
         servers = self._settings.servers_of(robot)
@@ -48,7 +51,10 @@ class FenceClient:
         for _ in range(3):
             fence = await self._bus.fences.next(robot, at_least=highest + 1, lease_epoch=lease_epoch)
             token = self._signer.sign_fence(robot=robot, request_id=request_id, fence=fence)
-            answers = await asyncio.gather(*(self._install(name, servers[name], token) for name in MOTION_SERVERS))
+            answers = await asyncio.gather(
+                *(self._install(name, servers[name], token) for name in MOTION_SERVERS),
+                *(self._tell(name, url, token) for name, url in servers.items() if name not in MOTION_SERVERS),
+            )
             # A server may know a higher fence than the store when the store lost its data.
             highest = max(answers)
             if highest <= fence:
@@ -96,10 +102,19 @@ class FenceClient:
         except httpx2.HTTPError as error:
             log.error("server '%s' did not end request %s at %s: %s", name, order["request_id"], endpoint, error)
 
-    async def _install(self, name: str, url: str, token: str) -> int:
-        """Install a fence at one server; return the fence in force there afterwards."""
+    async def _tell(self, name: str, url: str, token: str) -> int:
+        """Install a fence at a server that the task can do without; return the fence in force there, 0 if not known."""
+        try:
+            async with asyncio.timeout(TELL_S):
+                return await self._install(name, url, token, patience_s=0.0)
+        except (FenceRefusedError, TimeoutError) as error:
+            log.warning("server '%s' still takes grants from before the newest fence: %s", name, error)
+            return 0
+
+    async def _install(self, name: str, url: str, token: str, patience_s: float | None = None) -> int:
+        """Install a fence at one server within `patience_s`; return the fence in force there afterwards."""
         endpoint = control_url(url, "fence")
-        patience_s = self._settings.fence_timeout_s
+        patience_s = self._settings.fence_timeout_s if patience_s is None else patience_s
         end = time.monotonic() + (min(GONE_S, patience_s) if endpoint in self._gone else patience_s)
         while True:
             try:
