@@ -159,9 +159,10 @@ def _old_ones_are_refused(stack: Stack, old: dict[Path, str]) -> None:
         return old[Path(process, name)].splitlines()[0].split(" ")[0]
 
     def status(url: str, token: str, method: str = "GET", **options: Any) -> int:
-        headers = {"Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {token}", "X-Quartet-Grant": own}
         return httpx.request(method, url, headers=headers, timeout=60, trust_env=False, **options).status_code
 
+    own = stack.grant([])
     gateway = {"model": "pick", "messages": [{"role": "user", "content": "hello"}]}
     asked = {
         "api_token": (f"{stack.url}/tasks", was("cli", "api_token")),
@@ -182,6 +183,10 @@ def _old_ones_are_refused(stack: Stack, old: dict[Path, str]) -> None:
     chat = f"{stack.url_of('gateway')}/v1/chat/completions"
     assert status(chat, was("pick", "gateway_key"), "POST", json=gateway) == 401
     assert status(chat, stack.secrets.text("pick", "gateway_key"), "POST", json=gateway) != 401
+    own = sign_grant(old[Path("orchestrator", "grant_private_key")], stack.robot, [])
+    assert status(chat, stack.secrets.text("pick", "gateway_key"), "POST", json=gateway) == 401, (
+        "a grant of the old key"
+    )
     fence = f"{stack.url_of('nav2')}/control/fence"
     grant = sign_grant(old[Path("orchestrator", "grant_private_key")], stack.robot, ["control__fence"])
     assert status(fence, grant, "POST") == 401
