@@ -98,7 +98,7 @@ def forged(_):
         ({"aud": "robot:summit"}, "InvalidAudienceError"),
         ({"aud": "approval:other"}, "InvalidAudienceError"),
         ({"iss": "somebody"}, "InvalidIssuerError"),
-        ({"decision": "perhaps"}, "ValidationError"),
+        ({"decision": "perhaps"}, "validation error"),
     ],
 )
 async def test_a_decision_that_does_not_fit_moves_nothing(nav2, keys, sent, changes, words):
