@@ -18,6 +18,7 @@ SUITES = {
     "faults": "quartet_benchmarks.faults",
     "fleet": "quartet_benchmarks.fleet",
     "home": "quartet_benchmarks.home",
+    "hostile": "quartet_benchmarks.hostile",
     "mutations": "quartet_benchmarks.mutations",
     "perception": "quartet_benchmarks.perception",
     "planners": "quartet_benchmarks.planners",

@@ -15,6 +15,8 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
+from quartet_benchmarks.hostile.frames import Approach, FrameAttacker
+from quartet_benchmarks.hostile.suite import not_refused
 from quartet_bridge_proxy import BridgeProxy, Limits
 from quartet_process import Secret
 from quartet_process.serving import listen
@@ -25,6 +27,7 @@ from quartet_site import RobotFile, RosWrites
 ROOT = Path(__file__).parents[3]
 TOKEN = "token-of-the-servers"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
+CASES = 80
 QUICK = {"call_timeout_s": 10.0, "connect_wait_s": 0.3, "probe_every_s": 60.0, "backoff_s": (0.02, 0.05)}
 WRITES = RosWrites.model_validate({"services": [{"name": "/lamp/switch", "type": "std_srvs/srv/SetBool"}]})
 
@@ -204,6 +207,21 @@ async def test_half_messages_and_several_in_one_do_not_reach_rosbridge(
     assert json.loads(await client.recv())["level"] == "error"
     assert (await ask(client, op="call_service", id="1", service="/compute_fk"))["result"] is True
     assert [operation["op"] for operation in peer.received] == ["call_service"]
+
+
+async def test_no_frame_of_the_hostile_suite_reaches_rosbridge(
+    proxied: str, peer: Any, robot_file: RobotFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attacker = FrameAttacker(robot_file, seed=2)
+    tried = set()
+    for approach in attacker.approaches(CASES):
+        assert await not_refused(approach, proxied, TOKEN) is None, approach
+        tried.add(approach.kind)
+    assert len(tried) == attacker.kinds
+    assert [o for o in peer.received if o.get("service") != "/rosapi/get_time"] == []
+    monkeypatch.setattr(BridgePermits, "refusal", lambda *_: None)
+    passes = Approach("velocity", [json.dumps(attacker.drive())])
+    assert await not_refused(passes, proxied, TOKEN) == "0 of 1 refused", "the suite notices what is let through"
 
 
 async def test_a_field_that_is_there_twice_means_the_same_to_both(client: ClientConnection, peer: Any) -> None:

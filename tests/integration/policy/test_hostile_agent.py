@@ -14,24 +14,14 @@ from fastmcp.client.auth import BearerAuth
 import quartet_moveit
 import quartet_nav2
 import quartet_ros
-from quartet_benchmarks.hostile import NAVIGATE, REFUSALS, TWIST, Attacker
+from quartet_benchmarks.hostile.attacks import FENCE, POLICY, REFUSALS, WRITES, Attacker
 from quartet_site import PolicyFile, RosWrites
 from quartet_tool_server import GrantVerifier, make_server
 
 CASES = int(os.environ.get("QUARTET_HOSTILE_CASES", "100"))
 SERVERS = {"nav2": quartet_nav2, "moveit": quartet_moveit, "ros": quartet_ros}
-FENCE = 7
 SCOPES: dict[str, list[str]] = {}
 """All tools of each server."""
-POLICY = {
-    "speed": {"base_m_s": 0.5, "base_rad_s": 1.0},
-    "workspace": {"minimum": [-0.5, -0.6, 0.2], "maximum": [1.0, 0.6, 1.3]},
-    "rates": {"per_tool": 100_000},
-}
-WRITES = {
-    "topics": [{"name": "/cmd_vel", "type": TWIST, "max_linear_m_s": 0.5, "max_angular_rad_s": 1.0}],
-    "actions": [{"name": "/navigate_to_pose", "type": NAVIGATE}],
-}
 
 
 @pytest.fixture

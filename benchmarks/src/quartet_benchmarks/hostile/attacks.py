@@ -30,6 +30,19 @@ REFUSALS = {
 """Codes that refuse an attack, by its kind."""
 TWIST = "geometry_msgs/msg/Twist"
 NAVIGATE = "nav2_msgs/action/NavigateToPose"
+POLICY: dict[str, Any] = {
+    "speed": {"base_m_s": 0.5, "base_rad_s": 1.0},
+    "workspace": {"minimum": [-0.5, -0.6, 0.2], "maximum": [1.0, 0.6, 1.3]},
+    "rates": {"per_tool": 100_000},
+}
+"""policy.yaml of the robot that is attacked."""
+WRITES: dict[str, Any] = {
+    "topics": [{"name": "/cmd_vel", "type": TWIST, "max_linear_m_s": 0.5, "max_angular_rad_s": 1.0}],
+    "actions": [{"name": "/navigate_to_pose", "type": NAVIGATE}],
+}
+"""ros_writes of its site.yaml."""
+FENCE = 7
+"""Fence in force at its servers."""
 FURTHEST_M = 5.0
 """The longest straight way that a tool takes."""
 
