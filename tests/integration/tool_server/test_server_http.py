@@ -232,6 +232,7 @@ async def test_control_needs_its_scope(shared, keys):
 
 
 async def test_health_and_metrics(shared, keys, fences, realtime):
+    assert shared.request("/control/fence", keys.token("control__fence", fence=fences.newest))[0] == 200
     before = time.time()
     status, health = shared.request("/health", post=False)
     assert before <= health.pop("time") <= time.time()
