@@ -159,9 +159,9 @@ async def test_it_sees_asks_and_moves_what_its_grant_covers(sim, url, grant, cli
 
 @CLIENTS
 async def test_a_lower_fence_is_refused_by_name(sim, url, grant, client):
-    older, newer = grant(SPIN), grant(POSE)
+    older, newer = grant(SPIN), grant("nav2__cancel_navigation")
     async with client(url, newer, []) as caller:
-        assert (await caller.call("get_robot_pose"))["ok"]
+        assert (await caller.call("cancel_navigation"))["ok"]
     async with client(url, older, []) as caller:
         before = sim.truth()["robot"]["pose"]
         refused = await caller.call("spin_robot", angle=0.5)
