@@ -16,7 +16,7 @@ def turn(bus, number=1, **fields):
     now, request_id = time.time(), f"turn-{number}"
     fields = {"robot": "ada", "created_at": now, "deadline": now + 60, "prompt": "?", **fields}
     reply_to = bus.turns.reply_stream(request_id)
-    return TurnRequest(**{"request_id": request_id, "task_id": "t1", "reply_to": reply_to, **fields})
+    return TurnRequest(**{"request_id": request_id, "task_id": "t1", "grant": "g", "reply_to": reply_to, **fields})
 
 
 async def take(bus):

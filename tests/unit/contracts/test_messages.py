@@ -128,7 +128,14 @@ MESSAGES = [
     *(task(step=DirectStep(skill=skill, arguments=ARGUMENTS[skill])) for skill in Skill),
     task(team="hmas2"),
     TurnRequest(
-        request_id="r1", task_id="t1", robot="summit1", prompt="?", created_at=NOW, deadline=NOW, reply_to="stream"
+        request_id="r1",
+        task_id="t1",
+        robot="summit1",
+        prompt="?",
+        grant="g",
+        created_at=NOW,
+        deadline=NOW,
+        reply_to="s",
     ),
     TurnAnswer(request_id="r1", text="I Agree", usage=Usage(turns=1)),
     TaskStatus(task=task(), state=State.PAUSED, report=REPORT, question="which?", updated_at=NOW),

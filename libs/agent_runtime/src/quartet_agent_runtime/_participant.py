@@ -36,7 +36,7 @@ async def answer_turn(request: TurnRequest, model: GatewayClient, timeout_s: flo
     """Return what the model says in the name of the robot; a model that cannot be reached is an answer with a code."""
     left_s = max(0.1, min(timeout_s, request.deadline - time.time()))
     try:
-        said = await model.for_task(request.task_id, request.request_id).answer(
+        said = await model.for_task(request.task_id, request.request_id, lambda: request.grant).answer(
             [{"role": "user", "content": request.prompt}], [], left_s
         )
     except ModelUnavailableError as error:

@@ -23,6 +23,8 @@ class TurnRequest(Message):
     robot: Identifier
     """In whose name the participant answers."""
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT)]
+    grant: Annotated[str, Field(repr=False)]
+    """Signed token for asking the model for this task, and for nothing else."""
     created_at: Seconds
     deadline: Seconds
     reply_to: Annotated[str, Field(max_length=300)]

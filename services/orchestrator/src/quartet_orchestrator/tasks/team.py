@@ -216,7 +216,7 @@ class TeamRun:
             raise TaskAbortedError(f"The discussion has cost its {budget.cost_usd} USD.")
 
     async def _ask_planner(self, participant: str, prompt: str) -> tuple[str, Usage]:
-        model = self._context.model.for_task(self._task.task_id, "orchestrator")
+        model = self._context.model.for_task(self._task.task_id, "orchestrator", self._model_grant)
         asked, limit_s = [{"role": "user", "content": prompt}], self._context.settings.model_timeout_s
         try:
             said = await model.answer(asked, [], limit_s)
@@ -230,6 +230,9 @@ class TeamRun:
         )
         return said.text or said.refusal or "", usage
 
+    def _model_grant(self) -> str:
+        return self._context.signer.sign_model_grant(self._task.task_id, self._context.settings.model_timeout_s)
+
     async def _ask_robot(self, participant: str, prompt: str) -> tuple[str, Usage]:
         """Ask the participant of a robot over the stream of turns. Raises ParticipantLostError."""
         now, queue = time.time(), self._bus.turns
@@ -239,6 +242,7 @@ class TeamRun:
             task_id=self._task.task_id,
             robot=participant,
             prompt=prompt,
+            grant=self._model_grant(),
             created_at=now,
             deadline=min(self._record.task.deadline, now + self._context.settings.model_timeout_s),
             reply_to=queue.reply_stream(request_id),
