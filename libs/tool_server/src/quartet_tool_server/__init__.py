@@ -19,6 +19,7 @@ A tool that moves the robot is registered with `moves=` and owns the motion leas
 """
 
 from quartet_tool_server._goal_runner import REPORT_EVERY_S, Progress, report_progress, run_goal
+from quartet_tool_server._grants import GrantVerifier, caller_token, current_grant
 from quartet_tool_server._safety_controller import SafetyController, lease_terms
 from quartet_tool_server._server import ServerSpec, ToolServer
 from quartet_tool_server._tool_entry import Finite, Orientation, Position, Positive, as_tool_result
@@ -30,7 +31,6 @@ from quartet_tool_server.errors import (
     ToolServerError,
     failure,
 )
-from quartet_tool_server.grants import GrantVerifier, caller_token, current_grant
 from quartet_tool_server.metrics import Metrics
 from quartet_tool_server.run import make_server, run
 from quartet_tool_server.settings import ServerSettings

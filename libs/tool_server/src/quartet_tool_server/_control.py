@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, Response
 from quartet_contracts import FENCE_SCOPE, RESET_SCOPE, STOP_SCOPE, GrantClaims, Identifier, describe
 from quartet_process import BACKGROUND, Exposition, InvalidTokenError, TokenOutOfTimeError
 from quartet_safety.motion import FenceError
+from quartet_tool_server._grants import GrantVerifier
 from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server.errors import ToolServerError
-from quartet_tool_server.grants import GrantVerifier
 from quartet_tool_server.metrics import Metrics
 
 log = logging.getLogger(__name__)

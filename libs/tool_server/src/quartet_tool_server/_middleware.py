@@ -13,9 +13,9 @@ from quartet_contracts import GrantClaims
 from quartet_contracts.tools.results import PolicyCode
 from quartet_process import correlation_ids, tracing
 from quartet_safety.motion import FencedError
+from quartet_tool_server._grants import current_grant
 from quartet_tool_server._tool_entry import as_tool_result
 from quartet_tool_server.errors import DeniedError, failure
-from quartet_tool_server.grants import current_grant
 from quartet_tool_server.metrics import Metrics
 
 Screen = Callable[[GrantClaims, str, dict[str, Any], Any], ToolResult | None]

@@ -14,8 +14,8 @@ from quartet_robot_link import CallTimeoutError, CancelRejectedError, Heartbeat,
 from quartet_safety.guard import Latch, LatchFile
 from quartet_safety.motion import FencedError, FenceStore, HeartbeatSender, LeaseOwner, LeaseTerms, MotionLeases
 from quartet_tool_server._disconnect import caller_gone
+from quartet_tool_server._grants import current_grant
 from quartet_tool_server.errors import ToolError
-from quartet_tool_server.grants import current_grant
 
 log = logging.getLogger(__name__)
 

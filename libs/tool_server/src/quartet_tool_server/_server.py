@@ -24,13 +24,13 @@ from quartet_tool_server._approvals import PendingApprovals
 from quartet_tool_server._control import ControlEndpoints
 from quartet_tool_server._disconnect import DisconnectWatch
 from quartet_tool_server._goal_runner import Progress, run_goal
+from quartet_tool_server._grants import GrantVerifier, caller, current_grant
 from quartet_tool_server._limits import MotionLimits
 from quartet_tool_server._middleware import CallAuthorization
 from quartet_tool_server._policy import CallPolicy
 from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server._tool_entry import Function, Goal, Limits, ToolEntry, as_tool_result
 from quartet_tool_server.errors import failure
-from quartet_tool_server.grants import GrantVerifier, caller, current_grant
 from quartet_tool_server.metrics import Families, Metrics
 
 if TYPE_CHECKING:

@@ -37,10 +37,10 @@ from quartet_site import (
     load_robots,
     load_site,
 )
+from quartet_tool_server._grants import GrantVerifier, caller
 from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server._server import ServerSpec, ToolServer
 from quartet_tool_server.errors import StartError, ToolServerError
-from quartet_tool_server.grants import GrantVerifier, caller
 from quartet_tool_server.hosting import host
 from quartet_tool_server.metrics import Families
 from quartet_tool_server.settings import ServerSettings
