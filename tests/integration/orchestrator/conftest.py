@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import math
 import os
 import sys
 import time
@@ -37,10 +38,12 @@ from quartet_contracts import (
     State,
     TaskStatus,
     decode,
+    new_object_id,
 )
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_site import load_site
 from support.http_server import serve_app
 
 API_TOKEN = "the-token-of-the-tests"
@@ -148,23 +151,93 @@ class MotionServer:
         return JSONResponse({"fence": self.fence})
 
 
-class Gripper:
-    """The one tool of the moveit server: what the gripper's sensors say."""
+class Robot:
+    """The world as the robot's servers measure it: where the robot stands, what it holds, what is in view."""
 
     def __init__(self) -> None:
-        self.state = "EMPTY"
-        self.read: Callable[[], str] = lambda: self.state
-        self.mcp = FastMCP("moveit")
-        self.mcp.tool(self.get_grasp_state)
+        self.grasp = "EMPTY"
+        self.read: Callable[[], str] = lambda: self.grasp
+        """What the gripper's sensors say."""
+        self.pose = {"x": 3.35, "y": 2.15, "yaw": 0.0}
+        self.in_view: dict[str, tuple[float, float, float]] = {}
+        """Position in the base frame of what the cameras show, by name."""
+        self.remembered: dict[str, tuple[float, float, float]] = {}
+        """Position in the base frame of what perception saw last, by name, for what is out of view."""
+        self.servers = {name: FastMCP(name) for name in ("nav2", "moveit", "perception")}
+        self.servers["moveit"].tool(self.get_grasp_state)
+        self.servers["nav2"].tool(self.get_robot_pose)
+        for tool in (self.detect_objects, self.get_topdown_placing_pose, self.last_seen):
+            self.servers["perception"].tool(tool)
+
+    def do(self, skill: Skill, arguments: Any) -> None:
+        """Make the world as it is after a success of `skill`."""
+        if skill is Skill.APPROACH:
+            self.in_view, self.remembered = {arguments.object_name: (0.7, 0.0, 0.5)}, {}
+            if (area := SITE.area(arguments.target_area)) is not None:
+                self.pose = area.entry.model_dump()
+        elif skill is Skill.PICK:
+            self.grasp = "HOLDING"
+            self.in_view.pop(arguments.object_name, None)
+        else:
+            self.grasp = "EMPTY"
+            self.in_view.setdefault(arguments.target_location, (0.7, 0.0, 0.5))
+            self.in_view[arguments.object_name] = (0.7, 0.0, 0.56)
 
     async def get_grasp_state(self) -> dict[str, Any]:
         """Width and force."""
-        return {"ok": True, "error_code": "NONE", "message": "", "state": self.read()}
+        return {**DONE, "state": self.read()}
+
+    async def get_robot_pose(self) -> dict[str, Any]:
+        """Pose of the base."""
+        return {**DONE, "pose": {**self.pose, "frame_id": "map"}}
+
+    async def detect_objects(
+        self, names: list[str] | None = None, object_ids: list[str] | None = None, camera: str = "front"
+    ) -> dict[str, Any]:
+        """What the front camera shows, as far as it has that name."""
+        assert object_ids is None
+        seen = [
+            {
+                "label": name,
+                "score": 0.9,
+                "box_xyxy": (0, 0, 9, 9),
+                "camera": "front",
+                "distance_m": math.hypot(*at[:2]),
+                "position_base": at,
+                "size_m": (0.6, 0.6, 0.1),
+            }
+            for name, at in self.in_view.items()
+            if camera == "front" and (names is None or name in names)
+        ]
+        return {**DONE, "detections": seen}
+
+    async def get_topdown_placing_pose(
+        self, object_name: str, object_height_m: float | None = None, camera: str = "front"
+    ) -> dict[str, Any]:
+        """Nothing: no free space."""
+        return {**DONE, "ok": False, "error_code": "NO_FREE_SPACE"}
+
+    async def last_seen(self, names: list[str]) -> dict[str, Any]:
+        """What perception remembers."""
+        c, s = math.cos(self.pose["yaw"]), math.sin(self.pose["yaw"])
+        found = [
+            {
+                "object_id": new_object_id(),
+                "label": name,
+                "position_map": (self.pose["x"] + c * x - s * y, self.pose["y"] + s * x + c * y, z),
+                "age_s": 0.0,
+            }
+            for name, (x, y, z) in self.remembered.items()
+            if name in names
+        ]
+        return {**DONE, "sightings": found}
+
+
+DONE = {"ok": True, "error_code": "NONE", "message": ""}
+SITE = load_site(HOME / "site.yaml")
 
 
 OK = {"success": True, "error_code": "NONE", "reason": "done", "state": State.SUCCEEDED}
-
-AFTER = {Skill.PICK: "HOLDING", Skill.PLACE: "EMPTY"}
 
 
 def failing(code: str, state: State = State.FAILED, **fields: Any) -> dict[str, Any]:
@@ -174,16 +247,16 @@ def failing(code: str, state: State = State.FAILED, **fields: Any) -> dict[str, 
 class Agents:
     """Sub-agents that take from the real streams. `answers[skill]` are results in order, then OK for ever.
 
-    An answer OK is one of a deed: the gripper holds something after a pick, and nothing after a place.
+    An answer OK is one of a deed: the robot, its gripper and the object are then where the request wants them.
     """
 
     OK = OK
 
-    def __init__(self, bus: Bus, gripper: Gripper) -> None:
+    def __init__(self, bus: Bus, robot: Robot) -> None:
         self.bus = bus
-        self.gripper = gripper
-        self.grippers: dict[str, Gripper] = {}
-        """Grippers of further robots."""
+        self.robot = robot
+        self.others: dict[str, Robot] = {}
+        """The same of further robots, by name."""
         self.answers: dict[str, list[Any]] = defaultdict(list)
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.requests: list[Any] = []
@@ -214,8 +287,8 @@ class Agents:
                 answer = await answer(self, delivery)
             if answer is None:
                 continue
-            if answer is OK and skill in AFTER:
-                self.grippers.get(delivery.request.robot, self.gripper).state = AFTER[skill]
+            if answer is OK:
+                self.others.get(delivery.request.robot, self.robot).do(skill, delivery.request.arguments)
             await queue.finish(delivery, self.result(delivery, answer))
 
     def result(self, delivery: SkillDelivery, fields: dict[str, Any]) -> Any:
@@ -301,27 +374,36 @@ def motion(key: Ed25519PrivateKey) -> dict[str, MotionServer]:
 
 
 @pytest.fixture
-def gripper() -> Gripper:
-    return Gripper()
+def robot() -> Robot:
+    return Robot()
 
 
 @pytest.fixture
-async def around(model: Model, motion: dict[str, MotionServer], gripper: Gripper) -> AsyncIterator[str]:
-    """URL below which the model is at /model and each motion server at /<name>; moveit has the gripper's tool."""
-    tools = gripper.mcp.http_app(path="/mcp")
+async def around(model: Model, motion: dict[str, MotionServer], robot: Robot) -> AsyncIterator[str]:
+    """URL below which the model is at /model and each server of the robot at /<name>."""
+    tools = {name: server.http_app(path="/mcp") for name, server in robot.servers.items()}
     mounts = [
-        Mount("/model", model.app),
-        Mount("/nav2", routes=motion["nav2"].routes),
-        Mount("/moveit", routes=[*motion["moveit"].routes, *tools.routes]),
+        Mount(f"/{name}", routes=[*(motion[name].routes if name in motion else ()), *app.routes])
+        for name, app in tools.items()
     ]
-    async with serve_app(Starlette(routes=mounts, lifespan=tools.lifespan), lifespan="on") as url:
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            for app in tools.values():
+                await stack.enter_async_context(app.lifespan(app))
+            yield
+
+    async with serve_app(
+        Starlette(routes=[Mount("/model", model.app), *mounts], lifespan=lifespan), lifespan="on"
+    ) as url:
         yield url
 
 
 @pytest.fixture
-async def agents(redis_url: str, gripper: Gripper) -> AsyncIterator[Agents]:
+async def agents(redis_url: str, robot: Robot) -> AsyncIterator[Agents]:
     async with await Bus.connect(redis_url, BusOptions(lease_s=1.0, block_ms=200)) as bus:
-        made = Agents(bus, gripper)
+        made = Agents(bus, robot)
         yield made
         await made.stop()
 

@@ -1,8 +1,8 @@
-"""A success that an agent made up: what the gripper's sensors say counts, also for a result that is taken over."""
+"""A success that an agent made up: what is measured counts, also for a result that is taken over."""
 
 import pytest
 
-from quartet_contracts import PlaceResult, Skill, State
+from quartet_contracts import ApproachResult, PlaceResult, Skill, State
 from support.store import KEYS, command
 
 HELD = {"success": True, "error_code": "NONE", "reason": "it lies there", "state": State.SUCCEEDED}
@@ -26,16 +26,16 @@ async def test_a_success_that_the_gripper_does_not_confirm_is_none(client, model
     assert any("the gripper's sensors say" in r.get("reason", "") for r in model.results())
 
 
-async def test_a_success_is_measured_after_the_grant_is_void(client, model, agents, motion, gripper, do):
+async def test_a_success_is_measured_after_the_grant_is_void(client, model, agents, motion, robot, do):
     """An agent that holds the object until the look is over has nothing left to hold it with."""
     seen = []
-    read = gripper.read
+    read = robot.read
 
     def look():
         seen.append({server.fence for server in motion.values()})
         return read()
 
-    gripper.read = look
+    robot.read = look
     model.say(do.approach(), do.pick(), do.report(False))
     await client.run()
     assert seen == [{4}], "the grant of the pick had fence 3"
@@ -57,3 +57,76 @@ async def test_a_forged_result_that_is_taken_over_is_none_either(start, model, a
         status = await client.status(task_id)
     assert status.state is State.FAILED, status.report
     assert results(events, "place") == [(False, State.UNCERTAIN)]
+
+
+@pytest.fixture
+def with_cameras(settings, around):
+    """Servers of the robot, perception among them, so that the orchestrator can look for itself."""
+    return {"summit": {**settings.servers["summit"], "perception": f"{around}/perception/mcp"}}
+
+
+CAN, TABLE = "red coke can", "wooden coffee table"
+IN_THE_KITCHEN = {"x": 9.85, "y": 2.1, "yaw": 0.0}
+FORGED = [
+    # The robot stayed where it was.
+    ("approach", {}, {}, "outside of kitchen"),
+    # It is in the kitchen and nowhere near the can.
+    ("approach", {"pose": IN_THE_KITCHEN, "in_view": {CAN: (2.0, 0.0, 0.5)}}, {}, "2.00 m away, not at most"),
+    ("approach", {"pose": IN_THE_KITCHEN}, {}, "not in view"),
+    # The can was let go beside the table, and elsewhere out of view.
+    ("place", {"grasp": "EMPTY", "in_view": {TABLE: (0.9, 0.0, 0.5), CAN: (0.5, 0.6, 0.06)}}, {}, "seen elsewhere"),
+    ("place", {"grasp": "EMPTY", "in_view": {TABLE: (0.9, 0.0, 0.5)}}, {CAN: (0.5, 0.6, 0.06)}, "not seen"),
+    ("place", {"grasp": "EMPTY", "in_view": {TABLE: (0.9, 0.0, 0.5)}}, {}, "not seen"),
+    ("place", {"grasp": "EMPTY", "in_view": {}}, {CAN: (0.9, 0.0, 0.56)}, "not in view"),
+]
+
+
+@pytest.mark.parametrize(("skill", "world", "remembered", "why"), FORGED)
+async def test_a_success_that_the_world_does_not_confirm_is_none(
+    start, with_cameras, model, agents, robot, do, skill, world, remembered, why
+):
+    async def forge(*_):
+        for name, value in world.items():
+            setattr(robot, name, value)
+        robot.remembered = remembered
+        return HELD
+
+    agents.answers[skill] = [forge]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.look, do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        events = await client.events(await client.submit())
+    assert results(events, skill)[0] == (False, State.UNCERTAIN)
+    assert any(why in r.get("reason", "") for r in model.results()), [r.get("reason") for r in model.results()]
+
+
+async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model, agents, robot, do):
+    """Also where the thing lies out of view in the end, such as in a bin: perception saw it there from above."""
+
+    async def drop(*_):
+        robot.grasp, robot.in_view = "EMPTY", {TABLE: (0.9, 0.0, 0.5)}
+        robot.remembered = {CAN: (0.95, 0.05, 0.55)}
+        return HELD
+
+    agents.answers["place"] = [drop]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        status = await client.run()
+    assert status.state is State.SUCCEEDED, status.report
+
+
+async def test_a_forged_approach_that_is_taken_over_is_none(start, with_cameras, model, agents, do, eventually):
+    """Its result is in the store when the orchestrator starts, and the robot has not moved."""
+    agents.answers["approach"] = [agents.until_canceled]
+    agents.start()
+    model.say(do.approach(), do.look, do.report(False))
+    async with start(servers=with_cameras) as client:
+        task_id = await client.submit()
+        await eventually(lambda: agents.requests)
+    request = agents.requests[-1]
+    forged = ApproachResult(request_id=request.request_id, task_id=task_id, **HELD)
+    await command(agents.bus, "SET", KEYS.done("skill:approach", request.request_id), forged.model_dump_json())
+    async with start(servers=with_cameras) as client:
+        events = await client.events(task_id)
+    assert results(events, "approach")[0] == (False, State.UNCERTAIN)

@@ -23,7 +23,9 @@ from quartet_tool_server import ToolServer, make_server
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
 TWINS = Path(__file__).parents[1] / "simulation_with_twins.py"
-TOOLS = ("segment_objects", "detect_objects", "get_topdown_grasp_pose", "get_topdown_placing_pose", "look")
+TOOLS = (
+    "segment_objects", "detect_objects", "last_seen", "get_topdown_grasp_pose", "get_topdown_placing_pose", "look",
+)  # fmt: skip
 
 
 @dataclass

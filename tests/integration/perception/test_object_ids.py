@@ -149,3 +149,17 @@ async def test_a_name_or_an_id_and_not_both(eyes, studio):
     for wrong in ("obj_1", "red coke can", "obj_" + "g" * 12, "obj_0123456789ab\n"):
         answer = await eyes.call("get_topdown_grasp_pose", object_id=wrong)
         assert (answer["error_code"], "object_id" in answer["message"]) == ("INVALID_PARAMETERS", True)
+
+
+async def test_what_is_out_of_view_was_last_seen_where_it_stood(eyes, twins):
+    left, right = await ids_by_side(eyes)
+    expected = {one["object_id"]: one for one in (await eyes.call("detect_objects", names=[CAN]))["detections"]}
+    twins.place(CAN, -3.0, 0.0, 0.0)
+    twins.place(TWIN, -3.0, 1.0, 0.0)
+    assert (await eyes.call("detect_objects", names=[CAN]))["detections"] == []
+    sightings = (await eyes.call("last_seen", names=["coke can"]))["sightings"]
+    assert {one["object_id"] for one in sightings} == {left, right}
+    for one in sightings:
+        assert math.dist(one["position_map"], expected[one["object_id"]]["position_map"]) < 0.01
+        assert (one["in_gripper"], 0.0 < one["age_s"] < 60.0) == (False, True)
+    assert (await eyes.call("last_seen", names=["wrench"]))["error_code"] == "UNKNOWN_OBJECT"

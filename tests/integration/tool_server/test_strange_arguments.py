@@ -45,6 +45,7 @@ VALID: dict[str, dict[str, Any]] = {
     "send_action_goal": {"action_name": "/spin", "action_type": "nav2_msgs/action/Spin", "goal": {}},
     "segment_objects": {"prompt": "red coke can", "camera": "front"},
     "detect_objects": {"names": ["red coke can"]},
+    "last_seen": {"names": ["red coke can"]},
     "get_topdown_grasp_pose": {"object_name": "red coke can"},
     "get_topdown_placing_pose": {"object_name": "counter"},
     "plan_to_pose": {"position": [0.6, 0.0, 0.8], "orientation": [1, 0, 0, 0]},

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from quartet_agent_runtime import RequestContext, ToolOutcome
+from quartet_agent_runtime import PlaceRegion, RequestContext, ToolOutcome, around_drop, mode_of, opening_m
+from quartet_agent_runtime._place_region import _around
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
 from quartet_approach.target import Target, place_named
 from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
@@ -18,7 +19,6 @@ from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_pick import agent as pick
 from quartet_pick.verify import _fits_hand, _height, verify
 from quartet_place import agent as place
-from quartet_place.target import Region, _around, around_drop, mode_of, opening_m
 from quartet_place.verify import verify as verify_place
 from quartet_site import load_robot, load_site
 
@@ -125,7 +125,7 @@ def test_what_leans_on_a_container_from_outside_is_not_in_it(container):
 
 
 def test_a_detection_without_depth_proves_nothing():
-    everywhere = Region((-9, 9), (-9, 9), (-9, 9))
+    everywhere = PlaceRegion((-9, 9), (-9, 9), (-9, 9))
     blind = Detection(label="can", score=1, box_xyxy=(0, 0, 1, 1), camera="front")
     assert not everywhere.holds(blind)
 

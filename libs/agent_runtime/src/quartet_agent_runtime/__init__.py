@@ -3,6 +3,7 @@
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
+from quartet_agent_runtime._place_region import PlaceRegion, around_drop, is_floor, mode_of, opening_m, region_of
 from quartet_agent_runtime._prompt import (
     area_facts,
     arm_facts,
@@ -50,6 +51,7 @@ __all__ = [
     "ModelAnswer",
     "ModelUnavailableError",
     "Observations",
+    "PlaceRegion",
     "Progress",
     "PromptError",
     "RecordedTurn",
@@ -66,17 +68,22 @@ __all__ = [
     "VerificationError",
     "area_facts",
     "arm_facts",
+    "around_drop",
     "bring_to_standstill",
     "clean",
     "describe_observations",
     "failure",
+    "is_floor",
     "json_block",
     "load_prompt",
     "load_settings",
     "mark_untrusted",
+    "mode_of",
     "observe",
+    "opening_m",
     "place_facts",
     "read_turns",
+    "region_of",
     "render_prompt",
     "request_message",
     "retreat",

@@ -7,9 +7,10 @@ the site file is the only one of its name, wherever its middle seems to be from 
 """
 
 import math
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 from quartet_contracts import new_object_id
 from quartet_perception.errors import UnknownObjectIdError
@@ -50,6 +51,8 @@ class TrackedObject:
     frame: str
     held: bool = False
     """Whether the gripper held it when it was last seen, so that `place` is out of date."""
+    seen_at: float = field(default_factory=time.monotonic)
+    """When that was, on the monotonic clock [s]."""
 
 
 class ObjectTracker:
@@ -70,6 +73,10 @@ class ObjectTracker:
                 "detect_objects again"
             )
         return found
+
+    def named(self, task: str, names: Collection[str]) -> list[TrackedObject]:
+        """Return the objects of these names that a task has seen, the last seen first."""
+        return [one for one in reversed(self._tasks.get(task, OrderedDict()).values()) if one.name in names]
 
     def mark_grasp_target(self, task: str, object_id: str) -> None:
         """Note that a grasp was planned for this object: what the gripper holds next under its name is this one.
@@ -139,7 +146,7 @@ class ObjectTracker:
 
 def _refresh(tracked: OrderedDict[str, TrackedObject], object_id: str, one: Observation) -> None:
     known = tracked[object_id]
-    known.held = one.in_gripper
+    known.held, known.seen_at = one.in_gripper, time.monotonic()
     if one.place is not None:
         known.place, known.frame = one.place, one.frame
     tracked.move_to_end(object_id)

@@ -1,11 +1,12 @@
 """Verify a place after the model's report: is the gripper empty, does the object lie at the target."""
 
-from quartet_agent_runtime import RequestContext
+import math
+
+from quartet_agent_runtime import PlaceRegion, RequestContext, around_drop, is_floor, mode_of, opening_m, region_of
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
-from quartet_place.target import Region, around_drop, distances, is_floor, mode_of, opening_m, region_of
 from quartet_site import normalise
 
 SETTLED = frozenset({PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED})
@@ -42,15 +43,15 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
             return _reached(check, inside)
     if done_before:
         return report
-    where = distances([*seen, *above])
+    where = _distances([*seen, *above])
     return _failed(
         f"'{arguments.object_name}' is not seen at '{arguments.target_location}'" + (f"; seen {where}" if where else "")
     )
 
 
 async def _look_from_above(
-    check: RequestContext, arguments: PlaceArguments, region: Region | None
-) -> tuple[list[Detection], Region | None]:
+    check: RequestContext, arguments: PlaceArguments, region: PlaceRegion | None
+) -> tuple[list[Detection], PlaceRegion | None]:
     """Look for the object with the wrist camera above the target; the arm returns to its transit state."""
     pose = await _placing_pose(check, arguments, arguments.target_id)
     if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
@@ -92,7 +93,7 @@ async def _move(check: RequestContext, target_type: str, pose: Pose3D | None) ->
     return moved.ok
 
 
-def _in(region: Region | None, seen: list[Detection]) -> Detection | None:
+def _in(region: PlaceRegion | None, seen: list[Detection]) -> Detection | None:
     """Return the first of `seen` that lies in the region."""
     return None if region is None else next((one for one in seen if region.holds(one)), None)
 
@@ -110,3 +111,8 @@ def _reached(check: RequestContext, lying: Detection) -> PlaceReport:
 
 def _failed(reason: str) -> PlaceReport:
     return PlaceReport(success=False, error_code=PlaceCode.PLACE_DROP_VERIFY_FAILED, reason=reason)
+
+
+def _distances(seen: list[Detection]) -> str:
+    """Return where something was seen, in words."""
+    return ", ".join(f"{math.hypot(*one.position_base[:2]):.2f} m away" for one in seen if one.position_base)

@@ -68,6 +68,25 @@ class DetectResult(ToolResult):
     detections: list[Detection] = []
 
 
+class LastSighting(BaseModel):
+    """Where an object was when a camera saw it last."""
+
+    object_id: ObjectId
+    label: str
+    position_map: tuple[Metres, Metres, Metres] | None = None
+    """Centre in the map frame; None when the robot was not localised."""
+    in_gripper: bool = False
+    """Seen between the fingers."""
+    age_s: float
+    """Time since then."""
+
+
+class LastSeenResult(ToolResult):
+    """last_seen."""
+
+    sightings: list[LastSighting] = []
+
+
 class SegmentResult(ToolResult):
     """segment_objects; a JPEG with the masks drawn in comes as image content."""
 

@@ -41,6 +41,10 @@ class ObserverSessions:
         servers = {name: url for name, url in self._settings.servers_of(robot).items() if name in needed}
         return Toolbox(servers, grant, tools, self._settings.look_timeout_s)
 
+    def has_server(self, robot: str, server: str) -> bool:
+        """Return whether the MCP server `server` of `robot` is known here."""
+        return server in self._settings.servers_of(robot)
+
     def until(self, deadline: float) -> float:
         """Return the end of a grant for a task with this `deadline`: late enough to look at what a cancel has left."""
         return max(deadline, time.time()) + self._settings.cancel_wait_s

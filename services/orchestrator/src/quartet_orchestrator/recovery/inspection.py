@@ -1,7 +1,6 @@
-"""Looks at what an attempt has left behind: gripper, and where its outcome is not known standstill, pose, cameras."""
+"""Looks at what an attempt has left behind, where its outcome is not known: standstill, gripper, pose, cameras."""
 
-import asyncio
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -9,6 +8,7 @@ from pydantic import ValidationError
 from quartet_agent_runtime import (
     Observations,
     Recorder,
+    RequestContext,
     Toolbox,
     ToolOutcome,
     bring_to_standstill,
@@ -16,17 +16,17 @@ from quartet_agent_runtime import (
     observe,
 )
 from quartet_bus import Bus
-from quartet_contracts import OBSERVE_TOOLS, STANDSTILL_TOOLS
+from quartet_contracts import OBSERVE_TOOLS, STANDSTILL_TOOLS, SkillRequest
 from quartet_contracts.tools.moveit import GraspState
 from quartet_contracts.tools.perception import DetectResult
 from quartet_orchestrator.observation import ObserverSessions
+from quartet_orchestrator.recovery.confirmation import SIGHT_TOOLS, doubt
 from quartet_orchestrator.recovery.record import TaskRecord
+from quartet_site import RobotSetup
 
 DETECT = "perception__detect_objects"
 GRASP = "moveit__get_grasp_state"
 TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
-SETTLE_S, SETTLE_POLL_S = 3.0, 0.2
-"""Time limit and period in which a gripper that moves is asked again."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,10 @@ class Inspection:
 class Inspector:
     """Inspects the robot of one task. A failure of a server is part of what was found, no exception."""
 
-    def __init__(self, record: TaskRecord, bus: Bus, sessions: ObserverSessions) -> None:
+    def __init__(self, record: TaskRecord, bus: Bus, sessions: ObserverSessions, setup: RobotSetup) -> None:
+        """`setup`: files of the task's robot."""
         self._record = record
+        self._setup = setup
         self._bus = bus
         self._sessions = sessions
 
@@ -68,15 +70,14 @@ class Inspector:
         answered = at_standstill and sight[GRASP][0].ok
         return Inspection(at_standstill, grasp, in_hand, describe_observations(sight), answered)
 
-    async def read_grasp(self, request_id: str) -> str:
-        """Return the state that the gripper's sensors tell, UNKNOWN when they tell none. Moves nothing."""
-        recorder, end = self._recorder(request_id), time.monotonic() + SETTLE_S
-        async with await self._open() as toolbox:
-            while True:
-                grasp = _grasp(await observe(toolbox, recorder, {GRASP: {}}))
-                if grasp != GraspState.MOVING or time.monotonic() >= end:
-                    return grasp
-                await asyncio.sleep(SETTLE_POLL_S)
+    async def confirm(self, request: SkillRequest) -> str:
+        """Return why what is measured does not bear out a success of `request`, '' when it does. Moves nothing."""
+        until = self._sessions.until(self._record.task.deadline)
+        async with await self._open(SIGHT_TOOLS) as toolbox:
+            in_time = request.model_copy(update={"deadline": until})
+            recorder = self._recorder(request.request_id)
+            check = RequestContext(in_time, self._setup.robot, self._setup.site, toolbox, recorder)
+            return await doubt(check, sees=self._sessions.has_server(request.robot, "perception"))
 
     async def look_at_gripper(self, request_id: str) -> tuple[str, str]:
         """Return the state of the gripper, and the label of what the wrist camera shows in it."""
@@ -95,10 +96,10 @@ class Inspector:
             transcripts=self._bus.transcripts,
         )
 
-    async def _open(self) -> Toolbox:
+    async def _open(self, tools: Sequence[str] = TOOLS) -> Toolbox:
         task = self._record.task
         until = self._sessions.until(task.deadline)
-        return await self._sessions.open(task.robot, TOOLS, until=until, task_id=task.task_id)
+        return await self._sessions.open(task.robot, tools, until=until, task_id=task.task_id)
 
 
 async def _look_at_gripper(toolbox: Toolbox, recorder: Recorder, sight: Observations) -> tuple[str, str]:

@@ -17,13 +17,10 @@ from quartet_contracts import (
 )
 from quartet_contracts.journal import SkillFinished, SkillSettled
 from quartet_contracts.skills import unknown_result
-from quartet_contracts.tools.moveit import GraspState
 from quartet_orchestrator.recovery.fencing import FenceClient
 from quartet_orchestrator.recovery.inspection import Inspector
 from quartet_orchestrator.recovery.record import TaskRecord
 
-GRIPPER_AFTER = {Skill.PICK: GraspState.HOLDING, Skill.PLACE: GraspState.EMPTY}
-"""What the gripper's sensors have to say after a success."""
 RETRY_S = 1.0
 
 
@@ -95,17 +92,13 @@ class OutcomeResolver:
         return await self._look(request, result, revoked=revoked)
 
     async def _confirm(self, request: SkillRequest, result: SkillResult) -> SkillResult:
-        """Return the result, its outcome unknown when the gripper's sensors do not confirm a success.
+        """Return the result, its outcome unknown when what is measured here does not confirm a success.
 
         An agent answers for itself, and one that was taken over answers what it likes.
         """
-        wanted = GRIPPER_AFTER.get(request.skill)
-        if wanted is None or not result.success:
+        if not result.success or not (why := await self._inspector.confirm(request)):
             return result
-        grasp = await self._inspector.read_grasp(request.request_id)
-        if grasp == wanted:
-            return result
-        reason = f"the {request.skill} agent reported success, and the gripper's sensors say {grasp}, not {wanted}"
+        reason = f"the {request.skill} agent reported success, and {why}"
         unknown = unknown_result(request, reason, State.UNCERTAIN)
         return unknown.model_copy(update={"usage": result.usage, "tool_calls_used": result.tool_calls_used})
 

@@ -39,6 +39,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills.approvals import ApprovalService
 from quartet_orchestrator.skills.pictures import PictureRecorder
 from quartet_process import BACKGROUND, correlation_ids, tracing
+from quartet_site import RobotSetup
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -59,6 +60,7 @@ class SkillCaller:
         cameras: CameraClient,
         stops: StopMonitor,
         settings: OrchestratorSettings,
+        setup: RobotSetup,
         progressed: Callable[[], Awaitable[None]],
     ) -> None:
         self._record = record
@@ -70,7 +72,7 @@ class SkillCaller:
         self._stops = stops
         self._settings = settings
         self._approvals = ApprovalService(record, bus, signer, settings)
-        self._inspector = Inspector(record, bus, sessions)
+        self._inspector = Inspector(record, bus, sessions, setup)
         self._resolver = OutcomeResolver(record, fences, self._inspector, progressed, settings.outcome_patience_s)
         self._pictures = PictureRecorder(record, bus, cameras)
         self._attempts: dict[SkillArguments, int] = {}
@@ -271,15 +273,16 @@ class SkillCaller:
     def _request_again(self, attempt: Attempt) -> SkillRequest:
         """Return a request as the journal has it: enough to ask for its result, not to submit it."""
         task, asked = self._record.task, attempt.requested
-        now = time.time()
+        deadline = asked.deadline or task.deadline
         return SkillRequest(
             request_id=asked.request_id,
             task_id=task.task_id,
             robot=task.robot,
             skill=attempt.skill,
             attempt=asked.attempt,
-            created_at=now,
-            deadline=asked.deadline or task.deadline,
+            # The earliest time at which it can have been made.
+            created_at=max(task.created_at, deadline - self._settings.skill_timeout_s),
+            deadline=deadline,
             arguments=attempt.arguments,
             grant="",
             reply_to=self._replies.stream(attempt.skill),

@@ -20,9 +20,15 @@ class RobotBrief:
     site_names: tuple[str, ...]
     """Names and aliases of everything in the site."""
     system_prompt: str
-    site: SiteFile
     facts: dict[str, Any]
     """Facts block of the prompts: the names of the site."""
+    setup: RobotSetup
+    """The files that all of it comes from."""
+
+    @property
+    def site(self) -> SiteFile:
+        """The site file."""
+        return self.setup.site
 
 
 def make_briefs(robots: Mapping[str, RobotSetup]) -> dict[str, RobotBrief]:
@@ -36,8 +42,8 @@ def make_briefs(robots: Mapping[str, RobotSetup]) -> dict[str, RobotBrief]:
             len(known.site.areas),
             tuple(site_names(known.site)),
             render_prompt(prompt, facts, max_cycles=MAX_CYCLES),
-            known.site,
             facts,
+            known,
         )
     return briefs
 

@@ -83,6 +83,7 @@ class TaskRun:
             cameras,
             self._stops,
             context.settings,
+            self._brief.setup,
             lambda: tasks.progressed(delivery),
         )
         self._questions = QuestionService(self._record, context.bus, context.settings)

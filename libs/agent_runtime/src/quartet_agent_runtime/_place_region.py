@@ -1,10 +1,10 @@
-"""The region of the target, and whether a detected object lies in it."""
+"""The region of a place, and whether a detected object lies in it."""
 
 import math
 from dataclasses import dataclass
 from typing import Literal
 
-from quartet_agent_runtime import RequestContext
+from quartet_agent_runtime._request_context import RequestContext
 from quartet_contracts import PlaceArguments
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_site import SiteFile, Surface, normalise
@@ -24,7 +24,7 @@ NEAR_DROP_M = 0.35
 
 
 @dataclass(frozen=True)
-class Region:
+class PlaceRegion:
     """A box in the base frame that the middle of the object must be in [m], with a circle for containers."""
 
     x: Range
@@ -38,15 +38,17 @@ class Region:
 
     def holds(self, seen: Detection) -> bool:
         """Whether the middle of `seen` lies in the region; what is in the gripper does not."""
-        if seen.position_base is None or seen.in_gripper:
-            return False
-        inside = zip((self.x, self.y, self.z), seen.position_base, strict=True)
+        return seen.position_base is not None and not seen.in_gripper and self.contains(seen.position_base)
+
+    def contains(self, point: tuple[float, float, float]) -> bool:
+        """Whether a point [m, base frame] lies in the region."""
+        inside = zip((self.x, self.y, self.z), point, strict=True)
         if not all(low <= value <= high for (low, high), value in inside):
             return False
         if self.within is None:
             return True
         x, y, radius = self.within
-        return math.hypot(seen.position_base[0] - x, seen.position_base[1] - y) <= radius
+        return math.hypot(point[0] - x, point[1] - y) <= radius
 
 
 def mode_of(site: SiteFile, location: str) -> Mode:
@@ -63,18 +65,18 @@ def is_floor(location: str) -> bool:
     return normalise(location) in FLOOR_NAMES
 
 
-async def region_of(check: RequestContext, arguments: PlaceArguments) -> Region | None:
+async def region_of(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:
     """Return the region of the target as it is seen now, None when it is not seen."""
     mode = mode_of(check.site, arguments.target_location)
     if mode == "floor":
-        return Region((-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-0.1, FLOOR_M))
+        return PlaceRegion((-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-0.1, FLOOR_M))
     for seen in await check.first_seen(arguments.target_location, object_id=arguments.target_id):
         if seen.position_base is not None and seen.size_m is not None:
             return _around(mode, seen.position_base, seen.size_m, opening_m(check.site, arguments))
     return None
 
 
-def around_drop(mode: Mode, pose: PlacingPoseResult, opening: float | None) -> Region | None:
+def around_drop(mode: Mode, pose: PlacingPoseResult, opening: float | None) -> PlaceRegion | None:
     """Return the region around a drop point, for when the outline of the place is not in view.
 
     The drop point of a container is over its middle.
@@ -84,7 +86,7 @@ def around_drop(mode: Mode, pose: PlacingPoseResult, opening: float | None) -> R
     x, y, _ = pose.drop_point
     low, high = _heights(mode, pose.surface_height_m)
     within = (x, y, opening) if mode == "container" and opening is not None else None
-    return Region((x - NEAR_DROP_M, x + NEAR_DROP_M), (y - NEAR_DROP_M, y + NEAR_DROP_M), (low, high), within)
+    return PlaceRegion((x - NEAR_DROP_M, x + NEAR_DROP_M), (y - NEAR_DROP_M, y + NEAR_DROP_M), (low, high), within)
 
 
 def opening_m(site: SiteFile, arguments: PlaceArguments) -> float | None:
@@ -104,18 +106,13 @@ def opening_m(site: SiteFile, arguments: PlaceArguments) -> float | None:
 
 def _around(
     mode: Mode, centre: tuple[float, float, float], size: tuple[float, float, float], opening: float | None = None
-) -> Region:
+) -> PlaceRegion:
     spans = [(c - s / 2 - EDGE_M, c + s / 2 + EDGE_M) for c, s in zip(centre[:2], size[:2], strict=True)]
     top = centre[2] if mode == "surface" else centre[2] + size[2] / 2
     within = (centre[0], centre[1], opening) if mode == "container" and opening is not None else None
-    return Region(spans[0], spans[1], _heights(mode, top), within)
+    return PlaceRegion(spans[0], spans[1], _heights(mode, top), within)
 
 
 def _heights(mode: Mode, top: float) -> Range:
     """Return the heights of an object's middle: above a surface, or from the floor to just over a container's rim."""
     return (top - SINK_M, top + STACK_M) if mode == "surface" else (-0.1, top + EDGE_M)
-
-
-def distances(seen: list[Detection]) -> str:
-    """Return where something was seen, in words."""
-    return ", ".join(f"{math.hypot(*one.position_base[:2]):.2f} m away" for one in seen if one.position_base)

@@ -1,0 +1,140 @@
+"""Confirms a success by measuring: where the robot stands, what the gripper holds, what the cameras see.
+
+The agent that reported it has no grant any more, and nothing here moves the robot. What the agents' own checks accept
+is accepted here with some slack.
+"""
+
+import asyncio
+import math
+import time
+
+from quartet_agent_runtime import (
+    PlaceRegion,
+    RequestContext,
+    VerificationError,
+    around_drop,
+    is_floor,
+    mode_of,
+    opening_m,
+    region_of,
+)
+from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PlaceArguments, Skill
+from quartet_contracts.tools.moveit import GraspState, GripperResult
+from quartet_contracts.tools.perception import LastSeenResult, PlacingPoseResult
+from quartet_site import distance_to_edge, inside, normalise
+
+GRASP = "moveit__get_grasp_state"
+SIGHT_TOOLS = (
+    GRASP,
+    "nav2__get_robot_pose",
+    "perception__detect_objects",
+    "perception__get_topdown_placing_pose",
+    "perception__last_seen",
+)
+GRIPPER_AFTER = {Skill.PICK: GraspState.HOLDING, Skill.PLACE: GraspState.EMPTY}
+"""What the gripper's sensors have to say after a success."""
+SETTLE_S, SETTLE_POLL_S = 3.0, 0.2
+"""Time limit and period in which a gripper that moves is asked again."""
+AREA_SLACK_M = 0.8
+"""The agent accepts 0.4 m outside of the area before it drives in, which may take it a little further."""
+STANDOFF_SLACK_M = 0.4
+"""The agent accepts 0.15 m beyond standoff and tolerance; another look measures the distance anew."""
+
+
+async def doubt(check: RequestContext, *, sees: bool) -> str:
+    """Return why the request does not seem to have succeeded, '' when all that can be measured bears it out.
+
+    `sees`: the robot's perception server is known, so that the object is looked for, too. A server that does not
+    answer bears out nothing.
+    """
+    try:
+        arguments = check.request.arguments
+        if (wanted := GRIPPER_AFTER.get(check.request.skill)) and (grasp := await _settled_grasp(check)) != wanted:
+            return f"the gripper's sensors say {grasp}, not {wanted}"
+        if isinstance(arguments, ApproachArguments):
+            return await _not_before(check, arguments, sees=sees)
+        if isinstance(arguments, PlaceArguments) and sees:
+            return await _not_put_down(check, arguments)
+    except VerificationError as error:
+        return f"it could not be confirmed: {error}"
+    return ""
+
+
+async def _settled_grasp(check: RequestContext) -> str:
+    end = time.monotonic() + SETTLE_S
+    while True:
+        grasp = await check.call(GripperResult, GRASP)
+        if grasp.state != GraspState.MOVING or time.monotonic() >= end:
+            return str(grasp.state)
+        await asyncio.sleep(SETTLE_POLL_S)
+
+
+async def _not_before(check: RequestContext, arguments: ApproachArguments, *, sees: bool) -> str:
+    """Return why the robot does not stand where an approach was to bring it."""
+    area, name = check.site.area(arguments.target_area), normalise(arguments.object_name)
+    if area is None:
+        return f"'{arguments.target_area}' is no area of this site"
+    pose = await check.pose()
+    away = 0.0 if inside(area.outline, pose.x, pose.y) else distance_to_edge(area.outline, pose.x, pose.y)
+    if away > AREA_SLACK_M:
+        return f"the robot stands {away:.2f} m outside of {area.name}"
+    whole_area = is_floor(name) or name in {area.name, *area.aliases}
+    if not sees or whole_area or arguments.next_action is NextAction.FLOOR_PLACE:
+        return ""
+    standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action.value)
+    limit, near = standoff + check.robot.approach.tolerance_m + STANDOFF_SLACK_M, math.inf
+    for camera in ("front", "arm"):
+        seen = await check.detect(arguments.object_name, camera, arguments.object_id)
+        near = min([near, *(one.distance_m for one in seen if one.distance_m is not None and not one.in_gripper)])
+        if near <= limit:
+            return ""
+    where = "not in view" if near == math.inf else f"{near:.2f} m away"
+    return f"'{arguments.object_name}' is {where}, not at most {limit:.2f} m before the robot"
+
+
+async def _not_put_down(check: RequestContext, arguments: PlaceArguments) -> str:
+    """Return why the object does not lie where a place was to put it.
+
+    What is out of view from here, such as a thing in a bin, the agent has seen from above: then the perception server
+    has seen it there since the request was made.
+    """
+    name, object_id = arguments.object_name, arguments.object_id
+    if object_id is None and normalise(name) == HELD_OBJECT:
+        return "what was put down has no name by which it could be looked for"
+    # Asked before the look, which replaces it by what is measured from here.
+    remembered = await _last_seen(check, name, object_id)
+    region = await region_of(check, arguments) or await _around_drop(check, arguments)
+    if region is None:
+        return f"'{arguments.target_location}' is not in view"
+    seen = await check.first_seen(name, object_id=object_id)
+    if not seen and object_id is not None and normalise(name) != HELD_OBJECT:
+        seen = await check.first_seen(name)
+    if any(region.holds(one) for one in seen) or any(region.contains(point) for point in remembered):
+        return ""
+    return f"'{name}' is {'seen elsewhere' if seen else 'not seen'}, not at '{arguments.target_location}'"
+
+
+async def _around_drop(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:
+    named = {"object_id": arguments.target_id} if arguments.target_id else {"object_name": arguments.target_location}
+    pose = await check.call(
+        PlacingPoseResult,
+        "perception__get_topdown_placing_pose",
+        object_height_m=arguments.object_height_m,
+        camera="front",
+        **named,
+    )
+    return around_drop(mode_of(check.site, arguments.target_location), pose, opening_m(check.site, arguments))
+
+
+async def _last_seen(check: RequestContext, name: str, object_id: str | None) -> list[tuple[float, float, float]]:
+    """Return where a camera saw the object last since the request was made [m, base frame].
+
+    Only the very thing where it still has its id, else all of its name.
+    """
+    found = await check.call(LastSeenResult, "perception__last_seen", names=[name])
+    pose, age_s = await check.pose(), time.time() - check.request.created_at
+    recent = [one for one in found.sightings if one.age_s <= age_s]
+    recent = [one for one in recent if one.object_id == object_id] or recent
+    places = [one.position_map for one in recent if one.position_map is not None and not one.in_gripper]
+    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+    return [(c * (x - pose.x) + s * (y - pose.y), c * (y - pose.y) - s * (x - pose.x), z) for x, y, z in places]
