@@ -1,5 +1,9 @@
 """Every code of the approach agent, each provoked by the world."""
 
+import math
+
+import pytest
+
 from quartet_contracts import CheckResult, State
 
 
@@ -88,3 +92,25 @@ async def test_a_floor_place_needs_no_target(studio):
     result = await studio.approach("studio", "floor", "floor_place")
     assert result.error_code == "NONE", studio.memory.story()
     assert result.checks[1].result is CheckResult.SKIP
+
+
+async def test_an_arm_that_was_halted_low_goes_straight_up_before_the_robot_drives(studio):
+    """Also for a first approach: it may be an earlier task that was halted."""
+    await studio.approach("studio", "red coke can")
+    group = studio.robot.arm.group
+    before = studio.truth()["objects"]["red coke can"]["position"]
+    grasp = (await studio.call("perception__get_topdown_grasp_pose", object_name="red coke can")).content
+    for target in (grasp["pre_grasp_pose"], grasp["grasp_pose"]):
+        moved = await studio.call("moveit__plan_and_execute", group=group, target_type="pose", target=target)
+        assert moved.ok, moved.message
+    low = (await studio.call("moveit__get_current_pose")).content["pose"]["position"]
+    studio.memory.events.clear()
+    result = await studio.approach("studio", "bin", "container_place")
+    assert result.error_code == "NONE", studio.memory.story()
+    calls = [e.event for e in studio.memory.events if e.event.kind == "tool_call"]
+    first = next(call for call in calls if call.tool.split("__")[1] not in {"get_current_pose", "look"})
+    assert first.tool == "moveit__plan_cartesian_path", [call.tool for call in calls]
+    assert first.arguments["position"][:2] == pytest.approx(low[:2], abs=0.01)
+    assert first.arguments["position"][2] > low[2] + 0.05
+    after = studio.truth()["objects"]["red coke can"]["position"]
+    assert math.dist(before, after) < 0.03

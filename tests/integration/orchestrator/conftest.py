@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -151,7 +151,7 @@ class MotionServer:
         return JSONResponse({"fence": self.fence})
 
 
-class Robot:
+class World:
     """The world as the robot's servers measure it: where the robot stands, what it holds, what is in view."""
 
     def __init__(self) -> None:
@@ -166,8 +166,29 @@ class Robot:
         self.servers = {name: FastMCP(name) for name in ("nav2", "moveit", "perception")}
         self.servers["moveit"].tool(self.get_grasp_state)
         self.servers["nav2"].tool(self.get_robot_pose)
+        self.add_cameras(self.servers["perception"])
+
+    def add_cameras(self, mcp: FastMCP) -> None:
+        """Add the tools that look for things."""
         for tool in (self.detect_objects, self.get_topdown_placing_pose, self.last_seen):
-            self.servers["perception"].tool(tool)
+            mcp.tool(tool)
+
+    def app(self, motion: Mapping[str, MotionServer], more: Sequence[Mount] = ()) -> Starlette:
+        """Return an application with each MCP server at /<name>, and `more`; `motion` has the control endpoints."""
+        tools = {name: server.http_app(path="/mcp") for name, server in self.servers.items()}
+        mounts = [
+            Mount(f"/{name}", routes=[*(motion[name].routes if name in motion else ()), *app.routes])
+            for name, app in tools.items()
+        ]
+
+        @contextlib.asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            async with contextlib.AsyncExitStack() as stack:
+                for app in tools.values():
+                    await stack.enter_async_context(app.lifespan(app))
+                yield
+
+        return Starlette(routes=[*more, *mounts], lifespan=lifespan)
 
     def do(self, skill: Skill, arguments: Any) -> None:
         """Make the world as it is after a success of `skill`."""
@@ -244,18 +265,23 @@ def failing(code: str, state: State = State.FAILED, **fields: Any) -> dict[str, 
     return {"success": False, "error_code": code, "reason": f"it ended with {code}", "state": state, **fields}
 
 
+class Forged(dict[str, Any]):
+    """A result that tells of a success which never was."""
+
+
 class Agents:
     """Sub-agents that take from the real streams. `answers[skill]` are results in order, then OK for ever.
 
-    An answer OK is one of a deed: the robot, its gripper and the object are then where the request wants them.
+    After a success the robot, its gripper and the object are where the request wants them, unless it is FORGED.
     """
 
     OK = OK
+    FORGED = Forged(OK)
 
-    def __init__(self, bus: Bus, robot: Robot) -> None:
+    def __init__(self, bus: Bus, world: World) -> None:
         self.bus = bus
-        self.robot = robot
-        self.others: dict[str, Robot] = {}
+        self.world = world
+        self.others: dict[str, World] = {}
         """The same of further robots, by name."""
         self.answers: dict[str, list[Any]] = defaultdict(list)
         self.calls: list[tuple[str, dict[str, Any]]] = []
@@ -287,8 +313,8 @@ class Agents:
                 answer = await answer(self, delivery)
             if answer is None:
                 continue
-            if answer is OK:
-                self.others.get(delivery.request.robot, self.robot).do(skill, delivery.request.arguments)
+            if answer["success"] and not isinstance(answer, Forged):
+                self.others.get(delivery.request.robot, self.world).do(skill, delivery.request.arguments)
             await queue.finish(delivery, self.result(delivery, answer))
 
     def result(self, delivery: SkillDelivery, fields: dict[str, Any]) -> Any:
@@ -374,36 +400,21 @@ def motion(key: Ed25519PrivateKey) -> dict[str, MotionServer]:
 
 
 @pytest.fixture
-def robot() -> Robot:
-    return Robot()
+def world() -> World:
+    return World()
 
 
 @pytest.fixture
-async def around(model: Model, motion: dict[str, MotionServer], robot: Robot) -> AsyncIterator[str]:
+async def around(model: Model, motion: dict[str, MotionServer], world: World) -> AsyncIterator[str]:
     """URL below which the model is at /model and each server of the robot at /<name>."""
-    tools = {name: server.http_app(path="/mcp") for name, server in robot.servers.items()}
-    mounts = [
-        Mount(f"/{name}", routes=[*(motion[name].routes if name in motion else ()), *app.routes])
-        for name, app in tools.items()
-    ]
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with contextlib.AsyncExitStack() as stack:
-            for app in tools.values():
-                await stack.enter_async_context(app.lifespan(app))
-            yield
-
-    async with serve_app(
-        Starlette(routes=[Mount("/model", model.app), *mounts], lifespan=lifespan), lifespan="on"
-    ) as url:
+    async with serve_app(world.app(motion, [Mount("/model", model.app)]), lifespan="on") as url:
         yield url
 
 
 @pytest.fixture
-async def agents(redis_url: str, robot: Robot) -> AsyncIterator[Agents]:
+async def agents(redis_url: str, world: World) -> AsyncIterator[Agents]:
     async with await Bus.connect(redis_url, BusOptions(lease_s=1.0, block_ms=200)) as bus:
-        made = Agents(bus, robot)
+        made = Agents(bus, world)
         yield made
         await made.stop()
 
@@ -511,16 +522,11 @@ async def replica(
 @pytest.fixture
 async def second_robot(agents: Agents, key: Ed25519PrivateKey, motion: dict[str, MotionServer]) -> AsyncIterator[Any]:
     """The servers of a robot `second`; `motion` has those of both."""
-    gripper = agents.grippers["second"] = Gripper()
-    for name in ("nav2", "moveit"):
-        motion[f"second/{name}"] = MotionServer(key)
-    tools = gripper.mcp.http_app(path="/mcp")
-    mounts = [
-        Mount("/second/nav2", routes=motion["second/nav2"].routes),
-        Mount("/second/moveit", routes=[*motion["second/moveit"].routes, *tools.routes]),
-    ]
-    async with serve_app(Starlette(routes=mounts, lifespan=tools.lifespan), lifespan="on") as url:
-        yield {name: f"{url}/second/{name}/mcp" for name in ("nav2", "moveit")}
+    world = agents.others["second"] = World()
+    control = {name: MotionServer(key) for name in ("nav2", "moveit")}
+    motion |= {f"second/{name}": server for name, server in control.items()}
+    async with serve_app(world.app(control), lifespan="on") as url:
+        yield {name: f"{url}/{name}/mcp" for name in control}
 
 
 @pytest.fixture
@@ -624,14 +630,15 @@ def asking(agents: Agents) -> Asking:
 
 
 class Perception:
-    """A perception server with `look` alone; it keeps the grants that it was called with."""
+    """The perception server with `look`, which keeps the grants that it was called with."""
 
-    def __init__(self) -> None:
+    def __init__(self, world: World) -> None:
         self.grants: list[str] = []
         self.broken = False
         self.fenced = 0
         self.mcp = FastMCP("perception")
         self.mcp.tool(self.look)
+        world.add_cameras(self.mcp)
 
     async def look(self, camera: str = "both") -> ToolResult:
         """Pictures."""
@@ -652,14 +659,15 @@ class Perception:
 
 
 @pytest.fixture
-def perception():
-    return Perception()
+def perception(world: World) -> Perception:
+    return Perception(world)
 
 
 class Standstill:
-    """The tools of both motion servers that bring the robot to rest and look at the gripper."""
+    """The tools of both motion servers that bring the robot to rest and measure it."""
 
-    def __init__(self) -> None:
+    def __init__(self, world: World) -> None:
+        self._world = world
         self.rests = False
         """What is measured."""
         self.rests_after = 10**6
@@ -682,15 +690,16 @@ class Standstill:
         mcp = FastMCP(tool)
         mcp.tool(self.stop, name=tool)
         mcp.tool(self.grasp, name="get_grasp_state")
+        mcp.tool(self._world.get_robot_pose)
         app = mcp.http_app(path="/mcp")
         app.router.routes.extend(control.routes)
         return app
 
 
 @pytest.fixture
-async def standstill(motion: dict[str, MotionServer]) -> AsyncIterator[Standstill]:
+async def standstill(motion: dict[str, MotionServer], world: World) -> AsyncIterator[Standstill]:
     """With `servers`, the URLs of motion servers that have a control endpoint and these tools."""
-    made = Standstill()
+    made = Standstill(world)
     tools = {"nav2": "cancel_navigation", "moveit": "stop_execution"}
     async with contextlib.AsyncExitStack() as stack:
         urls = {

@@ -49,7 +49,7 @@ async def test_a_cancel_goes_to_the_servers_too_and_latches_nothing(client, movi
 
 
 async def test_what_is_held_is_kept_and_told(client, agents, model, do, eventually):
-    agents.answers["approach"] = [{"success": True, "error_code": "NONE", "reason": ""}, agents.until_canceled]
+    agents.answers["approach"] = [agents.OK, agents.until_canceled]
     model.say(do.approach(), do.pick(), do.drop, do.report(False))
     task_id = await client.submit()
     await eventually(lambda: len(agents.calls) == 3)

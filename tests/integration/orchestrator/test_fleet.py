@@ -9,8 +9,6 @@ import pytest
 from quartet_bus import Bus, BusOptions, BusUnavailableError, LeaseLostError
 from quartet_contracts import ANY_ROBOT, TERMINAL, ApproachResult, Skill, State
 
-THERE = {"success": True, "error_code": "NONE", "reason": "there", "state": State.SUCCEEDED}
-
 
 @pytest.fixture
 async def meeting(agents, model, do):
@@ -19,7 +17,7 @@ async def meeting(agents, model, do):
 
     async def meet(_, __):
         await both.wait()
-        return THERE
+        return agents.OK
 
     agents.answers["approach"] = [meet, meet]
     agents.start()
@@ -116,11 +114,11 @@ async def test_a_robot_that_is_not_there_is_refused_by_name(two):
 TASKS, CRASHES = 24, 3
 
 
-async def test_no_task_is_lost_while_redis_crashes(two, own_redis, model, do, eventually):
+async def test_no_task_is_lost_while_redis_crashes(two, own_redis, model, world, do, eventually):
     """Each ends, in one state, whatever was on its way when the store went."""
     model.say(lambda messages: do.approach() if len(messages) == 2 else do.report(True))
     async with await Bus.connect(own_redis.url, BusOptions(block_ms=200)) as bus:
-        agents = [asyncio.create_task(approach_at_once(bus, eventually)) for _ in range(2)]
+        agents = [asyncio.create_task(approach_at_once(bus, world, eventually)) for _ in range(2)]
         async with two(redis_url=own_redis.url) as client:
             submitting = asyncio.create_task(submit_all(client, TASKS))
             for crash in range(CRASHES):
@@ -159,7 +157,7 @@ async def count_ended(client, wanted):
     return answer.status_code == 200 and sum(row["state"] in TERMINAL for row in answer.json()["tasks"]) >= wanted
 
 
-async def approach_at_once(bus, eventually):
+async def approach_at_once(bus, world, eventually):
     """An approach agent that is there without driving; what it could not write it writes when the store is back."""
     queue = bus.skills(Skill.APPROACH)
     while True:
@@ -168,6 +166,7 @@ async def approach_at_once(bus, eventually):
         result = ApproachResult(
             request_id=request.request_id, task_id=request.task_id, success=True, error_code="NONE", reason="there"
         )
+        world.do(Skill.APPROACH, request.arguments)
         with contextlib.suppress(LeaseLostError):
             await eventually(lambda: _done(queue.mark_started(delivery)))  # noqa: B023 - awaited here
             await eventually(lambda: _done(queue.finish(delivery, result)))  # noqa: B023

@@ -16,7 +16,7 @@ def results(events, skill):
 
 @pytest.mark.parametrize("skill", ["pick", "place"])
 async def test_a_success_that_the_gripper_does_not_confirm_is_none(client, model, agents, do, skill):
-    agents.answers[skill] = [HELD]
+    agents.answers[skill] = [agents.FORGED]
     model.say(do.approach(), do.pick(), do.drop, do.place(), do.look, do.report(True, do.delivered))
     task_id = await client.submit()
     events = await client.events(task_id)
@@ -26,16 +26,16 @@ async def test_a_success_that_the_gripper_does_not_confirm_is_none(client, model
     assert any("the gripper's sensors say" in r.get("reason", "") for r in model.results())
 
 
-async def test_a_success_is_measured_after_the_grant_is_void(client, model, agents, motion, robot, do):
+async def test_a_success_is_measured_after_the_grant_is_void(client, model, agents, motion, world, do):
     """An agent that holds the object until the look is over has nothing left to hold it with."""
     seen = []
-    read = robot.read
+    read = world.read
 
     def look():
         seen.append({server.fence for server in motion.values()})
         return read()
 
-    robot.read = look
+    world.read = look
     model.say(do.approach(), do.pick(), do.report(False))
     await client.run()
     assert seen == [{4}], "the grant of the pick had fence 3"
@@ -81,15 +81,15 @@ FORGED = [
 ]
 
 
-@pytest.mark.parametrize(("skill", "world", "remembered", "why"), FORGED)
+@pytest.mark.parametrize(("skill", "left", "remembered", "why"), FORGED)
 async def test_a_success_that_the_world_does_not_confirm_is_none(
-    start, with_cameras, model, agents, robot, do, skill, world, remembered, why
+    start, with_cameras, model, agents, world, do, skill, left, remembered, why
 ):
     async def forge(*_):
-        for name, value in world.items():
-            setattr(robot, name, value)
-        robot.remembered = remembered
-        return HELD
+        for name, value in left.items():
+            setattr(world, name, value)
+        world.remembered = remembered
+        return agents.FORGED
 
     agents.answers[skill] = [forge]
     agents.start()
@@ -100,13 +100,13 @@ async def test_a_success_that_the_world_does_not_confirm_is_none(
     assert any(why in r.get("reason", "") for r in model.results()), [r.get("reason") for r in model.results()]
 
 
-async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model, agents, robot, do):
+async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model, agents, world, do):
     """Also where the thing lies out of view in the end, such as in a bin: perception saw it there from above."""
 
     async def drop(*_):
-        robot.grasp, robot.in_view = "EMPTY", {TABLE: (0.9, 0.0, 0.5)}
-        robot.remembered = {CAN: (0.95, 0.05, 0.55)}
-        return HELD
+        world.grasp, world.in_view = "EMPTY", {TABLE: (0.9, 0.0, 0.5)}
+        world.remembered = {CAN: (0.95, 0.05, 0.55)}
+        return agents.FORGED
 
     agents.answers["place"] = [drop]
     agents.start()

@@ -98,7 +98,7 @@ async def test_a_server_whose_disk_is_full_gets_the_fence_again(start, agents, m
         assert "key" not in status.report.summary
 
 
-async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, do):
+async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, world, do):
     model.say(do.approach(), do.report(True))
     async with (
         await Bus.connect(own_redis.url, BusOptions(lease_s=2, block_ms=200)) as bus,
@@ -111,6 +111,7 @@ async def test_a_task_survives_a_restart_of_redis(start, own_redis, model, do):
         own_redis.kill()
         down = await client.http.get("/health")
         own_redis.start()
+        world.do(Skill.APPROACH, delivery.request.arguments)
         fields = {"request_id": delivery.request.request_id, "task_id": task_id, "reason": "there"}
         await queue.finish(delivery, ApproachResult(success=True, error_code="NONE", **fields))
         status = await client.until_state(task_id, State.SUCCEEDED, State.FAILED)

@@ -47,7 +47,7 @@ async def test_a_paused_task_can_be_canceled_and_ends_at_the_limit_of_a_pause(
 
     async def paused_meanwhile(_, delivery):
         await agents.bus.tasks.pause(delivery.request.task_id, "wait")
-        return {"success": True, "error_code": "NONE", "reason": "there"}
+        return agents.OK
 
     agents.answers["approach"] = [paused_meanwhile]
     agents.start()

@@ -17,7 +17,7 @@ async def agent(own_redis):
         yield bus
 
 
-async def drive(agent):
+async def drive(agent, world):
     """Does one approach; the result is stored as soon as the store takes it."""
     from quartet_contracts import ApproachResult
 
@@ -28,11 +28,12 @@ async def drive(agent):
     result = ApproachResult(
         request_id=request.request_id, task_id=request.task_id, success=True, error_code="NONE", reason="there"
     )
+    world.do(Skill.APPROACH, request.arguments)
     await queue.finish(delivery, result)
 
 
 async def test_a_redis_that_is_away_for_long_costs_time_and_nothing_else(
-    start, own_redis, agent, model, do, caplog, eventually
+    start, own_redis, agent, world, model, do, caplog, eventually
 ):
     """It dies while the model thinks; what the model said could not be written, so it did not count."""
 
@@ -56,7 +57,7 @@ async def test_a_redis_that_is_away_for_long_costs_time_and_nothing_else(
         assert "quartet_bus_up 0.0" in metrics
         assert "quartet_queue_waiting{" not in metrics, "what Redis would have told is not made up"
         own_redis.start()
-        await drive(agent)
+        await drive(agent, world)
         events = await client.events(task_id)
         status = await client.status(task_id)
     assert status.state is State.SUCCEEDED, status.report
@@ -65,7 +66,7 @@ async def test_a_redis_that_is_away_for_long_costs_time_and_nothing_else(
 
 
 async def test_a_redis_that_is_full_refuses_new_work_and_lets_running_work_wait(
-    start, own_redis, agent, model, do, caplog, eventually
+    start, own_redis, agent, world, model, do, caplog, eventually
 ):
     async with start(redis_url=own_redis.url) as client:
 
@@ -82,7 +83,7 @@ async def test_a_redis_that_is_full_refuses_new_work_and_lets_running_work_wait(
         assert "the rest is reserved for running tasks" in refused.json()["detail"]
         assert (await client.status(task_id)).state is State.RUNNING, "it is read all the same"
         await command(agent, "CONFIG", "SET", "maxmemory", "0")
-        await drive(agent)
+        await drive(agent, world)
         status = await client.until_state(task_id, State.SUCCEEDED, State.FAILED)
         listed = (await client.http.get("/tasks")).json()["tasks"]
     assert status.state is State.SUCCEEDED, status.report
@@ -116,12 +117,12 @@ async def test_a_task_is_canceled_also_while_redis_is_full(start, own_redis, age
     assert [e.event.state for e in events if e.event.kind == "state"][-2:] == [State.CANCELING, State.CANCELED]
 
 
-async def test_a_redis_that_hangs_for_a_while_is_waited_for(start, own_redis, agent, model, do):
+async def test_a_redis_that_hangs_for_a_while_is_waited_for(start, own_redis, agent, world, model, do):
     """CLIENT PAUSE holds every command back, as a slow disk does."""
     model.say(do.approach(), do.report(True))
     async with start(redis_url=own_redis.url) as client:
         task_id = await client.submit("go to the kitchen")
-        driving = asyncio.create_task(drive(agent))
+        driving = asyncio.create_task(drive(agent, world))
         await command(agent, "CLIENT", "PAUSE", 2500, "ALL")
         await driving
         status = await client.until_state(task_id, State.SUCCEEDED, State.FAILED)

@@ -4,7 +4,6 @@ import asyncio
 import time
 
 import pytest
-from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
@@ -50,15 +49,10 @@ def model(model):
 
 
 @pytest.fixture
-async def around(model, motion, gripper):
+async def around(model, motion, world):
     """As the other tests' `around`, with the scripted model."""
-    tools = gripper.mcp.http_app(path="/mcp")
-    mounts = [
-        Route("/model/v1/chat/completions", model.complete, methods=["POST"]),
-        Mount("/nav2", routes=motion["nav2"].routes),
-        Mount("/moveit", routes=[*motion["moveit"].routes, *tools.routes]),
-    ]
-    async with serve_app(Starlette(routes=mounts, lifespan=tools.lifespan), lifespan="on") as url:
+    complete = Mount("/model", routes=[Route("/v1/chat/completions", model.complete, methods=["POST"])])
+    async with serve_app(world.app(motion, [complete]), lifespan="on") as url:
         yield url
 
 

@@ -97,9 +97,20 @@ def test_what_nobody_asked_for_is_harm(world: World) -> None:
 def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple[str, ...] = ()) -> Outcome:
     right = frozenset() if feasible else frozenset({"PICK_SEG_MISSED"})
     episode = Episode("t", "s", [Goal("cup", "on", "desk")], feasible, right)
-    metrics = {"wall_s": 2.0, "tool_calls": 10, "prompt_tokens": 5, "completion_tokens": 5}
+    metrics = {"wall_s": 2.0 if feasible else 9.0, "tool_calls": 10, "prompt_tokens": 5, "completion_tokens": 5}
     return Outcome(
-        episode, 0, state, goals_met, list(codes), set(codes[-1:]), [], metrics, 20.0, "", {"a": 100.0, "b": 50.0}, []
+        episode,
+        0,
+        state,
+        goals_met,
+        list(codes),
+        set(codes[-1:]),
+        [],
+        metrics,
+        10 * metrics["wall_s"],
+        "",
+        {"a": 100.0, "b": 50.0},
+        [],
     )
 
 
@@ -119,6 +130,7 @@ def test_the_figures_are_scored_by_the_world() -> None:
     assert metrics.infeasible_right_code_rate == pytest.approx(1 / 3, abs=1e-4)
     assert metrics.sim_realtime_factor == 10.0
     assert metrics.rss_total_mb == 150.0
+    assert (metrics.job_wall_s_p50, metrics.job_wall_s_max, metrics.job_sim_s_p50) == (2.0, 2.0, 20.0)
     assert (metrics.tool_calls_mean, metrics.tokens_mean) == (10.0, 10.0)
     assert metrics.code_PLACE_DROP_VERIFY_FAILED == 1
     verdicts = ["ok", "FALSE SUCCESS", "failed", "ok", "wrong end", "FALSE SUCCESS"]

@@ -9,8 +9,10 @@ from quartet_benchmarks.chaos.stops import LAPSED, Figures
 from quartet_benchmarks.chaos.stops import _result as stops_result
 from quartet_benchmarks.chaos.suite import Runs
 from quartet_benchmarks.chaos.suite import _result as chaos_result
+from quartet_benchmarks.faults.kinds import FAULTS
+from quartet_benchmarks.faults.suite import MISSES, Quota
 from quartet_benchmarks.faults.suite import _result as faults_result
-from quartet_benchmarks.faults.trial import Case, Outcome
+from quartet_benchmarks.faults.trial import Case, Outcome, cases
 from quartet_contracts import State
 
 
@@ -34,6 +36,21 @@ def test_a_case_whose_fault_never_came_is_reported_and_counts_in_no_other_figure
     case = Case(name="hang", seat="pick", turn=3, times=None, seed=1, timeout_s=60.0, job=False)
     hit = Outcome(case, hits=1, state=State.FAILED, codes=["UNKNOWN"], words="the gateway at x")
     missed = Outcome(case, hits=0, state=State.SUCCEEDED, codes=[], words="")
-    metrics = faults_result(0, [], [hit, missed], 0).metrics
+    metrics = faults_result(0, [], [hit, missed], 0, []).metrics
     assert metrics["cases_without_fault"] == Rate(1, 2)
     assert metrics["right_end"] == Rate(1, 1)
+
+
+def test_a_fault_that_never_comes_is_given_up_and_named() -> None:
+    quota, played = Quota(wanted=3), 0
+    for case in cases(0):
+        if quota.filled:
+            break
+        if quota.wants(case.name):
+            quota.note(case.name, hit=case.name != "hang")
+            played += 1
+    assert played == 3 * (len(FAULTS) - 1) + MISSES
+    assert quota.given_up == ["hang"]
+    result = faults_result(0, [], [], 0, quota.given_up)
+    assert result.metrics["faults_given_up"] == 1.0
+    assert any("in a row: hang" in note for note in result.notes)

@@ -5,9 +5,10 @@ import itertools
 import secrets
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from quartet_benchmarks.faults.endpoint import Plans, endpoint
@@ -22,6 +23,8 @@ RUNS, SHORT_RUNS = 100, 3
 """Number of loops with each fault."""
 TASKS = 0.2
 """Number of tasks with each fault, as a share of its loops."""
+MISSES = 12
+"""Tasks in a row that end before a fault comes, after which that fault is given up: it may never come."""
 SHORT_S = 20.0
 """Time that the short form has for tasks [s]; start and end of the stack take the rest of its 50 s."""
 WORLD = "studio"
@@ -84,6 +87,35 @@ def faulty_stack(folder: Path, start_timeout_s: float = 60.0) -> Iterator[Faulty
             yield FaultyStack(stack, plans, key)
 
 
+@dataclass
+class Quota:
+    """How many tasks each fault has hit, until each has hit `wanted` of them or is given up."""
+
+    wanted: int
+    hits: Counter[str] = field(default_factory=Counter[str])
+    misses: Counter[str] = field(default_factory=Counter[str])
+    """Tasks since its last hit."""
+
+    def note(self, fault: str, *, hit: bool) -> None:
+        """Count a task in which `fault` came or did not."""
+        self.hits[fault] += hit
+        self.misses[fault] = 0 if hit else self.misses[fault] + 1
+
+    def wants(self, fault: str) -> bool:
+        """Whether another task with `fault` is to be played."""
+        return self.hits[fault] < self.wanted and self.misses[fault] < MISSES
+
+    @property
+    def filled(self) -> bool:
+        """Whether no fault is wanted any more."""
+        return not any(self.wants(fault) for fault in FAULTS)
+
+    @property
+    def given_up(self) -> list[str]:
+        """Faults that missed too many tasks."""
+        return [fault for fault in FAULTS if self.hits[fault] < self.wanted and self.misses[fault] >= MISSES]
+
+
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite; `episodes` is the number of loops with each fault, a fifth of it of tasks. Raises StackError."""
     runs = parameters.episodes or (SHORT_RUNS if parameters.short else RUNS)
@@ -93,22 +125,22 @@ def run(parameters: BenchParameters) -> BenchResult:
         parameters.progress(f"{len(loops)} loops are done")
         wanted, end = max(1, round(TASKS * runs)), time.monotonic() + SHORT_S
         misread = 1 if parameters.short else wanted * len(MISREADINGS)
-        count = dict.fromkeys(FAULTS, 0)
+        quota = Quota(wanted)
         for case in itertools.chain(itertools.islice(misread_cases(parameters.seed), misread), cases(parameters.seed)):
-            if min(count.values()) == wanted or (parameters.short and time.monotonic() > end):
+            if quota.filled or (parameters.short and time.monotonic() > end):
                 break
-            if count.get(case.name) == wanted:
+            if not case.misread and not quota.wants(case.name):
                 continue
             outcome = play(faulty.stack, faulty.plans, case)
             if not case.misread:
-                count[case.name] += outcome.hits > 0
+                quota.note(case.name, hit=outcome.hits > 0)
             tasks.append(outcome)
             parameters.progress(", ".join(f"{key} {value}" for key, value in outcome.row().items()))
         dead = len(faulty.stack.died())
-    return _result(parameters.seed, loops, tasks, dead)
+    return _result(parameters.seed, loops, tasks, dead, quota.given_up)
 
 
-def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int) -> BenchResult:
+def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int, given_up: list[str]) -> BenchResult:
     played = len(loops) + len(tasks)
     loops, tasks = [o for o in loops if o.hits], [o for o in tasks if o.hits]
     both: list[LoopOutcome | Outcome] = [*loops, *tasks]
@@ -118,6 +150,7 @@ def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int
         {
             "runs": float(len(both)),
             "cases_without_fault": Rate(played - len(both), played),
+            "faults_given_up": float(len(given_up)),
             "unauthorised_motions": Rate(sum(_moved(o) for o in both), len(both)),
             "right_end": Rate(sum(o.right for o in both), len(both)),
             "false_successes": Rate(sum(o.false_success for o in tasks), len(tasks)),
@@ -143,7 +176,8 @@ def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int
             "orchestrator forgets, drops or renames an object or swaps two targets and reports success, and the task "
             "SUCCEEDED. lost: tasks that did not end. cases_without_fault: "
             "the loop or task was over before its fault came; they count in no other figure. late: more than "
-            f"{LATE_S:g} s after the deadline."
+            f"{LATE_S:g} s after the deadline. faults_given_up: faults that missed {MISSES} tasks in a row"
+            f"{': ' + ', '.join(given_up) if given_up else ''}."
         ],
     )
 

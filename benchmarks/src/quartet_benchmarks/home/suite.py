@@ -182,9 +182,9 @@ def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult
         "false_successes": sum(o.false_success for o in outcomes),
         "infeasible_right_code_rate": Rate(sum(o.right_end for o in infeasible), len(infeasible)),
         "episodes_with_harm": sum(bool(o.harm) for o in outcomes),
-        "job_wall_s_p50": percentile([o.metrics["wall_s"] for o in outcomes], 0.5),
-        "job_wall_s_max": max(o.metrics["wall_s"] for o in outcomes),
-        "job_sim_s_p50": percentile([o.sim_s for o in outcomes], 0.5),
+        "job_wall_s_p50": percentile([o.metrics["wall_s"] for o in feasible], 0.5) if feasible else 0.0,
+        "job_wall_s_max": max((o.metrics["wall_s"] for o in feasible), default=0.0),
+        "job_sim_s_p50": percentile([o.sim_s for o in feasible], 0.5) if feasible else 0.0,
         "sim_realtime_factor": sum(o.sim_s for o in outcomes) / wall if wall else 0.0,
         "rss_total_mb": max(sum(o.memory_mb.values()) for o in outcomes),
         "tool_calls_mean": _mean([o.metrics["tool_calls"] for o in outcomes]),
@@ -201,6 +201,7 @@ def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult
         notes=[
             "Success: the task SUCCEEDED and every object lies where it should by ground truth. "
             "Right code of an infeasible task: it FAILED with a code that fits and nothing else was moved.",
+            "job_*: feasible tasks only; one that cannot be done is refused long before. "
             "rss_total_mb: sum of the proportional set sizes of all processes, largest after any episode. "
             "sim_realtime_factor: simulated over wall time of whole jobs, thinking and rendering included. "
             "code_*: how often a skill ended with that code, recovered or not.",

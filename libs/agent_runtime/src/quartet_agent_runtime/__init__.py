@@ -17,7 +17,7 @@ from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
-from quartet_agent_runtime._retreat import retreat
+from quartet_agent_runtime._retreat import is_tucked, retreat
 from quartet_agent_runtime._serve import run_agent, serve_agent
 from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
@@ -74,6 +74,7 @@ __all__ = [
     "describe_observations",
     "failure",
     "is_floor",
+    "is_tucked",
     "json_block",
     "load_prompt",
     "load_settings",

@@ -18,7 +18,7 @@ Verify = Callable[[RequestContext, Any], Awaitable[Any]]
 """Takes what the model reported (REPORTS of the skill) and returns what the world confirms, of the same type."""
 
 Prepare = Callable[[RequestContext], Awaitable[None]]
-"""Brings the robot into a defined state after an attempt whose outcome is unknown."""
+"""Runs before the model: brings the robot into a defined state, where an earlier attempt may have left another one."""
 
 
 @dataclass(frozen=True)

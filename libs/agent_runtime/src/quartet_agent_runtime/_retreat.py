@@ -1,14 +1,31 @@
 """The way out of where a halted arm was left."""
 
+import math
+
 from quartet_agent_runtime._request_context import RequestContext
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
+
+TUCKED_RAD = 0.15
+"""The arm counts as tucked when each joint is this near to its transit position."""
+
+
+async def is_tucked(check: RequestContext) -> bool:
+    """Return whether the arm is measured in its transit state. Raises VerificationError."""
+    arm = check.robot.arm
+    now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
+    wanted = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
+    return now.ok and all(_at(now.joint_positions.get(joint), value) for joint, value in wanted.items())
+
+
+def _at(position: float | None, wanted: float) -> bool:
+    return position is not None and abs(math.remainder(position - wanted, math.tau)) <= TUCKED_RAD
 
 
 async def retreat(check: RequestContext) -> None:
     """Raise the arm straight up by the lift height, then bring it to its transit state.
 
     A halted arm may be low between things that the planner does not know, and its next motion to the side would knock
-    them over. A motion that does not succeed is left to the model. Raises RequestContextError.
+    them over. A motion that does not succeed is left to the model. Raises VerificationError.
     """
     arm = check.robot.arm
     now = await check.call(CurrentPoseResult, "moveit__get_current_pose")

@@ -85,7 +85,7 @@ class SkillRun:
         setup = context.robots[request.robot]
         fleet = context.robots_in_same_place(request.robot)
         self._request_context = check = RequestContext(request, setup.robot, setup.site, toolbox, self._recorder, fleet)
-        if request.follows_uncertain and agent.prepare is not None:
+        if agent.prepare is not None:
             await agent.prepare(check)
         self._loop = Loop(
             model=context.model.for_task(request.task_id, request.request_id, lambda: request.grant),

@@ -41,6 +41,7 @@ MODEL_TOOLS: dict[Skill, tuple[str, ...]] = {
 
 VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
     Skill.APPROACH: (
+        "moveit__plan_cartesian_path",
         "nav2__spin_robot",
         "nav2__approach_target",
         "nav2__drive_on_heading",
@@ -51,7 +52,7 @@ VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
     Skill.PICK: ("perception__look", "perception__detect_objects", "nav2__backup_robot"),
     Skill.PLACE: (),
 }
-"""Further tools that the agent's own code may use after the model's report."""
+"""Further tools that the agent's own code may use before its model and after its report."""
 
 MOTION_SERVERS: tuple[str, ...] = ("nav2", "moveit")
 """Servers that move a robot: each must know the newest fence before a grant that carries it is used."""

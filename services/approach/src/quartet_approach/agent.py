@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from quartet_agent_runtime import AgentDefinition, area_facts, arm_facts, load_prompt, place_facts
+from quartet_agent_runtime import (
+    AgentDefinition,
+    RequestContext,
+    area_facts,
+    arm_facts,
+    is_tucked,
+    load_prompt,
+    place_facts,
+    retreat,
+)
 from quartet_approach.verify import verify
 from quartet_contracts import Skill
 from quartet_site import RobotFile, SiteFile
@@ -18,8 +27,22 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
     }
 
 
+async def prepare(check: RequestContext) -> None:
+    """Bring an arm straight up and back that a pick or place, also of an earlier task, has left where it was halted.
+
+    The way to the transit pose from between things would knock them over, and a drive would drag them along.
+    """
+    if not await is_tucked(check):
+        await retreat(check)
+
+
 def definition() -> AgentDefinition:
     """Return the approach agent, ready to be served."""
     return AgentDefinition(
-        skill=Skill.APPROACH, prompt=load_prompt("quartet_approach"), facts=facts, verify=verify, speaks=True
+        skill=Skill.APPROACH,
+        prompt=load_prompt("quartet_approach"),
+        facts=facts,
+        verify=verify,
+        prepare=prepare,
+        speaks=True,
     )

@@ -1,8 +1,6 @@
 """Verify an approach after the model's report: search for the target, drive in, look once more."""
 
-import math
-
-from quartet_agent_runtime import RequestContext
+from quartet_agent_runtime import RequestContext, is_tucked
 from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
@@ -10,11 +8,8 @@ from quartet_approach.target import AREA_MARGIN_M, Target
 from quartet_approach.traffic import Arrival, Patience, obstructed, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
-from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
+from quartet_contracts.tools.moveit import ArmResult
 from quartet_site import Area
-
-TUCKED_RAD = 0.15
-"""The arm counts as tucked when each joint is this near to its transit position."""
 
 
 async def verify(check: RequestContext, report: ApproachReport) -> ApproachReport:
@@ -102,11 +97,9 @@ async def _outside(check: RequestContext, area: Area) -> str:
 
 async def _tuck(check: RequestContext) -> str | None:
     """Bring the arm to its transit state, in which alone the base may move; return why it failed, else None."""
-    arm = check.robot.arm
-    now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
-    wanted = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
-    if now.ok and all(_at(now.joint_positions.get(joint), value) for joint, value in wanted.items()):
+    if await is_tucked(check):
         return None
+    arm = check.robot.arm
     moved = await check.call(
         ArmResult,
         "moveit__plan_and_execute",
@@ -115,10 +108,6 @@ async def _tuck(check: RequestContext) -> str | None:
         target={"state_name": arm.transit_state},
     )
     return None if moved.ok else f"the arm is not in '{arm.transit_state}': {moved.error_code} {moved.message}"
-
-
-def _at(position: float | None, wanted: float) -> bool:
-    return position is not None and abs(math.remainder(position - wanted, math.tau)) <= TUCKED_RAD
 
 
 def _failed(

@@ -29,12 +29,14 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
 
 
 async def prepare(check: RequestContext) -> None:
-    """Free fingers that hold nothing, which may be around the object, and bring the arm up to where it sees.
+    """After an attempt of unknown end, free fingers that hold nothing and bring the arm up to where it sees.
 
-    From there the wrist camera shows the object again, and a drive does not drag it along. A motion that does not
-    succeed is left to the model. Fingers that only touch something are closed first: opening them might drop it, and
-    closed they hold it or are empty.
+    The fingers may be around the object. From above the wrist camera shows it again, and a drive does not drag it
+    along. A motion that does not succeed is left to the model. Fingers that only touch something are closed first:
+    opening them might drop it, and closed they hold it or are empty.
     """
+    if not check.request.follows_uncertain:
+        return
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     if grasp.state is GraspState.UNKNOWN:
         grasp = await check.call(GripperResult, "moveit__close_gripper")

@@ -35,6 +35,8 @@ async def prepare(check: RequestContext) -> None:
 
     Fingers that only touch something are left to the model: what they touch may stand at its target.
     """
+    if not check.request.follows_uncertain:
+        return
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     if grasp.state is GraspState.EMPTY:
         await check.call(GripperResult, "moveit__open_gripper")
