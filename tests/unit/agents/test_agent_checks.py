@@ -168,6 +168,7 @@ def fingers(*states: str) -> Fingers:
     request = SkillRequest.model_validate(
         {
             "request_id": "r1", "task_id": "t1", "robot": "anna", "skill": Skill.PICK, "created_at": now,
+            "follows_uncertain": True,
             "deadline": now + 600, "grant": "g", "reply_to": "q", "arguments": {"object_name": "red coke can"},
         }
     )  # fmt: skip
@@ -260,6 +261,14 @@ async def test_after_a_place_of_unknown_end_the_arm_goes_up_before_it_goes_aside
     check = fingers(state)
     await place.prepare(check)
     assert check.asked == asked
+
+
+@pytest.mark.parametrize("agent", [pick, place])
+async def test_a_first_attempt_is_not_prepared(agent):
+    check = fingers("EMPTY")
+    check.request = check.request.model_copy(update={"follows_uncertain": False})
+    await agent.prepare(check)
+    assert check.asked == []
 
 
 async def test_the_held_object_is_no_name_to_look_for():
