@@ -114,11 +114,12 @@ async def test_a_robot_that_is_not_there_is_refused_by_name(two):
 TASKS, CRASHES = 24, 3
 
 
-async def test_no_task_is_lost_while_redis_crashes(two, own_redis, model, world, do, eventually):
+async def test_no_task_is_lost_while_redis_crashes(two, own_redis, model, world, agents, do, eventually):
     """Each ends, in one state, whatever was on its way when the store went."""
     model.say(lambda messages: do.approach() if len(messages) == 2 else do.report(True))
     async with await Bus.connect(own_redis.url, BusOptions(block_ms=200)) as bus:
-        agents = [asyncio.create_task(approach_at_once(bus, world, eventually)) for _ in range(2)]
+        worlds = {"summit": world, **agents.others}
+        working = [asyncio.create_task(approach_at_once(bus, worlds, eventually)) for _ in range(2)]
         async with two(redis_url=own_redis.url) as client:
             submitting = asyncio.create_task(submit_all(client, TASKS))
             for crash in range(CRASHES):
@@ -130,9 +131,9 @@ async def test_no_task_is_lost_while_redis_crashes(two, own_redis, model, world,
             assert len(set(names)) == TASKS
             assert {status.state for status in ended} == {State.SUCCEEDED}
             assert {status.task.robot for status in ended} == {"summit", "second"}
-        for agent in agents:
+        for agent in working:
             agent.cancel()
-        await asyncio.gather(*agents, return_exceptions=True)
+        await asyncio.gather(*working, return_exceptions=True)
 
 
 async def submit_all(client, count):
@@ -157,7 +158,7 @@ async def count_ended(client, wanted):
     return answer.status_code == 200 and sum(row["state"] in TERMINAL for row in answer.json()["tasks"]) >= wanted
 
 
-async def approach_at_once(bus, world, eventually):
+async def approach_at_once(bus, worlds, eventually):
     """An approach agent that is there without driving; what it could not write it writes when the store is back."""
     queue = bus.skills(Skill.APPROACH)
     while True:
@@ -166,7 +167,7 @@ async def approach_at_once(bus, world, eventually):
         result = ApproachResult(
             request_id=request.request_id, task_id=request.task_id, success=True, error_code="NONE", reason="there"
         )
-        world.do(Skill.APPROACH, request.arguments)
+        worlds[request.robot].do(Skill.APPROACH, request.arguments)
         with contextlib.suppress(LeaseLostError):
             await eventually(lambda: _done(queue.mark_started(delivery)))  # noqa: B023 - awaited here
             await eventually(lambda: _done(queue.finish(delivery, result)))  # noqa: B023
