@@ -289,9 +289,12 @@ def motions_of(
         moved = _MOVE.fullmatch(action)
         assert moved is not None, "complaints has passed it"
         pose, spot = boxes[moved[1]], moved[2]
+        # As the text tells them, so that who plans with the text plans with the motions that are checked and done.
+        source = (round(pose[0], 3), round(pose[1], 3))
+        yaw = math.radians(round(math.degrees(yaw_of(pose)), 1))
         target = layout.spots[spot or bowls[moved[1]]]
         release = GRASP + 0.002 if spot else RELEASE
-        motions[robot] = plan_motion(layout, robot, (pose[0], pose[1]), yaw_of(pose), target, release)
+        motions[robot] = plan_motion(layout, robot, source, yaw, target, release)
     return motions
 
 
