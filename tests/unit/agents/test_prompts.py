@@ -139,6 +139,7 @@ def test_the_orchestrators_prompt_names_what_there_is() -> None:
         *EVERYWHERE,
         "camera",
         "question",
+        "choices",
         "height_m",
         "sentence",
     }
