@@ -3,8 +3,11 @@
 world = make("boxnet2", robots=8, seed=3)            the instance of a seed
 world.describe(), world.actions("Agent[0.5, 0.5]")   what a language model is told
 world.step({"Agent[0.5, 0.5]": "move(box_red, corner[1, 1])"})
+parallel_env("boxnet2", robots=8)                    the same for PettingZoo
 reference(world).steps                               a plan that solves it, and whether it is the shortest
 """
+
+from typing import Any
 
 from quartet_grid_worlds._boxlift import Box, BoxLift
 from quartet_grid_worlds._boxnet1 import BoxNet1
@@ -40,5 +43,17 @@ __all__ = [
     "good_step",
     "lift_step",
     "make",
+    "parallel_env",
     "reference",
 ]
+
+
+def parallel_env(world: str, robots: int, seed: int = 0) -> Any:
+    """Return a world as a parallel environment of PettingZoo, which the extra `pettingzoo` brings.
+
+    Raises:
+        UnknownWorldError, SizeError, ImportError.
+    """
+    from quartet_grid_worlds._parallel_env import GridWorldEnv
+
+    return GridWorldEnv(world, robots, seed)
