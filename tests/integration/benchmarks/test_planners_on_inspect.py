@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from quartet_benchmarks.planners.speakers import Faults, Speakers
-from quartet_gateway import Gateway, GatewayFile, Settings, choose_models, create_app
+from quartet_deployment import sign_grant
+from quartet_gateway import Gateway, GatewayFile, Settings, TaskGrants, choose_models, create_app
 from quartet_gateway.access import Access
 from support.http_server import serve_app
 
@@ -124,12 +127,15 @@ async def test_a_model_behind_the_gateway_plays(
         monkeypatch.setenv("PROVIDER_KEY", "k")
         file = GatewayFile.model_validate({"models": {"m": entry}, "agents": {"orchestrator": {"model": "m"}}})
         gateway = Gateway(file, choose_models(file, Settings(_env_file=None), environment), environment=environment)
-        async with serve_app(create_app(gateway, Access([]))) as url:
+        key = Ed25519PrivateKey.generate()
+        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+        async with serve_app(create_app(gateway, Access([]), TaskGrants([key.public_key()]))) as url:
             process = await asyncio.create_subprocess_exec(
                 bin_folder / "quartet", "bench", "planners", "--framework", "hmas2", "--suite", "boxnet1",
                 "--robots", "4", "--trials", "1", "--model", "gateway/orchestrator", "--price", "1,1",
                 "--budget-usd", "1", "--out", tmp_path,
-                env=plain(QUARTET_GATEWAY_URL=url), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                env=plain(QUARTET_GATEWAY_URL=url, QUARTET_GATEWAY_GRANT=sign_grant(pem, None)),
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
             said, _ = await asyncio.wait_for(process.communicate(), LONG_S)
         await gateway.close()

@@ -92,3 +92,18 @@ def test_a_fence_that_cannot_be_read_is_told(grant, health, monkeypatch):
         assert "the fence of 'summit' cannot be read" in error
         assert said in error.replace("\n", " ")
         assert "--fence N" in error
+
+
+def test_a_token_for_the_gateway_is_for_no_robot(key_file, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["grant", "--gateway", "--seconds", "60", "--key", key_file])
+    assert not end.value.code
+    claims = jwt.decode(capsys.readouterr().out.strip(), KEY.public_key(), algorithms=["EdDSA"], audience="gateway")
+    assert (claims["tools"], claims["exp"] - claims["iat"]) == ([], 60)
+
+
+@pytest.mark.parametrize("options", [[], ["nav2__get_robot_pose", "--gateway"]])
+def test_a_grant_is_either_for_tools_or_for_the_gateway(options, grant):
+    status, claims, said = grant(*options)
+    assert (status, claims) == (2, None)
+    assert "name the tools that the client may call" in said

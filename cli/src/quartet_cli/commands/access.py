@@ -63,7 +63,12 @@ def mcp(url: Url = None) -> None:
 
 
 def grant(
-    tools: Annotated[list[str], typer.Argument(help="Tools that the client may call, as <server>__<tool>.")],
+    tools: Annotated[
+        list[str] | None, typer.Argument(help="Tools that the client may call, as <server>__<tool>.")
+    ] = None,
+    gateway: Annotated[
+        bool, typer.Option("--gateway", help="A token for asking the model gateway, for no robot; no tools then.")
+    ] = False,
     robot: Annotated[
         str | None, typer.Option("--robot", help="Name of the robot; default: that of the running `quartet up`.")
     ] = None,
@@ -94,24 +99,28 @@ def grant(
 ) -> None:
     """Print a token for a client of your own.
 
-    With it the client may call these tools of the robot's MCP servers.
+    With it the client may call these tools of the robot's MCP servers, or ask the model gateway.
     """
     running = running_stack()
+    tools = tools or []
+    if gateway == bool(tools):
+        raise UsageError("name the tools that the client may call, like nav2__get_robot_pose, or give --gateway")
     wrong = [tool for tool in tools if len(tool.split("__")) != 2]
     if wrong:
         raise UsageError(f"'{wrong[0]}' is not the name of a tool; write <server>__<tool>, like nav2__get_robot_pose")
-    for option, value in (("--robot", robot or running.get("robot")), ("--key", key or running.get("private_key"))):
+    robot = None if gateway else robot or running.get("robot")
+    for option, value in (("--robot", robot or gateway), ("--key", key or running.get("private_key"))):
         if not value:
             raise UsageError(f"{option} is needed, because no `quartet up` runs here")
-    robot, key_file = robot or running["robot"], key or Path(running["private_key"])
+    key_file = key or Path(running["private_key"])
     try:
         pem = key_file.read_text()
     except OSError as error:
         raise UsageError(f"--key {key_file} cannot be read: {error.strerror}") from error
-    if fence is None:
+    if robot is not None and fence is None:
         servers = {tool.split("__")[0] for tool in tools}
         fence = newest_fence(robot, servers, load_settings().servers_of(robot)) + 1
     try:
-        print(sign_grant(pem, robot, tools, name=name, fence=fence, seconds=seconds, beats=beats))
+        print(sign_grant(pem, robot, tools, name=name, fence=fence or 0, seconds=seconds, beats=beats))
     except ValueError as error:
         raise UsageError(f"the grant cannot be signed: {error}") from error

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import jwt
 
-from quartet_contracts import ALGORITHM, GrantClaims, audience
+from quartet_contracts import ALGORITHM, MODEL_AUDIENCE, GrantClaims, audience
 
 
 def sign_grant(
     private_key: str,
-    robot: str,
-    tools: Iterable[str],
+    robot: str | None,
+    tools: Iterable[str] = (),
     *,
     name: str = "client",
     fence: int = 0,
@@ -22,13 +22,14 @@ def sign_grant(
 ) -> str:
     """Return a token with which `name` may call `tools` (`<server>__<tool>`) of `robot` for `seconds` from now.
 
+    Without a robot it is one for asking the model gateway, which every grant for a robot allows too.
     `private_key` is PEM. With `beats` the client sends heartbeats while it moves the robot. Raises ValueError for a
     key or a claim that cannot be used. `task`: to which model usage is charged.
     """
     now = int(time.time())
     claims = GrantClaims(
         sub=name,
-        aud=audience(robot),
+        aud=MODEL_AUDIENCE if robot is None else audience(robot),
         iat=now,
         exp=now + seconds,
         jti=f"{name}-{uuid.uuid4().hex[:12]}",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 from inspect_ai import Task, eval_set
-from inspect_ai.model import Model, get_model
+from inspect_ai.model import GenerateConfig, Model, get_model
 from quartet_grid_worlds import make
 from quartet_teams import Answer, Window, make_team
 
@@ -19,6 +19,7 @@ from quartet_benchmarks.planners.experiment.task import MOST_TOKENS_OUT, planner
 from quartet_benchmarks.planners.options import HISTORY, Experiment, read_shard
 from quartet_benchmarks.planners.speakers import SPEAKERS, Faults, Speakers
 from quartet_benchmarks.planners.trial import play
+from quartet_contracts import GRANT_HEADER
 
 GATEWAY = "gateway/"
 LOGS, SPENT = "logs", "spent-usd.txt"
@@ -58,7 +59,7 @@ def run_trials(
         shard: number and count, such as `2/8`.
         limits: of money, tokens and time.
         progress: is told the estimated cost.
-        environment: has QUARTET_GATEWAY_URL and QUARTET_GATEWAY_KEY for models of the gateway.
+        environment: has QUARTET_GATEWAY_URL, QUARTET_GATEWAY_KEY and QUARTET_GATEWAY_GRANT for models of the gateway.
 
     Raises:
         OptionError: a shard, model or price that there is not, or a model that costs money without a budget.
@@ -114,7 +115,9 @@ def _models(
                 url = environment.get("QUARTET_GATEWAY_URL", "http://127.0.0.1:8400").rstrip("/")
                 key = environment.get("QUARTET_GATEWAY_KEY") or "none"
                 real = _behind_gateway(url, key, name.removeprefix(GATEWAY))
-                model = get_model(f"openai-api/{name}", base_url=f"{url}/v1", api_key=key)
+                grant = environment.get("QUARTET_GATEWAY_GRANT")
+                config = GenerateConfig(extra_headers={GRANT_HEADER: grant} if grant else None)
+                model = get_model(f"openai-api/{name}", config=config, base_url=f"{url}/v1", api_key=key)
             else:
                 model = get_model(name)
         except OptionError:
