@@ -24,9 +24,12 @@ Point = tuple[float, float]
 """Position on the table (x, y) [m]."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
-    """Arms and spots of one table; z is 0 at its surface, and x runs along the rows of arms."""
+    """Arms and spots of one table; z is 0 at its surface, and x runs along the rows of arms.
+
+    There is one of each size, by `of`, so that a layout is a key of caches.
+    """
 
     arms: dict[str, Point]
     """Foot of each arm."""

@@ -16,7 +16,6 @@ COLOURS: dict[str, tuple[float, float, float, float]] = {
     "green": (0.15, 0.60, 0.20, 1),
     "purple": (0.50, 0.20, 0.65, 1),
     "orange": (0.95, 0.50, 0.10, 1),
-    "yellow": (0.90, 0.80, 0.10, 1),
 }
 TIMESTEP = 0.002
 BOX_HALF = 0.0225

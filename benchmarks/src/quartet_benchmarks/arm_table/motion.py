@@ -101,6 +101,7 @@ def _line(
     return np.array(path)
 
 
+@functools.lru_cache(maxsize=1024)  # asked for again by the check of every plan with this move, and by the step
 def plan_motion(layout: Layout, arm: str, source: Point, yaw: float, target: Point, release: float) -> Motion:
     """Return the motion that takes a box from `source` to `target`, from and to the arm's home.
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import mujoco
 import numpy as np
-from quartet_grid_worlds import WAIT, SizeError, StateError, Step, World
+from quartet_grid_worlds import WAIT, SizeError, StateError, Step, World, limits_of
 
 from quartet_benchmarks.arm_table.layout import ARM_COUNTS, Layout, Point
 from quartet_benchmarks.arm_table.model import (
@@ -223,9 +223,7 @@ class ArmTable(World):
             "arms": len(self.robots),
             "bowls": dict(self.bowls),
             "boxes": {colour: list(pose) for colour, pose in self.boxes.items()},
-            "step_limit": self.step_limit,
-            "steps": self.steps,
-            "collision": self.collision,
+            **self.limits,
         }
 
     @classmethod
@@ -233,12 +231,7 @@ class ArmTable(World):
         """Return the table that `state` has given. Raises StateError."""
         try:
             boxes = {colour: tuple(float(value) for value in pose) for colour, pose in state["boxes"].items()}
-            limits = {
-                "step_limit": int(state["step_limit"]),
-                "steps": int(state["steps"]),
-                "collision": str(state["collision"]),
-            }
-            return cls(**_checked(int(state["arms"]), dict(state["bowls"]), boxes), **limits)
+            return cls(**_checked(int(state["arms"]), dict(state["bowls"]), boxes), **limits_of(state))
         except (KeyError, TypeError, ValueError, AttributeError, SizeError) as error:
             raise StateError(f"no state of {cls.name}: {error!r}") from error
 

@@ -16,7 +16,7 @@ from quartet_grid_worlds._heuristics import fewest_steps, good_step, lift_step
 from quartet_grid_worlds._reference import Reference, reference
 from quartet_grid_worlds._suites import MOST_ROBOTS, PUBLISHED_ROBOTS, WORLDS, from_state, make
 from quartet_grid_worlds._warehouse import Robot, Warehouse
-from quartet_grid_worlds._world import WAIT, Step, World
+from quartet_grid_worlds._world import WAIT, Step, World, limits_of
 from quartet_grid_worlds.errors import GridWorldError, IllegalPlanError, SizeError, StateError, UnknownWorldError
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "from_state",
     "good_step",
     "lift_step",
+    "limits_of",
     "make",
     "parallel_env",
     "reference",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from quartet_grid_worlds._world import WAIT, Step, World, count_limits
+from quartet_grid_worlds._world import WAIT, Step, World, limits_of
 from quartet_grid_worlds.errors import StateError
 
 PUBLISHED_BOXES = {4: 10, 6: 14, 8: 18, 10: 24}
@@ -118,9 +118,7 @@ class BoxLift(World):
             "world": self.name,
             "lifters": self.lifters,
             "boxes": {name: {"volume": box.volume, "weight": box.weight} for name, box in self.boxes.items()},
-            "step_limit": self.step_limit,
-            "steps": self.steps,
-            "collision": self.collision,
+            **self.limits,
         }
 
     @classmethod
@@ -129,7 +127,7 @@ class BoxLift(World):
             return cls(
                 {str(name): float(capability) for name, capability in state["lifters"].items()},
                 {name: Box(float(box["volume"]), float(box["weight"])) for name, box in state["boxes"].items()},
-                **count_limits(state),
+                **limits_of(state),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StateError(f"no state of {cls.name}: {error!r}") from error

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from quartet_grid_worlds._world import WAIT, Step, World, count_limits
+from quartet_grid_worlds._world import WAIT, Step, World, limits_of
 from quartet_grid_worlds.errors import StateError
 
 COLOURS = ("blue", "red", "green", "purple", "orange")
@@ -157,9 +157,7 @@ class BoxNet1(World):
             "shape": list(self.shape),
             "boxes": _as_json(self.boxes),
             "targets": _as_json(self.targets),
-            "step_limit": self.step_limit,
-            "steps": self.steps,
-            "collision": self.collision,
+            **self.limits,
         }
 
     @classmethod
@@ -170,7 +168,7 @@ class BoxNet1(World):
                 (int(rows), int(columns)),
                 {cell_of(cell): list(found) for cell, found in state["boxes"].items()},
                 {cell_of(cell): list(found) for cell, found in state["targets"].items()},
-                **count_limits(state),
+                **limits_of(state),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StateError(f"no state of {cls.name}: {error!r}") from error

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from quartet_grid_worlds._boxnet1 import COLOURS, Cell, arm, cell_of, centre
-from quartet_grid_worlds._world import WAIT, Step, World, count_limits
+from quartet_grid_worlds._world import WAIT, Step, World, limits_of
 from quartet_grid_worlds.errors import StateError
 
 Corner = tuple[int, int]
@@ -131,9 +131,7 @@ class BoxNet2(World):
             "shape": list(self.shape),
             "boxes": {colour: list(corner) for colour, corner in self.boxes.items()},
             "targets": {colour: list(cell) for colour, cell in self.targets.items()},
-            "step_limit": self.step_limit,
-            "steps": self.steps,
-            "collision": self.collision,
+            **self.limits,
         }
 
     @classmethod
@@ -144,7 +142,7 @@ class BoxNet2(World):
                 (int(rows), int(columns)),
                 {colour: (int(row), int(column)) for colour, (row, column) in state["boxes"].items()},
                 {colour: (int(row), int(column)) for colour, (row, column) in state["targets"].items()},
-                **count_limits(state),
+                **limits_of(state),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StateError(f"no state of {cls.name}: {error!r}") from error

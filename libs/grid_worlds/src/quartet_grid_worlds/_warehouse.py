@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from quartet_grid_worlds._world import WAIT, Step, World, count_limits
+from quartet_grid_worlds._world import WAIT, Step, World, limits_of
 from quartet_grid_worlds.errors import StateError
 
 Place = tuple[int, int]
@@ -160,9 +160,7 @@ class Warehouse(World):
                 for name, robot in self.where.items()
             },
             "boxes": [list(shelf) for shelf in sorted(self.boxes)],
-            "step_limit": self.step_limit,
-            "steps": self.steps,
-            "collision": self.collision,
+            **self.limits,
         }
 
     @classmethod
@@ -173,7 +171,7 @@ class Warehouse(World):
                 for name, found in state["robots"].items()
             }
             boxes = frozenset(_pair(shelf) for shelf in state["boxes"])
-            return cls(int(state["tracks"]), int(state["columns"]), where, boxes, **count_limits(state))
+            return cls(int(state["tracks"]), int(state["columns"]), where, boxes, **limits_of(state))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StateError(f"no state of {cls.name}: {error!r}") from error
 

@@ -86,6 +86,11 @@ class World(ABC):
         """Whether no further step can be taken: done, collided, or at the limit of steps."""
         return self.done or bool(self.collision) or self.steps >= self.step_limit
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What every world has in its state; `limits_of` reads it back."""
+        return {"step_limit": self.step_limit, "steps": self.steps, "collision": self.collision}
+
     def complaints(self, plan: Mapping[str, str]) -> list[str]:
         """Return what is wrong with a plan: robots that there are not, actions that are not available."""
         found: list[str] = []
@@ -115,6 +120,6 @@ class World(ABC):
         return self.from_state(self.state())
 
 
-def count_limits(state: Mapping[str, Any]) -> dict[str, Any]:
+def limits_of(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `World` that every state has."""
     return {"step_limit": int(state["step_limit"]), "steps": int(state["steps"]), "collision": str(state["collision"])}
