@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quartet_contracts import MODEL_TOOLS, OBSERVE_TOOLS, STANDSTILL_TOOLS, VERIFY_TOOLS
+from quartet_contracts import CONFIRM_TOOLS, MODEL_TOOLS, OBSERVE_TOOLS, STANDSTILL_TOOLS, VERIFY_TOOLS
 from quartet_contracts.story._words import _WORDS, skill_words, tool_words
 
 
@@ -33,6 +33,7 @@ from quartet_contracts.story._words import _WORDS, skill_words, tool_words
             {"camera": "both", "names": ["can", "cup"]},
             "looks for 'can', 'cup' with both cameras",
         ),
+        ("perception__last_seen", {"names": ["can"]}, "recalls what the cameras have seen of 'can'"),
         ("perception__detect_objects", {}, "looks what is there with the front camera"),
         ("elsewhere__frobnicate", {}, "calls elsewhere__frobnicate"),
         ("nav2__navigate_to_pose", {"x": "kitchen"}, "calls nav2__navigate_to_pose"),
@@ -45,7 +46,7 @@ def test_a_call_is_told_as_what_the_robot_does(tool: str, arguments: dict[str, o
 
 def test_every_tool_that_an_agent_may_use_has_words() -> None:
     used = {tool for group in (MODEL_TOOLS, VERIFY_TOOLS) for tools in group.values() for tool in tools}
-    used |= {*STANDSTILL_TOOLS, *OBSERVE_TOOLS}
+    used |= {*STANDSTILL_TOOLS, *OBSERVE_TOOLS, *CONFIRM_TOOLS}
     assert {tool.rpartition("__")[2] for tool in used} <= set(_WORDS)
 
 

@@ -22,6 +22,7 @@ from quartet_contracts._grants import (
 from quartet_contracts._objects import ObjectId, Term, new_object_id
 from quartet_contracts._schema import json_schemas
 from quartet_contracts._skill_tools import (
+    CONFIRM_TOOLS,
     MODEL_TOOLS,
     MOTION_SERVERS,
     OBSERVE_TOOLS,
@@ -93,6 +94,7 @@ __all__ = [
     "ALGORITHM",
     "ANY_ROBOT",
     "ARGUMENTS",
+    "CONFIRM_TOOLS",
     "FENCE_SCOPE",
     "GRANT_HEADER",
     "HELD_OBJECT",

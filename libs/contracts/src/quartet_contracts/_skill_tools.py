@@ -68,6 +68,15 @@ OBSERVE_TOOLS: tuple[str, ...] = (
 )
 """Tools with which every agent may observe, so that an unknown outcome can be settled."""
 
+CONFIRM_TOOLS: tuple[str, ...] = (
+    "moveit__get_grasp_state",
+    "nav2__get_robot_pose",
+    "perception__detect_objects",
+    "perception__get_topdown_placing_pose",
+    "perception__last_seen",
+)
+"""Tools with which the orchestrator confirms a success; none of them moves the robot."""
+
 
 def granted_tools(skill: Skill) -> list[str]:
     """Return the tools that a grant for `skill` covers, sorted, without repetition."""

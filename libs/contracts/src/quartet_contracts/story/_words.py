@@ -136,6 +136,7 @@ _WORDS: dict[str, Callable[[Arguments], str]] = {
     "detect_objects": lambda a: f"looks {_sought(a)} with {_camera(a, 'front')}",
     "get_topdown_grasp_pose": lambda a: f"works out how to grasp {_which(a, 'object_name')}",
     "get_topdown_placing_pose": lambda a: f"works out where to put it down at {_which(a, 'object_name')}",
+    "last_seen": lambda a: f"recalls what the cameras have seen of {', '.join(repr(str(name)) for name in a['names'])}",
     "look": lambda a: f"looks around with {_camera(a, 'front')}",
     "ask_person": lambda a: "asks a person",
 }

@@ -24,13 +24,6 @@ from quartet_contracts.tools.perception import LastSeenResult, PlacingPoseResult
 from quartet_site import distance_to_edge, inside, normalise
 
 GRASP = "moveit__get_grasp_state"
-SIGHT_TOOLS = (
-    GRASP,
-    "nav2__get_robot_pose",
-    "perception__detect_objects",
-    "perception__get_topdown_placing_pose",
-    "perception__last_seen",
-)
 GRIPPER_AFTER = {Skill.PICK: GraspState.HOLDING, Skill.PLACE: GraspState.EMPTY}
 """What the gripper's sensors have to say after a success."""
 SETTLE_S, SETTLE_POLL_S = 3.0, 0.2

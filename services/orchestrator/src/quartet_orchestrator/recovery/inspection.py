@@ -16,16 +16,15 @@ from quartet_agent_runtime import (
     observe,
 )
 from quartet_bus import Bus
-from quartet_contracts import OBSERVE_TOOLS, STANDSTILL_TOOLS, SkillRequest
+from quartet_contracts import CONFIRM_TOOLS, OBSERVE_TOOLS, STANDSTILL_TOOLS, SkillRequest
 from quartet_contracts.tools.moveit import GraspState
 from quartet_contracts.tools.perception import DetectResult
 from quartet_orchestrator.observation import ObserverSessions
-from quartet_orchestrator.recovery.confirmation import SIGHT_TOOLS, doubt
+from quartet_orchestrator.recovery.confirmation import GRASP, doubt
 from quartet_orchestrator.recovery.record import TaskRecord
 from quartet_site import RobotSetup
 
 DETECT = "perception__detect_objects"
-GRASP = "moveit__get_grasp_state"
 TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
 
 
@@ -73,7 +72,7 @@ class Inspector:
     async def confirm(self, request: SkillRequest) -> str:
         """Return why what is measured does not bear out a success of `request`, '' when it does. Moves nothing."""
         until = self._sessions.until(self._record.task.deadline)
-        async with await self._open(SIGHT_TOOLS) as toolbox:
+        async with await self._open(CONFIRM_TOOLS) as toolbox:
             in_time = request.model_copy(update={"deadline": until})
             recorder = self._recorder(request.request_id)
             check = RequestContext(in_time, self._setup.robot, self._setup.site, toolbox, recorder)
