@@ -177,6 +177,78 @@ async def test_a_topic_that_nobody_publishes_to(changed: Any, sim: Any) -> None:
     assert "`ros2 topic info -v /silent` whether its publishers have the type sensor_msgs/msg/LaserScan" in found.remedy
 
 
+@pytest.mark.parametrize("read_before", [True, False], ids=["read before", "first reader"])
+async def test_a_topic_whose_publisher_has_another_type_than_its_readers(
+    changed: Any, peer: Any, read_before: bool
+) -> None:
+    """rosapi tells one type, the readers'; rosbridge writes all of them to its log at the first subscription."""
+    log: list[dict[str, Any]] = []
+    kinds = {"/tf": "tf2_msgs/msg/TFMessage", "/odom": "nav_msgs/msg/Odometry"}
+    graph = answering(
+        {
+            "/rosapi/topics": {"topics": list(kinds), "types": list(kinds.values())},
+            "/rosapi/services": {"services": []},
+            "/rosapi/action_servers": {"action_servers": []},
+            "/rosapi/get_time": {"time": {"sec": 1000, "nanosec": 0}},
+            "/rosapi/publishers": {"publishers": ["/base_driver"]},
+        }
+    )
+
+    def answer(operation: dict[str, Any]) -> list[Any] | None:
+        if operation["op"] != "subscribe":
+            return graph(operation)
+        if operation["topic"] == "/odom" and not read_before:
+            log.append({"msg": "More than one topic type detected: ['nav_msgs/msg/Odometry', 'std_msgs/msg/String']"})
+        log.append({"msg": f"[Client 4711] Subscribed to {operation['topic']}"})
+        # The log is latched.
+        return [{"op": "publish", "topic": "/rosout", "msg": line} for line in log]
+
+    peer.answer = answer
+    report = await examine(changed(url=peer.url), patience_s=0.3)
+    [odom] = [finding for finding in report.wrong if "/odom (" in finding.what or finding.what.startswith("/odom")]
+    if read_before:
+        assert "nothing came" in odom.what
+        assert "ros2 topic info -v /odom" in odom.remedy
+    else:
+        assert odom.what == (
+            "/odom carries std_msgs/msg/String, topics.odom needs nav_msgs/msg/Odometry, which only its readers have"
+        )
+        assert "ros2 topic info -v /odom" in odom.remedy
+    assert "nothing came" in next(finding.what for finding in report.wrong if finding.what.startswith("/tf"))
+
+
+async def test_types_of_services_and_of_every_other_topic(changed: Any) -> None:
+    names = {
+        "services.compute_ik": "/clear_octomap",
+        "services.clear_global_costmap": "/compute_fk",
+        "services.guard_stop": "/compute_fk",
+        "services.check_state_validity": "/compute_fk",
+        "topics.guard_state": "/odom",
+        "topics.battery": "/odom",
+        "topics.velocity": "/odom",
+        "topics.clock": "/odom",
+    }
+    needed = {
+        "services.compute_ik": "moveit_msgs/srv/GetPositionIK",
+        "services.clear_global_costmap": "nav2_msgs/srv/ClearEntireCostmap",
+        "services.guard_stop": "std_srvs/srv/Trigger",
+        "services.check_state_validity": "moveit_msgs/srv/GetStateValidity",
+        "topics.guard_state": "diagnostic_msgs/msg/DiagnosticStatus",
+        "topics.battery": "sensor_msgs/msg/BatteryState",
+        "topics.velocity": "geometry_msgs/msg/Twist or geometry_msgs/msg/TwistStamped",
+        "topics.clock": "rosgraph_msgs/msg/Clock",
+    }
+    there = {"/odom": "nav_msgs/msg/Odometry", "/clear_octomap": "std_srvs/srv/Empty"}
+    report = await examine(changed(names))
+    told = {finding.what for finding in report.wrong}
+    for field, name in names.items():
+        kind = there.get(name, "moveit_msgs/srv/GetPositionFK")
+        verb = "is" if field.startswith("services") else "carries"
+        subject = f"service {name}" if field.startswith("services") else name
+        assert f"{subject} {verb} {kind}, {field} needs {needed[field]}" in told, (field, told)
+    assert all(f"set {field}" in " ".join(finding.remedy for finding in report.wrong) for field in names)
+
+
 async def test_late_stamps_and_an_arm_without_velocities(changed: Any, sim: Any, robot: Robot) -> None:
     topics = {"/late_odom": "nav_msgs/msg/Odometry", "/bare_joints": "sensor_msgs/msg/JointState"}
     joints = await robot.receive("/joint_states", topics["/bare_joints"])

@@ -48,6 +48,12 @@ async def test_base_pose_after_a_result_is_the_pose_after_it(robot, sim):
         assert abs(math.remainder(turned, 2 * math.pi)) < 0.15
 
 
+async def test_a_topic_of_another_type_is_told_as_such(robot):
+    robot.file = robot.file.model_copy(update={"topics": robot.file.topics.model_copy(update={"odom": "/tf"})})
+    with pytest.raises(CallTimeoutError, match="it carries tf2_msgs/msg/TFMessage, not nav_msgs/msg/Odometry"):
+        await robot.wait_standstill(timeout_s=0.1)
+
+
 async def test_camera_snapshot_has_matching_arrays_and_its_place(robot, sim):
     shot = await robot.snapshot("front")
     assert shot.colour.dtype == np.uint8

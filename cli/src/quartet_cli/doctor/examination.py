@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from quartet_robot_link import Message, Robot
+from quartet_robot_link import Message, Robot, RobotLinkError
 from quartet_site import SiteFile
 
 
@@ -175,6 +175,26 @@ async def check_action(exam: Examination, step: str, field: str, start: str) -> 
         )
     else:
         exam.ok(step, f"action {name} is {found}")
+
+
+async def check_service(exam: Examination, step: str, field: str, start: str) -> bool:
+    """Return whether the robot has a service of the robot file, with the type that the servers call."""
+    services = exam.robot.file.services
+    name, needed = str(getattr(services, field)), services.TYPES[field]
+    if exam.graph is None or not check_name(exam, step, f"services.{field}", name, exam.graph.services, start):
+        return False
+    try:
+        found = (await exam.timed_call("/rosapi/service_type", {"service": name}))[0].get("type")
+    except RobotLinkError:
+        found = None  # the check of rosapi reports it
+    if not found or found == needed:
+        return True
+    exam.wrong(
+        step,
+        f"service {name} is {found}, services.{field} needs {needed}",
+        f"set services.{field} in robot.yaml to the service of that type, or {start} of ROS 2 Jazzy",
+    )
+    return False
 
 
 def check_name(exam: Examination, step: str, field: str, name: str, known: set[str], start: str) -> bool:

@@ -1,6 +1,6 @@
 """The robot guard: it runs, listens for heartbeats and has not stopped the robot."""
 
-from quartet_cli.doctor.examination import Examination, Graph, check_name
+from quartet_cli.doctor.examination import Examination, Graph, check_service
 from quartet_robot_link import LATCHED, RobotLinkError
 
 START = "start the robot guard next to the robot's drivers"
@@ -39,9 +39,16 @@ async def check_guard(exam: Examination) -> None:
     """Check services, heartbeat topic and state of the guard."""
     file = exam.robot.file
     if exam.graph is not None:
-        check_name(exam, "guard", "services.guard_stop", file.services.guard_stop, exam.graph.services, START)
+        await check_service(exam, "guard", "guard_stop", START)
         await _check_heartbeat(exam, exam.graph)
     topic = file.topics.guard_state
+    kind = None if exam.graph is None else exam.graph.topics.get(topic)
+    if kind not in (None, TYPE):
+        what = f"{topic} carries {kind}, topics.guard_state needs {TYPE}"
+        exam.wrong(
+            "guard", what, "set topics.guard_state in robot.yaml to the topic on which the guard tells its state"
+        )
+        return
     try:
         async with exam.robot.link.subscribe(topic, TYPE, qos=LATCHED, keep=1) as subscription:
             state = await subscription.next(exam.patience_s)

@@ -1,12 +1,14 @@
 """MoveIt: services, actions, the planning group, the arm's joints and named states."""
 
-from quartet_cli.doctor.examination import Examination, candidates, check_action, check_name
+from quartet_cli.doctor.examination import Examination, candidates, check_action, check_service
 from quartet_robot_link import Message, RobotLinkError, TransformUnavailableError
 
 START = "start move_group of the robot's MoveIt configuration"
 SUCCESS, INVALID_GROUP, INVALID_LINK = 1, -15, -18
 """moveit_msgs/msg/MoveItErrorCodes: SUCCESS, INVALID_GROUP_NAME, INVALID_LINK_NAME."""
 SERVICES = ("compute_ik", "compute_cartesian_path", "get_planning_scene", "apply_planning_scene")
+OPTIONAL = ("compute_fk", "plan_kinematic_path", "check_state_validity", "clear_octomap")
+"""Services that only single tools need."""
 
 
 async def check_moveit(exam: Examination) -> None:
@@ -15,10 +17,10 @@ async def check_moveit(exam: Examination) -> None:
     if exam.graph is None:
         exam.skip("moveit", "which servers run is not known", "get rosapi to run first")
         return
-    there = [
-        check_name(exam, "moveit", f"services.{name}", getattr(file.services, name), exam.graph.services, START)
-        for name in SERVICES
-    ]
+    there = [await check_service(exam, "moveit", name, START) for name in SERVICES]
+    for name in OPTIONAL:
+        if getattr(file.services, name) in exam.graph.services:
+            await check_service(exam, "moveit", name, START)
     for name in ("move_group", "execute_trajectory"):
         await check_action(exam, "moveit", name, START)
     if file.services.clear_octomap not in exam.graph.services:

@@ -1,6 +1,6 @@
 """Nav2: its action servers, its services, its nodes active."""
 
-from quartet_cli.doctor.examination import Examination, check_action, check_name
+from quartet_cli.doctor.examination import Examination, check_action, check_service
 from quartet_robot_link import RobotLinkError
 
 ACTIONS = ("navigate_to_pose", "spin", "drive_on_heading", "backup")
@@ -29,7 +29,7 @@ async def check_nav2(exam: Examination) -> None:
         if getattr(file.actions, name) in exam.graph.actions:
             await check_action(exam, "nav2", name, "start Nav2")
     for name in SERVICES:
-        check_name(exam, "nav2", f"services.{name}", getattr(file.services, name), exam.graph.services, "start Nav2")
+        await check_service(exam, "nav2", name, "start Nav2")
     states = {
         service.removesuffix(LIFECYCLE).rpartition("/")[2]: service
         for service in exam.graph.services

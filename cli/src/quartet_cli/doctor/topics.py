@@ -1,12 +1,22 @@
 """Topics of the robot file: they exist, have the right type, are live and frequent enough."""
 
 import asyncio
+import contextlib
+import re
 import time
 from dataclasses import dataclass, field
 
 from quartet_cli.doctor.examination import Examination, candidates
 from quartet_robot_link import LATCHED, SENSOR, Message, QoS, RobotLinkError, Subscription, joint_values, stamp_of
 
+VELOCITIES = ("geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped")
+LOG = QoS(durability="transient_local", depth=100)
+LOG_TYPES = re.compile(r"More than one topic type detected: \[(?P<types>[^\]]*)\]")
+LOG_TOPIC = re.compile(r"Subscribed to (?P<topic>\S+)")
+"""What rosbridge logs at its first subscription to a topic with several types, and at the end of each subscription. It
+tells its client nothing, and rosapi tells the first type in alphabetical order (rosbridge_library,
+internal/subscribers.py and capabilities/subscribe.py)."""
+LOG_WAIT_S = 2.0
 STAMP_OFF_S = 1.0
 """Transforms and pictures with stamps further off than this fit nothing else."""
 
@@ -57,10 +67,20 @@ def watched_topics() -> list[Watched]:
     ]
 
 
+def optional_topics(exam: Examination) -> list[Watched]:
+    """Return the topics that a robot may lack without a word, where it has them."""
+    topics = exam.robot.file.topics
+    found = [
+        Watched("clock", "rosgraph_msgs/msg/Clock", "the simulation", 1.0),
+        Watched("battery", "sensor_msgs/msg/BatteryState", "the battery's driver", 0.0),
+    ]
+    return [each for each in found if exam.graph is not None and getattr(topics, each.name) in exam.graph.topics]
+
+
 async def check_topics(exam: Examination) -> None:
     """Watch all topics at the same time, for `watch_s` or, while one is silent, up to `patience_s`."""
     topics = exam.robot.file.topics
-    everything = watched_topics()
+    everything = [*watched_topics(), *optional_topics(exam)]
     for watched in everything:
         watched.topic = getattr(topics, watched.name)
     present = [watched for watched in everything if _is_there(exam, watched)]
@@ -83,8 +103,23 @@ async def check_topics(exam: Examination) -> None:
         pass
     for subscription in subscriptions:
         subscription.close()
+    silent = [watched for watched in present if not watched.arrivals]
+    types = await _logged_types(exam, silent) if silent else {}
     for watched in present:
-        await _judge(exam, watched)
+        await _judge(exam, watched, [kind for kind in types.get(watched.topic, []) if kind != watched.msg_type])
+    _check_velocity(exam)
+
+
+def _check_velocity(exam: Examination) -> None:
+    """Check the type of what velocities are sent to; a robot where nobody listens yet has no such topic."""
+    topic = exam.robot.file.topics.velocity
+    kind = None if exam.graph is None else exam.graph.topics.get(topic)
+    if kind not in (None, *VELOCITIES):
+        exam.wrong(
+            "topics",
+            f"{topic} carries {kind}, topics.velocity needs {' or '.join(VELOCITIES)}",
+            "set topics.velocity in robot.yaml to where the base takes velocities, which is the guard's gate",
+        )
 
 
 def _note(exam: Examination, watched: Watched, message: Message) -> None:
@@ -119,9 +154,18 @@ def _is_there(exam: Examination, watched: Watched) -> bool:
     return False
 
 
-async def _judge(exam: Examination, watched: Watched) -> None:
+async def _judge(exam: Examination, watched: Watched, others: list[str]) -> None:
+    """Add the finding about a topic; `others` are the types of its publishers beside the one wanted."""
     rate = watched.rate_hz
-    if not watched.arrivals:
+    if not watched.arrivals and others:
+        exam.wrong(
+            "topics",
+            f"{watched.topic} carries {' and '.join(others)}, topics.{watched.name} needs {watched.msg_type}, which "
+            "only its readers have",
+            f"read with `ros2 topic info -v {watched.topic}` which node publishes the other type; rename its topic, "
+            f"or set topics.{watched.name} in robot.yaml to what {watched.publisher} publishes",
+        )
+    elif not watched.arrivals:
         who = await _publishers(exam, watched.topic)
         exam.wrong(
             "topics",
@@ -150,6 +194,33 @@ async def _judge(exam: Examination, watched: Watched) -> None:
         )
     else:
         exam.ok("topics", f"{watched.topic} comes {rate:.1f} times a second", rate_hz=rate)
+
+
+async def _logged_types(exam: Examination, silent: list[Watched]) -> dict[str, list[str]]:
+    """Return all types of each silent topic that has several, by topic, as rosbridge logs them at a subscription.
+
+    A topic that another client of the same bridge reads already is missing, since nothing is logged for it.
+    """
+    found, done = dict[str, list[str]](), asyncio.Event()
+    types = list[str]()
+
+    def read(message: Message) -> None:
+        nonlocal types
+        if match := LOG_TYPES.search(str(message["msg"])):
+            types = re.findall(r"[\w/]+", match["types"])
+        elif (match := LOG_TOPIC.search(str(message["msg"]))) and types:
+            found[match["topic"]], types = types, []
+            if found.keys() >= {watched.topic for watched in silent}:
+                done.set()
+
+    link = exam.robot.link
+    log = link.subscribe("/rosout", "rcl_interfaces/msg/Log", qos=LOG, on_message=read)
+    again = [link.subscribe(watched.topic, watched.msg_type, qos=watched.qos) for watched in silent]
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(done.wait(), min(LOG_WAIT_S, exam.patience_s))
+    for subscription in (log, *again):
+        subscription.close()
+    return found
 
 
 async def _publishers(exam: Examination, topic: str) -> str:

@@ -30,6 +30,8 @@ ORPHAN_TRIES = 3
 ORPHAN_RETRY_S = 0.5
 PROBE_SERVICE = "/quartet_link/probe"
 """No node offers it: the bridge itself refuses the call, so that the answer depends on no other node such as rosapi."""
+TYPE_WAIT_S = 0.5
+"""Wall time in which rosapi may tell the type of a topic that is silent."""
 BRIDGE_TIMEOUT = "Timeout exceeded while waiting for service response"
 
 
@@ -187,10 +189,25 @@ class BridgeLink:
         }
         if qos is not None:
             operation["qos"] = qos.as_message()
-        subscription = BridgeSubscription(operation, keep, on_message, on_close=self._unsubscribe, down=self._down)
+        subscription = BridgeSubscription(
+            operation,
+            keep,
+            on_message,
+            on_close=self._unsubscribe,
+            down=self._down,
+            type_there=self._topic_type,
+        )
         self._subscriptions.setdefault(topic, []).append(subscription)
         self._send_soon(operation)
         return subscription
+
+    async def _topic_type(self, topic: str) -> str | None:
+        """Return the type of a topic, None where rosapi does not tell it soon."""
+        try:
+            answer = await self._call("/rosapi/topic_type", {"topic": topic}, TYPE_WAIT_S)
+        except RobotLinkError:
+            return None
+        return answer.get("type") or None
 
     def _unsubscribe(self, subscription: BridgeSubscription) -> None:
         topic = subscription.topic

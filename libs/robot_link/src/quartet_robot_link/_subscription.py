@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from quartet_robot_link.errors import BridgeUnavailableError, CallTimeoutError
 from quartet_robot_link.link import Message
@@ -19,7 +19,8 @@ class BridgeSubscription:
     """Messages of one topic through the bridge: a `Subscription`.
 
     operation: the subscribe operation. keep: unread messages kept, the oldest are dropped. on_close: ends it at the
-    bridge. down: returns the error for a reader while there is no connection.
+    bridge. down: returns the error for a reader while there is no connection. type_there: asks the robot for the type
+    of the topic, None where that is not known.
     """
 
     def __init__(
@@ -30,9 +31,10 @@ class BridgeSubscription:
         *,
         on_close: Callable[["BridgeSubscription"], None],
         down: Callable[[], BridgeUnavailableError | None],
+        type_there: Callable[[str], Awaitable[str | None]],
     ) -> None:
         self.operation = operation
-        self._on_close, self._down = on_close, down
+        self._on_close, self._down, self._type_there = on_close, down, type_there
         self._unread: deque[Message] = deque(maxlen=max(1, keep))
         self._arrived = asyncio.Event()
         self._latest: Message | None = None
@@ -72,8 +74,19 @@ class BridgeSubscription:
             except TimeoutError:
                 if (down := self._down()) is not None:
                     raise down from None
-                raise CallTimeoutError(f"no message on {self.topic} within {timeout_s:g} s") from None
+                raise CallTimeoutError(
+                    f"no message on {self.topic} within {timeout_s:g} s{await self._why()}"
+                ) from None
         return self._unread.popleft()
+
+    async def _why(self) -> str:
+        """Return what is wrong with the topic's type: rosbridge tells nothing of a subscription that it refuses."""
+        if self._latest is not None:
+            return ""
+        wanted, there = self.operation["type"], await self._type_there(self.topic)
+        if there is None or there.replace("/msg/", "/") == wanted.replace("/msg/", "/"):
+            return ""
+        return f": it carries {there}, not {wanted}; check the topic's name in robot.yaml and its publishers"
 
     async def __aiter__(self) -> AsyncIterator[Message]:
         while not self._closed:

@@ -34,6 +34,7 @@ ROSAPI = frozenset(
         "service_type",
         "services",
         "subscribers",
+        "topic_type",
         "topics",
     )
 )

@@ -86,6 +86,23 @@ class Services(Section):
     guard_reset: RosName = "/robot_guard/reset"
     """Of a guard that has one; that of deploy/ros2 is reset over its HTTP port alone. No model may call it."""
 
+    TYPES: ClassVar[dict[str, str]] = {
+        "compute_ik": "moveit_msgs/srv/GetPositionIK",
+        "compute_fk": "moveit_msgs/srv/GetPositionFK",
+        "compute_cartesian_path": "moveit_msgs/srv/GetCartesianPath",
+        "plan_kinematic_path": "moveit_msgs/srv/GetMotionPlan",
+        "check_state_validity": "moveit_msgs/srv/GetStateValidity",
+        "get_planning_scene": "moveit_msgs/srv/GetPlanningScene",
+        "apply_planning_scene": "moveit_msgs/srv/ApplyPlanningScene",
+        "clear_octomap": "std_srvs/srv/Empty",
+        "clear_global_costmap": "nav2_msgs/srv/ClearEntireCostmap",
+        "clear_local_costmap": "nav2_msgs/srv/ClearEntireCostmap",
+        "manage_navigation": "nav2_msgs/srv/ManageLifecycleNodes",
+        "guard_stop": "std_srvs/srv/Trigger",
+        "guard_reset": "std_srvs/srv/Trigger",
+    }
+    """Type of each of them, as released for ROS 2 Jazzy."""
+
 
 class Topics(Section):
     """Names of the topics."""
