@@ -42,14 +42,23 @@ def bench(
     suite: str | None,
     *,
     episodes: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     short: bool = False,
     json_path: Path | None = None,
     options: dict[str, Any] | None = None,
 ) -> None:
     """Run a suite, write its JSON and print its table; without a suite list all of them.
 
-    `options` are those of the suite `planners` alone. Raises UnknownSuiteError, OptionError, StackError.
+    Args:
+        suite: its name.
+        episodes: number of them; None: the suite's own.
+        seed: of what is drawn; None: 0, or what a file of options says.
+        short: measure less.
+        json_path: file of the result.
+        options: those of the suite `planners` alone.
+
+    Raises:
+        UnknownSuiteError, OptionError, StackError.
     """
     if suite is None:
         print("\n".join(sorted(SUITES)))
@@ -61,8 +70,10 @@ def bench(
     if not console.is_terminal:
         # A file or a log needs no columns cut to the width of a terminal.
         console = Console(highlight=False, width=LOG_WIDTH)
+    if options and seed is not None:
+        options = options | {"seed": seed}
     parameters = BenchParameters(
-        seed=seed,
+        seed=seed or 0,
         short=short,
         episodes=episodes,
         options=options or {},

@@ -5,8 +5,6 @@ import math
 
 import mujoco
 import pytest
-from quartet_grid_worlds import IllegalPlanError, SizeError, StateError
-from quartet_teams import Window, make_team
 
 from quartet_benchmarks.arm_table import ARM_COUNTS, ArmTable, Layout, good_step, lower_bound
 from quartet_benchmarks.arm_table import world as world_module
@@ -17,6 +15,8 @@ from quartet_benchmarks.arm_table.world import upright
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.planners.speakers import Faults
 from quartet_benchmarks.planners.trial import play
+from quartet_grid_worlds import IllegalPlanError, SizeError, StateError
+from quartet_teams import Window, make_team
 
 
 def table(arms=3, **spots):

@@ -1,14 +1,14 @@
 """Reference speakers solve every world without faults, and what they do wrong shows."""
 
 import pytest
-from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, make, reference
-from quartet_teams import TEAMS, HistoryMode, Window, make_team
 
 from quartet_benchmarks.planners.published import PUBLISHED
 from quartet_benchmarks.planners.speakers import Faults, Speakers
 from quartet_benchmarks.planners.suite import run
 from quartet_benchmarks.planners.trial import Trial, play
 from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, make, reference
+from quartet_teams import TEAMS, HistoryMode, Window, make_team
 
 SOUND = Faults()
 

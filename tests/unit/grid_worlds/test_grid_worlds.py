@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from quartet_grid_worlds import (
     PUBLISHED_ROBOTS,
     WAIT,

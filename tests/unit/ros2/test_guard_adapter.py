@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 from quartet_bringup.errors import OldRclpyError, ParameterError
 from quartet_bringup.guard.parameters import stopped_actions
 from quartet_bringup.guard.requirements import check, installed_version

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
+
 from quartet_bringup.errors import LaunchArgumentError, OldRclpyError
 from quartet_bringup.nav2_parameters import Nav2FileError, merge, parameters_for, read
 from quartet_bringup.nodes import bridge, compressors
 from quartet_bringup.robot_file import RobotFileError, read_robot_file
-
 from quartet_site import RobotFile, load_robot
 
 ROOT = Path(__file__).resolve().parents[3]

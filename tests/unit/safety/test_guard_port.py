@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from quartet_bringup.errors import ParameterError
 from quartet_bringup.guard.parameters import listen
-
 from quartet_safety.errors import GuardPortError
 from quartet_safety.guard import MAX_REASON, GuardPort, GuardStatus, _http_port, token_source
 from quartet_safety.guard._http_port import DEFAULT_REASON

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,14 @@ PACKAGES = [next((path.parent / "src").glob("quartet_*")) for path in PYPROJECTS
 def test_every_member_of_the_workspace_is_looked_at() -> None:
     members = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["workspace"]["members"]
     assert {str(path.parent.relative_to(ROOT)) for path in PYPROJECTS} == set(members)
+
+
+def test_every_package_is_first_party_and_under_the_import_rules() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    names = {package.name for package in PACKAGES}
+    patterns = tool["ruff"]["lint"]["isort"]["known-first-party"]
+    assert {name for name in names if not any(fnmatch(name, pattern) for pattern in patterns)} == set()
+    assert set(tool["importlinter"]["root_packages"]) == names
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)

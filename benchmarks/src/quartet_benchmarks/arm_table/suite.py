@@ -3,15 +3,14 @@
 import asyncio
 from typing import Any
 
-from quartet_grid_worlds import World
-from quartet_teams import TEAMS, Window, make_team
-
 from quartet_benchmarks.arm_table.layout import ARM_COUNTS
 from quartet_benchmarks.arm_table.reference import good_step, lower_bound
 from quartet_benchmarks.arm_table.world import ArmTable
 from quartet_benchmarks.planners.speakers import MOST_QUIET_STEPS, Faults, Speakers
 from quartet_benchmarks.planners.trial import Trial, play
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
+from quartet_grid_worlds import World
+from quartet_teams import TEAMS, Window, make_team
 
 TRIALS, SHORT_TRIALS = 10, 1
 """Instances of each number of arms."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import mujoco
 import numpy as np
-from quartet_grid_worlds import WAIT, SizeError, StateError, Step, World, limits_of
 
 from quartet_benchmarks.arm_table.layout import ARM_COUNTS, Layout, Point
 from quartet_benchmarks.arm_table.model import (
@@ -23,6 +22,7 @@ from quartet_benchmarks.arm_table.model import (
 )
 from quartet_benchmarks.arm_table.motion import GRASP, RELEASE, SAMPLE_S, Motion, facing_of, home, plan_motion
 from quartet_benchmarks.errors import MeasurementError
+from quartet_grid_worlds import WAIT, SizeError, StateError, Step, World, limits_of
 
 BOXES = {3: 4, 6: 5}
 """Boxes, one of a colour each, by number of arms."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, GridWorldError, make
-from quartet_teams import TEAMS, HistoryMode
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.planners.speakers import SPEAKERS, speakers_name
+from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, GridWorldError, make
+from quartet_teams import TEAMS, HistoryMode
 
 HISTORY = {"none": HistoryMode.NONE, "pairs": HistoryMode.STATE_ACTION, "all": HistoryMode.DIALOGUE}
 

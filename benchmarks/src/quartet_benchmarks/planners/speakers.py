@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+
 from quartet_grid_worlds import WAIT, WORLDS, BoxLift, World, good_step, lift_step
 from quartet_teams import PLANNER, Answer, parse_plan
 from quartet_teams.errors import AnswerError

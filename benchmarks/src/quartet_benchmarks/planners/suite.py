@@ -4,14 +4,13 @@ import asyncio
 import time
 from importlib.util import find_spec
 
-from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, make, reference
-from quartet_teams import TEAMS, HistoryMode, Window, make_team
-
 from quartet_benchmarks.errors import MissingExtraError
 from quartet_benchmarks.planners.speakers import Faults, Speakers, speakers_name
 from quartet_benchmarks.planners.table import Entry, detail, harness_ms_per_step, headline, main_rows
 from quartet_benchmarks.planners.trial import play
 from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, make, reference
+from quartet_teams import TEAMS, HistoryMode, Window, make_team
 
 TRIALS, SHORT_TRIALS = 10, 1
 """Instances of each world and size (the paper: 10)."""

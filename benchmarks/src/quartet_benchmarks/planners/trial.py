@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from quartet_grid_worlds import World
-from quartet_teams import Answer, Discussion, Model, PastStep, Prompts, Team, TeamError, Turn, Window
+from quartet_teams import Answer, Discussion, Model, PastStep, Plan, Prompts, Team, TeamError, Turn, Window
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,14 @@ class Trial:
     """Why it failed; empty when it succeeded."""
     harness_s: float
     """Time beside the model's [s]."""
+    plans: tuple[Plan, ...] = ()
+    """What was carried out, step by step."""
 
 
 async def play(world: World, team: Team, model: Model, window: Window) -> Trial:
     """Let a team act in a world, in place, until the episode ends or the team gives up."""
     past: list[PastStep] = []
+    plans: list[Plan] = []
     turns: list[Turn] = []
     waited_s = 0.0
 
@@ -47,6 +50,7 @@ async def play(world: World, team: Team, model: Model, window: Window) -> Trial:
         else:
             state = world.describe()
             step = world.step(plan)
+            plans.append(plan)
             dialogue = "\n".join(f"{turn.participant}: {turn.answer.text}" for turn in discussion.turns)
             past.append(PastStep(state, json.dumps(plan), step.feedback, dialogue))
             reason = f"collision: {step.collision}" if step.collision else ""
@@ -60,4 +64,5 @@ async def play(world: World, team: Team, model: Model, window: Window) -> Trial:
         tokens=sum(turn.answer.tokens_in + turn.answer.tokens_out for turn in turns),
         reason=reason,
         harness_s=time.perf_counter() - began - waited_s,
+        plans=tuple(plans),
     )

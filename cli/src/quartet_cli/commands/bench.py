@@ -22,7 +22,9 @@ def bench(
     episodes: Annotated[
         int | None, typer.Option("--episodes", min=1, help="Number of episodes; default: the suite's own.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of what is drawn at random.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Seed of what is drawn at random; default: 0.")
+    ] = None,
     short: Annotated[
         bool, typer.Option("--short", help="Measure less, so that it ends within 50 s on 2 idle cores.")
     ] = False,
@@ -98,6 +100,14 @@ def bench(
         Path | None,
         typer.Option("--out", help="Folder of logs and tables. Default: runs/planners.", rich_help_panel=PLANNERS),
     ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay",
+            help="Draw trials of this folder; --framework, --suite, --robots, --seed, --model choose them.",
+            rich_help_panel=PLANNERS,
+        ),
+    ] = None,
     merge: Annotated[
         list[Path] | None,
         typer.Option(
@@ -114,6 +124,7 @@ def bench(
         "framework": framework, "suite": worlds, "robots": robots, "trials": trials, "model": model,
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
+        "replay": replay,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise UsageError(f"--json {json_path}: the folder {json_path.resolve().parent} does not exist")
@@ -129,7 +140,7 @@ def bench(
             seed=seed,
             short=short,
             json_path=json_path,
-            options={n: v for n, v in options.items() if v},
+            options={n: v for n, v in options.items() if v is not None and v != []},
         )
     except LookupError as error:
         raise UsageError(str(error.args[0])) from error

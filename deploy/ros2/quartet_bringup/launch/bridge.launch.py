@@ -5,6 +5,7 @@ ros2 launch quartet_bringup bridge.launch.py robot_file:=/path/to/robot.yaml
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
+
 from quartet_bringup.guard.requirements import check, installed_version
 from quartet_bringup.launching import as_actions, robot, robot_file_argument, value
 from quartet_bringup.nodes import bridge

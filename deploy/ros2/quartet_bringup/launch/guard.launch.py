@@ -8,6 +8,7 @@ from pathlib import Path
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
+
 from quartet_bringup.launching import as_actions, robot_file_argument, value
 from quartet_bringup.nodes import guard
 

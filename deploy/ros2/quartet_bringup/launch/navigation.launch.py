@@ -11,6 +11,7 @@ from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+
 from quartet_bringup.launching import robot, robot_file_argument, value
 from quartet_bringup.nav2_parameters import parameters_for, read
 

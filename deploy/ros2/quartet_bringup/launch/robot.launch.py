@@ -13,6 +13,7 @@ from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
+
 from quartet_bringup.launching import robot_file_argument
 
 HERE = Path(get_package_share_directory("quartet_bringup")) / "launch"

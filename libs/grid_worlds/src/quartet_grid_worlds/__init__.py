@@ -3,6 +3,7 @@
 world = make("boxnet2", robots=8, seed=3)            the instance of a seed
 world.describe(), world.actions("Agent[0.5, 0.5]")   what a language model is told
 world.step({"Agent[0.5, 0.5]": "move(box_red, corner[1, 1])"})
+picture(world)                                       the state to look at; `replay` draws it after each of several plans
 parallel_env("boxnet2", robots=8)                    the same for PettingZoo
 reference(world).steps                               a plan that solves it, and whether it is the shortest
 """
@@ -13,6 +14,7 @@ from quartet_grid_worlds._boxlift import Box, BoxLift
 from quartet_grid_worlds._boxnet1 import BoxNet1
 from quartet_grid_worlds._boxnet2 import BoxNet2
 from quartet_grid_worlds._heuristics import fewest_steps, good_step, lift_step
+from quartet_grid_worlds._pictures import picture, replay
 from quartet_grid_worlds._reference import Reference, reference
 from quartet_grid_worlds._suites import MOST_ROBOTS, PUBLISHED_ROBOTS, WORLDS, from_state, make
 from quartet_grid_worlds._warehouse import Robot, Warehouse
@@ -45,16 +47,20 @@ __all__ = [
     "limits_of",
     "make",
     "parallel_env",
+    "picture",
     "reference",
+    "replay",
 ]
 
 
-def parallel_env(world: str, robots: int, seed: int = 0) -> Any:
+def parallel_env(world: str, robots: int, seed: int = 0, render_mode: str = "ansi") -> Any:
     """Return a world as a parallel environment of PettingZoo, which the extra `pettingzoo` brings.
+
+    `render` gives the text of the state, or with the mode "rgb_array" its picture (height, width, 3; uint8).
 
     Raises:
         UnknownWorldError, SizeError, ImportError.
     """
     from quartet_grid_worlds._parallel_env import GridWorldEnv
 
-    return GridWorldEnv(world, robots, seed)
+    return GridWorldEnv(world, robots, seed, render_mode)

@@ -59,7 +59,7 @@ class BoxLift(World):
     def generate(cls, robots: int, rng: np.random.Generator, step_limit: int) -> Self:
         """Draw boxes and lifters; capabilities are raised until all together lift the heaviest box."""
         boxes: dict[str, Box] = {}
-        for index in range(PUBLISHED_BOXES.get(robots, round(2.4 * robots))):
+        for index in range(boxes_for(robots)):
             volume = _halves(rng, *VOLUMES)
             noise = ODD_NOISE if rng.random() < ODD_SHARE else WEIGHT_NOISE
             boxes[f"box{index}"] = Box(volume, round(volume * (1 + float(rng.uniform(-noise, noise))), 2))
@@ -131,6 +131,11 @@ class BoxLift(World):
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StateError(f"no state of {cls.name}: {error!r}") from error
+
+
+def boxes_for(lifters: int) -> int:
+    """Return how many boxes an instance has: the published number, beyond that in the same proportion."""
+    return PUBLISHED_BOXES.get(lifters, round(2.4 * lifters))
 
 
 def _halves(rng: np.random.Generator, low: float, high: float) -> float:

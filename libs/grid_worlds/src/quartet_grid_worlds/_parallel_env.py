@@ -11,6 +11,7 @@ from pettingzoo import ParallelEnv
 from quartet_grid_worlds._boxlift import BoxLift
 from quartet_grid_worlds._boxnet1 import COLOURS, BoxNet1, cell_of, centre
 from quartet_grid_worlds._boxnet2 import BoxNet2, corners_of
+from quartet_grid_worlds._pictures import picture
 from quartet_grid_worlds._suites import make
 from quartet_grid_worlds._warehouse import TO_TARGET, Warehouse, shelf_name
 from quartet_grid_worlds._world import WAIT, World
@@ -32,17 +33,18 @@ class GridWorldEnv(ParallelEnv[str, dict[str, Any], int]):
         world: name of the world.
         robots: their number.
         seed: of the instance until `reset` gives another one; a `reset` without a seed takes the next.
+        render_mode: "ansi": text, "rgb_array": a picture.
 
     Raises:
         UnknownWorldError, SizeError.
     """
 
-    metadata = {"name": "quartet_grid_world", "render_modes": ["ansi"], "is_parallelizable": True}
+    metadata = {"name": "quartet_grid_world", "render_modes": ["ansi", "rgb_array"], "is_parallelizable": True}
 
-    def __init__(self, world: str, robots: int, seed: int = 0) -> None:
+    def __init__(self, world: str, robots: int, seed: int = 0, render_mode: str = "ansi") -> None:
         self._made_of = world, robots
         self._seed = seed - 1
-        self.render_mode = "ansi"
+        self.render_mode = render_mode
         self.world: World = make(world, robots, seed)
         self.possible_agents = list(self.world.robots)
         self.agents = []
@@ -99,9 +101,9 @@ class GridWorldEnv(ParallelEnv[str, dict[str, Any], int]):
             infos,
         )
 
-    def render(self) -> str:
-        """Return the state as text."""
-        return self.world.describe()
+    def render(self) -> str | np.ndarray[Any, np.dtype[np.uint8]]:
+        """Return the state as text, or as a picture (height, width, 3)."""
+        return self.world.describe() if self.render_mode == "ansi" else np.asarray(picture(self.world))
 
     def _observations(self) -> dict[str, dict[str, Any]]:
         state = self.world.describe()

@@ -24,7 +24,7 @@ COLUMNS = 8
 BOXES_PER_ROBOT = 2
 TO_TARGET = "move to the target region and drop"
 _TO_TRACK = re.compile(r"move to the start of track_(\d+)")
-_PICK = re.compile(r"pick box\[([\d.]+), (\d+)\]")
+PICK = re.compile(r"pick box\[([\d.]+), (\d+)\]")
 _SIZE_LINE = re.compile(r"There are (\d+) tracks with the columns 0 to (\d+)")
 _ROBOT_LINE = re.compile(r"(agent\d+) is (?:at track_(\d+), column (\d+)|in the target region)(, carrying a box)?\.")
 _BOX = re.compile(r"box\[([\d.]+), (\d+)\]")
@@ -110,7 +110,7 @@ class Warehouse(World):
         picked: set[Shelf] = set()
         for name, action in plan.items():
             here = self.where[name]
-            if pick := _PICK.fullmatch(action):
+            if pick := PICK.fullmatch(action):
                 shelf = (int(float(pick[1])), int(pick[2]))
                 if shelf in picked:
                     return Step(collision=f"{name} and another robot pick {shelf_name(shelf)}")

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from inspect_ai.model import ChatMessage, ModelAPI, ModelOutput, ModelUsage, modelapi
 from PIL import Image
+from typer.testing import CliRunner
 
 from quartet_benchmarks.errors import BudgetSpentError, OptionError
 from quartet_benchmarks.planners.experiment import command, prices
 from quartet_benchmarks.planners.experiment.budget import FREE, Price, Spending
 from quartet_benchmarks.planners.suite import run
 from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_cli.main import app
 
 SMALL = {"framework": ["cmas", "hmas2"], "suite": ["boxnet2"], "robots": [4], "trials": 3, "p_fault": [0.2]}
 
@@ -126,6 +128,35 @@ def test_prices_and_tokenizers_are_those_that_litellm_knows() -> None:
     text = "move(box_blue, square[0.5, 1.5])"
     assert prices.tokenizer("nobody/knows")(text) == len(text) // 4
     assert prices.tokenizer("openai/gpt-4o")(text) != len(text) // 4
+
+
+def test_a_trial_is_drawn_again_from_its_log(tmp_path: Path) -> None:
+    bench(**SMALL, out=tmp_path)
+    drawn = bench(replay=tmp_path, framework=["hmas2"], seed=1, p_fault=[0.2])
+    (row,) = drawn.rows
+    (trial,) = (one for one in trials(tmp_path) if one["team"] == "hmas2" and one["seed"] == "1")
+    assert row["replay"] == "boxnet2-4-1-hmas2-state-action-reference-speakers_0.2"
+    steps = sorted((tmp_path / "replays" / row["replay"]).glob("step-*.png"))
+    assert len(steps) == int(trial["steps"]) + 1
+    with Image.open(tmp_path / "replays" / row["replay"] / "replay.gif") as animation:
+        assert getattr(animation, "n_frames", 1) == len(steps)
+    with Image.open(steps[-1]) as last, Image.open(steps[0]) as first:
+        assert first.size == last.size
+    with pytest.raises(OptionError, match="has no such trial"):
+        bench(replay=tmp_path, seed=99)
+    with pytest.raises(OptionError, match="shard: a replay is chosen by framework, suite"):
+        bench(replay=tmp_path, shard="1/2")
+    with pytest.raises(OptionError, match="has no logs of a run"):
+        bench(replay=tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(("given", "seeds"), [((), {"7"}), (("--seed", "0"), {"0"})])
+def test_the_seed_of_a_file_holds_unless_one_is_given(tmp_path: Path, given: tuple[str, ...], seeds: set[str]) -> None:
+    (tmp_path / "suite.yaml").write_text("suite: boxnet1\nframework: cmas\nrobots: 4\ntrials: 1\nseed: 7\n")
+    command_line = ["bench", "planners", "--suite", str(tmp_path / "suite.yaml"), "--out", str(tmp_path / "o"), *given]
+    ended = CliRunner().invoke(app, command_line)
+    assert ended.exit_code == 0, ended.output
+    assert {trial["seed"] for trial in trials(tmp_path / "o")} == seeds
 
 
 def test_the_task_is_found_by_inspect_itself(tmp_path: Path) -> None:

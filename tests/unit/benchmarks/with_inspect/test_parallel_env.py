@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from pettingzoo.test import parallel_api_test, parallel_seed_test
+
 from quartet_grid_worlds import WORLDS, SizeError, good_step, make, parallel_env
 
 
@@ -48,6 +50,13 @@ def test_what_is_not_possible_is_waiting() -> None:
     _, _, _, _, infos = env.step({robot: number})
     assert infos[robot]["refused"] == env.action_names[robot][number]
     assert env.render() == before
+
+
+def test_it_renders_a_picture() -> None:
+    drawn = parallel_env("boxnet1", robots=4, render_mode="rgb_array").render()
+    assert drawn.ndim == 3
+    assert drawn.shape[2] == 3
+    assert len(np.unique(drawn.reshape(-1, 3), axis=0)) > 5
 
 
 def test_a_size_that_there_is_not_is_refused() -> None:

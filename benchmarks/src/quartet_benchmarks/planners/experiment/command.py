@@ -8,6 +8,7 @@ from inspect_ai._util.error import PrerequisiteError
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.planners.experiment.budget import Price
 from quartet_benchmarks.planners.experiment.logs import read_trials
+from quartet_benchmarks.planners.experiment.replays import draw_trials
 from quartet_benchmarks.planners.experiment.report import make_result, write
 from quartet_benchmarks.planners.experiment.run import Limits, run_trials
 from quartet_benchmarks.planners.options import read_experiment, read_shard
@@ -17,9 +18,15 @@ FOLDER = Path("runs/planners")
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """Run what the options name, as far as it has no log yet, and write the tables. Raises OptionError."""
-    options = {"seed": parameters.seed, "trials": parameters.episodes, **parameters.options}
-    out = Path(options.pop("out", None) or FOLDER)
+    """Run what the options name, as far as it has no log yet, and write the tables, or draw what was run.
+
+    Raises OptionError.
+    """
+    options = {"trials": parameters.episodes, **parameters.options}
+    given_out = options.pop("out", None)
+    if run_folder := options.pop("replay", None):
+        return draw_trials(Path(run_folder), options, given_out and Path(given_out), parameters.progress)
+    out = Path(given_out or FOLDER)
     merged = [Path(path) for path in options.pop("merge", None) or ()]
     shard = options.pop("shard", None) or "1/1"
     number, count = read_shard(shard)

@@ -1,15 +1,24 @@
 """Reads the trials out of the logs of Inspect, of one run or of the shards of one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from inspect_ai.log import EvalLog, EvalSampleSummary, list_eval_logs, read_eval_log, read_eval_log_sample_summaries
+from inspect_ai.log import (
+    EvalLog,
+    EvalLogInfo,
+    EvalSampleSummary,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample,
+    read_eval_log_sample_summaries,
+)
 
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.planners.experiment.task import SCORER
+from quartet_benchmarks.planners.experiment.task import SCORER, TRIAL
 from quartet_benchmarks.planners.options import HISTORY
 from quartet_benchmarks.planners.table import Entry
 from quartet_benchmarks.planners.trial import Trial
+from quartet_teams import Plan
 
 Key = tuple[str, int, int, str, str, str]
 
@@ -29,16 +38,16 @@ def read_trials(folders: Sequence[Path], *, whole: bool) -> tuple[list[Entry], d
     entries: dict[Key, Entry] = {}
     errors: dict[Key, str] = {}
     shards: dict[int, set[int]] = {}
-    for folder in folders:
-        found = list_eval_logs(str(folder), descending=False) if folder.is_dir() else []
-        if not found:
-            raise OptionError(f"{folder} has no logs of a run")
-        for info in found:
-            log = read_eval_log(info, header_only=True)
-            number, count = map(int, log.eval.task_args["shard"].split("/"))
-            shards.setdefault(count, set()).add(number)
-            for summary in read_eval_log_sample_summaries(info):
-                _take(log, summary, entries, errors)
+    for info, log in _logs(folders):
+        number, count = map(int, log.eval.task_args["shard"].split("/"))
+        shards.setdefault(count, set()).add(number)
+        errors |= {_key(log, str(name)): "was not begun" for name in log.eval.dataset.sample_ids or ()}
+        for summary in read_eval_log_sample_summaries(info):
+            key = _key(log, str(summary.id))
+            if entry := _entry(key, summary):
+                entries[key] = entry
+            else:
+                errors[key] = summary.error or "has not ended"
     for count, numbers in shards.items() if whole else ():
         if missing := sorted(set(range(1, count + 1)) - numbers):
             told = ", ".join(f"{number}/{count}" for number in missing)
@@ -48,14 +57,43 @@ def read_trials(folders: Sequence[Path], *, whole: bool) -> tuple[list[Entry], d
     return [entries[key] for key in sorted(entries)], errors
 
 
-def _take(log: EvalLog, summary: EvalSampleSummary, entries: dict[Key, Entry], errors: dict[Key, str]) -> None:
-    arguments, about = log.eval.task_args, summary.metadata
+def read_plans(folders: Sequence[Path], chosen: Callable[[Entry], bool]) -> list[tuple[Entry, list[Plan]]]:
+    """Return the chosen trials of all logs below the folders, in one order, with the plans that were carried out.
+
+    Raises OptionError when a folder has no logs.
+    """
+    found: dict[Key, tuple[Entry, list[Plan]]] = {}
+    for info, log in _logs(folders):
+        for summary in read_eval_log_sample_summaries(info):
+            entry = _entry(key := _key(log, str(summary.id)), summary)
+            if entry and chosen(entry):
+                sample = read_eval_log_sample(info, summary.id, summary.epoch, exclude_fields={"events", "messages"})
+                # A trial that a limit of the run has ended has none.
+                found[key] = entry, sample.store.get(TRIAL, {}).get("plans", [])
+    return [found[key] for key in sorted(found)]
+
+
+def _logs(folders: Sequence[Path]) -> Iterator[tuple[EvalLogInfo, EvalLog]]:
+    for folder in folders:
+        found = list_eval_logs(str(folder), descending=False) if folder.is_dir() else []
+        if not found:
+            raise OptionError(f"{folder} has no logs of a run")
+        for info in found:
+            yield info, read_eval_log(info, header_only=True)
+
+
+def _key(log: EvalLog, sample: str) -> Key:
+    """Return what a sample of this id is, such as `boxnet1-4-0`."""
+    world, robots, seed = sample.split("-")
     model = log.eval.model.removeprefix("openai-api/")
-    history = HISTORY[arguments["history"]].value
-    key = (about["world"], about["robots"], about["seed"], model, history, arguments["framework"])
+    arguments = log.eval.task_args
+    return world, int(robots), int(seed), model, HISTORY[arguments["history"]].value, arguments["framework"]
+
+
+def _entry(key: Key, summary: EvalSampleSummary) -> Entry | None:
+    """Return the trial of a sample; None when it has no end."""
     if summary.error is not None or not summary.scores:
-        errors[key] = summary.error or "has not ended"
-        return
+        return None
     score = summary.scores[SCORER]
     value, told = score.value, score.metadata or {}
     assert isinstance(value, dict)
@@ -67,4 +105,4 @@ def _take(log: EvalLog, summary: EvalSampleSummary, entries: dict[Key, Entry], e
         reason=score.explanation or "",
         harness_s=float(told["harness_s"]),
     )
-    entries[key] = Entry(*key[:5], key[5], int(told["reference_steps"]), trial)
+    return Entry(*key[:5], key[5], int(told["reference_steps"]), trial)

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from quartet_teams import count_tokens
-
 from quartet_benchmarks.planners.experiment.budget import FREE, Price
 from quartet_benchmarks.planners.speakers import SPEAKERS
+from quartet_teams import count_tokens
 
 FREE_PROVIDERS = (SPEAKERS, "mockllm", "none", "hf", "vllm", "ollama", "sglang", "llama-cpp-python")
 """Providers that bill nothing: rules, and models that run on one's own machine."""

@@ -9,8 +9,6 @@ from pathlib import Path
 import httpx
 from inspect_ai import Task, eval_set
 from inspect_ai.model import GenerateConfig, Model, get_model
-from quartet_grid_worlds import make
-from quartet_teams import Answer, Window, make_team
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.planners.experiment.budget import FREE, Price, Spending, use
@@ -20,6 +18,8 @@ from quartet_benchmarks.planners.options import HISTORY, Experiment, read_shard
 from quartet_benchmarks.planners.speakers import SPEAKERS, Faults, Speakers
 from quartet_benchmarks.planners.trial import play
 from quartet_contracts import GRANT_HEADER
+from quartet_grid_worlds import make
+from quartet_teams import Answer, Window, make_team
 
 GATEWAY = "gateway/"
 LOGS, SPENT = "logs", "spent-usd.txt"

@@ -8,13 +8,13 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessageUser, GenerateConfig, get_model
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from quartet_grid_worlds import make, reference
-from quartet_teams import Answer, Window, make_team
 
 from quartet_benchmarks.planners.experiment.budget import spending
 from quartet_benchmarks.planners.experiment.prices import tokenizer
 from quartet_benchmarks.planners.options import HISTORY, Experiment, read_shard
 from quartet_benchmarks.planners.trial import play
+from quartet_grid_worlds import make, reference
+from quartet_teams import Answer, Window, make_team
 
 MOST_TOKENS_OUT = 4096
 """Tokens of one answer; a plan of a hundred robots has about as many."""

@@ -4,14 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from quartet_teams import PastStep, Plan
-
 from quartet_agent_runtime import load_prompt, render_prompt
 from quartet_contracts import ApproachArguments, NextAction
 from quartet_contracts.journal import Happening, RobotLeft, TeamErrands, TeamStep, TeamStepEnded
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.names import FLOOR
 from quartet_orchestrator.tasks.terms import TermPolicy
+from quartet_teams import PastStep, Plan
 
 ANYWHERE = "anywhere"
 MAX_ATTEMPTS = 2

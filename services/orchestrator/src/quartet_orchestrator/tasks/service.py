@@ -8,7 +8,6 @@ import time
 from typing import Literal
 
 from opentelemetry.trace import SpanKind
-from quartet_teams import TEAMS
 
 from quartet_bus import Bus, BusError, Question
 from quartet_contracts import (
@@ -34,6 +33,7 @@ from quartet_orchestrator.observation import Fleet
 from quartet_orchestrator.recovery import end_unstarted
 from quartet_orchestrator.stop_client import StopClient, describe_stop
 from quartet_process import tracing
+from quartet_teams import TEAMS
 
 log = logging.getLogger(__name__)
 

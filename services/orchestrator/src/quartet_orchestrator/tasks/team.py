@@ -9,8 +9,6 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
-from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
-
 from quartet_agent_runtime import ModelUnavailableError
 from quartet_bus import BusUnavailableError, LeaseEpoch, LeaseLostError, NoAnswerError, TaskDelivery
 from quartet_contracts import (
@@ -41,6 +39,7 @@ from quartet_orchestrator.recovery import TaskRecord, end_unstarted
 from quartet_orchestrator.tasks.errands import ErrandSplit, HomeScene, TeamState
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext
 from quartet_process import tracing
+from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
 
 log = logging.getLogger(__name__)
 POLL_S = 0.2
