@@ -28,6 +28,8 @@ SUITES = {
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
 
 WITH_OPTIONS = ("planners",)
+WITH_SENSORS = ("fleet", "home", "perception", "tools")
+"""Suites that run the home."""
 LOG_WIDTH = 180
 
 
@@ -45,6 +47,7 @@ def bench(
     seed: int | None = None,
     short: bool = False,
     json_path: Path | None = None,
+    sensors: str = "clean",
     options: dict[str, Any] | None = None,
 ) -> None:
     """Run a suite, write its JSON and print its table; without a suite list all of them.
@@ -55,6 +58,7 @@ def bench(
         seed: of what is drawn; None: 0, or what a file of options says.
         short: measure less.
         json_path: file of the result.
+        sensors: level of the simulated sensors.
         options: those of the suite `planners` alone.
 
     Raises:
@@ -66,6 +70,8 @@ def bench(
     run = load_suite(suite)
     if options and suite not in WITH_OPTIONS:
         raise OptionError(f"{', '.join(options)}: the suite '{suite}' has no such option; {WITH_OPTIONS[0]} has")
+    if sensors != "clean" and suite not in WITH_SENSORS:
+        raise OptionError(f"sensors: the suite '{suite}' has no such option; {', '.join(WITH_SENSORS)} have")
     console = Console(highlight=False)
     if not console.is_terminal:
         # A file or a log needs no columns cut to the width of a terminal.
@@ -76,6 +82,7 @@ def bench(
         seed=seed or 0,
         short=short,
         episodes=episodes,
+        sensors=sensors,
         options=options or {},
         progress=lambda line: console.print(line, style="dim", markup=False, soft_wrap=True),
     )

@@ -69,7 +69,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     segmenter = ColourShapeSegmenter(catalogue)
     tally = Tally()
     rows = []
-    sim = Simulation("home", seed)
+    sim = Simulation("home", seed, sensors=parameters.sensors)
     try:
         for episode in range(episodes):
             stage = Stage(sim, site, robot, seed + episode, PLACES[episode % len(PLACES)], LIGHTS[episode % 4])
@@ -80,7 +80,14 @@ def run(parameters: BenchParameters) -> BenchResult:
         sim.close()
     return BenchResult(
         "perception",
-        {"episodes": episodes, "seed": seed, "world": "home", "camera": "front", "codec": "JPEG 90"},
+        {
+            "episodes": episodes,
+            "seed": seed,
+            "world": "home",
+            "sensors": parameters.sensors,
+            "camera": "front",
+            "codec": "JPEG 90",
+        },
         _metrics(tally),
         rows,
     )

@@ -24,6 +24,8 @@ class BenchParameters:
     """Measure less, so that it ends within 50 s on 2 idle cores."""
     episodes: int | None = None
     """Number of episodes; None: the suite's own."""
+    sensors: str = "clean"
+    """Level of the simulated sensors: clean, typical or harsh."""
     options: dict[str, Any] = field(default_factory=dict)
     """Options of this suite alone."""
     progress: Callable[[str], None] = print

@@ -36,7 +36,9 @@ def run(parameters: BenchParameters) -> BenchResult:
     calls = parameters.episodes or (SHORT_CALLS if parameters.short else CALLS)
     without = frozenset({"redis", "gateway", "scripted_model", "orchestrator", *AGENTS})
     with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
-        options = StackOptions(state_dir=Path(folder), seed=parameters.seed, without=without)
+        options = StackOptions(
+            state_dir=Path(folder), seed=parameters.seed, sensors=parameters.sensors, without=without
+        )
         with Stack(options) as stack:
             times = asyncio.run(_measure(stack, calls, parameters.progress))
             inside = {name: _server_mean_ms(stack, tool) for name, (tool, _) in CASES.items()}

@@ -66,6 +66,11 @@ def test_other_suites_have_no_such_options() -> None:
         bench("home", options={"framework": ["cmas"]})
 
 
+def test_suites_without_the_home_have_no_sensors() -> None:
+    with pytest.raises(OptionError, match="'hostile' has no such option; fleet, home, perception, tools have"):
+        bench("hostile", sensors="harsh")
+
+
 @pytest.mark.skipif(importlib.util.find_spec("inspect_ai") is not None, reason="Inspect is here")
 def test_without_inspect_the_remedy_is_told() -> None:
     with pytest.raises(MissingExtraError, match="run scripts/inspect-env"):

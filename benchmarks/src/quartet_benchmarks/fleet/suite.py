@@ -65,7 +65,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         ),
         "redis_crashes": crashed.restarts,
     }
-    crossed = _crossings(sizes.crossings, parameters.seed, progress)
+    crossed = _crossings(sizes.crossings, parameters)
     metrics |= _of_crossings(crossed)
     rows += [_row("tasks at once", sizes.robots, sizes.replicas, calm)]
     rows += [_row("Redis killed now and then", sizes.crash_robots, sizes.crash_replicas, crashed)]
@@ -73,6 +73,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         "fleet",
         {
             "seed": parameters.seed,
+            "sensors": parameters.sensors,
             "requests_per_s": RATE_PER_S,
             "requests": sizes.requests * ROUNDS,
             "tasks": sizes.tasks,
@@ -136,18 +137,19 @@ def _bus(
         progress(f"{name}, {robots} robots: p50 {row['p50_ms']:.2f} ms, p99 {row['p99_ms']:.2f} ms")
 
 
-def _crossings(count: int, seed: int, progress: Callable[[str], None]) -> list[CrossingRun]:
+def _crossings(count: int, parameters: BenchParameters) -> list[CrossingRun]:
     if not count:
         return []
-    options = StackOptions(state_dir=state_folder() / "bench-fleet", fresh=True, world="home", robots=2)
+    folder = state_folder() / "bench-fleet"
+    options = StackOptions(state_dir=folder, fresh=True, world="home", robots=2, sensors=parameters.sensors)
     crossed: list[CrossingRun] = []
     with Stack(options) as stack:
         site = load_site(stack.site_dir / "site.yaml")
         for number in range(count):
-            one = cross(stack, site, seed * 10_000 + number)
+            one = cross(stack, site, parameters.seed * 10_000 + number)
             crossed.append(one)
             codes = f" [{', '.join(one.codes)}]" if one.codes else ""
-            progress(f"crossing {number + 1}: {sum(one.succeeded)} of 2 jobs, {one.wall_s:.0f} s{codes}")
+            parameters.progress(f"crossing {number + 1}: {sum(one.succeeded)} of 2 jobs, {one.wall_s:.0f} s{codes}")
     return crossed
 
 

@@ -78,11 +78,21 @@ class Outcome:
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite. Raises StackError when the processes cannot be started."""
     wanted = parameters.episodes or EPISODES
-    options = StackOptions(state_dir=state_folder() / "bench-home", fresh=True, world="home")
+    options = StackOptions(
+        state_dir=state_folder() / "bench-home", fresh=True, world="home", sensors=parameters.sensors
+    )
     with Stack(options) as stack:
         outcomes = _episodes(stack, parameters, wanted)
         models = ", ".join(stack.models.values()) or "scripted"
-    return _summary(outcomes, {"episodes": len(outcomes), "seed": parameters.seed, "model": models})
+    return _summary(
+        outcomes,
+        {
+            "episodes": len(outcomes),
+            "seed": parameters.seed,
+            "sensors": parameters.sensors,
+            "model": models,
+        },
+    )
 
 
 def _episodes(stack: Stack, parameters: BenchParameters, wanted: int) -> list[Outcome]:

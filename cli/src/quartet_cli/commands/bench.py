@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from quartet_cli.commands.common import Sensors
 from quartet_cli.errors import CannotStartError, UsageError
 from quartet_deployment import StackError
 
@@ -31,6 +32,7 @@ def bench(
     json_path: Annotated[
         Path | None, typer.Option("--json", help="File to write the result to, as one JSON object.")
     ] = None,
+    sensors: Sensors = "clean",
     framework: Annotated[
         list[str] | None,
         typer.Option(
@@ -140,6 +142,7 @@ def bench(
             seed=seed,
             short=short,
             json_path=json_path,
+            sensors=sensors,
             options={n: v for n, v in options.items() if v is not None and v != []},
         )
     except LookupError as error:

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from pydantic import ValidationError
@@ -31,6 +31,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per li
 Robot = Annotated[str | None, typer.Option("--robot", help="Name of the robot; default: the one that is free first.")]
 TimeoutS = Annotated[
     float, typer.Option("--timeout", help="Seconds of work after which the task fails; waiting does not count.")
+]
+
+Sensors = Annotated[
+    Literal["clean", "typical", "harsh"],
+    typer.Option("--sensors", help="How far the simulation's sensors are from perfect (docs/perception.md)."),
 ]
 
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from quartet_cli.commands.access import page_link
-from quartet_cli.commands.common import Json, Verbose, make_renderer, make_submission, start_and_follow
+from quartet_cli.commands.common import Json, Sensors, Verbose, make_renderer, make_submission, start_and_follow
 from quartet_cli.errors import CannotStartError, ExitStatus
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_deployment import DeploymentError, Stack, StackOptions, StopClient, state_folder
@@ -74,6 +74,7 @@ def up(
     ] = None,
     robots: Annotated[int, typer.Option("--robots", min=1, help="Number of robots in each simulated home.")] = 1,
     homes: Annotated[int, typer.Option("--homes", min=1, help="Number of homes simulated side by side.")] = 1,
+    sensors: Sensors = "clean",
     start_timeout_s: StartTimeoutS = 60.0,
 ) -> None:
     """Start everything on this machine and keep it running.
@@ -96,6 +97,7 @@ def up(
         upstreams_dir=upstreams,
         robots=robots,
         homes=homes,
+        sensors=sensors,
         start_timeout_s=start_timeout_s,
     )
     if robot_dir is not None:
@@ -128,6 +130,7 @@ def demo(
     world: World = "home",
     seed: Seed = 0,
     realtime: Realtime = False,
+    sensors: Sensors = "clean",
     start_timeout_s: StartTimeoutS = 60.0,
     verbose: Verbose = False,
     json: Json = False,
@@ -137,7 +140,13 @@ def demo(
     console = Console(highlight=False, stderr=json)
     folder = state_folder() / "demo"
     options = StackOptions(
-        state_dir=folder, fresh=True, world=world, seed=seed, realtime=realtime, start_timeout_s=start_timeout_s
+        state_dir=folder,
+        fresh=True,
+        world=world,
+        seed=seed,
+        sensors=sensors,
+        realtime=realtime,
+        start_timeout_s=start_timeout_s,
     )
     stack = start_stack(options, console)
     try:

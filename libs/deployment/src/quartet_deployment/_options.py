@@ -29,6 +29,8 @@ class StackOptions:
     """Simulated homes side by side, each a process of its own."""
     replicas: int = 0
     """Processes of each agent; 0: one for each robot."""
+    sensors: str = "clean"
+    """How far the simulation's sensors are from perfect: clean, typical or harsh."""
     realtime: bool = False
     """The simulation keeps to the wall clock."""
     faults: tuple[str, ...] = ()

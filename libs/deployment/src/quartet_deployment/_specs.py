@@ -283,6 +283,7 @@ def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, ho
         *(sys.executable, "-m", "quartet_simulation"),
         *("--world", options.world),
         *("--seed", str(options.seed + home)),
+        *("--sensors", options.sensors),
         *("--robots", str(len(robots))),
         *("--port", ",".join(str(at.ports[port_of("simulation", robot)]) for robot in robots)),
         *("--scoring-port", str(at.ports[scoring(home)])),

@@ -52,6 +52,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--world", help="home or studio")
     parser.add_argument("--seed", type=int, help="placements and noise")
     parser.add_argument("--scenario", help="a named variation of the world")
+    parser.add_argument("--sensors", help="clean, typical or harsh: how far the sensors are from perfect")
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--robots", type=int, help="how many robots share the world")
     parser.add_argument("--namespaces", help="names of the robots, with commas: they share one rosbridge")
@@ -84,7 +85,13 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> int:
     sys.setswitchinterval(0.0005)
 
     def make() -> Simulation:
-        return Simulation(settings.world, settings.seed, scenario=settings.scenario, robots=settings.robots)
+        return Simulation(
+            settings.world,
+            settings.seed,
+            scenario=settings.scenario,
+            robots=settings.robots,
+            sensors=settings.sensors,
+        )
 
     engine, faults = Engine(make, settings.realtime), Faults(settings.faults)
     robots: list[Robot] = []

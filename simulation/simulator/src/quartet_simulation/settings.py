@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from quartet_process import MIN_TOKEN_LENGTH, Secret, find_secret, require_credential
 from quartet_simulation.faults import FAULTS
 from quartet_simulation.robot import MOST_ROBOTS
+from quartet_simulation.sensors.levels import LevelName
 
 HEARTBEAT_TIMEOUT_S = 0.4
 FAST_HEARTBEAT_TIMEOUT_S = 5.0
@@ -27,6 +28,8 @@ class Settings(BaseSettings):
     world: str = "home"
     seed: Annotated[int, Field(ge=0)] = 0
     scenario: str | None = None
+    sensors: LevelName = "clean"
+    """How far the sensors are from perfect, see sensors/levels.py."""
     host: str = "127.0.0.1"
     robots: Annotated[int, Field(ge=1, le=MOST_ROBOTS)] = 1
     """Robots in the same world, each with a rosbridge and a guard of its own."""

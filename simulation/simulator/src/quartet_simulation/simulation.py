@@ -29,6 +29,7 @@ from quartet_simulation.physics import TICK, Physics
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
 from quartet_simulation.sensors.cameras import Cameras
+from quartet_simulation.sensors.levels import find_level
 from quartet_simulation.sensors.localisation import Localisation
 from quartet_simulation.truth import describe
 from quartet_simulation.worlds import find_world
@@ -53,12 +54,21 @@ class Simulation:
 
     Units: m, rad, s, N. Frames: map, odom, base_footprint, arm_base, arm_tool0, gripper_tip,
     front_camera_color_optical_frame, arm_camera_color_optical_frame, laser. Quaternions are x, y, z, w.
-    Raises UnknownNameError for an unknown world.
+    `sensors` is a level of sensors/levels.py. Raises UnknownNameError for an unknown world, scenario or level.
     """
 
-    def __init__(self, world: str = "home", seed: int = 0, *, scenario: str | None = None, robots: int = 1) -> None:
+    def __init__(
+        self,
+        world: str = "home",
+        seed: int = 0,
+        *,
+        scenario: str | None = None,
+        robots: int = 1,
+        sensors: str = "clean",
+    ) -> None:
         if not 1 <= robots <= MOST_ROBOTS:
             raise SimulationError(f"{robots} robots cannot be in one world; valid: 1 to {MOST_ROBOTS}")
+        self._level = find_level(sensors)
         self._cameras: Cameras | None = None
         self._world_name = ""
         self._count = robots
@@ -374,7 +384,7 @@ class Simulation:
         """
         host, physics = self._host, self._physics
         if host._cameras is None:
-            host._cameras = Cameras(physics.model)
+            host._cameras = Cameras(physics.model, host._level)
         seed, warmth = self.seed + physics.number, host._episode.warmth
         return host._cameras.render(camera, physics.data, seed, self.time, warmth, physics.prefix)
 

@@ -15,15 +15,15 @@ from quartet_simulation import metrics
 from quartet_simulation.errors import SimulationError, UnknownNameError
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.frames import SIZES
+from quartet_simulation.sensors.levels import STEREO, SensorLevel
 from quartet_simulation.sensors.noise import NoiseBank, generator
+from quartet_simulation.sensors.stereo import EDGE, StereoDepth
 
 RANGE = {"front": (0.25, 8.0), "arm": (0.10, 6.0), "overhead": (0.1, 40.0)}
 """Depth outside these distances has no return [m]."""
 COLOUR_NOISE = 2.2
 DEPTH_NOISE = 0.0010
 """Standard deviation of depth at 1 m [m]; grows with the square of the distance."""
-EDGE = 0.06
-"""Relative depth step over which a pixel at an edge has no return."""
 
 
 def _headless_context(width: int, height: int) -> Any:
@@ -43,8 +43,9 @@ def _headless_context(width: int, height: int) -> Any:
 class Cameras:
     """Owns the renderer; to be used only in the thread that made it (EGL contexts belong to a thread)."""
 
-    def __init__(self, model: mujoco.MjModel) -> None:
+    def __init__(self, model: mujoco.MjModel, level: SensorLevel) -> None:
         self._model = model
+        self._stereo = None if level.depth is None else StereoDepth(model, level.depth)
         self._context = _headless_context(1280, 960)
         self._context.make_current()
         self._gpu = mujoco.MjrContext(model, int(mujoco.mjtFontScale.mjFONTSCALE_100))
@@ -78,8 +79,8 @@ class Cameras:
         began = wall.perf_counter()
         rgb, depth = self._draw(name, data, width, height)
         if camera != "overhead":
+            depth = self._measured_depth(depth, rgb, camera, data, seed, time)
             rgb = self._noisy_colour(rgb, camera, seed, time, warmth)
-            depth = self._noisy_depth(depth, camera, seed, time)
         metrics.RENDER_SECONDS.labels(camera).observe(wall.perf_counter() - began)
         return rgb, depth
 
@@ -113,7 +114,14 @@ class Cameras:
         steps = self._colour_steps[start : start + count].reshape(rgb.shape)
         return np.clip(rgb.astype(np.int16) + steps, 0, 255).astype(np.uint8)
 
-    def _noisy_depth(self, depth: np.ndarray, camera: str, seed: int, time: float) -> np.ndarray:
+    def _measured_depth(
+        self, depth: np.ndarray, rgb: np.ndarray, camera: str, data: mujoco.MjData, seed: int, time: float
+    ) -> np.ndarray:
+        if self._stereo is not None:
+            key = (seed, f"{camera} depth", time)
+            measured = self._stereo.measure(depth, rgb, STEREO[camera], int(self._view.fixedcamid), data, key)
+            measured[depth > RANGE[camera][1]] = 0
+            return measured
         unit = self._depth_bank.window(seed, f"{camera} depth", time, depth.shape)
         noisy = depth + unit * (DEPTH_NOISE * depth * depth)
         near, far = RANGE[camera]

@@ -11,6 +11,8 @@ GROUP = 1
 """Geom group of movable objects."""
 Shape = Literal["cylinder", "box", "sphere"]
 Rgb = tuple[float, float, float]
+Finish = Literal["matt", "glossy", "clear"]
+"""What a surface does to the light of a depth camera; glass is clear."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class ObjectKind:
     colours: tuple[str, ...]
     aliases: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
+    finish: Finish = "matt"
 
     @property
     def radius(self) -> float:
@@ -52,7 +55,7 @@ class ObjectKind:
 def _can(name: str, rgb: Rgb, colours: tuple[str, ...], aliases: tuple[str, ...]) -> ObjectKind:
     metal = (0.78, 0.79, 0.80)
     rims = tuple(Part("cylinder", (0, 0, sign * 0.0595), (0.0285, 0.0285, 0.0017), metal) for sign in (1, -1))
-    return ObjectKind(name, "cylinder", (0.066, 0.066, 0.118), rgb, 0.35, colours, aliases, rims)
+    return ObjectKind(name, "cylinder", (0.066, 0.066, 0.118), rgb, 0.35, colours, aliases, rims, "glossy")
 
 
 def _ball(name: str, diameter: float, rgb: Rgb, mass: float, colours: tuple[str, ...], aliases: Any = ()) -> Any:
@@ -92,6 +95,7 @@ CATALOGUE: dict[str, ObjectKind] = {
             ("green",),
             ("glass bottle",),
             (Part("cylinder", (0, 0, 0.0875), (0.015, 0.015, 0.0135), (0.05, 0.42, 0.17), True),),
+            "clear",
         ),
         ObjectKind(
             "orange pill bottle",
@@ -112,6 +116,7 @@ CATALOGUE: dict[str, ObjectKind] = {
             ("yellow",),
             ("soup can",),
             (Part("cylinder", (0, 0, 0.0508), (0.032, 0.032, 0.001), (0.75, 0.76, 0.77)),),
+            "glossy",
         ),
         _box("yellow cereal box", (0.14, 0.06, 0.175), (0.95, 0.73, 0.05), 0.30, ("yellow",), ("cereal box", "cereal")),
         _box("green tea box", (0.10, 0.065, 0.075), (0.16, 0.50, 0.22), 0.12, ("green",), ("tea box", "box of tea")),

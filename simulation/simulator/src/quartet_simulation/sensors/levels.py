@@ -1,0 +1,88 @@
+"""How hard the sensors are: the table of all numbers of the sensor model, with the source of each.
+
+`clean` has white depth noise alone. `typical` is a robot that somebody has set up with care, `harsh` one that nobody
+has looked at for months. docs/perception.md shows the same table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from quartet_simulation.errors import UnknownNameError
+
+LevelName = Literal["clean", "typical", "harsh"]
+
+
+@dataclass(frozen=True)
+class StereoCamera:
+    """Where the two infrared imagers of a depth camera are, and what they can see.
+
+    focal_px: of the infrared picture that disparities are measured in. baseline_m: between the imagers.
+    colour_offset_m: from the colour camera to the left imager, to the right. nearest_m: least distance.
+    """
+
+    focal_px: float
+    baseline_m: float
+    colour_offset_m: float
+    nearest_m: float
+
+
+STEREO = {
+    # Intel RealSense D435: imagers 50 mm apart, colour camera 15 mm left of the left one (realsense2_description,
+    # _d435.urdf.xacro); 640 px at 1280x720; nearest depth at 848x480 as in the D400 datasheet (337029), table Min-Z.
+    "front": StereoCamera(640.0, 0.050, 0.015, 0.195),
+    # D405, made for the wrist: imagers 18 mm apart, the left one is the colour camera, 70 mm (D400 datasheet).
+    "arm": StereoCamera(640.0, 0.018, 0.0, 0.070),
+}
+"""The depth camera that each camera of the robot is."""
+
+
+@dataclass(frozen=True)
+class DepthLevel:
+    """What stereo makes of a true depth.
+
+    subpixel_px: RMS error of the disparity [pixels of the infrared picture]; 0.08 with a good texture, and the law
+        z^2 * subpixel / (focal * baseline), are from Grunnet-Jepsen, Sweetser and Woodfill, "Tuning depth cameras for
+        best performance" (Intel, revision 2.0).
+    window_px: width of the box over which matching costs are summed, 7 in Keselman et al., "Intel RealSense
+        Stereoscopic Depth Cameras" (CVPRW 2017): over this width errors are correlated.
+    step_px: smallest step of a disparity, 1/32 in Grunnet-Jepsen et al., "Subpixel linearity improvement" (Intel
+        2019).
+    edge_loss, dark_loss, glossy_loss, clear_loss: share of pixels without depth at depth edges, where hardly any light
+        comes back, on metal and paint that mirror the projector's dots, and on glass. Stereo has no law for them: they
+        are set to the holes that published pictures of these cameras show, and harsh is about twice typical.
+    """
+
+    subpixel_px: float
+    window_px: float = 7.0
+    step_px: float = 1 / 32
+    edge_loss: float = 0.5
+    dark_loss: float = 0.3
+    glossy_loss: float = 0.1
+    clear_loss: float = 0.4
+
+
+@dataclass(frozen=True)
+class SensorLevel:
+    """One level of the table. depth: None for white noise alone."""
+
+    name: LevelName
+    depth: DepthLevel | None = None
+
+
+LEVELS: dict[str, SensorLevel] = {
+    level.name: level
+    for level in (
+        SensorLevel("clean"),
+        SensorLevel("typical", DepthLevel(0.08)),
+        SensorLevel("harsh", DepthLevel(0.16, edge_loss=0.8, dark_loss=0.6, glossy_loss=0.25, clear_loss=0.7)),
+    )
+}
+
+
+def find_level(name: str) -> SensorLevel:
+    """Return a level by its name. Raises UnknownNameError."""
+    if name not in LEVELS:
+        raise UnknownNameError("level of sensors", name, LEVELS)
+    return LEVELS[name]
