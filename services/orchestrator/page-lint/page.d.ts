@@ -119,3 +119,19 @@ interface StopState {
 interface StatusError extends Error {
   status?: number;
 }
+
+/** GET /robots/NAME/surroundings; points in the map frame [m]. */
+interface Surroundings {
+  battery: number | null;
+  laser: [number, number][];
+  path: [number, number][];
+  gripper: string | null;
+}
+
+/** `map` of GET /robots/NAME/map; runs of cells: row, first column, number of columns. */
+interface OccupancyMap {
+  cell_m: number;
+  origin: [number, number];
+  yaw: number;
+  occupied: [number, number, number][];
+}

@@ -473,6 +473,48 @@ def test_names_on_the_map_lie_on_nothing(page: Page, deployment: Deployment, sho
     assert not [(name, robot) for name in (ben, anna) for robot in robots if overlap(name, robot)]
 
 
+def test_what_the_robot_has_is_on_the_map_and_what_it_has_not_is_not(
+    page: Page, deployment: Deployment, shots: Path
+) -> None:
+    asks = event(1, told := {"lines": [], "now": None}, kind="skill_requested", request_id="r-1", skill="pick")
+    asks["event"]["arguments"] = {"object_name": "red coke can"}
+    done = event(2, told, kind="skill_result", request_id="r-1", skill="pick", success=True)
+    end = event(3, told, kind="state", state="SUCCEEDED", reason="")
+    deployment.tasks, deployment.events = [task()], [[asks, done, end], []]
+    deployment.site = outline(load_site(HOME))
+    around = {
+        "battery": 0.17,
+        "laser": [[1.0 + 0.1 * step, 4.0] for step in range(30)],
+        "path": [[1.0, 1.0], [2.0, 1.5], [6.0, 2.0]],
+        "gripper": "HOLDING",
+    }
+    grid = {"cell_m": 0.1, "origin": [0.0, 0.0], "yaw": 0.0, "occupied": [[row, 40, 2] for row in range(30)]}
+    deployment.answers["GET /robots/anna/surroundings"] = lambda route: route.fulfill(json=around)
+    deployment.answers["GET /robots/anna/map"] = lambda route: route.fulfill(json={"map": grid})
+    page.goto(f"{PAGE}/#/task/t-1")
+    facts = page.locator("#facts li")
+    expect(facts).to_have_text(["Battery 17 %", "Holds red coke can"])
+    expect(page.locator("#map .laser")).to_have_attribute("d", re.compile("^(M[0-9.]+ -4h0){30}$"))
+    expect(page.locator("#map .planned")).to_have_attribute("points", "1,-1 2,-1.5 6,-2")
+    (wall,) = boxes(page, "#map .occupied path")
+    assert wall["bottom"] - wall["top"] == pytest.approx(15 * (wall["right"] - wall["left"]), rel=0.05)
+    for theme in ("light", "dark"):
+        page.evaluate("theme => (document.documentElement.dataset.theme = theme)", theme)
+        page.locator("#map-card").screenshot(path=shots / f"surroundings-{theme}.png")
+    # The record knows what was held, and nothing of laser and battery.
+    page.get_by_role("slider", name="Moment of the task").fill("999")
+    expect(facts).to_have_text(["Holds red coke can"])
+    expect(page.locator("#map .laser")).to_have_attribute("d", "")
+    expect(page.locator("#map .occupied path")).to_have_count(0)
+    page.get_by_role("button", name="Back to now").click()
+    expect(facts).to_have_count(2)
+    # Another robot has none of it.
+    page.locator("#watched").select_option("ben")
+    expect(facts).to_have_count(0)
+    expect(page.locator("#map .laser")).to_have_attribute("d", "")
+    expect(page.locator("#map .occupied path")).to_have_count(0)
+
+
 def test_a_camera_is_larger_on_a_click_and_the_stop_stays_within_reach(page: Page, deployment: Deployment) -> None:
     for camera in ("front", "arm"):
         deployment.answers[f"GET /robots/anna/cameras/{camera}"] = lambda route: route.fulfill(

@@ -322,6 +322,39 @@ async def test_a_picture_that_is_a_page_is_not_served(watching, robot, agents, m
         assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
 
 
+async def test_what_is_around_a_robot_and_one_that_has_none_of_it(watching, robot, monkeypatch):
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.POSE_FRESH_S", 0.0)
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.MAP_FRESH_S", 0.0)
+
+    async def seen(what):
+        answer = await watching.http.get(f"/robots/summit/{what}")
+        assert answer.status_code == 200
+        return answer.json()
+
+    nothing = {"battery": None, "laser": [], "path": [], "gripper": "EMPTY"}
+    assert await seen("surroundings") == nothing, "its perception server is third-party and has no such tool"
+    assert (await seen("map"))["map"] is None
+    around = {"battery": 0.5, "laser": [[1.0, 2.0]], "path": [[0.0, 0.0], [1.0, 0.0]]}
+    grid = {"cell_m": 0.1, "columns": 3, "rows": 2, "origin": [0.0, 1.0], "yaw": 0.0, "occupied": [[1, 0, 3]]}
+
+    async def get_surroundings() -> ToolResult:
+        return ToolResult(structured_content={"ok": True, **around})
+
+    async def get_map() -> ToolResult:
+        return ToolResult(structured_content={"ok": True, "map": grid})
+
+    robot.perception.tool(get_surroundings)
+    robot.perception.tool(get_map)
+    assert await seen("surroundings") == {**around, "gripper": "EMPTY"}
+    assert (await seen("map"))["map"] == grid
+    around["laser"] = "everywhere"
+    grid["occupied"] = [["a"]]
+    assert await seen("surroundings") == nothing, "what is not as documented is not passed on"
+    assert (await seen("map"))["map"] is None
+    for what in ("surroundings", "map"):
+        assert (await watching.http.get(f"/robots/tiago/{what}")).status_code == 404
+
+
 async def test_what_cannot_be_seen_says_why(watching, robot):
     robot.broken = True
     asked = {

@@ -6,7 +6,13 @@ from quartet_perception.catalogue import Catalogue
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.segmenters.chain import choose_segmenter, health_of
 from quartet_perception.settings import PerceptionSettings
-from quartet_perception.tools import add_detect_tools, add_grasp_tool, add_look_tool, add_placing_tool
+from quartet_perception.tools import (
+    add_detect_tools,
+    add_grasp_tool,
+    add_look_tool,
+    add_placing_tool,
+    add_surroundings_tools,
+)
 from quartet_tool_server import ServerSpec, StartError, ToolServer
 
 _INSTRUCTIONS = (
@@ -37,6 +43,7 @@ def register(server: ToolServer) -> None:
     add_grasp_tool(server, perceiver)
     add_placing_tool(server, perceiver)
     add_look_tool(server, perceiver)
+    add_surroundings_tools(server, server.robot)
 
 
 SERVER = ServerSpec("perception", register, instructions=_INSTRUCTIONS)

@@ -424,6 +424,10 @@ class Simulation:
         """The static map: resolution, origin (x, y), data int8 HxW (0 free, 100 occupied), row 0 at origin y."""
         return self._costmap.occupancy_grid()
 
+    def planned_path(self) -> np.ndarray:
+        """The rest of the way that a running NavigateToPose has planned: N x 2 [m] in map."""
+        return self._base.planned_path
+
     # --- scoring only -------------------------------------------------------------------------------
     def truth(self) -> dict[str, Any]:
         """True poses, what is held, what lies on or in what. For scoring, never for a robot."""

@@ -87,6 +87,38 @@ class LastSeenResult(ToolResult):
     sightings: list[LastSighting] = []
 
 
+class SurroundingsResult(ToolResult):
+    """get_surroundings; what the robot does not publish is empty or None. Map frame."""
+
+    battery: float | None = None
+    """Charge, 0 to 1."""
+    laser: list[tuple[Metres, Metres]] = []
+    """Points that the laser has hit, at most 180."""
+    path: list[tuple[Metres, Metres]] = []
+    """The way that Nav2 plans to drive now, at most 60 points."""
+
+
+class OccupancyMap(BaseModel):
+    """Map of occupied cells. Cells are squares, counted from `origin` along the axes that are turned by `yaw`."""
+
+    cell_m: Metres
+    columns: int
+    rows: int
+    origin: tuple[Metres, Metres]
+    """Corner of the first cell, map frame."""
+    yaw: float
+    """Direction of the rows in the map frame [rad]."""
+    occupied: list[tuple[int, int, int]]
+    """Runs of occupied cells: row, first column, number of columns; at most 4000."""
+
+
+class MapResult(ToolResult):
+    """get_map."""
+
+    map: OccupancyMap | None = None
+    """None for a robot that publishes none."""
+
+
 class SegmentResult(ToolResult):
     """segment_objects; a JPEG with the masks drawn in comes as image content."""
 

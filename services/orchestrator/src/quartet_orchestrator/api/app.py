@@ -14,6 +14,7 @@ from quartet_orchestrator.api.access import OPEN, Authenticator
 from quartet_orchestrator.api.middleware import BodyLimit, RequireCredential
 from quartet_orchestrator.api.responses import PROBLEM_RESPONSES, install_error_handlers
 from quartet_orchestrator.api.skills import skill_routes
+from quartet_orchestrator.api.surroundings import surroundings_routes
 from quartet_orchestrator.api.tasks import task_routes
 from quartet_orchestrator.api.views import view_routes
 from quartet_orchestrator.metrics import measure
@@ -33,7 +34,7 @@ def create_app(
     mcp: ASGIApp,
 ) -> FastAPI:
     """Return the HTTP API of one orchestrator process, with `mcp` at /mcp; open streams end when `stop` is set."""
-    # FastAPI's documentation pages load a foreign script on the origin of the session; /openapi.json stays.
+    # FastAPI's documentation pages load a foreign script on the origin of the session; /docs is the page's own.
     app = FastAPI(title="Quartet orchestrator", docs_url=None, redoc_url=None, responses=PROBLEM_RESPONSES)
     install_error_handlers(app)
     app.add_middleware(BodyLimit)
@@ -48,6 +49,7 @@ def create_app(
     app.include_router(page.page_routes(settings))
     app.include_router(page.session_routes(sessions))
     app.include_router(view_routes(monitor, {name: known.site for name, known in settings.known_robots().items()}))
+    app.include_router(surroundings_routes(monitor, settings.servers))
 
     app.router.routes.append(Route("/mcp", endpoint=mcp))
 

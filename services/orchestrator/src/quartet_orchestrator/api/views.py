@@ -1,7 +1,7 @@
 """Routes for watching a robot: the site's map, poses, camera pictures."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from fastapi import APIRouter
@@ -14,15 +14,21 @@ from quartet_orchestrator.observation import CAMERAS, Reading, RobotMonitor
 from quartet_site import Container, SiteFile, Surface
 
 
+def known_robot(robot: str, robots: Collection[str]) -> str:
+    """Return `robot`. Raises RequestError 404 for one that is not among `robots`."""
+    if robot not in robots:
+        raise RequestError(
+            404, "No such robot", f"there is no robot '{robot[:64]}'; valid: {', '.join(sorted(robots))}"
+        )
+    return robot
+
+
 def view_routes(monitor: RobotMonitor, sites: Mapping[str, SiteFile]) -> APIRouter:
     """Return the routes; `sites` by robot."""
     router = APIRouter(prefix="/robots", tags=["robots"])
 
     def known(robot: str) -> str:
-        if robot not in sites:
-            valid = ", ".join(sorted(sites))
-            raise RequestError(404, "No such robot", f"there is no robot '{robot[:64]}'; valid: {valid}")
-        return robot
+        return known_robot(robot, sites)
 
     @router.get("/{robot}/site")
     async def site(robot: str) -> Response:
@@ -64,17 +70,18 @@ def _row(name: str, seen: Reading | None) -> dict[str, object]:
     """Return one robot of several."""
     pose = None if seen is None else seen.pose
     if seen is None or pose is None:
-        why = "it has not answered yet" if seen is None else _why(seen.outcome)
+        why = "it has not answered yet" if seen is None else reason_of(seen.outcome)
         return {"name": name, "pose": None, "area": None, "age_s": None, "why": why}
     age_s = round(max(0.0, time.time() - seen.at), 2)
     return {"name": name, "pose": pose, "area": seen.outcome.content.get("area"), "age_s": age_s, "why": ""}
 
 
 def _unavailable(title: str, outcome: ToolOutcome) -> RequestError:
-    return RequestError(503, title, _why(outcome))
+    return RequestError(503, title, reason_of(outcome))
 
 
-def _why(outcome: ToolOutcome) -> str:
+def reason_of(outcome: ToolOutcome) -> str:
+    """Return why an outcome does not have what was asked for."""
     if outcome.ok:
         return "the server's answer does not have it"
     return f"{outcome.error_code}: {outcome.message or 'the server gave no reason'}"

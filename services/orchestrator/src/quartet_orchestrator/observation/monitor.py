@@ -1,4 +1,4 @@
-"""Poses and camera pictures of the robots, for people who watch. While nobody watches, no server is called."""
+"""What robots do and see, for people who watch. While nobody watches, no server is called."""
 
 import asyncio
 import math
@@ -11,12 +11,16 @@ from quartet_agent_runtime import Image, ToolOutcome
 from quartet_orchestrator.observation.client import LOOK, ObserverSessions, ToolReader
 
 POSE = "nav2__get_robot_pose"
+SURROUNDINGS = "perception__get_surroundings"
+MAP = "perception__get_map"
+GRIPPER = "moveit__get_grasp_state"
 CAMERAS = ("front", "arm")
 GRANT_S = 600.0
 PLANAR = ("x", "y", "yaw")
 POSE_FRESH_S = 0.3
 PICTURE_FRESH_S = 1.0
 """Age up to which an answer is shared: however many people watch, a robot is asked once in this time."""
+MAP_FRESH_S = 20.0
 REST_S, REST_FRESH_S = 5.0, 5.0
 """A robot of a fleet whose pose has not changed for REST_S is asked every REST_FRESH_S: most of a fleet stands."""
 POSES_WAIT_S = 0.7
@@ -56,10 +60,10 @@ class RobotMonitor:
 
     async def pose(self, robot: str) -> Reading:
         """Return the result of get_robot_pose: pose (x, y [m], yaw [rad], map frame) and area."""
-        return await self._pose(robot, POSE_FRESH_S)
+        return await self._read(robot, POSE, POSE_FRESH_S)
 
-    async def _pose(self, robot: str, fresh_s: float) -> Reading:
-        return await self._once((robot, "pose"), fresh_s, lambda: self._reader(robot, POSE).call(POSE, {}))
+    async def _read(self, robot: str, tool: str, fresh_s: float) -> Reading:
+        return await self._once((robot, tool), fresh_s, lambda: self._reader(robot, tool).call(tool, {}))
 
     async def poses(self, watched: str, robots: Iterable[str]) -> dict[str, Reading | None]:
         """Return the newest pose of each of `robots`; None for one that has not answered yet.
@@ -67,24 +71,37 @@ class RobotMonitor:
         `watched` is asked as often as by `pose`, the others less often while they rest.
         """
         asking = {
-            robot: asyncio.create_task(self._pose(robot, POSE_FRESH_S if robot == watched else self._fresh_s(robot)))
+            robot: asyncio.create_task(
+                self._read(robot, POSE, POSE_FRESH_S if robot == watched else self._fresh_s(robot))
+            )
             for robot in robots
         }
         try:
             await asyncio.wait(asking.values(), timeout=POSES_WAIT_S)
-            return {robot: self._newest.get((robot, "pose")) for robot in asking}
+            return {robot: self._newest.get((robot, POSE)) for robot in asking}
         finally:
             for task in asking.values():
                 task.cancel()
             await asyncio.gather(*asking.values(), return_exceptions=True)
 
     def _fresh_s(self, robot: str) -> float:
-        newest, now = self._newest.get((robot, "pose")), time.time()
+        newest, now = self._newest.get((robot, POSE)), time.time()
         found = newest.pose if newest is not None else None
         said = None if found is None else tuple(round(value, 1) for value in found.values())
         if robot not in self._rests or self._rests[robot][0] != said:
             self._rests[robot] = said, now
         return REST_FRESH_S if now - self._rests[robot][1] >= REST_S else POSE_FRESH_S
+
+    async def surroundings(self, robot: str) -> tuple[Reading, Reading]:
+        """Return the results of get_surroundings and get_grasp_state."""
+        around, gripper = await asyncio.gather(
+            *(self._read(robot, tool, POSE_FRESH_S) for tool in (SURROUNDINGS, GRIPPER))
+        )
+        return around, gripper
+
+    async def map(self, robot: str) -> Reading:
+        """Return the result of get_map."""
+        return await self._read(robot, MAP, MAP_FRESH_S)
 
     async def picture(self, robot: str, camera: str) -> tuple[Reading, Image | None]:
         """Return what `camera` (one of CAMERAS) sees; no image when the outcome is a failure."""

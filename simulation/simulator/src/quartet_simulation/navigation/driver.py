@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
+
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.goal import Goal
 from quartet_simulation.navigation.costmap import Costmap
@@ -48,6 +50,7 @@ class BaseDriver:
         self._held = held
         self._behaviour: Behaviour | None = None
         self._goal: Goal | None = None
+        self._path = np.empty((0, 2))
         self._twist: Twist = (0.0, 0.0, 0.0)
         self._command: tuple[float, Twist] | None = None
         self._loaded_at = -1
@@ -57,6 +60,15 @@ class BaseDriver:
     def goal(self) -> Goal | None:
         """The goal that runs or ran last."""
         return self._goal
+
+    @property
+    def planned_path(self) -> np.ndarray:
+        """The way that the running behaviour has planned and not driven yet: N x 2 [m] in map."""
+        return self._path if self._goal is not None and not self._goal.done else self._path[:0]
+
+    def follow(self, path: np.ndarray) -> None:
+        """Note what is left of a behaviour's way, N x 2 [m] in map."""
+        self._path = path
 
     @property
     def twist(self) -> Twist:
@@ -71,6 +83,7 @@ class BaseDriver:
     def start(self, behaviour: Behaviour, goal: Goal) -> None:
         """Begin a behaviour for a goal."""
         self._behaviour, self._goal, self._command = behaviour, goal, None
+        self._path = np.empty((0, 2))
 
     def command_velocity(self, twist: Twist) -> None:
         """Follow a twist (m/s, m/s, rad/s) in base_footprint until it is stale."""

@@ -43,7 +43,7 @@ class Navigate:
         now, pose = driver.physics.time, driver.pose()
         if self._path is None and not self._find_path(driver, goal, now, pose):
             return None if goal.done else (0.0, 0.0, 0.0)
-        self._advance(pose)
+        driver.follow(self._advance(pose))
         if driver.costmap.version != self._seen:
             self._seen = driver.costmap.version
             if not self._still_free(driver):
@@ -107,11 +107,12 @@ class Navigate:
         self._path, self._index, self._seen = path, 0, driver.costmap.version
         return NavCode.NONE, ""
 
-    def _advance(self, pose: Pose) -> None:
-        """Move the path index to the point nearest to the robot, never back."""
+    def _advance(self, pose: Pose) -> np.ndarray:
+        """Move the path index to the point nearest to the robot, never back; return the rest of the path."""
         assert self._path is not None
         window = self._path[self._index : self._index + 20]
         self._index += int(np.hypot(window[:, 0] - pose[0], window[:, 1] - pose[1]).argmin())
+        return self._path[self._index :]
 
     def _still_free(self, driver: BaseDriver) -> bool:
         """Is the rest of the path, but for its very start and end, still clear of obstacles?"""

@@ -160,6 +160,15 @@ def gripper_status(state: dict[str, float]) -> Message:
     return {"data": status}
 
 
+def path(time_s: float, points: np.ndarray) -> Message:
+    """Return nav_msgs/Path through `points`, N x 2 [m] in the map."""
+    head = header(time_s, "map")
+    return {
+        "header": head,
+        "poses": [{"header": head, "pose": planar_pose(float(x), float(y), 0.0)} for x, y in points],
+    }
+
+
 def battery(time_s: float) -> Message:
     """Return sensor_msgs/BatteryState."""
     left = max(0.0, 1.0 - time_s / BATTERY_LIFE_S)

@@ -83,6 +83,13 @@ def periodic_topics() -> list[Periodic]:
             True,
         ),
         Periodic(
+            "/plan",
+            "nav_msgs/Path",
+            "/planner_server",
+            1.0,
+            lambda sim: messages.path(sim.time, sim.planned_path()),
+        ),
+        Periodic(
             "/battery_state",
             "sensor_msgs/BatteryState",
             "/battery",

@@ -7,6 +7,7 @@ import { hideFleet, isOld, showFleet, tellStates } from "/page/fleet.js";
 import { forgetLinks, tellLink } from "/page/link.js";
 import { drawSite, forgetTrail, mapFault, putRobot } from "/page/map.js";
 import { hasLink, session, showSignIn, signInByLink, signOut } from "/page/signin.js";
+import { hideSurroundings, refreshSurroundings } from "/page/surroundings.js";
 import { forgetStopToken, press, startStop, stopToken } from "/page/stop.js";
 import { isOver } from "/page/stream.js";
 import { TaskView } from "/page/task.js";
@@ -31,6 +32,8 @@ let lists = null;
 let posing = null;
 /** @type {Repeated | null} */
 let picturing = null;
+/** @type {Repeated | null} */
+let around = null;
 /** Robot whose site the map shows. @type {string | null} */
 let mapped = null;
 /** Robot of the task that was last followed. @type {string | null} */
@@ -107,6 +110,7 @@ async function work(stopUrl) {
   lists = repeat(refreshLists, LISTS_S);
   posing = repeat(refreshPose, POSE_S);
   picturing = repeat(refreshPictures, CAMERAS_S);
+  around = repeat(refreshAround, POSE_S);
 }
 
 async function refreshLists() {
@@ -193,9 +197,11 @@ function watchAnother() {
     drawCameras();
     putRobot(null);
     hideFleet();
+    hideSurroundings();
   }
   posing?.poke();
   picturing?.poke();
+  around?.poke();
 }
 
 /** Whether what was fetched of `robot` is still what map and cameras are to show. */
@@ -223,6 +229,7 @@ async function showSite(robot) {
   byId("sentence").placeholder = thing && place ? `Put the ${thing} on the ${place}` : "";
   try {
     drawSite(site);
+    hideSurroundings();
   } catch (error) {
     mapFault(`The map cannot be drawn: ${error instanceof Error ? error.message : error}`);
   }
@@ -243,6 +250,18 @@ async function refreshPose() {
     if (!isWanted(robot)) return;
     putRobot(null, error.message);
     hideFleet();
+  }
+}
+
+async function refreshAround() {
+  const robot = watchedRobot();
+  if (byId("desk").hidden || !robot || mapped !== robot || view?.replaying) return;
+  try {
+    await refreshSurroundings(robot, () => isWanted(robot), view?.robot === robot ? view.held : null);
+  } catch (error) {
+    // The pose says what is wrong.
+    if (!(error instanceof Problem)) throw error;
+    if (isWanted(robot)) hideSurroundings();
   }
 }
 

@@ -1,4 +1,4 @@
-// The map: areas of the site, where the robot is, the way it came, where it is going.
+// The map: areas of the site, where the robot is, the way it came, where it is going, what it knows of what is around.
 
 import { byId, h, replace, s, say } from "/page/dom.js";
 
@@ -6,7 +6,7 @@ const MARGIN_M = 0.3;
 const LONGEST_TRAIL = 400;
 const STEP_M = 0.03;
 
-/** What moves on the map. @type {{others: SVGElement, trail: SVGElement, goal: SVGElement, robot: SVGElement, name: SVGElement} | null} */
+/** What changes on the map. @type {{occupied: SVGElement, laser: SVGElement, path: SVGElement, others: SVGElement, trail: SVGElement, goal: SVGElement, robot: SVGElement, name: SVGElement} | null} */
 let layer = null;
 /** @type {Pose[]} */
 let trail = [];
@@ -29,6 +29,9 @@ export function drawSite(site) {
   whole = { x: left - MARGIN_M, y: -high - MARGIN_M, w: right - left + 2 * MARGIN_M, h: high - low + 2 * MARGIN_M };
   watched = null;
   const parts = {
+    occupied: s("g", { class: "occupied" }),
+    laser: s("path", { class: "laser", "stroke-width": 0.9 * unit }),
+    path: s("polyline", { class: "planned", "stroke-width": 0.6 * unit, "stroke-dasharray": `${1.4 * unit} ${1.2 * unit}` }),
     others: s("g", {}),
     trail: s("polyline", { class: "trail", "stroke-width": 0.7 * unit }),
     goal: s("g", { class: "goal", visibility: "hidden" }, s("circle", { r: 1.8 * unit, "stroke-width": 0.6 * unit }), s("circle", { r: 0.5 * unit, class: "dot" })),
@@ -44,9 +47,12 @@ export function drawSite(site) {
     "svg",
     { viewBox: `${whole.x} ${whole.y} ${whole.w} ${whole.h}`, role: "img", "aria-label": `Map of ${site.name}: ${site.areas.map((a) => a.name).join(", ")}` },
     site.areas.map((area) => areaOf(area)),
+    parts.occupied,
+    parts.laser,
     site.places.filter((place) => place.approach).map((place) => placeOf(place)),
     labels(site),
     parts.trail,
+    parts.path,
     parts.goal,
     parts.others,
     parts.robot,
@@ -55,6 +61,9 @@ export function drawSite(site) {
   replace(byId("map"), svg);
   layer = parts;
 }
+
+/** The parts that change; null while no site is drawn. */
+export const layers = () => layer;
 
 function areaOf({ name, outline }) {
   const top = Math.max(...outline.map(([, y]) => y));
@@ -141,7 +150,7 @@ function labels(site) {
     const box = own ? roomFor(point, name.length * LETTER * size, size, 1.6 * unit, extent(own.outline), taken) : null;
     if (!box) return null;
     taken.push(box);
-    return s("text", { class: "place-name", x: box.x, y: box.y + 0.82 * size, "font-size": size }, name);
+    return s("text", { class: "place-name", "stroke-width": 0.7 * unit, x: box.x, y: box.y + 0.82 * size, "font-size": size }, name);
   });
 }
 

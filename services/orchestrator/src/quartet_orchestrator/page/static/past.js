@@ -1,4 +1,4 @@
-// Where the robot was at a moment of a task, from the task's record.
+// Where the robot was at a moment of a task and what it held, from the task's record.
 
 /** @typedef {{at: number, pose: Pose, from: number | null, shares: [number, number][]}} Known a pose that the record has */
 
@@ -43,6 +43,25 @@ export function poseAt(known, at) {
   const [dx, dy] = [next.pose.x - before.x, next.pose.y - before.y];
   const yaw = Math.hypot(dx, dy) > 0.2 ? Math.atan2(dy, dx) : next.pose.yaw;
   return { pose: { x: before.x + share * dx, y: before.y + share * dy, yaw }, recorded: false };
+}
+
+/**
+ * What was picked up last by a time and has not been put down since; null: nothing.
+ * @param {JournalEvent[]} events
+ * @param {number} [at]
+ * @returns {string | null}
+ */
+export function heldAt(events, at = Infinity) {
+  const wanted = new Map();
+  let held = null;
+  for (const { at: then, event } of events) {
+    if (then > at) break;
+    if (event.kind === "skill_requested") wanted.set(event.request_id, event.arguments.object_name ?? null);
+    if (event.kind !== "skill_result" || !event.success) continue;
+    if (event.skill === "pick") held = wanted.get(event.request_id) ?? null;
+    if (event.skill === "place") held = null;
+  }
+  return held;
 }
 
 /**

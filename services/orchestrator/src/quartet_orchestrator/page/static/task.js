@@ -4,6 +4,7 @@ import { Problem, get, task as address } from "/page/api.js";
 import { byId, h, replace } from "/page/dom.js";
 import { tellLink } from "/page/link.js";
 import { putGoal } from "/page/map.js";
+import { heldAt } from "/page/past.js";
 import { TaskPanel } from "/page/task_panel.js";
 
 export class TaskView {
@@ -29,6 +30,11 @@ export class TaskView {
   /** Whether map and cameras show the past. */
   get replaying() {
     return this.panel?.replaying ?? false;
+  }
+
+  /** What the task's record has in the gripper now. */
+  get held() {
+    return heldAt(this.panel?.events ?? []);
   }
 
   close() {

@@ -6,13 +6,14 @@ import { byId, h, replace, say } from "/page/dom.js";
 import { hideFleet } from "/page/fleet.js";
 import { tellLink } from "/page/link.js";
 import { forgetTrail, putGoal, putRobot } from "/page/map.js";
-import { poseAt, posesOf } from "/page/past.js";
+import { heldAt, poseAt, posesOf } from "/page/past.js";
 import { Player } from "/page/player.js";
 import { Question } from "/page/question.js";
 import { Score } from "/page/score.js";
 import { Story } from "/page/story.js";
 import { follow, isOver } from "/page/stream.js";
 import { TaskHead } from "/page/task_head.js";
+import { hideSurroundings } from "/page/surroundings.js";
 import { STATES } from "/page/tasks.js";
 import { Usage } from "/page/usage.js";
 
@@ -204,8 +205,9 @@ export class TaskPanel {
       this.changed();
       return;
     }
-    // The record of a task knows of no other robot.
+    // The record of a task knows of no other robot, of no laser and of no battery.
     hideFleet();
+    hideSurroundings(heldAt(this.events, at));
     const known = posesOf(this.events);
     const then = poseAt(known, at);
     forgetTrail();
