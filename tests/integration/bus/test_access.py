@@ -297,6 +297,8 @@ def test_the_exporter_sees_the_length_of_the_queues_and_nothing_in_them(shared_g
     with login(shared_guarded, "exporter") as client:
         assert client.xlen("quartet:skill:pick") == 1
         assert client.info("memory")["used_memory"] > 0
+        # What the exporter sends first; refused, it logs an error with every scrape.
+        assert client.client_setname("redis_exporter")
 
 
 async def test_nobody_is_let_in_without_a_name_and_its_password(guarded, bus_options):

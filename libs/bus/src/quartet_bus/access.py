@@ -42,7 +42,7 @@ _ORCHESTRATOR = (
 )
 _EXPORTER = (
     "+ping +select +info +dbsize +type +memory|usage +xlen +xinfo|stream +xinfo|groups +xinfo|consumers +zcard "
-    "+latency|latest +latency|histogram +slowlog|len +config|get"
+    "+latency|latest +latency|histogram +slowlog|len +config|get +client|setname"
 )
 
 
