@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shlex
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from quartet_benchmarks.chaos.job import job_of
+from quartet_contracts import ARGUMENTS, Skill, TaskSubmission
 from quartet_deployment import Stack
 
 Visitor = Any
@@ -240,6 +243,40 @@ def test_on_a_phone(visitor: Visitor, view: str) -> None:
     visitor.accessible(f"phone-{view}")
 
 
+def test_every_request_of_the_api_has_an_example_that_works(visitor: Visitor, stack: Stack) -> None:
+    page = visitor.page
+    page.goto(f"{stack.url}/docs")
+    entries = page.locator("#docs details")
+    expect(entries.first).to_be_visible()
+    api = httpx.get(f"{stack.url}/openapi.json", headers={"Authorization": f"Bearer {stack.api_token}"}).json()
+    paths = {path: item for path, item in api["paths"].items() if "page" not in next(iter(item.values()))["tags"]}
+    assert entries.count() == sum(len(item) for item in paths.values())
+    entries.filter(has_text="/tasks").first.locator("summary").click()
+    visitor.accessible("docs")
+    given = {"QUARTET_API_TOKEN": stack.api_token, "ROBOT": "summit", "CAMERA": "front"}
+    ran = 0
+    for example in entries.locator("pre").all_text_contents():
+        words = shlex.split(example)
+        if "-d" in words:
+            body = json.loads(words[words.index("-d") + 1])
+            model = {"/tasks": TaskSubmission, **{f"/skills/{skill}": ARGUMENTS[skill] for skill in Skill}}
+            kind = model.get(words[-1].removeprefix(stack.url))
+            assert kind is None or kind.model_validate(body)
+        if "-X" in words or "/tasks/" in example or "/metrics" in example:
+            continue
+        done = subprocess.run(
+            ["bash", "-c", f"{example} --fail --silent --show-error --output /dev/null"],
+            env={**os.environ, **given},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, (example, done.stderr)
+        ran += 1
+    assert ran >= 8
+    expect(page.locator("#stop-button")).to_be_visible()
+
+
 def test_who_signs_out_sees_nothing_any_more(visitor: Visitor) -> None:
     page = visitor.page
     page.get_by_role("button", name="Sign out").click()
@@ -248,3 +285,5 @@ def test_who_signs_out_sees_nothing_any_more(visitor: Visitor) -> None:
     assert page.evaluate("localStorage.getItem('quartet.stop')") is None
     page.reload()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    page.goto(f"{visitor.stack.url}/docs")
+    expect(page.locator("#docs")).to_have_text("Sign in first, then come back.")

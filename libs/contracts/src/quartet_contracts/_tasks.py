@@ -18,7 +18,10 @@ ANY_ROBOT = "any"
 class TaskSubmission(Arguments):
     """Body of a task submission."""
 
-    sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
+    sentence: Annotated[
+        str,
+        Field(min_length=1, max_length=MAX_SENTENCE, examples=["Put the red coke can on the wooden table."]),
+    ]
     robot: Identifier | None = None
     """None: the first free robot."""
     team: Identifier | None = None

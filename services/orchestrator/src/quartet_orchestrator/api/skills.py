@@ -34,7 +34,13 @@ def skill_routes(service: TaskService) -> APIRouter:
         return accepted(await service.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
 
     def add(skill: Skill, model: type[SkillArguments]) -> None:
-        @router.post(f"/{skill}", name=str(skill), status_code=202, response_model=TaskStatus)
+        @router.post(
+            f"/{skill}",
+            name=str(skill),
+            description=f"Give a task whose only step is {skill}.",
+            status_code=202,
+            response_model=TaskStatus,
+        )
         async def _(
             arguments: model,  # pyright: ignore[reportInvalidTypeForm]
             robot: Identifier | None = None,

@@ -34,15 +34,18 @@ def task_routes(service: TaskService, stop: asyncio.Event) -> APIRouter:  # noqa
 
     @router.post("", status_code=202, response_model=TaskStatus)
     async def submit(submission: TaskSubmission, idempotency_key: IdempotencyKey = None) -> Response:
+        """Give a task: a sentence. The answer comes when the task is durable, before it is done."""
         return accepted(await service.accept(submission, key=idempotency_key))
 
     @router.get("")
     async def listing(state: State | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 50) -> Response:
+        """Return the newest tasks, of one state or of all."""
         statuses = await service.bus.statuses.list(state, limit)
         return JSONResponse({"tasks": [status.model_dump(mode="json") for status in statuses]})
 
     @router.get("/{task_id}", response_model=TaskStatus)
     async def show(task_id: str) -> Response:
+        """Return a task: its state, its open question and, at its end, its report."""
         return _answer(await service.status(task_id))
 
     @router.get("/{task_id}/events", response_class=Response)
@@ -50,8 +53,9 @@ def task_routes(service: TaskService, stop: asyncio.Event) -> APIRouter:  # noqa
         task_id: str,
         follow: bool = True,
         told: Annotated[bool, Query(description="Add what `quartet watch` would say of each event.")] = False,
-        last_event_id: Annotated[str | None, Header()] = None,
+        last_event_id: Annotated[str | None, Header(description="Go on behind this event.")] = None,
     ) -> Response:
+        """Return the journal of a task as server-sent events, live unless `follow` is false."""
         await service.status(task_id)
         if last_event_id and not POSITION.fullmatch(last_event_id):
             raise RequestError(
@@ -70,22 +74,27 @@ def task_routes(service: TaskService, stop: asyncio.Event) -> APIRouter:  # noqa
 
     @router.post("/{task_id}/cancel", status_code=202, response_model=TaskStatus)
     async def cancel(task_id: str, cancellation: Cancellation | None = None) -> Response:
+        """End a task. The robot is brought to rest first; what it holds is kept."""
         return _answer(await service.cancel(task_id, cancellation or Cancellation()), 202)
 
     @router.post("/{task_id}/pause", status_code=202, response_model=TaskStatus)
     async def pause(task_id: str, wish: Pause | None = None) -> Response:
+        """Let a task wait before its next step."""
         return _answer(await service.pause(task_id, wish or Pause()), 202)
 
     @router.post("/{task_id}/resume", status_code=202, response_model=TaskStatus)
     async def resume(task_id: str) -> Response:
+        """Let a paused task go on."""
         return _answer(await service.resume(task_id), 202)
 
     @router.post("/{task_id}/answer", response_model=TaskStatus)
     async def answer(task_id: str, given: Answer) -> Response:
+        """Answer the question that the task has asked."""
         return _answer(await service.answer(task_id, given))
 
     @router.get("/{task_id}/images/{reference}", response_class=Response)
     async def image(task_id: str, reference: str) -> Response:
+        """Return a picture that an event of the task refers to."""
         found = await service.bus.images.get(task_id, reference)
         if found is None:
             raise RequestError(
@@ -96,11 +105,13 @@ def task_routes(service: TaskService, stop: asyncio.Event) -> APIRouter:  # noqa
 
     @router.get("/{task_id}/transcripts")
     async def transcripts(task_id: str) -> Response:
+        """Return the names of what the task's models have read and answered."""
         await service.status(task_id)
         return JSONResponse({"transcripts": await service.bus.transcripts.list(task_id)})
 
     @router.get("/{task_id}/transcripts/{loop_id}")
     async def transcript(task_id: str, loop_id: str) -> Response:
+        """Return what one model has read and answered, message by message."""
         found = await service.bus.transcripts.get(task_id, loop_id)
         if found is None:
             valid = ", ".join(await service.bus.transcripts.list(task_id)) or "none"

@@ -13,7 +13,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 
 FOLDER = Path(__file__).parent / "static"
 HOST = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
-OPEN = frozenset({"/", "/page", "/session", *(f"/page/{file.name}" for file in FOLDER.iterdir())})
+OPEN = frozenset({"/", "/docs", "/page", "/session", *(f"/page/{file.name}" for file in FOLDER.iterdir())})
 """Paths that are served before anybody has signed in: the page, the address of the stop service, and the sign-in."""
 
 
@@ -25,6 +25,10 @@ def page_routes(settings: OrchestratorSettings) -> APIRouter:
     @router.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:
         return await files.get_response("index.html", request.scope)
+
+    @router.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        return await files.get_response("docs.html", request.scope)
 
     @router.get("/page/{name}", include_in_schema=False)
     async def file(name: str, request: Request) -> Response:
@@ -55,7 +59,7 @@ class PageHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and add the headers."""
-        if scope["type"] != "http" or not (scope["path"] == "/" or scope["path"].startswith("/page")):
+        if scope["type"] != "http" or not (scope["path"] in {"/", "/docs"} or scope["path"].startswith("/page")):
             await self._app(scope, receive, send)
             return
         host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
