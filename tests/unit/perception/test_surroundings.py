@@ -88,7 +88,7 @@ class Bridge:
 
 def test_a_topic_is_subscribed_to_only_while_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(surroundings.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("quartet_perception.surroundings.time.monotonic", lambda: now[0])
     bridge = Bridge()
     watched = WatchedTopic(bridge, "/scan", "sensor_msgs/msg/LaserScan", SENSOR, 500)  # type: ignore[arg-type]
     assert bridge.open == 0
