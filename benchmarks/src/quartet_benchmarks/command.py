@@ -23,6 +23,7 @@ SUITES = {
     "perception": "quartet_benchmarks.perception",
     "planners": "quartet_benchmarks.planners",
     "stops": "quartet_benchmarks.chaos.stops",
+    "teams": "quartet_benchmarks.teams",
     "tools": "quartet_benchmarks.tools",
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""

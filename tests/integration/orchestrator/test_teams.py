@@ -121,6 +121,22 @@ async def test_two_robots_carry_side_by_side_what_they_have_agreed_on(two, worki
     )
 
 
+async def test_a_robot_that_is_done_goes_on_while_the_other_still_works(two, working, agents, eventually):
+    """The third errand is given and done before the first one has ended."""
+    third = "yellow cup"
+    go = agents.hold("pick")
+    async with two() as client:
+        sentence = f"{SENTENCE.removesuffix('.')} and the {third} from the kitchen on the bookshelf."
+        task_id = await client.submit(sentence, team="cmas")
+        await eventually(lambda: [skill for skill, _ in agents.calls].count("place") == 2)
+        go.set()
+        status = await client.until_state(task_id, *ENDED)
+        events = await client.events(task_id)
+    assert (status.state, moved(status)) == (State.SUCCEEDED, {*BOTH, (third, True)}), status.report
+    steps = [len(step.plan) for step in of_kind(events, "team_step")]
+    assert steps == [2, 1]
+
+
 async def test_a_plan_with_a_conflict_goes_back_with_the_reason_and_nothing_moves(two, working, model, agents):
     same = f"move({CAN}, kitchen, wooden coffee table)"
     model.instead["You are the central planner"] = f'{{"summit": "{same}", "second": "{same}"}}'

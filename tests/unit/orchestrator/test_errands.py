@@ -86,7 +86,7 @@ def test_a_plan_with_a_conflict_is_refused_with_the_reason(complaints):
 
 
 def test_a_plan_of_other_names_or_of_nothing_is_refused(complaints):
-    assert "There is no robot 'eve' in the team; valid: ada, bob." in complaints(eve="blue mug")
+    assert "There is no robot 'eve' that is free; valid: ada, bob." in complaints(eve="blue mug")
     assert "'fly(away)' is no action of ada" in complaints(ada="fly(away)")
     assert "No robot acts in it" in complaints()
 

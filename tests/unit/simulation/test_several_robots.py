@@ -143,3 +143,18 @@ def test_robots_that_have_no_room_are_told():
         Simulation("studio", 0, robots=8)
     with pytest.raises(SimulationError, match="9 robots cannot be in one world; valid: 1 to 8"):
         Simulation("studio", 0, robots=9)
+
+
+def test_every_contact_of_two_robots_is_counted_with_the_parts(robots):
+    one, other = robots
+    one.step(0.1)
+    assert one.truth()["robot_contacts"] == []
+    x, y, yaw = one.truth()["robots"][0]["pose"]
+    other.put_robot(x + 0.3, y, yaw)
+    one.step(0.02)
+    contacts = one.truth()["robot_contacts"]
+    assert contacts
+    assert all(contact["steps"] in range(1, 11) for contact in contacts), contacts
+    assert all(len({part.startswith("robot2/") for part in contact["parts"]}) == 2 for contact in contacts), contacts
+    one.reset("studio", 0)
+    assert one.truth()["robot_contacts"] == []

@@ -223,7 +223,7 @@ class TeamTurn(Entry):
 
 
 class TeamStep(Entry):
-    """The team has agreed; each robot that acts gets a task of its own."""
+    """The robots that were free have agreed; each that acts gets a task of its own, the others go on with theirs."""
 
     kind: Literal["team_step"] = "team_step"
     step: int
@@ -235,7 +235,7 @@ class TeamStep(Entry):
 
 
 class TeamStepEnded(Entry):
-    """All tasks of a step have ended."""
+    """Tasks of a step have ended; one entry for each robot, in the order in which they end."""
 
     kind: Literal["team_step_ended"] = "team_step_ended"
     step: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
@@ -20,6 +21,7 @@ from quartet_simulation.worlds.world import World
 STEPS_PER_TICK = 5
 TICK = STEPS_PER_TICK * TIMESTEP
 """Controllers run every 10 ms of world time."""
+NO_ROBOT = -1
 DAMPING_RATIO = 0.1
 """kv / kp of the arm's position servos; used to feed the wanted velocity forward."""
 
@@ -29,6 +31,8 @@ class _Clock:
     """Of one world, whichever of its robots looks."""
 
     ticks: int = 0
+    contacts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Physics steps in which parts of two robots touched, by the names of the parts."""
 
 
 class Physics:
@@ -39,6 +43,13 @@ class Physics:
         self.model = make_spec(world, robots=robots).compile()
         self.data = mujoco.MjData(self.model)
         self._clock = _Clock()
+        self._robots = robots
+        self._robot_of_geom = np.array(
+            [
+                number_of(self.model.geom(geom).name) if self.model.geom_group[geom] == ROBOT_GROUP else NO_ROBOT
+                for geom in range(self.model.ngeom)
+            ]
+        )
         self._name_robot(0)
 
     def of_robot(self, number: int) -> Physics:
@@ -63,13 +74,7 @@ class Physics:
         self.finger_dof = [model.joint(n).dofadr[0] for n in fingers]
         self.pads = {s: model.geom(self.name(f"{s}_pad")).id for s in ("left", "right")}
         self.tool = model.body(self.name("arm_tool0")).id
-        self.own_geoms = np.array(
-            [
-                geom
-                for geom in range(model.ngeom)
-                if model.geom_group[geom] == ROBOT_GROUP and number_of(model.geom(geom).name) == number
-            ]
-        )
+        self.own_geoms = np.flatnonzero(self._robot_of_geom == number)
         self.objects = {name: model.body(body_name(name)).id for name in world.homes}
         self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.homes}
         self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.homes}
@@ -92,17 +97,37 @@ class Physics:
 
     def tick(self) -> None:
         """10 ms of physics with the present set points."""
-        mujoco.mj_step(self.model, self.data, nstep=STEPS_PER_TICK)
+        if self._robots == 1:
+            mujoco.mj_step(self.model, self.data, nstep=STEPS_PER_TICK)
+        else:
+            for _ in range(STEPS_PER_TICK):
+                mujoco.mj_step(self.model, self.data)
+                self._count_contacts()
         self._clock.ticks += 1
 
     def clear(self) -> None:
         """Back to the model's rest state at time 0."""
         mujoco.mj_resetData(self.model, self.data)
         self._clock.ticks = 0
+        self._clock.contacts.clear()
 
     def forward(self) -> None:
         """Compute positions of everything from the joint state."""
         mujoco.mj_forward(self.model, self.data)
+
+    @property
+    def contacts(self) -> Counter[tuple[str, str]]:
+        """Physics steps since the episode began in which parts of two robots touched, by the names of the parts."""
+        return self._clock.contacts
+
+    def _count_contacts(self) -> None:
+        contacts = self.data.contact
+        robots = self._robot_of_geom[contacts.geom]
+        between = (robots >= 0).all(axis=1) & (robots[:, 0] != robots[:, 1]) & (contacts.dist < 0)
+        pairs = {(int(first), int(second)) for first, second in contacts.geom[between]}
+        self._clock.contacts.update(
+            (self.model.geom(first).name, self.model.geom(second).name) for first, second in pairs
+        )
 
     # --- base -----------------------------------------------------------------------------------
     def base_pose(self) -> tuple[float, float, float]:

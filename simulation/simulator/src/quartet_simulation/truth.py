@@ -22,7 +22,7 @@ def describe(
     """Return the true state: pose of the robot and of each object, what is held, and where each object lies.
 
     It also tells how often each object was taken and let go since the episode began. `robots` has the same of each of
-    several robots.
+    several robots, `robot_contacts` in how many physics steps of the episode which parts of two robots have touched.
     """
     held = physics.held_object()
     robots = [(physics, gripper), *others]
@@ -46,6 +46,7 @@ def describe(
         "grasps": dict(gripper.grasps),
         "releases": dict(gripper.releases),
         "robots": [_robot(one, hand) for one, hand in robots],
+        "robot_contacts": [{"parts": list(parts), "steps": steps} for parts, steps in sorted(physics.contacts.items())],
     }
 
 

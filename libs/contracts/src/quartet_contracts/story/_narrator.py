@@ -281,7 +281,7 @@ def _team_words(what: TeamErrands | TeamTurn | TeamStep | TeamStepEnded | RobotL
         case TeamStepEnded():
             told = ", ".join(f"{robot} {code}" for robot, code in what.outcomes.items())
             failed = any(code != "NONE" for code in what.outcomes.values())
-            return f"step {what.step} has ended: {told}", "notice" if failed else "good"
+            return f"of step {what.step}: {told}", "notice" if failed else "good"
         case RobotLeft():
             return f"goes on without {what.robot} ({what.error_code}): {what.reason}", "notice"
 

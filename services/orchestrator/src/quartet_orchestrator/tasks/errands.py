@@ -1,8 +1,10 @@
 """Errands of a team: what is carried from where to where, what is left of it, and which errands go together."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from quartet_agent_runtime import load_prompt, render_prompt
 from quartet_contracts import ApproachArguments, NextAction
@@ -17,9 +19,9 @@ MAX_ATTEMPTS = 2
 """Attempts of one errand, by whichever robot."""
 WAY = re.compile(r"^\s*([^,()>]{1,64}?)\s*->\s*([^,()>]{1,64}?)\s*$")
 RULES = """<sentence>{sentence}</sentence>
-Robots carry objects, one object per robot and step; the next step begins when all robots have done theirs. These are
-refused in one step: the same object twice, two objects to the same place, and ways that cross or go in opposite
-directions."""
+Robots carry objects, one each at a time. The robots that are free get something to do, the others go on meanwhile.
+These are refused at the same time: the same object twice, two objects to the same place, and ways that cross or go in
+opposite directions."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,16 @@ class ErrandSplit:
         return Errand(names.thing(thing), area or ANYWHERE, target)
 
 
+@dataclass(frozen=True)
+class Part:
+    """Errand that a robot does now."""
+
+    step: int
+    action: str
+    task: str
+    """Id of the robot's task."""
+
+
 @dataclass
 class TeamState:
     """What has become of a team's errands, from the events of its journal."""
@@ -116,7 +128,8 @@ class TeamState:
     """Robots that have dropped out, with the reason."""
     past: list[PastStep] = field(default_factory=list[PastStep])
     steps: int = 0
-    running: TeamStep | None = None
+    running: dict[str, Part] = field(default_factory=dict[str, Part])
+    """What each robot that is at work does."""
     stops: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
 
     def apply(self, event: Happening) -> None:
@@ -125,37 +138,41 @@ class TeamState:
             case TeamErrands():
                 self.errands = self.split.errands(event.errands)
             case TeamStep():
-                self.running, self.steps, self.stops = event, event.step, event.stops
-            case TeamStepEnded() if self.running is not None:
-                self._ended(self.running, event)
-                self.running = None
+                self.steps, self.stops = event.step, event.stops
+                for robot, action in event.plan.items():
+                    self.running[robot] = Part(event.step, action, event.tasks[robot])
+            case TeamStepEnded():
+                self._ended(event)
             case RobotLeft():
                 self.left[event.robot] = f"{event.error_code}: {event.reason}"
             case _:
                 pass
 
-    def _ended(self, step: TeamStep, ended: TeamStepEnded) -> None:
-        before, told = self.describe(), list[str]()
-        for robot, action in step.plan.items():
-            thing = self.by_action(action).thing
-            code = ended.outcomes.get(robot, "UNKNOWN")
-            told.append(f"{robot}: {action}: {code}")
+    def _ended(self, ended: TeamStepEnded) -> None:
+        before, plan, told = self.describe(), list[str](), list[str]()
+        for robot, code in ended.outcomes.items():
+            part = self.running.pop(robot, None)
+            if part is None:
+                continue
+            thing = self.by_action(part.action).thing
+            plan.append(f"{robot}: {part.action}")
+            told.append(f"{robot}: {part.action}: {code}")
             self.attempts[thing] = self.attempts.get(thing, 0) + 1
             if code == "NONE":
                 self.done.add(thing)
                 self.places[robot] = self.errands[thing].target
             else:
                 self.codes[thing], self.reasons[thing] = code, ended.reasons.get(robot, "")
-        plan = "; ".join(f"{robot}: {action}" for robot, action in step.plan.items())
-        self.past.append(PastStep(before, plan, "\n".join(told)))
+        self.past.append(PastStep(before, "; ".join(plan), "\n".join(told)))
 
     @property
     def open(self) -> list[Errand]:
-        """Errands that are neither done nor given up."""
+        """Errands that are neither done nor given up, and that no robot does now."""
+        carried = {part.action for part in self.running.values()}
         return [
             errand
             for thing, errand in self.errands.items()
-            if thing not in self.done and self.attempts.get(thing, 0) < MAX_ATTEMPTS
+            if thing not in self.done and errand.action not in carried and self.attempts.get(thing, 0) < MAX_ATTEMPTS
         ]
 
     def by_action(self, action: str) -> Errand:
@@ -165,8 +182,14 @@ class TeamState:
     def describe(self) -> str:
         """Return the errands by what has become of them."""
         still = [errand.thing for errand in self.open]
-        given_up = [f"{thing} ({self.codes[thing]})" for thing in self.errands if thing not in self.done | set(still)]
-        parts = {"Still to be moved": still, "Moved": sorted(self.done), "Given up": given_up}
+        carried = {self.by_action(part.action).thing: robot for robot, part in self.running.items()}
+        over = self.done | {*still, *carried}
+        parts = {
+            "Still to be moved": still,
+            "Being moved": [f"{thing} (by {robot})" for thing, robot in carried.items()],
+            "Moved": sorted(self.done),
+            "Given up": [f"{thing} ({self.codes[thing]})" for thing in self.errands if thing not in over],
+        }
         return "\n".join(f"{heading}: {', '.join(things)}" for heading, things in parts.items() if things)
 
 
@@ -181,8 +204,11 @@ class HomeScene:
         self._area_of = {place.name: place.area for place in (*brief.site.surfaces, *brief.site.containers)}
 
     def describe(self) -> str:
-        """Return the errands by what has become of them."""
-        return self._state.describe()
+        """Return the errands by what has become of them, and which of the open ones do not go together."""
+        pairs = combinations(self._possible(), 2)
+        apart = [f"{one.thing} + {other.thing}" for one, other in pairs if self._conflict("", one, "", other)]
+        told = f"\nDo not go together: {'; '.join(apart)}" if apart and len(self.robots) > 1 else ""
+        return self._state.describe() + told
 
     def describe_robot(self, robot: str) -> str:
         """Return where a robot is, as far as the team knows."""
@@ -190,19 +216,26 @@ class HomeScene:
         return f"You stand before the {place}." if place else "You are free."
 
     def actions(self, robot: str) -> Sequence[str]:
-        """Return the actions for all errands that are open."""
-        return [errand.action for errand in self._state.open]
+        """Return the actions for the open errands that go with what the others do, those that begin nearest first."""
+        place = self._state.places.get(robot)
+        here = self._entries[self._area_of[place]] if place else None
+
+        def distance(errand: Errand) -> float:
+            there = self._entries.get(errand.area)
+            return 0.0 if here is None or there is None else math.dist(here, there)
+
+        return [errand.action for errand in sorted(self._possible(), key=distance)]
 
     def complaints(self, plan: Plan) -> Sequence[str]:
         """Return what is wrong with a plan: names, the same object or place twice, ways that cross."""
-        if not plan:
+        if not plan and not self._state.running:
             return ["No robot acts in it, and there are objects left to move."]
         wrong: list[str] = []
         valid = {errand.action: errand for errand in self._state.open}
-        going: list[tuple[str, Errand]] = []
+        going = [(robot, self._state.by_action(part.action)) for robot, part in self._state.running.items()]
         for robot, action in plan.items():
             if robot not in self.robots:
-                wrong.append(f"There is no robot '{robot}' in the team; valid: {', '.join(self.robots)}.")
+                wrong.append(f"There is no robot '{robot}' that is free; valid: {', '.join(self.robots)}.")
             elif action not in valid:
                 wrong.append(f"'{action}' is no action of {robot}; valid: {'; '.join(valid)}.")
             else:
@@ -211,6 +244,11 @@ class HomeScene:
                 ]
                 going.append((robot, valid[action]))
         return wrong
+
+    def _possible(self) -> list[Errand]:
+        """Return the open errands that go with what robots do now."""
+        at_work = [self._state.by_action(part.action) for part in self._state.running.values()]
+        return [one for one in self._state.open if not any(self._conflict("", other, "", one) for other in at_work)]
 
     def _conflict(self, one: str, first: Errand, other: str, second: Errand) -> str:
         """Return why two errands do not go together, '' when they do."""

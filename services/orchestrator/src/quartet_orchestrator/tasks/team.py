@@ -6,7 +6,6 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Sequence
 from typing import Literal
 
 from quartet_agent_runtime import ModelUnavailableError
@@ -36,7 +35,7 @@ from quartet_contracts.journal import (
 from quartet_orchestrator.errors import ParticipantLostError, TaskAbortedError
 from quartet_orchestrator.observation import RobotState, StopMonitor
 from quartet_orchestrator.recovery import TaskRecord, end_unstarted
-from quartet_orchestrator.tasks.errands import ErrandSplit, HomeScene, TeamState
+from quartet_orchestrator.tasks.errands import ErrandSplit, HomeScene, Part, TeamState
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext
 from quartet_process import tracing
 from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
@@ -107,7 +106,7 @@ class TeamRun:
             if isinstance(event, TeamTurn):
                 self._heard.append(event)
                 self._record.add_usage(event.usage)
-            elif isinstance(event, TeamErrands | TeamStep | RobotLeft):
+            elif isinstance(event, TeamErrands | TeamStep | TeamStepEnded | RobotLeft):
                 self._heard.clear()
         if self._record.state is not State.QUEUED:
             epoch = self._record.lease_epoch
@@ -125,19 +124,31 @@ class TeamRun:
             discussion = Discussion(self._answer)
             plan = await discussion.plan(self._split, PLANNER, self._split.prompt())
             await self._note(TeamErrands(errands=plan))
-        while True:
-            if self._state.running is not None:
-                await self._finish_step(self._state.running)
-            if not self._state.open:
-                return self._report("")
-            await self._record.wait_while_paused()
-            robots = await self._robots()
-            if not robots:
-                return self._report("No robot of the team is left.")
-            try:
-                await self._agree(robots)
-            except ParticipantLostError as error:
-                await self._note(RobotLeft(robot=error.robot, error_code="PARTICIPANT_SILENT", reason=str(error)))
+        underway: dict[str, asyncio.Task[TaskStatus]] = {}
+        try:
+            while True:
+                for robot, part in self._state.running.items():
+                    if robot not in underway:
+                        underway[robot] = asyncio.create_task(self._do(robot, part), name=f"errand-{part.task}")
+                if not self._state.open or not await self._assign():
+                    if not underway:
+                        return self._report("No robot of the team is left." if self._state.open else "")
+                    await self._note_ends(underway)
+        finally:
+            await _cancel(*underway.values())
+
+    async def _assign(self) -> bool:
+        """Give errands to the robots that are free; return False when there is nothing to do until a robot is done."""
+        await self._record.wait_while_paused()
+        robots = await self._robots()
+        scene = HomeScene(self._state, robots, self._brief)
+        if not robots or not scene.actions(robots[0]):
+            return False
+        try:
+            return await self._agree(scene)
+        except ParticipantLostError as error:
+            await self._note(RobotLeft(robot=error.robot, error_code="PARTICIPANT_SILENT", reason=str(error)))
+            return True
 
     async def _begin(self) -> None:
         record = self._record
@@ -153,15 +164,16 @@ class TeamRun:
             await record.move(State.RUNNING)
 
     async def _robots(self) -> list[str]:
-        """Return the robots that can work; those that cannot leave the team for good."""
-        found = await asyncio.gather(*(self._problem(name) for name in self._present()))
+        """Return the robots that are free and can work; those that cannot leave the team for good."""
+        found = await asyncio.gather(*(self._problem(name) for name in self._free()))
         for left in found:
             if left is not None:
                 await self._note(left)
-        return self._present()
+        return self._free()
 
-    def _present(self) -> list[str]:
-        return [name for name in self._context.fleet.names if name not in self._state.left]
+    def _free(self) -> list[str]:
+        busy = {*self._state.left, *self._state.running}
+        return [name for name in self._context.fleet.names if name not in busy]
 
     async def _problem(self, robot: str) -> RobotLeft | None:
         """Return why a robot leaves, None for one that can work. A silent one has time to come back."""
@@ -176,19 +188,20 @@ class TeamRun:
                 return RobotLeft(robot=robot, error_code=LEFT[state], reason=why)
             await asyncio.sleep(POLL_S)
 
-    async def _agree(self, robots: Sequence[str]) -> None:
-        """Let the team agree on one step and note it, unless a robot drops out meanwhile.
+    async def _agree(self, scene: HomeScene) -> bool:
+        """Let the free robots agree on what they do and note it, unless one drops out meanwhile.
 
-        Raises TeamError, ParticipantLostError.
+        Returns False when all of them are to wait. Raises TeamError, ParticipantLostError.
         """
-        scene = HomeScene(self._state, robots, self._brief)
         plan = await self._team.decide(scene, Prompts(scene, self._state.past, Window()), Discussion(self._answer))
-        if await self._robots() != list(robots):
+        if await self._robots() != list(scene.robots):
             # One has dropped out while they spoke: the others agree anew.
-            return
-        tasks = {robot: f"{self._task.task_id}-{secrets.token_hex(3)}" for robot in plan}
-        stops = {robot: watch.counts for robot, watch in self._stops.items()}
-        await self._note(TeamStep(step=self._state.steps + 1, plan=plan, tasks=tasks, stops=stops))
+            return True
+        if plan:
+            tasks = {robot: f"{self._task.task_id}-{secrets.token_hex(3)}" for robot in plan}
+            stops = {robot: watch.counts for robot, watch in self._stops.items()}
+            await self._note(TeamStep(step=self._state.steps + 1, plan=plan, tasks=tasks, stops=stops))
+        return bool(plan)
 
     async def _answer(self, participant: str, prompt: str) -> Answer:
         """Return what a participant says: as recorded, else from the model, and recorded before it counts."""
@@ -255,26 +268,25 @@ class TeamRun:
             raise ParticipantLostError(participant, f"{answer.error_code}: {answer.text}")
         return answer.text, answer.usage
 
-    async def _finish_step(self, step: TeamStep) -> None:
-        """Submit the tasks of a step that are not yet submitted, and wait until all have ended."""
-        ends = await asyncio.gather(*(self._do(step, robot) for robot in step.plan))
-        outcomes = {robot: _code(end) for robot, end in zip(step.plan, ends, strict=True)}
-        reasons = {
-            robot: end.report.summary if end.report else str(end.state)
-            for robot, end in zip(step.plan, ends, strict=True)
-            if outcomes[robot] != "NONE"
-        }
-        await self._note(TeamStepEnded(step=step.step, outcomes=outcomes, reasons=reasons))
+    async def _note_ends(self, underway: "dict[str, asyncio.Task[TaskStatus]]") -> None:
+        """Wait until at least one robot has done its errand, and note what has come of it."""
+        await asyncio.wait(underway.values(), return_when=asyncio.FIRST_COMPLETED)
+        for robot in [robot for robot, work in underway.items() if work.done()]:
+            end = underway.pop(robot).result()
+            code = _code(end)
+            reasons = {} if code == "NONE" else {robot: end.report.summary if end.report else str(end.state)}
+            step = self._state.running[robot].step
+            await self._note(TeamStepEnded(step=step, outcomes={robot: code}, reasons=reasons))
 
-    async def _do(self, step: TeamStep, robot: str) -> TaskStatus:
+    async def _do(self, robot: str, assigned: Part) -> TaskStatus:
         """Have one robot do its errand, and return how its task has ended."""
-        errand, task = self._state.by_action(step.plan[robot]), self._task
+        errand, task = self._state.by_action(assigned.action), self._task
         deadline = self._record.task.deadline
         source = "" if errand.area not in {area.name for area in self._brief.site.areas} else f" in the {errand.area}"
         inside = any(container.name == errand.target for container in self._brief.site.containers)
         sentence = f"Pick up the {errand.thing}{source} and place it {'in' if inside else 'on'} the {errand.target}."
         part = Task(
-            task_id=step.tasks[robot],
+            task_id=assigned.task,
             sentence=sentence,
             robot=robot,
             created_at=time.time(),
@@ -284,7 +296,7 @@ class TeamRun:
             parent=task.task_id,
             traceparent=task.traceparent,
             # Submitted once, however many replicas come to it.
-            submission=hashlib.sha256(step.tasks[robot].encode()).hexdigest(),
+            submission=hashlib.sha256(assigned.task.encode()).hexdigest(),
         )
         status = await self._bus.tasks.submit(part, sentence)
         unable_since: float | None = None
@@ -350,8 +362,8 @@ class TeamRun:
         await self._record.end(end, report)
 
     async def _end_parts(self, reason: str) -> None:
-        """Cancel the tasks of the running step and wait until their robots rest."""
-        parts = list(self._state.running.tasks.values()) if self._state.running else []
+        """Cancel the tasks of the robots and wait until they rest."""
+        parts = [part.task for part in self._state.running.values()]
         end = time.monotonic() + self._context.settings.cancel_wait_s + 5
         while time.monotonic() < end:
             found = [await self._bus.statuses.get(part) for part in parts]

@@ -12,6 +12,7 @@ _ROBOT = "one of several robots that plan together"
 _ABILITIES = re.compile(r"# What each robot can do now\n(.*?)\n\s*(?:#|$)", re.DOTALL)
 _ACTION = re.compile(r"move\(([^,()]+), ([^,()]+), ([^,()]+)\)")
 _REFUSED = re.compile(r"Your last answer was:\n(.*?)\n\nIt was refused: (.*)", re.DOTALL)
+_APART = re.compile(r"^Do not go together: (.*)$", re.MULTILINE)
 _LATER = re.compile(r"\band (\w[\w.-]*) (?:\(|would)")
 """The second robot of a conflict."""
 
@@ -40,7 +41,7 @@ def _errands(prompt: str) -> str:
 
 
 def _plan(prompt: str) -> dict[str, str]:
-    """Give each robot an errand to another place; of two in conflict, the second one waits, else the last of all."""
+    """Give each robot the first errand that goes with the others'; of two in conflict, the second one waits."""
     if refused := _REFUSED.findall(prompt):
         said, why = refused[-1]
         before: dict[str, str] = json.loads(said[said.index("{") :])
@@ -49,12 +50,14 @@ def _plan(prompt: str) -> dict[str, str]:
         return {robot: action for robot, action in before.items() if robot != waits}
     plan: dict[str, str] = {}
     taken: set[str] = set()
+    told = _APART.search(prompt)
+    apart = {frozenset(pair.split(" + ")) for pair in told[1].split("; ")} if told else set[frozenset[str]]()
     abilities = _ABILITIES.search(prompt)
     for line in abilities[1].splitlines() if abilities else ():
         robot, _, actions = line.partition(": ")
         for one in _ACTION.finditer(actions):
             thing, _, target = one.groups()
-            if not taken & {thing, target}:
+            if not taken & {thing, target} and not any({thing, other} in apart for other in taken):
                 plan[robot] = one[0]
                 taken |= {thing, target}
                 break

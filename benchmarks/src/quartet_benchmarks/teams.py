@@ -1,0 +1,179 @@
+"""One, two and four robots sort the same things in the simulated home: how much sooner a team is done."""
+
+import time
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from quartet_benchmarks.errors import UnfitPlacementError
+from quartet_benchmarks.home.world import Goal, Truth, World
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
+from quartet_contracts import TERMINAL, State, TaskStatus, TaskSubmission
+from quartet_deployment import Stack, StackOptions, state_folder
+from quartet_site import SiteFile, load_site
+
+TEAM = "hmas2"
+FLEETS = {1: "one", 2: "two", 4: "four"}
+"""Numbers of robots and the names of their metrics."""
+THINGS = 8
+TASK_TIMEOUT_S = 1800.0
+POLL_S = 0.5
+SEED_ATTEMPTS = 25
+
+
+@dataclass
+class Sorting:
+    """Result of one episode of one fleet."""
+
+    seed: int
+    robots: int
+    sentence: str
+    end: TaskStatus
+    delivered: list[bool]
+    """Whether each thing lies where it was to go, by ground truth."""
+    contacts: list[dict[str, Any]]
+    """Parts of two robots that have touched, with the number of physics steps."""
+    picked_by_two: list[str]
+    """Things that the grippers of two robots have held."""
+    sim_s: float
+    wall_s: float
+
+    @property
+    def done(self) -> bool:
+        """Whether the task SUCCEEDED and everything is in its place."""
+        return self.end.state is State.SUCCEEDED and all(self.delivered)
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of this episode in the JSON."""
+        return {
+            "seed": self.seed,
+            "robots": self.robots,
+            "done": self.done,
+            "state": str(self.end.state),
+            "delivered": sum(self.delivered),
+            "contacts": self.contacts,
+            "picked_by_two": self.picked_by_two,
+            "sim_s": round(self.sim_s, 1),
+            "wall_s": round(self.wall_s, 1),
+            "sentence": self.sentence,
+            "summary": self.end.report.summary if self.end.report else "",
+        }
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """Run the suite; `episodes` is the number of placements (default 6; 1 with --short).
+
+    Raises StackError, UnfitPlacementError.
+    """
+    count = parameters.episodes or (1 if parameters.short else 6)
+    things = 2 if parameters.short else THINGS
+    seeds = [parameters.seed * 10_000 + number for number in range(count)]
+    ran: list[Sorting] = []
+    for robots in FLEETS:
+        if parameters.short and robots > 2:
+            continue
+        options = StackOptions(state_dir=state_folder() / "bench-teams", fresh=True, world="home", robots=robots)
+        with Stack(options) as stack:
+            site = load_site(stack.site_dir / "site.yaml")
+            for seed in seeds:
+                ran.append(one := sort_things(stack, site, seed, things))
+                state = "done" if one.done else f"not done ({one.end.state}, {sum(one.delivered)} of {things})"
+                parameters.progress(f"{robots} robots, seed {seed}: {state} in {one.sim_s:.0f} s of simulated time")
+    return BenchResult(
+        "teams",
+        {"seed": parameters.seed, "episodes": count, "things": things, "team": TEAM},
+        metrics_of(ran),
+        [
+            {"robots": one.robots, "seed": one.seed, "done": one.done, "sim_s": one.sim_s, "wall_s": one.wall_s}
+            for one in ran
+        ],
+        [one.row() for one in ran],
+        [
+            f"{things} things are carried to {things} surfaces of other rooms in the simulated home, by one robot (an "
+            f"ordinary task) and by teams ({TEAM}), with the scripted model. Ratio: simulated time of the team over "
+            "that of one robot for the same placement, of the placements that both have done; the median. Thinking "
+            "takes no simulated time, neither one robot's nor a team's. Done: SUCCEEDED, and everything in its place "
+            "by ground truth. Contacts between any parts of two robots are counted in every step of the physics; a "
+            "double pick is a thing that the grippers of two robots have held.",
+        ],
+    )
+
+
+def metrics_of(ran: list[Sorting]) -> dict[str, float | Rate]:
+    """Return the metrics; a ratio is left out where no placement was done by both fleets."""
+    alone = {one.seed: one.sim_s for one in ran if one.robots == 1 and one.done}
+    metrics: dict[str, float | Rate] = {}
+    for robots, name in FLEETS.items():
+        runs = [one for one in ran if one.robots == robots]
+        if not runs:
+            continue
+        metrics[f"{name}_robot_success_rate"] = Rate(sum(one.done for one in runs), len(runs))
+        ratios = [one.sim_s / alone[one.seed] for one in runs if one.done and one.seed in alone]
+        if robots > 1 and ratios:
+            metrics[f"{name}_robot_time_ratio"] = percentile(ratios, 0.5)
+            metrics[f"{name}_robot_time_ratio_max"] = max(ratios)
+    teams = [one for one in ran if one.robots > 1]
+    metrics["runs_with_contact"] = Rate(sum(bool(one.contacts) for one in teams), len(teams))
+    metrics["runs_with_double_pick"] = Rate(sum(bool(one.picked_by_two) for one in teams), len(teams))
+    return metrics
+
+
+def goals_of(truth: Truth, site: SiteFile, rng: Random, count: int) -> list[tuple[Goal, str]] | None:
+    """Return goals with the area where each thing is: every thing goes to another area, no two to the same surface.
+
+    None when the placement has too few such things. The same seed gives the same goals.
+    """
+    areas = {place.name: place.area for place in site.surfaces}
+    things = [(name, areas[one["on"]]) for name, one in sorted(truth["objects"].items()) if one["on"] in areas]
+    places = list(site.surfaces)
+    rng.shuffle(things)
+    rng.shuffle(places)
+    found: list[tuple[Goal, str]] = []
+    for place in places:
+        thing = next(((name, area) for name, area in things if area != place.area), None)
+        if thing is not None:
+            things.remove(thing)
+            found.append((Goal(thing[0], "on", place.name), thing[1]))
+    return found[:count] if len(found) >= count else None
+
+
+def sort_things(stack: Stack, site: SiteFile, seed: int, things: int = THINGS) -> Sorting:
+    """One episode from a fresh world to the end of the task. Raises UnfitPlacementError, TimeoutError."""
+    world = World(stack.scoring_url)
+    try:
+        goals, before = _set_up(world, site, seed, things)
+        carried = [f"the {goal.object} from the {area} on the {goal.target}" for goal, area in goals]
+        sentence = f"Put {', '.join(carried[:-1])} and {carried[-1]}."
+        team = TEAM if len(stack.robots) > 1 else None
+        begun = time.monotonic()
+        with stack.api() as api:
+            submission = TaskSubmission(sentence=sentence, team=team, timeout_s=TASK_TIMEOUT_S)
+            task = api.submit(submission).task.task_id
+            while (status := api.task(task)).state not in TERMINAL:
+                if time.monotonic() - begun > TASK_TIMEOUT_S + 60:
+                    raise TimeoutError(f"task {task} has not ended after its time: {status.state}")
+                time.sleep(POLL_S)
+        after = world.truth()
+        return Sorting(
+            seed=seed,
+            robots=len(stack.robots),
+            sentence=sentence,
+            end=status,
+            delivered=[goal.met(after) for goal, _ in goals],
+            contacts=after["robot_contacts"],
+            picked_by_two=[
+                name for name in after["objects"] if sum(bool(one["grasps"].get(name)) for one in after["robots"]) > 1
+            ],
+            sim_s=after["time"] - before["time"],
+            wall_s=time.monotonic() - begun,
+        )
+    finally:
+        world.close()
+
+
+def _set_up(world: World, site: SiteFile, seed: int, things: int) -> tuple[list[tuple[Goal, str]], Truth]:
+    for tried in range(seed, seed + SEED_ATTEMPTS * 1_000_003, 1_000_003):
+        truth = world.reset(tried)
+        if goals := goals_of(truth, site, Random(tried), things):
+            return goals, truth
+    raise UnfitPlacementError(f"no placement has {things} things to sort in {SEED_ATTEMPTS} seeds from {seed}")

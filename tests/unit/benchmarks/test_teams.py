@@ -1,0 +1,53 @@
+"""What the teams suite asks for, and the ratios that it tells."""
+
+from random import Random
+
+import pytest
+
+from quartet_benchmarks.result import Rate
+from quartet_benchmarks.teams import Sorting, goals_of, metrics_of
+from quartet_contracts import Budget, State, Task, TaskStatus
+from quartet_deployment import project_root
+from quartet_site import load_site
+
+
+@pytest.fixture(scope="module")
+def home():
+    return load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml")
+
+
+def sorting(seed, robots, sim_s, *, delivered=True, contacts=()):
+    task = Task(
+        task_id=f"t{seed}", sentence="sort", robot="ada", created_at=0, deadline=1, timeout_s=1, budget=Budget()
+    )
+    end = TaskStatus(task=task, state=State.SUCCEEDED, updated_at=1)
+    return Sorting(seed, robots, "sort", end, [delivered, True], list(contacts), [], sim_s, 1.0)
+
+
+def test_every_thing_goes_to_another_room_and_no_two_to_one_surface(home):
+    areas = {place.name: place.area for place in home.surfaces}
+    things = {"red cup": "desk", "orange": "desk", "blue mug": "tv stand", "green sponge": "floor"}
+    truth = {"objects": {name: {"on": where} for name, where in things.items()}}
+    for seed in range(8):
+        goals = goals_of(truth, home, Random(seed), 3)
+        assert {goal.object for goal, _ in goals} == {"red cup", "orange", "blue mug"}
+        assert len({goal.target for goal, _ in goals}) == 3
+        assert all(areas[goal.target] != area == areas[things[goal.object]] for goal, area in goals)
+        assert goals == goals_of(truth, home, Random(seed), 3)
+    assert goals_of(truth, home, Random(0), 4) is None
+
+
+def test_a_ratio_is_of_placements_that_both_fleets_have_done():
+    contact = {"parts": ["arm", "robot2/base"], "steps": 3}
+    metrics = metrics_of(
+        [
+            *(sorting(seed, 1, 100.0, delivered=seed != 3) for seed in range(4)),
+            *(sorting(seed, 2, sim_s, delivered=seed != 2) for seed, sim_s in enumerate((50.0, 60.0, 1.0, 2.0))),
+            sorting(0, 4, 30.0, contacts=[contact]),
+        ]
+    )
+    assert metrics["two_robot_time_ratio"] == pytest.approx(0.55)
+    assert metrics["two_robot_time_ratio_max"] == pytest.approx(0.6)
+    assert metrics["four_robot_time_ratio"] == pytest.approx(0.3)
+    assert metrics["two_robot_success_rate"] == Rate(3, 4)
+    assert (metrics["runs_with_contact"], metrics["runs_with_double_pick"]) == (Rate(1, 5), Rate(0, 5))
