@@ -15,6 +15,7 @@ from quartet_benchmarks.result import BenchParameters, BenchResult
 SUITES = {
     "armtable": "quartet_benchmarks.arm_table",
     "chaos": "quartet_benchmarks.chaos",
+    "escapes": "quartet_benchmarks.escapes",
     "faults": "quartet_benchmarks.faults",
     "fleet": "quartet_benchmarks.fleet",
     "home": "quartet_benchmarks.home",

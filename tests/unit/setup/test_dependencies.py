@@ -20,6 +20,7 @@ PARTS = {"fastmcp-slim": "fastmcp", "mcp-types": "mcp", "pydantic-core": "pydant
 """Distributions that another one, which is what a project declares, always brings along."""
 NOT_IMPORTED = {
     "quartet-gateway": {"mcp"},  # LiteLLM imports it on its way to some providers, without declaring it.
+    "quartet-sandbox": {"numpy"},  # The programs in the sandbox import it.
 }
 IMPORTED_IF_THERE = {
     "quartet-mcp-perception": {"huggingface-hub", "safetensors"},  # They come with the extra open-vocabulary.

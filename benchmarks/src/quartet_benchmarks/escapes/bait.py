@@ -1,0 +1,116 @@
+"""What lies around the sandbox for a program to reach, and whether it was reached."""
+
+import contextlib
+import os
+import secrets
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+SHARED = (Path("/tmp/quartet-escape"), Path("/dev/shm/quartet-escape"))
+
+
+class Bait:
+    """A folder with a secret, a secret in the environment, listeners, and a process of the same user."""
+
+    def __init__(self) -> None:
+        self.secret = secrets.token_hex(16)
+        self._folder = tempfile.TemporaryDirectory(prefix="quartet-bait-")
+        self._sockets: list[socket.socket] = []
+        self._stack = contextlib.ExitStack()
+        self._before: dict[str, tuple[object, ...]] = {}
+
+    def __enter__(self) -> Self:
+        folder = Path(self._stack.enter_context(self._folder))
+        (folder / "secret").write_text(self.secret)
+        # A path of its own, since Unix socket paths are short.
+        sockets = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="qb-")))
+        abstract = f"\0quartet-bait-{secrets.token_hex(4)}"
+        tcp = self._listener(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+        udp = self._listener(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
+        self._listener(socket.AF_UNIX, socket.SOCK_STREAM, str(sockets / "s"))
+        self._listener(socket.AF_UNIX, socket.SOCK_STREAM, abstract)
+        self._victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        self._stack.callback(self._end_victim)
+        os.environ["QUARTET_SECRET"] = self.secret
+        self._stack.callback(os.environ.pop, "QUARTET_SECRET", None)
+        self.names: dict[str, object] = {
+            "SECRET_FILE": str(folder / "secret"),
+            "DONE": secrets.token_hex(8),
+            "FOLDER": str(folder),
+            "TCP_PORT": tcp.getsockname()[1],
+            "UDP_PORT": udp.getsockname()[1],
+            "UNIX_PATH": str(sockets / "s"),
+            "ABSTRACT_NAME": abstract,
+            "VICTIM_PID": self._victim.pid,
+            "OWNER_PID": os.getpid(),
+        }
+        self._before = self._state()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _listener(self, family: int, kind: int, address: object) -> socket.socket:
+        one = self._stack.enter_context(socket.socket(family, kind))
+        one.bind(address)  # type: ignore[arg-type]
+        if kind == socket.SOCK_STREAM:
+            one.listen()
+        one.setblocking(False)
+        self._sockets.append(one)
+        return one
+
+    def _end_victim(self) -> None:
+        self._victim.kill()
+        self._victim.wait()
+
+    def _state(self) -> dict[str, tuple[object, ...]]:
+        """Return what a program could change: the folder's files, and the process's priority and state."""
+        state: dict[str, tuple[object, ...]] = {}
+        folder = Path(self._folder.name)
+        for path in (folder, *sorted(folder.iterdir())):
+            facts = path.lstat()
+            content = path.read_text() if stat.S_ISREG(facts.st_mode) else ""
+            attributes = tuple(os.listxattr(path)) if hasattr(os, "listxattr") else ()
+            state[path.name] = (content, facts.st_mode, facts.st_uid, facts.st_nlink, facts.st_mtime_ns, attributes)
+        victim = psutil.Process(self._victim.pid)
+        state["process"] = (victim.status() == psutil.STATUS_STOPPED, victim.nice(), tuple(victim.cpu_affinity()))
+        return state
+
+    def reached(self, printed: str) -> list[str]:
+        """Return what the program that just ran reached, in words; nothing when it was held.
+
+        Args:
+            printed: Everything that the program printed.
+        """
+        found: list[str] = []
+        if self.secret in printed:
+            found.append("read the secret")
+        if self._victim.poll() is not None:
+            found.append("killed a process")
+        elif (now := self._state()) != self._before:
+            found.append(f"changed {', '.join(name for name in now.keys() | self._before if self._differs(now, name))}")
+            self._before = now
+        found += [f"made {path}" for path in SHARED if path.exists()]
+        for one in self._sockets:
+            with contextlib.suppress(BlockingIOError):
+                if one.type == socket.SOCK_STREAM:
+                    one.accept()[0].close()
+                else:
+                    one.recv(100)
+                found.append(f"reached a listener ({one.family.name}, {one.type.name})")
+        children = psutil.Process().children(recursive=True)
+        found += [f"left {child.name()} running" for child in children if child.pid != self._victim.pid]
+        return found
+
+    def _differs(self, now: dict[str, tuple[object, ...]], name: str) -> bool:
+        return now.get(name) != self._before.get(name)

@@ -1,0 +1,219 @@
+"""Programs in the sandbox: what they can call, what they print, and how they end."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+
+import psutil
+import pytest
+from quartet_sandbox import (
+    Ending,
+    FunctionError,
+    Limits,
+    ProgramResult,
+    SandboxUnavailableError,
+    require_confinement,
+    run_program,
+)
+from quartet_sandbox import _confinement as confinement
+
+
+async def add(x: float, y: float = 1) -> float:
+    """Add two numbers."""
+    return x + y
+
+
+async def refuse() -> None:
+    """Refuse."""
+    raise FunctionError("the pose is out of reach")
+
+
+async def _run(code: str, **limits: float) -> ProgramResult:
+    return await run_program(code, {"add": add, "refuse": refuse}, Limits.model_validate(limits))
+
+
+async def _wait_until(condition: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, what
+        await asyncio.sleep(0.01)
+
+
+async def test_a_program_calls_functions_and_prints() -> None:
+    result = await _run("import math\nprint(add(1, y=2))\nprint(add(math.pi))")
+    assert result == ProgramResult(
+        exit_code=0, ending=Ending.EXITED, output="3\n4.141592653589793\n", calls=("add", "add")
+    )
+
+
+async def test_arrays_of_numpy_are_sent_as_lists() -> None:
+    async def show(value: object) -> str:
+        return repr(value)
+
+    code = "import numpy as np\nprint(show(np.array([1.5, 2])), show(np.float64(3)), show((1, 2)))"
+    result = await run_program(code, {"show": show})
+    assert (result.exit_code, result.output) == (0, "[1.5, 2.0] 3.0 [1, 2]\n")
+
+
+async def test_what_is_printed_past_python_keeps_its_place() -> None:
+    result = await _run("import os\nprint('a')\nos.write(1, b'b\\n')\nprint('c')\nos.write(2, b'd\\n')")
+    assert result.output == "a\nb\nc\nd\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "last", "exit_code"),
+    [
+        ("x = 1\nprint(cube)", "NameError: name 'cube' is not defined", 1),
+        ("def f(:", "SyntaxError: invalid syntax", 1),
+        ("refuse()", "FunctionFailed: the pose is out of reach", 1),
+        ("add()", "FunctionFailed: add(x: float, y: float = 1) -> float: missing a required argument: 'x'", 1),
+        ("add(object())", "TypeError: an argument of type object cannot be sent; use numbers, strings and lists", 1),
+        ("add(float('nan'))", "ValueError: Out of range float values are not JSON compliant", 1),
+        ("raise SystemExit('stop')", "", 1),
+        ("import sys; sys.exit(3)", "", 3),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt", 1),
+    ],
+)
+async def test_an_error_is_told_with_the_program_s_own_lines(code: str, last: str, exit_code: int) -> None:
+    result = await _run(code)
+    assert (result.exit_code, result.ending) == (exit_code, Ending.EXITED)
+    assert result.output.rstrip().rsplit("\n", 1)[-1].removesuffix(" (<program>, line 1)") == last
+    assert "quartet" not in result.output
+    assert "json" not in result.output
+
+
+async def test_an_error_shows_the_line_that_raised_it() -> None:
+    result = await _run("def f():\n    return missing\nf()")
+    assert '  File "<program>", line 2, in f\n    return missing\n' in result.output
+
+
+async def test_a_program_can_catch_the_error_of_a_function() -> None:
+    result = await _run("try:\n    refuse()\nexcept Exception as error:\n    print('caught:', error)")
+    assert (result.exit_code, result.output) == (0, "caught: the pose is out of reach\n")
+
+
+async def test_nothing_of_a_program_is_there_for_the_next() -> None:
+    assert (await _run("left = 1\nimport builtins\nbuiltins.also = 2")).exit_code == 0
+    assert "NameError: name 'left' is not defined" in (await _run("print(left)")).output
+    assert "NameError: name 'also' is not defined" in (await _run("print(also)")).output
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "ending", "said"),
+    [
+        ("while True: pass", {"own_s": 0.3}, Ending.TIME, "it computed for more than 0.3 s without a call"),
+        ("import time; time.sleep(60)", {"own_s": 0.3}, Ending.TIME, "more than 0.3 s"),
+        ("while True: print('x')", {"output_bytes": 100}, Ending.OUTPUT, "it printed more than 100 bytes"),
+        ("while True: add(1)", {"calls": 3}, Ending.CALLS, "it made more than 3 calls"),
+        ("add('x' * 1000)", {"call_bytes": 100}, Ending.CALLS, "a call had more than 100 bytes"),
+        ("x = bytearray(10**9)", {"memory_mb": 200}, Ending.MEMORY_OR_SIGNAL, "it used more than 200 MiB, or crashed"),
+        ("import os; os.abort()", {}, Ending.MEMORY_OR_SIGNAL, "or crashed"),
+        ("import os; os.write(4, b'[]\\n')", {}, Ending.CALLS, "it sent something that is no call"),
+    ],
+)
+async def test_a_limit_ends_a_program_and_says_so(
+    code: str, limits: dict[str, float], ending: Ending, said: str
+) -> None:
+    result = await _run(code, **limits)
+    assert (result.exit_code, result.ending) == (1, ending), result
+    assert said in result.output.rsplit("\n", 1)[-1]
+
+
+async def test_what_a_program_printed_before_its_limit_is_kept() -> None:
+    result = await _run("print('first')\nwhile True: pass", own_s=0.3)
+    assert result.output.startswith("first\n\nThe program was ended")
+
+
+async def test_a_program_that_is_too_long_is_not_run() -> None:
+    result = await _run("add(1)" + " " * 20, code_chars=20)
+    assert (result.exit_code, result.calls) == (1, ())
+    assert "has 26 characters; at most 20 are allowed" in result.output
+
+
+async def test_the_time_of_a_function_is_not_the_program_s() -> None:
+    released = asyncio.Event()
+
+    async def move() -> None:
+        await released.wait()
+
+    own_s = 0.2
+    running = asyncio.create_task(run_program("move()\nprint('moved')", {"move": move}, Limits(own_s=own_s)))
+    await asyncio.sleep(3 * own_s)  # longer than all the program's own time
+    released.set()
+    assert (await running).ending in {Ending.EXITED, Ending.TIME}
+    assert (await running).output.startswith("moved")
+
+
+async def test_an_unexpected_error_of_a_function_ends_the_program_and_is_raised() -> None:
+    async def broken() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await run_program("broken()\nwhile True: pass", {"broken": broken})
+    assert not psutil.Process().children()
+
+
+async def test_cancelling_ends_the_program_at_once() -> None:
+    reached = asyncio.Event()
+
+    async def move() -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    running = asyncio.create_task(run_program("move()", {"move": move}))
+    await reached.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not psutil.Process().children()
+
+
+async def test_cancelling_during_the_start_leaves_nothing_running() -> None:
+    running = asyncio.create_task(run_program("while True: pass", {}))
+    await _wait_until(lambda: bool(psutil.Process().children()) or running.done(), "the program did not start")
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not psutil.Process().children()
+
+
+OWNER = """
+import asyncio
+from quartet_sandbox import Limits, run_program
+async def here():
+    print("running", flush=True)
+async def main():
+    await run_program("here()\\nwhile True: pass", {"here": here}, Limits(own_s=1))
+asyncio.run(main())
+"""
+
+
+async def test_a_program_does_not_outlive_an_owner_that_was_killed() -> None:
+    owner = await asyncio.create_subprocess_exec(sys.executable, "-c", OWNER, stdout=asyncio.subprocess.PIPE)
+    assert owner.stdout is not None
+    assert await owner.stdout.readline() == b"running\n"
+    (program,) = psutil.Process(owner.pid).children()
+    owner.kill()
+    await owner.wait()
+    await _wait_until(lambda: not program.is_running() or program.status() == psutil.STATUS_ZOMBIE, "it still runs")
+
+
+def test_where_nothing_confines_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sandlock", None)
+    confinement.require_confinement.cache_clear()
+    with pytest.raises(SandboxUnavailableError, match=r"cannot confine a program .*Linux 6\.7 or newer"):
+        require_confinement()
+
+
+def test_a_confinement_that_lets_files_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sandlock  # pyright: ignore[reportMissingTypeStubs]
+
+    def open_sandbox(memory_mb: int) -> object:
+        return sandlock.Sandbox(fs_readable=["/"])
+
+    monkeypatch.setattr(confinement, "_make_sandbox", open_sandbox)
+    confinement.require_confinement.cache_clear()
+    with pytest.raises(SandboxUnavailableError, match="could read a file"):
+        require_confinement()
+    confinement.require_confinement.cache_clear()
