@@ -1,9 +1,9 @@
 """What a confined program may do: compute, and talk over three pipes.
 
 The confinement is sandlock's: Landlock takes away files, TCP and signals, seccomp takes away system calls, and a
-supervisor watches memory and processes. It needs no root, no container and no user namespace, so that it is the same on
-a laptop and inside a container (with SYS_PTRACE, for pidfd_getfd). Compared with it: bubblewrap and nsjail need user namespaces, which
-the default profile of container engines and several distributions refuse whatever the capabilities; a WebAssembly build of Python has no NumPy.
+supervisor watches memory and processes. It needs neither root nor user namespaces, so that it is the same on a laptop
+and in a container (with SYS_PTRACE, for pidfd_getfd). Compared with it: bubblewrap and nsjail need user namespaces,
+which the default profile of container engines refuses; a WebAssembly build of Python has no NumPy.
 """
 
 import functools
@@ -21,8 +21,8 @@ CHILD = Path(__file__).with_name("_child.py")
 MARGIN_MB = 64
 """Memory between a program's limit, where it gets a MemoryError, and the supervisor's, which ends it, in MiB."""
 REMEDY = (
-    "Programs are confined with Landlock and seccomp: run them on Linux 6.7 or newer, in a container with the capability "
-    "SYS_PTRACE (docs/sandbox.md)."
+    "Programs are confined with Landlock and seccomp: run them on Linux 6.7 or newer, in a container with the "
+    "capability SYS_PTRACE (docs/sandbox.md)."
 )
 
 DENIED_CALLS = (
