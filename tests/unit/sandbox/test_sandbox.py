@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import psutil
 import pytest
+
 from quartet_sandbox import (
     Ending,
     FunctionError,

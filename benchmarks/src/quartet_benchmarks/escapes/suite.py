@@ -5,11 +5,10 @@ import sys
 import time
 from typing import Any
 
-from quartet_sandbox import Limits, ProgramResult, run_program
-
 from quartet_benchmarks.escapes.bait import Bait
 from quartet_benchmarks.escapes.programs import PROGRAMS
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
+from quartet_sandbox import Limits, ProgramResult, run_program
 
 LIMITS = Limits(own_s=1.0, output_bytes=5_000, calls=20)
 LONGEST_S = 10.0
