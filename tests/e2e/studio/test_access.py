@@ -28,6 +28,8 @@ from quartet_contracts import State
 from quartet_contracts.journal import ToolCalled
 from quartet_deployment import AGENTS, SECRETS, SERVERS, Stack, check_secrets, sign_grant
 
+pytestmark = pytest.mark.long
+
 JOB_S = 250.0
 
 

@@ -5,10 +5,13 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
+import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from quartet_deployment import Stack, StopClient
+
+pytestmark = pytest.mark.long
 
 LONG_S = 240.0
 

@@ -19,7 +19,7 @@ from quartet_deployment import Stack, free_ports, hold_ports
 
 from .collector import Collector, Seen
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 """The first test waits for a whole deployment, a job and what is seen of it."""
 ROOT = Path(__file__).resolve().parents[3]
 SECRET_LIKE = re.compile(r"eyJ[A-Za-z0-9_-]{20,}|PRIVATE KEY|Bearer ")

@@ -10,6 +10,8 @@ from quartet_contracts import JournalEvent, PickArguments, PlaceArguments, Skill
 from quartet_contracts.journal import SkillFinished, ToolCalled
 from quartet_deployment import ClientError, Stack
 
+pytestmark = pytest.mark.long
+
 Truth = dict[str, Any]
 Run = Any
 

@@ -16,7 +16,7 @@ import yaml
 from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
 GO, POSE = "nav2__navigate_to_pose", "nav2__get_robot_pose"

@@ -10,7 +10,7 @@ import quartet_nav2
 import quartet_ros
 from quartet_robot_link import Robot
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
 DOWN = [1.0, 0.0, 0.0, 0.0]
 
