@@ -58,6 +58,12 @@ class Physics:
         other._name_robot(number)
         return other
 
+    def with_data(self, data: mujoco.MjData) -> Physics:
+        """The same robot of the same model in another state."""
+        other = copy.copy(self)
+        other.data = data
+        return other
+
     def _name_robot(self, number: int) -> None:
         world, model = self.world, self.model
         self.number, self.prefix = number, prefix_of(number)

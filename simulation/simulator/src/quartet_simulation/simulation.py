@@ -28,6 +28,7 @@ from quartet_simulation.navigation.navigate import Navigate
 from quartet_simulation.physics import TICK, Physics
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
+from quartet_simulation.sensors.calibration import TRUE, BodyState, CameraMounts, draw_calibration, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
 from quartet_simulation.sensors.localisation import Localisation
@@ -110,6 +111,8 @@ class Simulation:
         self._base_checks = CollisionWorld(self._planning_model, "base", prefix)
         self._gripper = GripperDriver(self._physics)
         self._arm = ArmDriver(self._physics)
+        self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
+        self._mounted = frames.static(self._physics)
         self._base = BaseDriver(
             self._physics, lambda: self._localisation, self._costmap, self._base_checks, self._physics.held_object
         )
@@ -143,11 +146,18 @@ class Simulation:
             robot._begin()
 
     def _begin(self) -> None:
-        self._localisation = Localisation(self.seed + self._physics.number, self._physics.base_pose())
+        level = self._host._level.calibration
+        self._calibration = TRUE if level is None else draw_calibration(level, self.seed + self._physics.number)
+        self._mounts.shift(self._calibration)
+        self._localise()
         self._gripper.reset(self._host._episode.gripper_position if self._host is self else 0.0)
-        self._arm.reset()
+        self._arm.reset(self._calibration.joints)
         self._base.reset()
         self._mark_obstacles()
+
+    def _localise(self) -> None:
+        seed, level = self.seed + self._physics.number, self._host._level.localisation
+        self._localisation = Localisation(seed, self._physics.base_pose(), level)
 
     # --- time ---------------------------------------------------------------------------------------
     @property
@@ -310,9 +320,11 @@ class Simulation:
     def snapshot(self) -> Scene:
         """A Scene: an own copy of what planning needs, for use in another thread."""
         cleared = self.time - self._octomap_cleared_at < OCTOMAP_REFILL
+        positions = self._physics.data.qpos.copy()
+        positions[self._physics.arm_qpos] += self._calibration.joints
         return Scene(
             self._scene_model,
-            self._physics.data.qpos.copy(),
+            positions,
             self._physics.held_object(),
             with_objects=not cleared,
             seed=self.seed,
@@ -406,19 +418,25 @@ class Simulation:
 
     def transforms(self) -> list[frames.Transform]:
         """(parent, child, translation, quaternion xyzw) of all moving frames, map -> odom included (noisy)."""
-        return frames.moving(self._physics, self._localisation)
+        return frames.moving(self._body(), self._localisation)
+
+    def _body(self) -> Physics:
+        """The robot as it knows itself."""
+        if self._host._level.calibration is None:
+            return self._physics
+        return self._known.at(measured_joints(self._physics, self._calibration))
 
     def static_transforms(self) -> list[frames.Transform]:
         """Return (parent, child, translation, quaternion xyzw) of all fixed frames."""
-        return frames.static(self._physics)
+        return frames.static(self._physics) if self._host._level.calibration is None else self._mounted
 
     def joint_states(self) -> dict[str, list[Any]]:
         """Return name, position, velocity, effort of six arm joints and robotiq finger_joint (0.0 open .. 0.7)."""
-        return frames.joint_states(self._physics)
+        return frames.joint_states(self._physics, self._calibration)
 
     def gripper_state(self) -> dict[str, float]:
         """Return width [m], effort [N], position and command (0.0 .. 0.7), moving (0 or 1)."""
-        return frames.gripper_state(self._physics, self._gripper.command, self.seed)
+        return frames.gripper_state(self._physics, self._gripper.command, self.seed, self._calibration)
 
     def occupancy_grid(self) -> dict[str, Any]:
         """The static map: resolution, origin (x, y), data int8 HxW (0 free, 100 occupied), row 0 at origin y."""
@@ -444,7 +462,7 @@ class Simulation:
         self.halt()
         self._physics.set_base_pose(x, y, yaw)
         self._physics.forward()
-        self._localisation = Localisation(self.seed + self._physics.number, self._physics.base_pose())
+        self._localise()
         self._base.reset()
 
     def put_in_gripper(self, name: str) -> None:

@@ -25,6 +25,7 @@ class ArmDriver:
         self._goal: Goal | None = None
         self._trajectory: Trajectory | None = None
         self._hold = np.zeros(6)
+        self._offsets = np.zeros(6)
         self._brake: tuple[float, np.ndarray, np.ndarray] | None = None
 
     @property
@@ -32,14 +33,21 @@ class ArmDriver:
         """The goal that runs or ran last."""
         return self._goal
 
-    def reset(self) -> None:
-        """Forget the goal and keep the present position."""
+    def reset(self, offsets: np.ndarray) -> None:
+        """Forget the goal and keep the present position; `offsets` are measured minus true joints [rad], shape (6,)."""
         self._goal = self._trajectory = self._brake = None
-        self._hold = self._physics.arm_positions()
+        self._offsets = offsets
+        self._hold = self._positions()
+
+    def _positions(self) -> np.ndarray:
+        return self._physics.arm_positions() + self._offsets
+
+    def _servo(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:
+        self._physics.servo_arm(positions - self._offsets, velocities)
 
     def start(self, trajectory: Trajectory, goal: Goal) -> None:
         """Begin to follow a trajectory for a goal."""
-        actual = self._physics.arm_positions()
+        actual = self._positions()
         late = trajectory.times[0] > 0.2
         error = float(np.abs(trajectory.positions[0] - actual).max())
         if error > START_TOLERANCE and not late and len(trajectory.times) > 1:
@@ -60,7 +68,7 @@ class ArmDriver:
 
     def hold(self) -> None:
         """Stop at once and keep the present position."""
-        self._hold, self._trajectory, self._brake = self._physics.arm_positions(), None, None
+        self._hold, self._trajectory, self._brake = self._positions(), None, None
 
     def tick(self) -> None:
         """Advance control by one tick."""
@@ -69,11 +77,11 @@ class ArmDriver:
             self._slow_down()
             return
         if goal is None or goal.done or trajectory is None:
-            physics.servo_arm(self._hold)
+            self._servo(self._hold)
             return
         elapsed = physics.time - goal.started_at
         wanted, velocity = trajectory.at(elapsed + TICK)
-        actual = physics.arm_positions()
+        actual = self._positions()
         desired_now, _ = trajectory.at(elapsed)
         error = desired_now - actual
         goal.feedback.update(
@@ -96,7 +104,7 @@ class ArmDriver:
                 f"the arm is {worst:.2f} rad off its path (allowed {PATH_TOLERANCE}): something blocks it",
             )
             return
-        physics.servo_arm(wanted, velocity)
+        self._servo(wanted, velocity)
         if elapsed >= trajectory.duration:
             self._hold = trajectory.positions[-1]
             end_error = float(np.abs(trajectory.positions[-1] - actual).max())
@@ -115,7 +123,7 @@ class ArmDriver:
         began, position, velocity = self._brake
         t = min(self._physics.time - began, BRAKE_TIME)
         self._hold = position + velocity * (t - t * t / (2 * BRAKE_TIME))
-        self._physics.servo_arm(self._hold, velocity * (1 - t / BRAKE_TIME))
+        self._servo(self._hold, velocity * (1 - t / BRAKE_TIME))
         if t >= BRAKE_TIME and np.abs(self._physics.arm_velocities()).max() < 0.05:
             self._brake = self._trajectory = None
             if self._goal is not None:

@@ -27,6 +27,8 @@ ARM_LINKS = (
     "arm_wrist_2_link",
     "arm_wrist_3_link",
 )
+JOINT_NOISE = 0.0002
+"""Standard deviation of a joint's measured position [rad]."""
 JOINT_LIMIT = 2 * math.pi
 ELBOW_LIMIT = math.pi
 JOINT_LOWER = (-JOINT_LIMIT, -JOINT_LIMIT, -ELBOW_LIMIT, -JOINT_LIMIT, -JOINT_LIMIT, -JOINT_LIMIT)

@@ -11,6 +11,7 @@ import numpy as np
 from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.sensors.calibration import Calibration, measured_joints
 from quartet_simulation.sensors.localisation import Localisation
 from quartet_simulation.sensors.noise import generator
 
@@ -24,7 +25,6 @@ SIZES = {
 }
 FINGER_JOINT = "robotiq_140_finger_joint"
 WIDTH_NOISE, EFFORT_NOISE = 0.0003, 0.4
-JOINT_NOISE = 0.0002
 
 
 def moving(physics: Physics, localisation: Localisation) -> list[Transform]:
@@ -85,25 +85,26 @@ def camera_info(model: mujoco.MjModel, camera: str) -> dict[str, Any]:
     }
 
 
-def joint_states(physics: Physics) -> dict[str, list[Any]]:
+def joint_states(physics: Physics, calibration: Calibration) -> dict[str, list[Any]]:
     """Return name, position [rad], velocity [rad/s] and effort of the arm's joints and the finger joint."""
-    noise = generator(0, "joints", physics.time).normal(0, JOINT_NOISE, 6)
-    opening = physics.opening()
+    noise = generator(0, "fingers", physics.time).normal(size=2) * calibration.noise
+    opening = physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0])
+    force = physics.grip_force() * calibration.force + EFFORT_NOISE * float(noise[1])
     return {
         "name": [*dim.ARM_JOINTS, FINGER_JOINT],
-        "position": [*(physics.arm_positions() + noise).tolist(), dim.position_of(opening)],
+        "position": [*measured_joints(physics, calibration).tolist(), dim.position_of(opening)],
         "velocity": [*physics.arm_velocities().tolist(), -physics.opening_speed() * dim.CLOSED_POSITION / dim.STROKE],
-        "effort": [*physics.arm_efforts().tolist(), physics.grip_force()],
+        "effort": [*physics.arm_efforts().tolist(), force],
     }
 
 
-def gripper_state(physics: Physics, command: float, seed: int) -> dict[str, float]:
+def gripper_state(physics: Physics, command: float, seed: int, calibration: Calibration) -> dict[str, float]:
     """Return width [m] and effort [N] as measured, position and command (0.0 .. 0.7), moving 0 or 1."""
     noise = generator(seed, "gripper", physics.time).normal(size=2)
-    width = min(max(physics.opening() + WIDTH_NOISE * float(noise[0]), 0.0), dim.STROKE)
+    width = min(max(physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0]), 0.0), dim.STROKE)
     return {
         "width": width,
-        "effort": max(0.0, abs(physics.grip_force()) + EFFORT_NOISE * float(noise[1])),
+        "effort": max(0.0, abs(physics.grip_force()) * calibration.force + EFFORT_NOISE * float(noise[1])),
         "position": dim.position_of(width),
         "command": command,
         "moving": float(abs(physics.opening_speed()) > 0.004),

@@ -7,6 +7,7 @@ has looked at for months. docs/perception.md shows the same table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import radians
 from typing import Literal
 
 from quartet_simulation.errors import UnknownNameError
@@ -64,19 +65,73 @@ class DepthLevel:
 
 
 @dataclass(frozen=True)
+class CalibrationLevel:
+    """How far what the robot knows of its own body is from the truth; drawn anew in each episode.
+
+    camera_m, camera_rad: RMS error of a camera's mounting. After a careful hand-eye calibration some millimetres and
+        tenths of a degree remain: Tsai and Lenz (IEEE Trans. Robotics and Automation 5(3), 1989), Horaud and Dornaika
+        (IJRR 14(3), 1995).
+    joint_rad: RMS zero offset of each arm joint. An assumption: about 1.5 and 4 mm at the tool, between the 0.1 mm that
+        Universal Robots state for repeatability and the centimetres that ur_robot_driver names for an arm without its
+        calibration.
+    opening_m, effort_share: RMS error of the gripper's width and, relative, of its force. Robotiq state 10 % for the
+        force of the 2F-140, and 1/255 of its stroke as the step of its width.
+    """
+
+    camera_m: float
+    camera_rad: float
+    joint_rad: float
+    opening_m: float
+    effort_share: float
+
+
+@dataclass(frozen=True)
+class LocalisationLevel:
+    """Error of AMCL, which corrects the pose when the robot has moved.
+
+    position_m, yaw_rad: RMS of the error.
+    every_m, every_rad: motion after which it corrects; nav2_amcl's update_min_d and update_min_a.
+    kept: share of the error that a correction keeps; jump: chance that it keeps nothing of it, as when the particles
+        settle elsewhere. Both are assumptions.
+    """
+
+    position_m: float
+    yaw_rad: float
+    every_m: float = 0.25
+    every_rad: float = 0.2
+    kept: float = 0.8
+    jump: float = 0.0
+
+
+@dataclass(frozen=True)
 class SensorLevel:
-    """One level of the table. depth: None for white noise alone."""
+    """One level of the table.
+
+    None: white depth noise, a true calibration, and a pose in the map that is at most 2 cm off.
+    """
 
     name: LevelName
     depth: DepthLevel | None = None
+    calibration: CalibrationLevel | None = None
+    localisation: LocalisationLevel | None = None
 
 
 LEVELS: dict[str, SensorLevel] = {
     level.name: level
     for level in (
         SensorLevel("clean"),
-        SensorLevel("typical", DepthLevel(0.08)),
-        SensorLevel("harsh", DepthLevel(0.16, edge_loss=0.8, dark_loss=0.6, glossy_loss=0.25, clear_loss=0.7)),
+        SensorLevel(
+            "typical",
+            DepthLevel(0.08),
+            CalibrationLevel(0.003, radians(0.3), radians(0.05), 0.0005, 0.05),
+            LocalisationLevel(0.03, radians(1.0)),
+        ),
+        SensorLevel(
+            "harsh",
+            DepthLevel(0.16, edge_loss=0.8, dark_loss=0.6, glossy_loss=0.25, clear_loss=0.7),
+            CalibrationLevel(0.006, radians(0.7), radians(0.15), 0.001, 0.10),
+            LocalisationLevel(0.06, radians(3.0), jump=0.1),
+        ),
     )
 }
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from quartet_simulation.sensors.levels import LocalisationLevel
 from quartet_simulation.sensors.noise import generator
 
 Pose = tuple[float, float, float]
@@ -34,9 +35,12 @@ def inverse(a: Pose) -> Pose:
 
 
 class Localisation:
-    """Follows the true pose and answers with what a robot would know."""
+    """Follows the true pose and answers with what a robot would know.
 
-    def __init__(self, seed: int, pose: Pose) -> None:
+    Without a level the error is a slow wave of the time; with one it changes when the robot has moved, as AMCL's does.
+    """
+
+    def __init__(self, seed: int, pose: Pose, level: LocalisationLevel | None = None) -> None:
         rng = generator(seed, "localisation", 0.0)
         self._phase = rng.uniform(0, 2 * math.pi, 6)
         self._period = rng.uniform(4.0, 11.0, 6)
@@ -44,6 +48,10 @@ class Localisation:
         self._drift = float(rng.normal(0, YAW_DRIFT))
         self._last = pose
         self._odom: Pose = (0.0, 0.0, 0.0)
+        self._level, self._rng = level, rng
+        if level is not None:
+            self._error = self._drawn(level)
+            self._correct()
 
     def update(self, true_pose: Pose) -> None:
         """Integrate one tick of true motion into odometry."""
@@ -51,13 +59,33 @@ class Localisation:
         length = math.hypot(dx, dy)
         self._odom = compose(self._odom, (dx * self._scale, dy * self._scale, dyaw + self._drift * length))
         self._last = true_pose
+        if self._level is not None:
+            self._length, self._turn = self._length + length, self._turn + abs(dyaw)
+            if self._length > self._level.every_m or self._turn > self._level.every_rad:
+                kept = 0.0 if self._rng.random() < self._level.jump else self._level.kept
+                self._error = kept * self._error + math.sqrt(1 - kept * kept) * self._drawn(self._level)
+                self._correct()
+
+    def _drawn(self, level: LocalisationLevel) -> np.ndarray:
+        """Return an error of the pose in the map: x, y [m], yaw [rad]; at most two RMS errors."""
+        drawn = np.clip(self._rng.normal(size=3), -2, 2)
+        return drawn * (level.position_m / math.sqrt(2), level.position_m / math.sqrt(2), level.yaw_rad)
+
+    def _correct(self) -> None:
+        """Set map -> odom so that the present pose has the present error; until the next time only odometry errs."""
+        self._length = self._turn = 0.0
+        x, y, yaw = self._last
+        dx, dy, dyaw = self._error.tolist()
+        self._corrected = compose((x + dx, y + dy, wrap(yaw + dyaw)), inverse(self._odom))
 
     def odom(self) -> Pose:
         """base_footprint in odom."""
         return self._odom
 
     def estimate(self, time: float) -> Pose:
-        """base_footprint in map as localisation has it: under 2 cm and 0.5 degrees off."""
+        """base_footprint in map as localisation has it: under 2 cm and 0.5 degrees off, or as the level says."""
+        if self._level is not None:
+            return compose(self._corrected, self._odom)
         waves = np.sin(2 * np.pi * time / self._period + self._phase)
         x, y, yaw = self._last
         return (
@@ -68,4 +96,6 @@ class Localisation:
 
     def map_to_odom(self, time: float) -> Pose:
         """Return the transform from map to odom as localisation has it (x, y, yaw)."""
+        if self._level is not None:
+            return self._corrected
         return compose(self.estimate(time), inverse(self._odom))
