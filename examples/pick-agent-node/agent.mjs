@@ -62,8 +62,10 @@ async function handle(redis, entry, request) {
   }
   console.log(JSON.stringify({ request_id, error_code: result.error_code, reason: result.reason }));
   const body = JSON.stringify(result);
-  if ((await redis("SET", key("done", request_id), body, "NX", "PX", KEPT_MS)) !== null)
+  if ((await redis("SET", key("done", request_id), body, "NX", "PX", KEPT_MS)) !== null) {
     await redis("XADD", reply_to, "*", "m", body);
+    await redis("PUBLISH", `quartet:signal:${reply_to}`, "");
+  }
   await redis("XACK", STREAM, GROUP, entry);
   await redis("XDEL", STREAM, entry);
 }

@@ -12,10 +12,14 @@ from redis.retry import Retry
 
 from quartet_bus import Bus, BusOptions, Credentials, NoAnswerError
 from quartet_bus._skipped import SKIPPED
+from quartet_bus._transcripts import LOOPS
 from quartet_bus.access import ROLES, acl_file, digest
+from quartet_bus.functions.queues import RESULT_BYTES, Finish
+from quartet_bus.functions.records import TakeEntries
 from quartet_contracts import JournalEvent, Skill, State, TaskReport
 from quartet_contracts.approvals import ApprovalRequest
 from quartet_contracts.journal import Note, Reported, SkillFinished, StateChanged, ToolCalled
+from quartet_contracts.skills import unknown_result
 from quartet_process import Secret
 from support.store import command
 
@@ -210,6 +214,113 @@ async def test_unreadable_dead_letters_hide_no_others(owner, pick, raw):
     await command(owner, "XADD", "quartet:skill:pick", "*", "m", "junk")
     assert await pick.skills(Skill.PICK).take(0) is None
     assert [letter.stream for letter in await owner.dead_letters.list()] == ["quartet:skill:pick"]
+
+
+@pytest.fixture
+def full(guarded):
+    """`full()`: Redis has as much as it may."""
+
+    def fill():
+        with redis.Redis(port=guarded.port, protocol=2, username="admin", password=PASSWORDS["admin"]) as admin:
+            admin.config_set("maxmemory", "1mb")
+
+    return fill
+
+
+def finish(raw, number, result, entry="1-1"):
+    return raw.execute_command(
+        "FCALL", Finish.name(), 2, "quartet:skill:pick", f"quartet:done:skill:pick:r{number}",
+        "pick", entry, result, 3_600_000, "quartet:signal:quartet:replies:pick:x",
+    )  # fmt: skip
+
+
+async def test_a_result_fills_a_full_store_no_further(owner, pick, raw, full, a_request):
+    """Redis takes results above its maxmemory: one for each request that there is, and of no more than two messages."""
+    await owner.skills(Skill.PICK).submit(a_request("r1"))
+    delivery = await pick.skills(Skill.PICK).take(10)
+    full()
+    entry = delivery.lease.entry_id
+    with pytest.raises(redis.ResponseError, match=r"TOOLARGE a result has 131073 bytes, the limit is 131072"):
+        finish(raw, 1, b"x" * (RESULT_BYTES + 1), entry)
+    assert [finish(raw, number, b"x") for number in range(1, 4)] == [-1] * 3
+    assert finish(raw, 1, b"x" * RESULT_BYTES, entry) == 1
+    assert finish(raw, 2, b"x", entry) == -1
+    assert await command(owner, "EXISTS", *(f"quartet:done:skill:pick:r{number}" for number in range(1, 4))) == 1
+
+
+async def test_a_result_that_is_too_large_ends_its_request_as_uncertain(owner, pick, a_request, a_result):
+    async with owner.replies() as replies:
+        request = a_request("r1", reply_to=replies.stream(Skill.PICK))
+        asking = asyncio.create_task(replies.ask(owner.skills(Skill.PICK), request))
+        delivery = await pick.skills(Skill.PICK).take(10)
+        result = a_result(request).model_copy(update={"reason": "x" * 70_000})
+        assert await pick.skills(Skill.PICK).finish(delivery, result)
+        answer = await asyncio.wait_for(asking, 30)
+    assert (answer.state, answer.error_code) == (State.UNCERTAIN, "UNKNOWN")
+    assert "its result (NONE) was too large to be sent: PickResult is" in answer.reason
+
+
+async def test_answers_of_any_size_and_number_are_read_in_bounded_parts(owner, pick, raw, a_request, eventually):
+    """And what was written behind the highest id there is hinders no later answer."""
+    stream = f"quartet:replies:pick:{owner.replica}"
+    for _ in range(5):
+        raw.xadd(stream, {"m": b"x" * 8_000_000})
+    raw.xadd(stream, {"m": b"x"}, id=HIGHEST)
+    before, run, sizes = skipped("reply"), owner._store.run, []
+
+    async def measured(function):
+        answer = await run(function)
+        if isinstance(function, TakeEntries):
+            sizes.append(sum(len(data or b"") for data in answer))
+        return answer
+
+    owner._store.run = measured
+    async with owner.replies() as replies:
+        await eventually(lambda: skipped("reply") - before == 6)
+        assert not await command(owner, "EXISTS", stream)
+        request = a_request("r1", reply_to=replies.stream(Skill.PICK))
+        asking = asyncio.create_task(replies.ask(owner.skills(Skill.PICK), request))
+        delivery = await pick.skills(Skill.PICK).take(10)
+        await pick.skills(Skill.PICK).finish(delivery, unknown_result(request, "the honest answer", State.FAILED))
+        assert (await asyncio.wait_for(asking, 30)).reason == "the honest answer"
+    assert max(sizes) < 100_000
+
+
+async def test_names_of_transcripts_are_listed_within_bounds(owner, pick, raw):
+    await pick.transcripts.save("t1", "r1", {"messages": []})
+    before = skipped("transcript")
+    raw.hset("quartet:transcripts:pick:t1", "n" * 1_000_000, b"x")
+    assert await owner.transcripts.list("t1") == ["r1"]
+    raw.hset("quartet:transcripts:pick:t1", mapping={f"name {number}": b"x" for number in range(LOOPS)})
+    await owner.transcripts.save("t1", "orchestrator", {"messages": []})
+    assert await owner.transcripts.list("t1") == ["orchestrator"]
+    assert skipped("transcript") - before == 2
+
+
+async def test_dead_letters_are_capped_and_read_within_bounds(guarded, owner, raw):
+    raw.xadd("quartet:dead:pick", {"stream": "s", "entry_id": "1-1", "reason": "r", "message": "m", "at": "1"})
+    before = skipped("dead letter")
+    raw.xadd("quartet:dead:pick", {"stream": "s", "entry_id": "1-1", "reason": "r", "message": b"x" * 200_000, "at": 1})
+    assert [letter.message for letter in await owner.dead_letters.list()] == ["m"]
+    assert skipped("dead letter") - before == 1
+    for _ in range(20):
+        raw.xadd("quartet:dead:pick", {"x": "y"})
+    credentials = Credentials("orchestrator", Secret.fixed(PASSWORDS["orchestrator"]))
+    async with await Bus.connect(guarded.url, BusOptions(dead_letters=5), credentials=credentials) as bus:
+        assert await bus.dead_letters.count() == 5
+    assert await command(owner, "XLEN", "quartet:dead:pick") == 5
+
+
+async def test_an_agent_that_is_gone_does_not_look_alive_by_a_presence_in_the_future(owner, raw, a_request):
+    queue, present = owner.skills(Skill.PICK), "quartet:skill:pick:present"
+    raw.zadd(present, {f"ghost {ahead}": time.time() + ahead for ahead in range(10, 3_600, 10)})
+    raw.zadd(present, {"ghost": "+inf"})
+    assert await queue.alive() == 0
+    async with owner.replies() as replies:
+        request = a_request("r1", reply_to=replies.stream(Skill.PICK))
+        with pytest.raises(NoAnswerError, match="no pick agent is running"):
+            await asyncio.wait_for(replies.ask(queue, request, absent_after_s=0.3), 30)
+    assert await command(owner, "ZCOUNT", present, f"({time.time() + 2}", "+inf") == 0
 
 
 @pytest.mark.parametrize("forged", [b"junk", b"x" * 300_000, b'{"request_id": "r1"}'])

@@ -55,9 +55,21 @@ def test_a_function_takes_keys_and_arguments_by_name():
         entry_id="1-1",
         result=b"{}",
         expiry_ms=9,
+        channel="c",
     )
     name = f"{functions.LIBRARY}_finish"
-    assert call.command() == ("FCALL", name, 2, "lab:skill:pick", "lab:done:skill:pick:r1", "pick", "1-1", b"{}", 9)
+    assert call.command() == (
+        "FCALL",
+        name,
+        2,
+        "lab:skill:pick",
+        "lab:done:skill:pick:r1",
+        "pick",
+        "1-1",
+        b"{}",
+        9,
+        "c",
+    )
     sent = [str(part).encode() if not isinstance(part, bytes) else part for part in call.command()]
     fields = Finish.from_command(sent)
     assert fields is not None
@@ -79,7 +91,7 @@ def test_a_changed_library_has_a_new_version():
     """Old and new processes stand beside each other in an update: raise VERSION with keys, arguments or answers."""
     fields = [(one.name(), *one.signature()[:2]) for one in functions.FUNCTIONS]
     digest = hashlib.sha256(json.dumps(sorted(fields)).encode()).hexdigest()[:12]
-    assert {functions.VERSION: digest} == {1: "09fa8f3a4173"}
+    assert {functions.VERSION: digest} == {2: "6f6463d1a3b8"}
 
 
 def test_the_package_exports_what_it_says():

@@ -222,6 +222,12 @@ def test_redis_has_a_limit_of_memory_and_of_values(tmp_path: Path) -> None:
                 with pytest.raises((redis.ResponseError, redis.ConnectionError)):
                     client.set("large", b"x" * (17 * 1024 * 1024))
                 client.set("small", b"x" * (8 * 1024 * 1024))
+                with socket.create_connection(("127.0.0.1", at.ports["redis"])) as greedy:
+                    greedy.sendall(f"AUTH admin {password}\r\n".encode() + b"GET small\r\n" * 1000)
+                    while not client.info("stats")["evicted_clients"] and time.monotonic() < end:
+                        time.sleep(0.01)
+                assert client.info("stats")["evicted_clients"] == 1
+                assert client.info("memory")["used_memory_peak"] < 256 * 1024 * 1024
         finally:
             server.terminate()
 

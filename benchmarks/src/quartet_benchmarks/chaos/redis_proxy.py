@@ -19,7 +19,7 @@ from typing import Any
 
 from quartet_benchmarks.errors import MeasurementError
 from quartet_bus.functions import Function
-from quartet_bus.functions.queues import Cancel, Finish
+from quartet_bus.functions.queues import Cancel, Finish, FinishForgotten
 from quartet_bus.functions.records import AppendAgentEvent, AppendEvent, AppendLastEvent
 from quartet_bus.functions.requests import AddRequest
 from quartet_bus.functions.tasks import PutStatus, SubmitTask
@@ -59,7 +59,7 @@ class SentMessage:
 FUNCTIONS: dict[Kind, tuple[type[Function[Any]], ...]] = {
     Kind.TASK: (SubmitTask,),
     Kind.REQUEST: (AddRequest,),
-    Kind.RESULT: (Finish,),
+    Kind.RESULT: (Finish, FinishForgotten),
     Kind.JOURNAL: (AppendEvent, AppendLastEvent, AppendAgentEvent),
     Kind.CANCEL: (Cancel,),
     Kind.STATUS: (PutStatus,),

@@ -8,8 +8,12 @@ from quartet_bus._keys import WRITERS
 from quartet_bus._link import Command
 from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
+from quartet_bus.functions.records import CountEntries, ReadNewest
 from quartet_process import redact_bytes
 
+LETTER_BYTES = 128 * 1024
+MOST_BYTES = 4 * 1024 * 1024
+"""Read from one writer at once."""
 _GRANT = re.compile(rb'("grant"\s*:\s*")[^"]*')
 
 
@@ -39,21 +43,23 @@ class DeadLetters(Part):
         """Return the letters of all writers, the newest first."""
         letters: list[DeadLetter] = []
         for writer in WRITERS:
-            for entry_id, fields in await self._store.call(
-                "XREVRANGE", self._keys.dead(writer), "+", "-", "COUNT", limit
-            ):
-                text = {k.decode(errors="replace"): v.decode(errors="replace") for k, v in fields.items()}
+            stream = self._keys.dead(writer)
+            for entry_id, fields in await self._store.run(ReadNewest(stream, limit, LETTER_BYTES, MOST_BYTES)):
                 try:
-                    at = float(text["at"])
-                    letter = DeadLetter(text["stream"], text["entry_id"], text["reason"], text["message"], at)
-                except (KeyError, ValueError):
-                    log_skipped(
-                        "dead letter", f"{entry_id.decode()} of {self._keys.dead(writer)}", "fields are missing"
-                    )
-                else:
-                    letters.append(letter)
+                    letters.append(_letter(fields))
+                except (KeyError, ValueError) as error:
+                    log_skipped("dead letter", f"{entry_id} of {stream}", error)
         return sorted(letters, key=lambda letter: letter.at, reverse=True)[:limit]
 
     async def count(self) -> int:
-        """Return how many letters there are."""
-        return sum([int(await self._store.call("XLEN", self._keys.dead(writer))) for writer in WRITERS])
+        """Drop the letters beyond the limit of each writer, and return how many there are."""
+        cap = self._options.dead_letters
+        return sum([await self._store.run(CountEntries(self._keys.dead(writer), cap)) for writer in WRITERS])
+
+
+def _letter(fields: dict[bytes, bytes] | None) -> DeadLetter:
+    """Return the letter in the fields of an entry. Raises KeyError or ValueError where there is none."""
+    if fields is None:
+        raise ValueError(f"it has more than {LETTER_BYTES} bytes")
+    text = {k.decode(errors="replace"): v.decode(errors="replace") for k, v in fields.items()}
+    return DeadLetter(text["stream"], text["entry_id"], text["reason"], text["message"], float(text["at"]))

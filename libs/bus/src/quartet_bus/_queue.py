@@ -23,6 +23,7 @@ from quartet_bus.errors import (
     StoreFullError,
 )
 from quartet_bus.functions import queues
+from quartet_bus.functions.records import TakeEntries
 from quartet_bus.functions.requests import AddRequest
 from quartet_contracts import ContractError, Message
 from quartet_process import BACKGROUND
@@ -38,6 +39,11 @@ def queue_full(stream: str, cap: int) -> QueueFullError:
     return QueueFullError(
         f"{cap} entries wait on {stream} already, nothing more is taken; try again when some are done"
     )
+
+
+def take_replies(stream: Key, count: int = 100) -> TakeEntries:
+    """Return the function that takes answers off a stream. Agents write there what they like, so that it is bounded."""
+    return TakeEntries(stream, count, queues.RESULT_BYTES, count * queues.RESULT_BYTES)
 
 
 @dataclass(eq=False)
@@ -339,19 +345,21 @@ class Queue(Part, ABC, Generic[M]):
     async def _complete(self, lease: Lease, result: bytes, reply_to: str) -> bool:
         """Store the result, answer and acknowledge in one step. False: another consumer had answered."""
         lease.finishing = True
-        first = await self._store.run(
-            queues.Finish(
-                stream=self._stream,
-                done=self._keys.done(self.kind, lease.identity),
-                reply_to=Key(reply_to) if reply_to else None,
-                group=self._group,
-                entry_id=lease.entry_id,
-                result=result,
-                expiry_ms=round(self._options.results_s * 1000),
-            )
-        )
+        fields: dict[str, Any] = {
+            "stream": self._stream,
+            "done": self._keys.done(self.kind, lease.identity),
+            "reply_to": Key(reply_to) if reply_to else None,
+            "group": self._group,
+            "entry_id": lease.entry_id,
+            "result": result,
+            "expiry_ms": round(self._options.results_s * 1000),
+            "channel": self._keys.signal(reply_to),
+        }
+        stands = await self._store.run(queues.Finish(**fields))
+        if stands < 0:
+            stands = await self._store.run(queues.FinishForgotten(**fields))
         self._drop_lease(lease)
-        return first
+        return bool(stands)
 
     async def _renew(self) -> None:
         backoff = Backoff(f"lease of {self._stream}")

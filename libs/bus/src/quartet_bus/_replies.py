@@ -7,9 +7,10 @@ import asyncio
 import contextlib
 import logging
 import time
+from functools import partial
 
 from quartet_bus._part import BusContext, Part
-from quartet_bus._queue import FIELD
+from quartet_bus._queue import take_replies
 from quartet_bus._skills import SkillQueue
 from quartet_bus._skipped import SKIPPED
 from quartet_bus._store import Backoff
@@ -22,8 +23,6 @@ log = logging.getLogger(__name__)
 MAX_POLL_S = 3.0
 """Period in which the stored result is looked up, in case it was missed on the reply stream [s]."""
 REJOIN_POLL_S = 0.25
-TIDY_AFTER = 50
-"""Number of read answers after which they are deleted from the stream; also when none comes for a while."""
 
 
 class _Watch:
@@ -107,17 +106,16 @@ class Replies(Part):
         super().__init__(context)
         self._streams = {skill: context.keys.replies(skill, context.replica) for skill in Skill}
         self._waiting: dict[tuple[Skill, str], asyncio.Future[SkillResult]] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._readers: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "Replies":
-        self._task = BACKGROUND.start("bus-replies", self._read)
+        self._readers = [BACKGROUND.start("bus-replies", partial(self._read, skill)) for skill in Skill]
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        for reader in self._readers:
+            reader.cancel()
+        await asyncio.gather(*self._readers, return_exceptions=True)
 
     def stream(self, skill: Skill) -> str:
         """Return the value of `reply_to` for a request."""
@@ -174,34 +172,20 @@ class Replies(Part):
                 if result is not None:
                     return result
 
-    async def _read(self) -> None:
-        reader = self._store.reader()
-        backoff = Backoff(f"replies on {', '.join(self._streams.values())}")
-        skills = {name.encode(): skill for skill, name in self._streams.items()}
-        last = dict.fromkeys(self._streams.values(), b"0-0")
-        read: dict[str, list[bytes]] = {name: [] for name in last}
-        try:
+    async def _read(self, skill: Skill) -> None:
+        stream = self._streams[skill]
+        backoff = Backoff(f"replies on {stream}")
+        async with self._notifications.listen(stream) as wakeup:
             while True:
                 try:
-                    answer = await reader(
-                        "XREAD", "COUNT", 100, "BLOCK", self._options.block_ms, "STREAMS", *last, *last.values()
-                    )
+                    while answers := await self._store.run(take_replies(stream)):
+                        for data in answers:
+                            self._deliver(skill, data or b"")
                     backoff.worked()
-                    for name, entries in answer or ():
-                        stream = name.decode()
-                        last[stream] = entries[-1][0]
-                        read[stream] += [entry_id for entry_id, _ in entries]
-                        for _, fields in entries:
-                            self._deliver(skills[name], fields.get(FIELD, b""))
-                    for stream, entry_ids in read.items():
-                        if entry_ids and (not answer or len(entry_ids) >= TIDY_AFTER):
-                            # Not after each one, so that the next answer is not delayed.
-                            await self._store.call("XDEL", stream, *entry_ids)
-                            entry_ids.clear()
                 except BusError as error:
                     await backoff.failed(error)
-        finally:
-            await self._store.close_reader(reader)
+                    continue
+                await wakeup.wait()
 
     def _deliver(self, skill: Skill, data: bytes) -> None:
         try:

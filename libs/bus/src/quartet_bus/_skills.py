@@ -11,12 +11,13 @@ from quartet_bus._part import BusContext
 from quartet_bus._queue import FIELD, Admitted, Delivery, Newest, Queue
 from quartet_bus._store import Backoff, Reader
 from quartet_bus.errors import BusError, BusUnavailableError, LeaseLostError
-from quartet_bus.functions.queues import Cancel
+from quartet_bus.functions.queues import Cancel, SettlePresence
 from quartet_bus.functions.requests import AdmitNewest, LookUp, Withdraw
 from quartet_contracts import (
     MAX_MESSAGE_BYTES,
     RESULTS,
     MalformedMessageError,
+    MessageTooLargeError,
     Skill,
     SkillRequest,
     SkillResult,
@@ -149,25 +150,35 @@ class SkillQueue(Queue[SkillRequest]):
                 f"the result is for {result.skill} '{result.request_id}', "
                 f"the request is {request.skill} '{request.request_id}'"
             )
-        return await self._complete(delivery.lease, redact_bytes(encode(result)), request.reply_to)
+        try:
+            body = encode(result)
+        except MessageTooLargeError as error:
+            # The request must end all the same; what was done is settled by looking.
+            log.error("result of %s: %s", request.request_id, error)
+            reason = f"its result ({result.error_code}) was too large to be sent: {error}"
+            body = encode(unknown_result(request, reason, State.UNCERTAIN))
+        return await self._complete(delivery.lease, redact_bytes(body), request.reply_to)
 
     async def result(self, request_id: str) -> SkillResult | None:
         """Return the stored result of a request, None without one."""
-        data = await self._store.call("GET", self._keys.done(self.kind, request_id))
-        return None if data is None else decode(RESULTS[self.skill], data)
+        data = await self._store.call("GETRANGE", self._keys.done(self.kind, request_id), 0, MAX_MESSAGE_BYTES)
+        return decode(RESULTS[self.skill], data) if data else None
 
     async def progress(self, request_id: str) -> "Progress":
         """Return the progress of a request, in one round trip."""
-        done, taken, started, alive = await self._store.run(
+        present = self._keys.present(self._stream)
+        done, taken, started, alive, in_the_future = await self._store.run(
             LookUp(
                 done=self._keys.done(self.kind, request_id),
                 owner=self._keys.owner(self.kind, request_id),
                 started=self._keys.started(self.kind, request_id),
-                present=self._keys.present(self._stream),
+                present=present,
                 seconds=self._presence_s,
                 most_bytes=MAX_MESSAGE_BYTES,
             )
         )
+        if in_the_future:
+            await self._store.run(SettlePresence(present, self._stream, self._group))
         return Progress(None if done is None else decode(RESULTS[self.skill], done), taken, started, alive)
 
     async def withdraw(self, entry_id: str, request: SkillRequest, reason: str) -> bool:
@@ -236,6 +247,7 @@ class SkillQueue(Queue[SkillRequest]):
         if done is not None:
             commands.insert(0, ("XADD", message.reply_to, "MAXLEN", "~", 10_000, "*", FIELD, done))
             commands.append(("PEXPIRE", message.reply_to, round(self._options.results_s * 1000)))
+            commands.append(self._notifications.command(message.reply_to))
         await self._store.transaction(*commands)
 
     async def _dead_letter(
@@ -261,4 +273,5 @@ class SkillQueue(Queue[SkillRequest]):
             commands.append(("SET", self._keys.done(self.kind, result.request_id), body, "PX", expiry, "NX"))
             commands.append(("XADD", reply_to, "MAXLEN", "~", 10_000, "*", FIELD, body))
             commands.append(("PEXPIRE", reply_to, expiry))
+            commands.append(self._notifications.command(reply_to))
         await self._store.transaction(*commands)

@@ -8,7 +8,12 @@ from quartet_bus._keys import WRITERS
 from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
 from quartet_bus.errors import BusError
+from quartet_bus.functions.records import ListFields
 from quartet_process import redact
+
+LOOPS = 1_000
+"""Most loops of one writer in a task; names of more, or of more than NAME_BYTES bytes, are not listed."""
+NAME_BYTES = 200
 
 
 class Transcripts(Part):
@@ -44,7 +49,12 @@ class Transcripts(Part):
         """Return the names of the loops, sorted."""
         names: set[str] = set()
         for writer in WRITERS:
-            found = await self._store.call("HKEYS", self._keys.transcripts(writer, task_id))
+            key = self._keys.transcripts(writer, task_id)
+            count, found = await self._store.run(ListFields(key, LOOPS, NAME_BYTES))
+            if len(found) < count:
+                log_skipped(
+                    "transcript", key, f"of {count} names {len(found)} are listed; {LOOPS} and short ones may be"
+                )
             names.update(name.decode(errors="replace") for name in found)
         return sorted(names)
 

@@ -4,8 +4,10 @@ import time
 from typing import Any
 
 from quartet_bus._dead_letters import DeadLetters
+from quartet_bus._keys import Key
+from quartet_bus._notifications import POLL_S
 from quartet_bus._part import BusContext
-from quartet_bus._queue import FIELD, Delivery, Newest, Queue
+from quartet_bus._queue import FIELD, Delivery, Newest, Queue, take_replies
 from quartet_bus._store import Backoff, Reader
 from quartet_bus.errors import BusError, NoAnswerError
 from quartet_contracts import MalformedMessageError, Skill, TurnAnswer, TurnRequest, decode, encode
@@ -36,8 +38,8 @@ class TurnQueue(Queue[TurnRequest]):
         Raises NoAnswerError after its deadline, and when nobody who speaks has been there for `absent_after_s` [s].
         """
         await self._add(encode(request))
-        reader, last_seen = self._store.reader(), time.monotonic()
-        try:
+        last_seen = time.monotonic()
+        async with self._notifications.listen(request.reply_to) as wakeup:
             while True:
                 left_s = request.deadline - time.time()
                 if left_s <= 0:
@@ -52,17 +54,15 @@ class TurnQueue(Queue[TurnRequest]):
                         taken=False,
                         started=False,
                     )
-                block_ms = max(1, round(min(left_s * 1000, absent_after_s * 1000, self._options.block_ms)))
+                await wakeup.wait(min(left_s, absent_after_s, POLL_S))
                 try:
-                    found = await reader("XREAD", "COUNT", 1, "BLOCK", block_ms, "STREAMS", request.reply_to, "0-0")
+                    found = await self._store.run(take_replies(Key(request.reply_to), 1))
                     self._backoff.worked()
                 except BusError as error:
                     await self._backoff.failed(error)
                     continue
                 if found:
-                    return decode(TurnAnswer, found[0][1][0][1].get(FIELD, b""))
-        finally:
-            await self._store.close_reader(reader)
+                    return decode(TurnAnswer, found[0] or b"")
 
     async def take(self) -> Delivery[TurnRequest] | None:
         """Return the next question, or None after a while without one. Waits while Redis is away."""
@@ -124,4 +124,5 @@ class TurnQueue(Queue[TurnRequest]):
             answer = TurnAnswer(request_id=message.request_id, error_code="UNKNOWN", text=reason)
             commands.append(("XADD", message.reply_to, "MAXLEN", "~", 10_000, "*", FIELD, encode(answer)))
             commands.append(("PEXPIRE", message.reply_to, round(self._options.results_s * 1000)))
+            commands.append(self._notifications.command(message.reply_to))
         await self._store.transaction(*commands)

@@ -37,7 +37,7 @@ _PRESENCE = "+zadd +zrange +zcount +zremrangebyscore +expire"
 
 _ORCHESTRATOR = (
     "+get +getrange +set +del +exists +incr +incrby +expire +pexpire +hget +hset +hmget +hgetall +hkeys +hlen +hstrlen "
-    "+xadd +xread +xlen +xrange +xrevrange +xinfo|groups +xinfo|stream "
+    "+xadd +xlen +xrange +xrevrange +xtrim +xinfo|groups +xinfo|stream "
     "+zadd +zrem +zcard +zcount +zrange +zrevrange +zrangebyscore +zremrangebyrank +zremrangebyscore +info"
 )
 _EXPORTER = (
@@ -88,10 +88,11 @@ def _serves(keys: Keys, stream: Key, kind: str, replies_as: str) -> list[str]:
     present, replies = keys.present(stream), keys.replies(replies_as, "*")
     owner, done, started = (of(kind, "*") for of in (keys.owner, keys.done, keys.started))
     return [
+        f"&{keys.signal(keys.replies(replies_as, '*'))}",
         _may_call((queues.Admit, queues.AdmitAgain), owner, done, started, keys.canceled("*")),
         _may_call((requests.AdmitNewest, queues.ResetDeliveries, queues.CountDeliveries), stream),
         _may_call((queues.RenewLease, queues.MarkStarted), stream, started, done),
-        _may_call((queues.Finish,), stream, done, replies),
+        _may_call((queues.Finish, queues.FinishForgotten), stream, done, replies),
         _may_call((queues.NotePresence,), present, stream),
         _may_call((queues.CountPresent,), present),
         f"({_GROUP} ~{stream})",

@@ -49,6 +49,8 @@ REDIS_MAXMEMORY = "512mb"
 """As in docker-compose.yml: a flood of messages is refused before it takes the memory of this machine."""
 REDIS_LARGEST_VALUE = "16mb"
 """As in docker-compose.yml: a client that sends more is refused."""
+REDIS_CLIENTS_MEMORY = "25%"
+"""As in docker-compose.yml: beyond this part of maxmemory the client with the largest buffers is cut off."""
 FAST_HEARTBEAT_TIMEOUT_S = 5.0
 """Heartbeat time-out while the simulation runs as fast as it can and uses the whole machine [s]."""
 
@@ -269,6 +271,7 @@ def _redis(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> Proc
             *("--maxmemory", REDIS_MAXMEMORY),
             *("--maxmemory-policy", "noeviction"),
             *("--proto-max-bulk-len", REDIS_LARGEST_VALUE),
+            *("--maxmemory-clients", REDIS_CLIENTS_MEMORY),
             *("--aclfile", str(secrets.root / USERS_FILE)),
         ],
         ready=lambda: redis_answers(port, ADMIN, secrets.text(*ADMIN_FILE)),

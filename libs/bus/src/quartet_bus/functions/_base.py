@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform, get_typ
 
 from quartet_bus._keys import Key
 
-VERSION = 1
+VERSION = 2
 LIBRARY = f"quartet_v{VERSION}"
 NOT_FOUND = "Function not found"
 """Part of the error with which Redis answers a call while the library is not loaded."""
@@ -120,6 +120,13 @@ local function field(list, name)
   end
 end
 
+-- Data of a stream's entry; false without field 'm', or when the entry has more than `most` bytes.
+local function data_of(entry, most)
+  local size = 0
+  for _, part in ipairs(entry[2]) do size = size + #part end
+  return size <= tonumber(most) and field(entry[2], 'm') or false
+end
+
 -- Time at which an entry began to wait [Unix ms]: field t of an entry that was given a new id, else its id.
 local function since(entry)
   return tonumber(field(entry[2], 't') or string.match(entry[1], '^%d+'))
@@ -156,6 +163,33 @@ end
 local function epoch_is_over(epoch, mine)
   local newest = redis.call('GET', epoch)
   return mine ~= '' and newest and newest ~= mine
+end
+
+-- Put consumers that were seen in the future, and the leases of the stream's entries, to now.
+local function settle_presence(present, stream, group, now)
+  local future = '(' .. now + 1
+  local seen = redis.call('ZRANGE', present, future, '+inf', 'BYSCORE', 'LIMIT', 0, 1000)
+  if not seen[1] then return end
+  for _, one in ipairs(seen) do redis.call('ZADD', present, now, one) end
+  redis.call('ZREMRANGEBYSCORE', present, future, '+inf')
+  local taken = redis.pcall('XPENDING', stream, group, '-', '+', 10000)
+  for _, row in ipairs(taken.err and {} or taken) do
+    redis.call('XCLAIM', stream, group, row[2], 0, row[1], 'IDLE', 0, 'JUSTID')
+  end
+end
+
+-- Store the first result of an entry, answer its caller and delete the entry; whether `result` is the one that stands.
+local function finish(stream, done, reply_to, group, entry_id, result, expiry_ms, channel)
+  local first = redis.call('SET', done, result, 'NX', 'PX', expiry_ms)
+  if first and reply_to then
+    -- The caller finds a stored result also without the entry, so that nothing about it may keep the result away.
+    redis.pcall('XADD', reply_to, 'MAXLEN', '~', 10000, '*', 'm', result)
+    redis.pcall('PEXPIRE', reply_to, expiry_ms)
+    redis.pcall('PUBLISH', channel, '')
+  end
+  redis.pcall('XACK', stream, group, entry_id)
+  redis.call('XDEL', stream, entry_id)
+  return (first or redis.call('GET', done) == result) and 1 or 0
 end
 
 local function append(journal, positions, expiry_ms, message, nonce, channel)

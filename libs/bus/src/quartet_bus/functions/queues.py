@@ -5,6 +5,10 @@ from typing import Any
 
 from quartet_bus._keys import Key
 from quartet_bus.functions._base import ALLOW_OOM, READ_ONLY, BoolFunction, Function, IntFunction, R
+from quartet_contracts import MAX_MESSAGE_BYTES
+
+RESULT_BYTES = 2 * MAX_MESSAGE_BYTES
+"""Most bytes of a stored result; what is struck out of a message may lengthen it."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +152,8 @@ return row and row[4] or 0
 """
 
 
-class Finish(BoolFunction):
-    """Store the result, answer the caller and delete the entry. False: an earlier, other result stands.
-
-    A call that is repeated because its answer was lost finds its own result.
-    """
+class FinishFunction(IntFunction):
+    """Fields of a function that stores the result of an entry, answers the caller and deletes the entry."""
 
     stream: Key
     done: Key
@@ -162,18 +163,32 @@ class Finish(BoolFunction):
     entry_id: str
     result: bytes
     expiry_ms: int
+    channel: str
+    """Channel that notifies the caller."""
+
+
+class Finish(FinishFunction):
+    """Finish an entry. 1: this result stands. 0: an earlier, other one does. -1: the store does not know the entry.
+
+    A call that is repeated because its answer was lost finds its own result. Redis accepts it above its maxmemory, so
+    that a caller could fill the machine with it: there is one result an entry, of at most RESULT_BYTES.
+    """
 
     flags = ALLOW_OOM
-    body = """
-local first = redis.call('SET', done, result, 'NX', 'PX', expiry_ms)
-if first and reply_to then
-  redis.call('XADD', reply_to, 'MAXLEN', '~', 10000, '*', 'm', result)
-  redis.call('PEXPIRE', reply_to, expiry_ms)
+    body = f"""
+if #result > {RESULT_BYTES} then
+  return redis.error_reply('TOOLARGE a result has ' .. #result .. ' bytes, the limit is {RESULT_BYTES}')
 end
-redis.pcall('XACK', stream, group, entry_id)
-redis.call('XDEL', stream, entry_id)
-if first or redis.call('GET', done) == result then return 1 end
-return 0
+if redis.call('EXISTS', done) == 0 and not redis.call('XRANGE', stream, entry_id, entry_id)[1] then return -1 end
+return finish(stream, done, reply_to, group, entry_id, result, expiry_ms, channel)
+"""
+
+
+class FinishForgotten(FinishFunction):
+    """Store the result of an entry that the store does not know any more, unless it is full."""
+
+    body = """
+return finish(stream, done, reply_to, group, entry_id, result, expiry_ms, channel)
 """
 
 
@@ -207,14 +222,7 @@ class NotePresence(BoolFunction):
 
     body = """
 local now = tonumber(redis.call('TIME')[1])
-local seen = redis.call('ZRANGE', present, '(' .. now + 1, '+inf', 'BYSCORE')
-if seen[1] then
-  for _, one in ipairs(seen) do redis.call('ZADD', present, now, one) end
-  local taken = redis.pcall('XPENDING', stream, group, '-', '+', 10000)
-  for _, row in ipairs(taken.err and {} or taken) do
-    redis.call('XCLAIM', stream, group, row[2], 0, row[1], 'IDLE', 0, 'JUSTID')
-  end
-end
+settle_presence(present, stream, group, now)
 redis.call('ZADD', present, now, consumer)
 redis.call('ZREMRANGEBYSCORE', present, '-inf', now - 3600)
 redis.call('EXPIRE', present, 7200)
@@ -223,14 +231,29 @@ return 1
 
 
 class CountPresent(IntFunction):
-    """Count the consumers that were present within the last `seconds`."""
+    """Count the consumers that were present within the last `seconds`, and not in the future."""
 
     present: Key
     seconds: int
 
     flags = READ_ONLY
     body = """
-return redis.call('ZCOUNT', present, tonumber(redis.call('TIME')[1]) - seconds, '+inf')
+local now = tonumber(redis.call('TIME')[1])
+return redis.call('ZCOUNT', present, now - seconds, now + 1)
+"""
+
+
+class SettlePresence(BoolFunction):
+    """Put consumers that were seen in the future to now: an agent that is gone would look alive when that comes."""
+
+    present: Key
+    stream: Key
+    group: str
+
+    flags = ALLOW_OOM
+    body = """
+settle_presence(present, stream, group, tonumber(redis.call('TIME')[1]))
+return 1
 """
 
 

@@ -78,10 +78,10 @@ return 1
 """
 
 
-class LookUp(Function[tuple[bytes | None, bool, bool, int]]):
+class LookUp(Function[tuple[bytes | None, bool, bool, int, bool]]):
     """Look up the result of a request, whether it was taken, whether it was started, and how many consumers there are.
 
-    Consumers count when they were present within the last `seconds`.
+    Consumers count when they were present within the last `seconds`. The last answer is whether some are in the future.
     """
 
     done: Key
@@ -94,12 +94,12 @@ class LookUp(Function[tuple[bytes | None, bool, bool, int]]):
 
     flags = READ_ONLY
     body = """
-local after = tonumber(redis.call('TIME')[1]) - seconds
+local now = tonumber(redis.call('TIME')[1])
 local result = redis.call('GETRANGE', done, 0, most_bytes)
 return {#result > 0 and result, redis.call('EXISTS', owner), redis.call('EXISTS', started),
-        redis.call('ZCOUNT', present, after, '+inf')}
+        redis.call('ZCOUNT', present, now - seconds, now + 1), redis.call('ZCOUNT', present, '(' .. now + 1, '+inf')}
 """
 
-    def read(self, answer: Any) -> tuple[bytes | None, bool, bool, int]:
-        """Return result, taken, started, number of consumers."""
-        return answer[0], bool(answer[1]), bool(answer[2]), int(answer[3])
+    def read(self, answer: Any) -> tuple[bytes | None, bool, bool, int, bool]:
+        """Return result, taken, started, number of consumers, whether some are in the future."""
+        return answer[0], bool(answer[1]), bool(answer[2]), int(answer[3]), bool(answer[4])
