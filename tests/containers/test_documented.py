@@ -12,7 +12,8 @@ from .test_work import events, eventually, fresh_world, submit, wait_until_ready
 
 PAGE = "docs/deployment.md"
 ROTATED = (
-    "stop_token", "stop_button_token", "guard_token", "metrics_token", "gateway_key", "grant_key", "stop_key",
+    "stop_token", "stop_button_token", "guard_token", "bridge_token", "metrics_token", "gateway_key", "grant_key",
+    "stop_key",
 )  # fmt: skip
 """Beside api_token and redis_password, which have tests of their own."""
 

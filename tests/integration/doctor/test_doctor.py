@@ -306,6 +306,15 @@ async def test_nobody_listens_for_heartbeats(changed: Any, sim: Any) -> None:
     assert "/odom carries nav_msgs/msg/Odometry" in found.what
 
 
+async def test_who_listens_for_velocities(changed: Any, sim: Any) -> None:
+    def gate(report: Report) -> str:
+        [found] = [finding for finding in report.findings if "velocities" in finding.what]
+        return found.what
+
+    assert gate(await examine(changed())) == "velocities on /cmd_vel reach the base through the guard alone"
+    assert "nobody listens" in gate(await examine(changed({"topics.velocity": "/nobody"})))
+
+
 async def test_outside_of_the_site(changed: Any, site_file: SiteFile) -> None:
     fields = site_file.model_dump()
     fields["areas"][0]["outline"] = [(10, 10), (11, 10), (11, 11)]

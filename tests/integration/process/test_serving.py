@@ -1,6 +1,7 @@
 """The HTTP server, health, readiness file and signals that every process shares."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -99,6 +100,32 @@ async def _drip(writer):
     while True:
         await asyncio.sleep(0.05)
         writer.write(b"x")
+
+
+async def test_a_flood_of_open_connections_keeps_no_request_out(monkeypatch):
+    """Those without a request go first, the oldest of them."""
+    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(serving, "REQUEST_S", 1000.0)
+
+    async def ok(_):
+        return PlainTextResponse("ok")
+
+    async with HttpServer(Starlette(routes=[Route("/", ok)]), listen("127.0.0.1", 0)) as server:
+        port = int(server.url.rpartition(":")[2])
+        kept_reader, kept = await asyncio.open_connection("127.0.0.1", port)
+        request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        kept.write(request)
+        await kept_reader.readuntil(b"ok")
+        flood = [await asyncio.open_connection("127.0.0.1", port) for _ in range(12)]
+        async with asyncio.timeout(10):
+            assert (await get(server.url, "/")).text == "ok"
+            for reader, _ in flood[:8]:
+                with contextlib.suppress(ConnectionResetError):
+                    assert await reader.read() == b""
+            kept.write(request)
+            await kept_reader.readuntil(b"ok")
+        for _, writer in [*flood, (kept_reader, kept)]:
+            writer.close()
 
 
 async def test_an_answer_may_take_longer_than_a_request(monkeypatch):

@@ -69,7 +69,7 @@ async def test_topic_type_and_details(ros):
     assert (await ros.call("get_topic_type", topic="odom"))["type"] == "nav_msgs/msg/Odometry"
     details = await ros.call("get_topic_details", topic="/cmd_vel")
     assert details["type"] == "geometry_msgs/msg/Twist"
-    assert "/base_controller" in details["subscribers"]
+    assert "/robot_guard" in details["subscribers"]
     for tool in ("get_topic_type", "get_topic_details"):
         assert "/odom" in await ros.refused(tool, "INVALID_PARAMETERS", topic="/odometry")
 

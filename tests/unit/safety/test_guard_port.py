@@ -1,9 +1,11 @@
 """The guard's HTTP port: who is let in, and what it is not opened with."""
 
+import contextlib
 import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,6 +129,35 @@ def test_connections_are_kept_open(opened: Any, controls: Controls) -> None:
         assert len(controls.stops) == 3
     finally:
         connection.close()
+
+
+def test_a_flood_of_open_connections_keeps_no_stop_out(opened: Any, controls: Controls, monkeypatch: Any) -> None:
+    """Each one costs a thread and a file; those that have shown the token stay."""
+    monkeypatch.setattr(_http_port, "REQUEST_S", 1000.0)
+    port = opened(QUARTET_GUARD_TOKEN="secret")
+    address = port.url.removeprefix("http://")
+    host, number = address.split(":")
+    trusted = http.client.HTTPConnection(address, timeout=30)
+    with contextlib.ExitStack() as stack:
+        stack.callback(trusted.close)
+        trusted.request("POST", "/stop", b"{}", {"Authorization": "Bearer secret"})
+        assert trusted.getresponse().read()
+        before = threading.active_count()
+        flood = [
+            stack.enter_context(socket.create_connection((host, int(number)), timeout=10))
+            for _ in range(3 * _http_port.MOST_CONNECTIONS)
+        ]
+        assert ask(port, "POST", "/stop", b"{}", Authorization="Bearer secret")[0] == 200
+        assert flood[0].recv(1) == b"", "the one that is open for longest is closed"
+        for one in flood[: 2 * _http_port.MOST_CONNECTIONS]:
+            assert one.recv(1) == b""
+        end = time.monotonic() + 30
+        while threading.active_count() > before + _http_port.MOST_CONNECTIONS:
+            assert time.monotonic() < end, "threads of closed connections stay"
+            time.sleep(0.01)
+        trusted.request("POST", "/stop", b"{}", {"Authorization": "Bearer secret"})
+        assert trusted.getresponse().read()
+    assert len(controls.stops) == 3
 
 
 @pytest.mark.parametrize("origin", ["https://foreign.example", "null", "http://127.0.0.1:8000"])

@@ -25,6 +25,9 @@ BACKLOG = 128
 KEEP_ALIVE_S = 75
 """Idle connections are kept longer than clients keep them (5 s by default in httpx), so that none is closed while a
 request for a motion is on its way."""
+MOST_CONNECTIONS = 512
+"""Beyond it the connection without a running request that is open for longest is closed, first one without any request
+yet: a flood of open connections uses up files, and must not keep a stop out."""
 REQUEST_S = 20.0
 """Wall time for the whole of a request, from its first byte or the start of its connection."""
 GRACE_S = 2
@@ -131,13 +134,33 @@ class HttpServer:
 
 
 class _Protocol(H11Protocol):
-    """Ends a connection whose request is not complete within REQUEST_S: bytes that drip keep nothing open."""
+    """Ends a connection whose request is not complete within REQUEST_S, and idle ones where there are too many."""
 
     _due: asyncio.TimerHandle | None = None
+    opened_at = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.opened_at = self.loop.time()
         self._watch()
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        others = [one for one in self.connections if isinstance(one, _Protocol) and one is not self]
+        idle = [one for one in others if one.is_idle]
+        if idle:
+            min(idle, key=lambda one: (one.has_asked, one.opened_at)).transport.abort()
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether a request has come on this connection."""
+        return bool(self.cycle)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return not self.has_asked or self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -5,6 +5,7 @@ POST /stop {"reason": "..."}, POST /reset, GET /state. Each answers with the sta
 whatever names an origin is refused, since a page of any site can send requests from a browser on this machine.
 """
 
+import contextlib
 import hmac
 import io
 import ipaddress
@@ -29,6 +30,9 @@ REQUEST_S = 10.0
 """Wall time for the whole of a request, from its first byte or the start of its connection."""
 IDLE_S = 120.0
 """Of a connection on which nothing comes between two requests: longer than clients keep one that they mean to use."""
+MOST_CONNECTIONS = 64
+"""Beyond it the connection that is open for longest is closed, first one that has shown no token: a flood of open
+connections uses up threads and files, and must not keep a stop out."""
 DEFAULT_REASON = "stopped over HTTP"
 TOKEN, TOKEN_FILE = "QUARTET_GUARD_TOKEN", "QUARTET_GUARD_TOKEN_FILE"
 ROUTES = {"/stop": "POST", "/reset": "POST", "/state": "GET"}
@@ -132,6 +136,30 @@ class _Server(ThreadingHTTPServer):
         super().__init__(listener.getsockname()[:2], handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, bool] = {}
+        """Whether each connection has shown a token, in the order in which they were opened."""
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            if len(self._open) >= MOST_CONNECTIONS:
+                victim = next((one for one, trusted in self._open.items() if not trusted), next(iter(self._open)))
+                del self._open[victim]
+                with contextlib.suppress(OSError):
+                    victim.shutdown(socket.SHUT_RDWR)
+            self._open[request] = False
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def trust(self, request: socket.socket) -> None:
+        """Note that a connection has shown a token."""
+        with self._lock:
+            if request in self._open:
+                self._open[request] = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         log.info("an HTTP client went away before its answer", exc_info=True)
@@ -249,6 +277,8 @@ class _Handler(BaseHTTPRequestHandler):
         right = [hmac.compare_digest(given.encode(), f"Bearer {token}".encode()) for token in accepted]
         if accepted and not any(right):
             raise _RefusalError(401, "wrong or missing bearer token; send Authorization: Bearer <token of the guard>")
+        if accepted and isinstance(self.server, _Server):
+            self.server.trust(self.connection)
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "0")

@@ -12,6 +12,7 @@ from quartet_simulation.ros.docking import Docking
 from quartet_simulation.ros.engine import Engine
 from quartet_simulation.ros.graph import Graph, Published
 from quartet_simulation.ros.gripper import Gripper
+from quartet_simulation.ros.guard import NODE as GUARD
 from quartet_simulation.ros.guard import RobotGuard
 from quartet_simulation.ros.moveit import MoveIt
 from quartet_simulation.ros.namespace import Namespace
@@ -24,11 +25,11 @@ from quartet_simulation.simulation import Simulation
 
 
 class VelocityInput:
-    """Passes geometry_msgs/Twist on; a command is stale after 0.5 s and ignored while the guard is latched."""
+    """The guard's gate: passes geometry_msgs/Twist on; stale after 0.5 s and ignored while the guard is latched."""
 
     def __init__(self, world: World, graph: Graph) -> None:
         self._world = world
-        graph.listen("/cmd_vel", "geometry_msgs/Twist", "/base_controller", self._receive)
+        graph.listen("/cmd_vel", "geometry_msgs/Twist", GUARD, self._receive)
 
     def _receive(self, published: Published) -> None:
         linear, angular = published.message["linear"], published.message["angular"]
