@@ -90,8 +90,10 @@ async def test_a_request_that_drips_is_ended(monkeypatch, begin, before):
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
         writer.write(begin or b"G" * before)
         dripping = asyncio.create_task(_drip(writer))
+        # Bytes that came after the end make the kernel say it with a reset.
         async with asyncio.timeout(10):
-            assert await reader.read() == b""
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
         dripping.cancel()
         writer.close()
 
