@@ -1,6 +1,7 @@
 """What an experiment with teams is: its teams, worlds, sizes, models, and how much of it is run here."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -60,6 +61,11 @@ class Experiment:
             for robots in self.robots or PUBLISHED_ROBOTS[world]
             for seed in range(self.seed, self.seed + self.trials)
         ]
+
+    @property
+    def most_shards(self) -> int:
+        """Shards into which the instances of each world can be parted, so that none is empty."""
+        return min(Counter(world for world, _, _ in self.instances).values())
 
     @property
     def models(self) -> list[str]:

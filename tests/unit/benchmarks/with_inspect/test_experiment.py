@@ -50,6 +50,8 @@ def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
         bench(**SMALL, out=tmp_path / "parts", shard=f"{number}/2")
     with pytest.raises(OptionError, match="shards are missing: 2/2"):
         bench(merge=[tmp_path / "parts" / "shard-1-of-2"], out=tmp_path / "half")
+    with pytest.raises(OptionError, match="shard 4/4: the instances of a world are enough for 3 shards"):
+        bench(**SMALL, out=tmp_path / "parts", shard="4/4")
     merged = bench(merge=[tmp_path / "parts"], out=tmp_path / "merged")
     assert merged.rows == whole.rows
     assert trials(tmp_path / "merged") == trials(tmp_path / "whole")

@@ -40,6 +40,8 @@ def run(parameters: BenchParameters) -> BenchResult:
     folder = out
     if not merged:
         experiment = read_experiment(options)
+        if count > experiment.most_shards:
+            raise OptionError(f"shard {shard}: the instances of a world are enough for {experiment.most_shards} shards")
         folder = out if count == 1 else out / f"shard-{number}-of-{count}"
         facts = {"trials": experiment.trials, "seed": experiment.seed, "shard": shard}
         parameters.progress(f"{len(experiment.instances)} instances; logs and tables in {folder}")

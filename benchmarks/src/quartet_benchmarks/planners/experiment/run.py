@@ -70,11 +70,8 @@ def run_trials(
         _tell_cost(experiment, prices, count, limits.budget_usd, progress)
     folder.mkdir(parents=True, exist_ok=True)
     use(Spending(folder / SPENT, prices, limits.budget_usd, MOST_TOKENS_OUT))
-    tasks = [task for task in _tasks(experiment, number, count) if len(task.dataset)]
-    if not tasks:
-        raise OptionError(f"shard {shard} has no trial; there are {len(experiment.instances)} instances")
     eval_set(
-        tasks,
+        _tasks(experiment, number, count),
         log_dir=str(folder / LOGS),
         model=models,
         # A trial that fails does not end the others; the next run of the same folder repeats it.
