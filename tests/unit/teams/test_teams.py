@@ -131,6 +131,28 @@ async def test_hmas2_plans_again_until_all_agree_or_its_rounds_are_over(world: s
     assert asked(agreed) == ["planner", LEFT]
 
 
+async def test_a_decision_describes_its_scene_once_however_many_speak() -> None:
+    class Counting(BoxNet1):
+        described = asked = 0
+
+        def describe(self) -> str:
+            self.described += 1
+            return super().describe()
+
+        def actions(self, robot: str) -> tuple[str, ...]:
+            self.asked += 1
+            return super().actions(robot)
+
+    async def model(participant: str, prompt: str) -> Answer:
+        return Answer("EXECUTE {}" if len(discussion.turns) == 7 else "PROCEED")
+
+    scene = Counting((1, 2), {(0, 0): ["blue"]}, {(0, 1): ["blue"]}, step_limit=9)
+    discussion = Discussion(model)
+    await make_team("dmas").decide(scene, Prompts(scene, [], Window()), discussion)
+    assert len(discussion.turns) == 8
+    assert (scene.described, scene.asked) == (1, 2)
+
+
 @pytest.mark.parametrize("mode", HistoryMode)
 def test_the_window_tells_the_newest_steps_that_fit(mode: HistoryMode) -> None:
     past = [PastStep(f"state {n}", f"plan {n}", f"outcome {n}", f"dialogue {n}") for n in range(20)]

@@ -94,11 +94,12 @@ class World(ABC):
     def complaints(self, plan: Mapping[str, str]) -> list[str]:
         """Return what is wrong with a plan: robots that there are not, actions that are not available."""
         found: list[str] = []
+        robots = self.robots
         for robot, action in plan.items():
-            if robot not in self.robots:
-                found.append(f"There is no {robot}; the robots are {', '.join(self.robots)}.")
-            elif action not in self.actions(robot):
-                found.append(f"{robot} cannot {action}; available are: {', '.join(self.actions(robot))}.")
+            if robot not in robots:
+                found.append(f"There is no {robot}; the robots are {', '.join(robots)}.")
+            elif action not in (available := self.actions(robot)):
+                found.append(f"{robot} cannot {action}; available are: {', '.join(available)}.")
         return found
 
     def step(self, plan: Mapping[str, str]) -> Step:
