@@ -14,6 +14,7 @@ from quartet_benchmarks.planners.speakers import SPEAKERS, speakers_name
 from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, GridWorldError, make
 from quartet_teams import TEAMS, HistoryMode
 
+KIND_NAMES = {int: "whole number", float: "number", str: "name"}
 HISTORY = {"none": HistoryMode.NONE, "pairs": HistoryMode.STATE_ACTION, "all": HistoryMode.DIALOGUE}
 
 
@@ -91,10 +92,7 @@ def read_experiment(options: Mapping[str, Any]) -> Experiment:
     valid = {field.name: field.default for field in fields(Experiment)}
     if unknown := [name for name in values if name not in valid]:
         raise OptionError(f"there is no field {_list(unknown)}; valid: {_list(valid)}")
-    try:
-        return Experiment(**{name: _typed(name, value) for name, value in values.items()})
-    except (TypeError, ValueError) as error:
-        raise OptionError(f"{_list(files) or 'the options'}: {error}") from error
+    return Experiment(**{name: _typed(name, value) for name, value in values.items()})
 
 
 def read_shard(text: str) -> tuple[int, int]:
@@ -107,9 +105,13 @@ def read_shard(text: str) -> tuple[int, int]:
 
 def _typed(name: str, value: Any) -> Any:
     kind = {"robots": int, "trials": int, "seed": int, "p_fault": float}.get(name, str)
-    if name in ("trials", "seed"):
-        return kind(value)
-    return tuple(dict.fromkeys(kind(one) for one in _tuple(value)))
+    single = name in ("trials", "seed")
+    found = [value] if single else list(_tuple(value))
+    for one in found:
+        # YAML's `true` is an int to Python, and its 1 is a rate.
+        if isinstance(one, bool) or not isinstance(one, (int, float) if kind is float else kind):
+            raise OptionError(f"{name} {one!r} is no {KIND_NAMES[kind]}")
+    return kind(value) if single else tuple(dict.fromkeys(map(kind, found)))
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ class Trial:
     reason: str
     """Why it failed; empty when it succeeded."""
     harness_s: float
-    """Time beside the model's [s]."""
+    """Processor time beside the model's [s], which a busy machine does not prolong."""
     plans: tuple[Plan, ...] = ()
     """What was carried out, step by step."""
 
@@ -33,13 +33,13 @@ async def play(world: World, team: Team, model: Model, window: Window) -> Trial:
 
     async def timed(participant: str, prompt: str) -> Answer:
         nonlocal waited_s
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             return await model(participant, prompt)
         finally:
-            waited_s += time.perf_counter() - began
+            waited_s += time.thread_time() - began
 
-    began = time.perf_counter()
+    began = time.thread_time()
     reason = ""
     while not world.ended and not reason:
         discussion = Discussion(timed, [])
@@ -63,6 +63,6 @@ async def play(world: World, team: Team, model: Model, window: Window) -> Trial:
         calls=len(turns),
         tokens=sum(turn.answer.tokens_in + turn.answer.tokens_out for turn in turns),
         reason=reason,
-        harness_s=time.perf_counter() - began - waited_s,
+        harness_s=time.thread_time() - began - waited_s,
         plans=tuple(plans),
     )

@@ -46,15 +46,16 @@ class Window:
 
     def tell(self, past: Sequence[PastStep], rest: str) -> str:
         """Return the newest steps that fit beside `rest` of the prompt, oldest first; "none" without any."""
+        if self.mode is HistoryMode.NONE or not past:
+            return "none"
         told: list[str] = []
         left = self.most_tokens - self.count(rest)
-        if self.mode is not HistoryMode.NONE:
-            for back, step in enumerate(reversed(past)):
-                text = self._step(len(past) - back, step)
-                left -= self.count(text)
-                if left < 0:
-                    break
-                told.append(text)
+        for back, step in enumerate(reversed(past)):
+            text = self._step(len(past) - back, step)
+            left -= self.count(text)
+            if left < 0:
+                break
+            told.append(text)
         return "\n".join(reversed(told)) or "none"
 
     def _step(self, number: int, step: PastStep) -> str:

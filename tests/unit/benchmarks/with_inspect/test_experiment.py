@@ -103,6 +103,18 @@ def test_a_model_that_costs_wants_a_price_and_a_budget_that_stops_it(tmp_path: P
     assert sum(map(float, (tmp_path / "spent-usd.txt").read_text().split())) == pytest.approx(spent + 6 * 7 * 0.0011)
 
 
+@pytest.mark.parametrize("price", ["1", "1,2,3", "a,b", "-1,1", "nan,1", "inf,1"])
+def test_a_price_that_there_is_not_is_refused(price: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="give IN,OUT in USD"):
+        bench(**SMALL, price=price, out=tmp_path)
+
+
+def test_a_model_without_a_key_is_told_in_plain_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(OptionError, match=r"^model 'openai/gpt-4o': .*No OPENAI_API_KEY"):
+        bench(**SMALL | {"model": ["openai/gpt-4o"], "p_fault": None}, out=tmp_path)
+
+
 def test_another_experiment_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     bench(**SMALL | {"trials": 1}, out=tmp_path)
     with pytest.raises(OptionError, match="needs another --out"):

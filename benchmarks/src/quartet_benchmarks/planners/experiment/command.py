@@ -1,5 +1,6 @@
 """`quartet bench planners` with options: runs an experiment or a shard of it, or puts the shards together."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,9 @@ def _price(text: str | None) -> Price | None:
     if text is None:
         return None
     try:
-        tokens_in, tokens_out = map(float, text.split(","))
-    except ValueError as error:
+        price = Price(*map(float, text.split(",")))
+        if not (0 <= price.tokens_in < math.inf and 0 <= price.tokens_out < math.inf):
+            raise ValueError
+    except (TypeError, ValueError) as error:
         raise OptionError(f"price '{text}': give IN,OUT in USD per million tokens, such as 2.5,10") from error
-    return Price(tokens_in, tokens_out)
+    return price

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 from inspect_ai import Task, eval_set
 from inspect_ai.model import GenerateConfig, Model, get_model
+from rich.text import Text
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.planners.experiment.budget import FREE, Price, Spending, use
@@ -121,7 +122,8 @@ def _models(
             raise
         except Exception as error:
             # Every provider has errors of its own for a name, a key or a package that it misses.
-            raise OptionError(f"model '{name}': {error}") from error
+            told = " ".join(Text.from_markup(str(error)).plain.split())
+            raise OptionError(f"model '{name}': {told}") from error
         price = FREE if name.startswith(SPEAKERS) else given or known_price(real)
         if price is None:
             raise OptionError(

@@ -29,7 +29,9 @@ class ReferenceSpeakers(ModelAPI):
         """Return the answer to the only message, whose metadata names trial, seed and participant."""
         asked = input[-1]
         about = asked.metadata or {}
-        speakers = self._trials.setdefault(about["trial"], Speakers(self._faults, seed=about["seed"]))
+        if about["trial"] not in self._trials:
+            self._trials[about["trial"]] = Speakers(self._faults, seed=about["seed"])
+        speakers = self._trials[about["trial"]]
         answer = await speakers(about["participant"], asked.text)
         output = ModelOutput.from_content(f"{SPEAKERS}/{self.model_name}", answer.text)
         output.usage = ModelUsage(
