@@ -2,7 +2,8 @@
 
 Every episode drives the robot to a surface of the home, puts objects down in front of it (same-coloured ones among
 them, one partly hidden in every third episode), takes the front camera's picture through the JPEG codec and asks for
-everything in the catalogue. The light goes round through normal, dim, warm and cool.
+everything in the catalogue. The light goes round through normal, dim, warm and cool. The error of a grasp is that of
+the hand once it has gone there by its measured joints.
 """
 
 import io
@@ -19,6 +20,7 @@ from quartet_deployment import project_root
 from quartet_perception import (
     Catalogue,
     ColourShapeSegmenter,
+    Grasp,
     Intrinsics,
     SegmentedObject,
     View,
@@ -50,6 +52,7 @@ class Tally:
     """Sums over all episodes."""
 
     grasp_mm: list[float] = field(default_factory=list)
+    yaw_deg: list[float] = field(default_factory=list)
     place_mm: list[float] = field(default_factory=list)
     segment_ms: list[float] = field(default_factory=list)
     visible: int = 0
@@ -191,6 +194,24 @@ class Stage:
         c, s = np.cos(yaw), np.sin(yaw)
         return np.array([c * (px - x) + s * (py - y), c * (py - y) - s * (px - x), pz])
 
+    def yaw_in_base(self, name: str) -> float:
+        """Return the true yaw of an object that stands upright [rad, base frame]."""
+        truth = self.sim.truth()
+        x, y, z, w = truth["objects"][name]["quaternion"]
+        return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) - truth["robot"]["pose"][2])
+
+    def hand_at(self, grasp: Grasp) -> Array:
+        """Return where the tool flange truly comes when it is sent to a grasp [4x4, base frame].
+
+        It goes by its measured joints. Out of the arm's reach it is where it was sent.
+        """
+        sent = _matrix((grasp.x, grasp.y, grasp.z), grasp.quaternion)
+        scene = self.sim.snapshot()
+        joints = scene.ik(sent, avoid_collisions=False)
+        if joints is None:
+            return sent
+        return scene.fk(joints - scene.positions + np.array(self.sim.truth()["robot"]["arm"]))
+
     def view(self) -> View:
         """Return the picture of the front camera as a robot sends it, through the JPEG codec."""
         rgb, depth = self.sim.render("front")
@@ -254,10 +275,16 @@ def _episode(stage: Stage, catalogue: Catalogue, segmenter: ColourShapeSegmenter
 
 
 def _grasp_error(stage: Stage, view: View, item: SegmentedObject, tally: Tally, row: dict[str, Any]) -> None:
-    grasp = plan_grasp(view, estimate(view, item), stage.robot)
-    true = stage.in_base(item.label)
-    error = float(np.hypot(grasp.x - true[0], grasp.y - true[1])) * 1000
+    seen = estimate(view, item)
+    grasp = plan_grasp(view, seen, stage.robot)
+    hand, true = stage.hand_at(grasp), stage.in_base(item.label)
+    error = float(np.hypot(*(hand[:2, 3] - true[:2]))) * 1000
     tally.grasp_mm.append(error)
+    if grasp.oriented:
+        turned = np.arctan2(hand[1, 0], hand[0, 0]) - grasp.yaw
+        off = seen.solid.yaw + turned - stage.yaw_in_base(item.label)
+        # The same box stands at half a turn.
+        tally.yaw_deg.append(abs(float(np.degrees((off + np.pi / 2) % np.pi - np.pi / 2))))
     if error > row.get("worst_grasp_mm", -1.0):
         row["worst_grasp_mm"], row["worst_grasp"] = round(error, 1), item.label
 
@@ -309,6 +336,7 @@ def _metrics(tally: Tally) -> dict[str, float | Rate]:
     return {
         "grasp_error_mm_p50": percentile(tally.grasp_mm, 50),
         "grasp_error_mm_p95": percentile(tally.grasp_mm, 95),
+        "yaw_error_deg_p95": percentile(tally.yaw_deg, 95),
         "place_height_error_mm_p95": percentile(tally.place_mm, 95),
         "recall": Rate(tally.found, tally.visible),
         "recall_partly_hidden": Rate(tally.hidden_found, tally.hidden),
