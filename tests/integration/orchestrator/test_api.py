@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import jsonschema
 
@@ -156,6 +157,8 @@ async def test_health_and_metrics(client, model, do):
     health = (await client.http.get("/health")).json()
     assert health["status"] == "ok"
     assert health["agents"] == {"approach": 1, "pick": 1, "place": 1}
+    assert abs(health["time"] - time.time()) < 60
+    assert health["store_clock_ahead_s"] == 0.0
     metrics = (await client.http.get("/metrics")).text
     assert 'quartet_tasks_total{state="FAILED"}' in metrics
     assert 'quartet_agents_alive{agent="pick"} 1.0' in metrics
@@ -163,6 +166,7 @@ async def test_health_and_metrics(client, model, do):
     assert 'quartet_queue_age_seconds{stream="tasks:summit"} 0.0' in metrics
     assert 'quartet_robot_lease_held{robot="summit"} 1.0' in metrics
     assert "quartet_bus_up 1.0" in metrics
+    assert 'quartet_clock_skew_seconds{robot="",server="redis"} 0.0' in metrics
 
 
 async def test_the_document_of_the_api_states_errors_as_they_are_sent(client):

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from quartet_cli.doctor import Finding, Report, Verdict, diagnose
+from quartet_cli.doctor.clocks import check_clocks
 from quartet_cli.errors import ExitStatus, UsageError
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_deployment import check_models
@@ -79,11 +80,22 @@ def doctor(
             robot, site, token=token, patience_s=patience_s, on_finding=None if json else lambda f: _print(console, f)
         )
     )
+    clocks = check_clocks(_processes(robot.name))
+    if clocks is not None:
+        report = report.model_copy(update={"findings": [*report.findings, clocks]})
+        if not json:
+            _print(console, clocks)
     if json:
         print(report.model_dump_json(indent=1))
     else:
         console.print(summary(report))
     raise typer.Exit(ExitStatus.DONE if report.healthy else ExitStatus.FAILED)
+
+
+def _processes(robot: str) -> dict[str, str]:
+    """Return the address of the orchestrator, and of each server of `robot`, as far as they are known here."""
+    url = CliSettings().url or running_stack().get("url", "")
+    return {**({"orchestrator": url} if url else {}), **CliSettings().servers_of(robot)}
 
 
 def _check_models(record: Path | None, json: bool) -> ExitStatus:

@@ -30,6 +30,7 @@ from quartet_bus._turns import TurnQueue
 from quartet_bus.errors import BusRefusedError, BusUnavailableError, StoreFullError
 from quartet_bus.journal import Journal
 from quartet_contracts import Skill
+from quartet_process import clock_skew
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +117,12 @@ class Bus:
                 if asked > 1:
                     log.warning("Redis answers after %.0f s", time.monotonic() - began)
                 return bus
+
+    async def clock_skew(self) -> float:
+        """Return how far Redis' clock is ahead of this machine's [s], negative behind."""
+        sent_at = time.time()
+        seconds, microseconds = await self._store.call("TIME")
+        return clock_skew(int(seconds) + int(microseconds) / 1e6, sent_at, time.time())
 
     async def check(self) -> None:
         """Raise BusUnavailableError when Redis does not answer now."""

@@ -1,6 +1,7 @@
 """Application of the API: routes, health, metrics."""
 
 import asyncio
+import time
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
@@ -65,10 +66,11 @@ def create_app(
         try:
             await bus.check()
             agents = {str(skill): await bus.skills(skill).alive() for skill in Skill}
+            clocks = {"time": time.time(), "store_clock_ahead_s": round(await bus.clock_skew(), 3)}
         except BusUnavailableError as error:
             return JSONResponse({"status": "unavailable", "problem": str(error)}, status_code=503)
         status, base = BACKGROUND.health()
-        return JSONResponse({**base, "replica": bus.replica, "agents": agents}, status_code=status)
+        return JSONResponse({**base, "replica": bus.replica, "agents": agents, **clocks}, status_code=status)
 
     @app.get("/metrics", tags=["process"], response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from quartet_orchestrator import metrics
+from quartet_process import clock_skew
 
 log = logging.getLogger(__name__)
 
@@ -23,9 +24,7 @@ class ClockSkews:
         told = health.get("time")
         if not isinstance(told, int | float):
             return
-        now = time.time()
-        # The server looked at its clock somewhere between: what can be explained by that is no difference.
-        skew = max(0.0, told - now) + min(0.0, told - sent_at)
+        skew = clock_skew(told, sent_at, time.time())
         before = self._skews.get((robot, server), 0.0)
         self._skews[robot, server] = skew
         metrics.CLOCK_SKEW.labels(robot, server).set(skew)
