@@ -124,3 +124,21 @@ def test_a_token_file_that_is_empty_lets_nobody_in(starter: Any, tmp_path: Path)
     token.write_text("")
     assert guard.http("/state", token="")[0] == 503
     assert guard.end() == 0
+
+
+def test_a_port_in_shared_memory_that_a_killed_process_left_half_made_holds_no_guard_up(starter: Any) -> None:
+    """Fast DDS waits without an end, deaf to signals, until the process that began the port has finished it."""
+    own = ("FASTDDS_BUILTIN_TRANSPORTS", "ROS_AUTOMATIC_DISCOVERY_RANGE")
+    starter.environment = {name: value for name, value in starter.environment.items() if name not in own}
+    # Ports of domain d begin at 7400 + 250 d (DDSI-RTPS 2.5, 9.6.2.3).
+    first = 7400 + 250 * int(starter.environment["ROS_DOMAIN_ID"])
+    left = [Path(f"/dev/shm/fastrtps_port{port}") for port in range(first, first + 250)]
+    try:
+        for port in left:
+            port.touch()
+        guard = starter.guard()
+        assert guard.http("/state")[1]["latched"] is False
+        assert guard.end() == 0
+    finally:
+        for port in left:
+            port.unlink(missing_ok=True)

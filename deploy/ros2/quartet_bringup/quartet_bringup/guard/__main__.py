@@ -21,6 +21,9 @@ from quartet_safety.errors import SafetyError
 from quartet_safety.guard import GuardPort, token_source
 
 LAST_COMMANDS_S = 0.2
+TRANSPORTS = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
+"""Not shared memory: a process that is killed may leave half a port in /dev/shm, for which Fast DDS waits for ever. All
+nodes have UDP as well, so that they reach the guard."""
 
 
 def main() -> int:
@@ -29,6 +32,8 @@ def main() -> int:
     ending = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ending.set())
+    for name, value in TRANSPORTS.items():
+        os.environ.setdefault(name, value)
     # Not rclpy's own handlers: they shut the context down before the robot could be halted.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
