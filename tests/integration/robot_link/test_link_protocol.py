@@ -238,23 +238,26 @@ async def test_nothing_is_cut_while_a_goal_runs(peer, until):
 @pytest.mark.parametrize(
     ("text", "there"),
     [
-        ("Service /spin/_action/get_result does not exist", False),
-        ("Message type nav2_msgs/Spin_GetResult_Request does not have a field x", True),
-        ("Unable to import srv class Spin_GetResult from package nav2_msgs. Caused by something", True),
+        ("Service /spin/_action/cancel_goal does not exist", False),
+        ("something else went wrong", True),
+        (None, True),
     ],
 )
-async def test_whether_an_action_server_is_in_the_graph(link, peer, text, there):
-    peer.answer = service_failure(text)
+async def test_whether_an_action_server_answers(link, peer, text, there):
+    if text is not None:
+        peer.answer = service_failure(text)
     assert await link.has_action_server("/spin") is there
+    asked = await peer.wait_for(service="/spin/_action/cancel_goal")
+    # No id would mean every goal.
+    assert base64.b64decode(asked["args"]["goal_info"]["goal_id"]["uuid"]) == b"\xff" * 16
 
 
 async def test_an_action_server_that_dies_in_mid_goal_ends_the_motion(link, peer, until):
     clock = RosClock(link, "/clock")
-    peer.answer = service_failure("Message type nav2_msgs/Spin_GetResult_Request does not have a field x")
     motion = Motion(link, clock, "/spin", "nav2_msgs/action/Spin", {}, limit_s=600, server_check_s=0.05)
     await until(lambda: len([op for op in peer.received if op["op"] == "call_service"]) >= 3)
     assert not motion.done
-    peer.answer = service_failure("Service /spin/_action/get_result does not exist")
+    peer.answer = service_failure("Service /spin/_action/cancel_goal does not exist")
     with pytest.raises(ActionServerLostError, match=r"/spin: its action server left the ROS graph"):
         await asyncio.wait_for(motion.outcome(), 20)
     clock.close()

@@ -38,7 +38,17 @@ Event = dict[str, Any]
 @pytest.fixture(scope="session")
 def ros_python() -> Path:
     """The interpreter that has rclpy."""
-    made = subprocess.run([ROOT / "scripts" / "ros-env"], capture_output=True, text=True, timeout=600)
+    return _ros_env()
+
+
+@pytest.fixture(scope="session")
+def interfaces_python() -> Path:
+    """The interpreter that has rclpy and the interfaces of Nav2, MoveIt and others."""
+    return _ros_env("interfaces")
+
+
+def _ros_env(*options: str) -> Path:
+    made = subprocess.run([ROOT / "scripts" / "ros-env", *options], capture_output=True, text=True, timeout=600)
     if made.returncode != 0:
         why = f"rclpy cannot be installed here: {made.stderr.strip()[-500:]}"
         if os.environ.get("QUARTET_TEST_ALL"):

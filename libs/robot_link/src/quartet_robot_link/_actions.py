@@ -1,6 +1,7 @@
 """Action goals over rosbridge, and how the type of an action server is learned."""
 
 import asyncio
+import base64
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -12,6 +13,11 @@ from quartet_robot_link.link import GoalResult, GoalStatus, Message
 log = logging.getLogger(__name__)
 
 NO_ACTION_SERVER = "No action server available"
+
+CANCEL_SERVICE = "/_action/cancel_goal"
+NO_GOAL: Message = {"goal_info": {"goal_id": {"uuid": base64.b64encode(bytes([255] * 16)).decode()}}}
+"""A cancel request for a goal that does not exist. Only the server itself answers it: names in the ROS graph stay while
+any client of the action is left, such as that of rosbridge for the goal that runs."""
 
 # rosapi's action_type ends rosapi 2.7.1 (it hands ros2action a plain node). rosbridge finds a service's type in the ROS
 # graph, hidden ones too, and looks for its class in the package's `srv` module, where those of actions are not; the

@@ -9,7 +9,16 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
-from quartet_robot_link._actions import TYPE_QUERY_ARGS, TYPE_QUERY_SERVICE, BridgeGoal, fail, mapping, type_in
+from quartet_robot_link._actions import (
+    CANCEL_SERVICE,
+    NO_GOAL,
+    TYPE_QUERY_ARGS,
+    TYPE_QUERY_SERVICE,
+    BridgeGoal,
+    fail,
+    mapping,
+    type_in,
+)
 from quartet_robot_link._connection import Connection
 from quartet_robot_link._subscription import BridgeSubscription
 from quartet_robot_link.errors import (
@@ -143,7 +152,7 @@ class BridgeLink:
 
     async def cancel_goals(self, action: str, *, timeout_s: float | None = None) -> int:
         """Cancel every goal of an action server and return how many are canceling. Raises CancelRejectedError."""
-        response = await self.call_service(f"{action}/_action/cancel_goal", {}, timeout_s=timeout_s)
+        response = await self.call_service(f"{action}{CANCEL_SERVICE}", {}, timeout_s=timeout_s)
         if response.get("return_code") == CANCEL_REJECTED:
             raise CancelRejectedError(f"{action} refused to cancel its goals")
         return len(response.get("goals_canceling") or [])
@@ -157,9 +166,9 @@ class BridgeLink:
         return None
 
     async def has_action_server(self, action: str, *, timeout_s: float | None = None) -> bool:
-        """Return whether the ROS graph has an action server of that name; sends no goal."""
+        """Return whether an action server of that name answers; sends and cancels no goal."""
         try:
-            await self.call_service(f"{action}{TYPE_QUERY_SERVICE}", TYPE_QUERY_ARGS, timeout_s=timeout_s)
+            await self.call_service(f"{action}{CANCEL_SERVICE}", NO_GOAL, timeout_s=timeout_s)
         except ServiceUnavailableError:
             return False
         except RosError:
@@ -320,7 +329,7 @@ class BridgeLink:
         """Cancel with retries: a bridge that has just started may not have discovered the action server yet."""
         for attempt in range(1, ORPHAN_TRIES + 1):
             try:
-                await self._call(f"{action}/_action/cancel_goal", {}, self._call_timeout_s)
+                await self._call(f"{action}{CANCEL_SERVICE}", {}, self._call_timeout_s)
             except (CallTimeoutError, RosError) as error:
                 if attempt == ORPHAN_TRIES:
                     log.error("a goal of %s that lost its connection could not be canceled: %s", action, error)

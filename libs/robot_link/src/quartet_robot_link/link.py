@@ -163,7 +163,7 @@ class RobotLink(Protocol):
         ...
 
     async def has_action_server(self, action: str, *, timeout_s: float | None = None) -> bool:
-        """Return whether the ROS graph has an action server of that name; sends no goal.
+        """Return whether an action server of that name answers; sends and cancels no goal.
 
         Raises BridgeUnavailableError, CallTimeoutError.
         """

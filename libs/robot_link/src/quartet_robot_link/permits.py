@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, cast
 
-from quartet_robot_link._actions import TYPE_QUERY_SERVICE
+from quartet_robot_link._actions import CANCEL_SERVICE, TYPE_QUERY_SERVICE
 from quartet_robot_link._bridge import PROBE_SERVICE
 from quartet_robot_link.link import Message
 from quartet_safety.guard import HEARTBEAT_TYPE
@@ -39,7 +39,6 @@ ROSAPI = frozenset(
     )
 )
 """Services of rosapi that the servers and the doctor call; none changes anything."""
-CANCEL_SERVICE = "/_action/cancel_goal"
 READING_SERVICES = ("/get_parameters", "/list_parameters", "/describe_parameters", TYPE_QUERY_SERVICE)
 """Ends of services that only read, of any node or action."""
 SET_PARAMETERS = "/set_parameters"
