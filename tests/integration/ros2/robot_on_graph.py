@@ -8,6 +8,7 @@ the actions and services (type by name) and topics of the robot as JSON.
 """
 
 import base64
+import contextlib
 import importlib
 import itertools
 import json
@@ -21,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import rclpy
+from rclpy._rclpy_pybind11 import InvalidHandle
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -211,7 +213,6 @@ class Robot(Node):
         self.group = ReentrantCallbackGroup()
         self.ids = itertools.count(1)
         self.answers: dict[str, queue.SimpleQueue[Values]] = {}
-        self.refuses_cancel = False
         self.servers = {name: self.serve_action(name, kind) for name, kind in names["actions"].items()}
         for name, kind in names["services"].items():
             self.serve(name, interface(kind))
@@ -279,8 +280,6 @@ class Robot(Node):
             return as_message(kind.Result, end["values"]) if end["result"] else kind.Result()
 
         def cancel(_: Any) -> CancelResponse:
-            if self.refuses_cancel:
-                return CancelResponse.REJECT
             say("robot", {"op": "call_service", "service": f"{name}/_action/cancel_goal", "args": {}})
             return CancelResponse.ACCEPT
 
@@ -292,12 +291,17 @@ class Robot(Node):
                 self.servers.pop(name).destroy()
             case {"do": "restore", "action": name, "type": kind}:
                 self.servers[name] = self.serve_action(name, kind)
-            case {"do": "refuse_cancel", "on": on}:
-                self.refuses_cancel = bool(on)
         say("order", {"done": order["do"]})
 
 
 _making = threading.Lock()
+
+
+def spin(executor: MultiThreadedExecutor) -> None:
+    while True:
+        # What is destroyed while the executor waits for it ends this version's spin.
+        with contextlib.suppress(InvalidHandle):
+            executor.spin()
 
 
 def main() -> None:
@@ -308,7 +312,7 @@ def main() -> None:
     executor = MultiThreadedExecutor(num_threads=16)
     for node in (robot, bridge):
         executor.add_node(node)
-    threading.Thread(target=executor.spin, daemon=True).start()
+    threading.Thread(target=spin, args=(executor,), daemon=True).start()
     wanted = names["services"].keys()
     while not wanted <= dict(bridge.get_service_names_and_types()).keys():
         pass

@@ -50,7 +50,7 @@ async def end_goal(peer, status: int) -> None:
 
 
 async def cancels_end_goals(peer) -> None:
-    await peer.wait_for(service="/spin/_action/cancel_goal")
+    await peer.wait_for(service="/spin/_action/cancel_goal", args={})
     await end_goal(peer, 5)
 
 
@@ -109,7 +109,7 @@ async def test_after_a_lapse_the_server_vouches_no_longer(peer, robot_file, even
     try:
         async with leases(robot, BEATING).acquire("base", "spin_robot") as lease:
             running = asyncio.create_task(run_goal(lease, robot, *SPIN, limit_s=60))
-            await peer.wait_for(service="/spin/_action/cancel_goal")
+            await peer.wait_for(service="/spin/_action/cancel_goal", args={})
             told = len(beats(peer))
             cancels = len([o for o in peer.received if o.get("service") == "/spin/_action/cancel_goal"])
             await eventually(

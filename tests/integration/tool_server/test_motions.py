@@ -133,7 +133,7 @@ async def test_goals_of_an_earlier_process_end_as_soon_as_there_is_a_bridge(
         await peer.start()
         assert await robot.link.wait_connected(60)
         await server.safety.admit(grant)
-        assert await peer.wait_for(service="/spin/_action/cancel_goal")
+        assert await peer.wait_for(service="/spin/_action/cancel_goal", args={})
         await server.safety.admit(grant)
         services = [operation["service"] for operation in peer.received if operation["op"] == "call_service"]
         assert services.count("/spin/_action/cancel_goal") == 1, "once is enough"

@@ -143,7 +143,7 @@ async def test_a_motion_that_a_latch_ends_says_so(start, peer):
         running = asyncio.create_task(run_goal(lease, server.robot, *SPIN, limit_s=60))
         goal = await peer.wait_for(op="send_action_goal")
         stopping = asyncio.create_task(server.safety.stop("pressed", latch=True))
-        await peer.wait_for(service="/spin/_action/cancel_goal")
+        await peer.wait_for(service="/spin/_action/cancel_goal", args={})
         await peer.send({"op": "action_result", "id": goal["id"], "status": 5, "result": True, "values": {}})
         with pytest.raises(StoppedError, match="pressed"):
             await running
