@@ -48,7 +48,7 @@ def interfaces_python() -> Path:
 
 
 def _ros_env(*options: str) -> Path:
-    made = subprocess.run([ROOT / "scripts" / "ros-env", *options], capture_output=True, text=True, timeout=600)
+    made = subprocess.run([ROOT / "scripts" / "ros-env", *options], capture_output=True, text=True, timeout=900)
     if made.returncode != 0:
         why = f"rclpy cannot be installed here: {made.stderr.strip()[-500:]}"
         if os.environ.get("QUARTET_TEST_ALL"):

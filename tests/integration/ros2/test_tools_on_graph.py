@@ -32,7 +32,7 @@ TOPICS = {
 DOWN = [1, 0, 0, 0]
 BOX = {"object_id": "crate", "position": [0.7, 0.0, 0.75], "dimensions": [0.2, 0.04, 0.5]}
 # The first one builds the interfaces.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1000)]
 
 
 @pytest.fixture(scope="module")
