@@ -43,7 +43,7 @@ def test_a_drive_is_told_with_its_duration() -> None:
         event("approach", kind="tool_call", call_id="c", tool="nav2__navigate_to_pose", arguments={"x": 1, "y": 2}),
         event("approach", kind="tool_result", call_id="c", tool="nav2__navigate_to_pose", ok=True, duration_s=4.25),
     )
-    assert "3.5 s approach     drives to (1.00, 2.00)  ✓ 4.2 s" in text
+    assert "3.5 s approach     drives to x 1.00 m, y 2.00 m on the map  ✓ 4.2 s" in text
 
 
 def test_a_failed_call_is_told_with_code_and_message_even_when_it_is_a_quiet_tool() -> None:

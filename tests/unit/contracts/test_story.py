@@ -30,8 +30,8 @@ def test_a_result_is_told_with_the_words_of_its_own_call() -> None:
     done = {"kind": "tool_result", "call_id": "verify_1", "tool": "nav2__navigate_to_pose", "ok": True, "duration_s": 1}
     assert narrator.tell(event("approach", "r1", **drive)).now is not None
     narrator.tell(event("approach", "r2", **other))
-    assert words(narrator.tell(event("approach", "r1", **done))) == ["drives to (1.00, 2.00)  ✓ 1.0 s"]
-    assert words(narrator.tell(event("approach", "r2", **done))) == ["drives to (3.00, 4.00)  ✓ 1.0 s"]
+    assert words(narrator.tell(event("approach", "r1", **done))) == ["drives to x 1.00 m, y 2.00 m on the map  ✓ 1.0 s"]
+    assert words(narrator.tell(event("approach", "r2", **done))) == ["drives to x 3.00 m, y 4.00 m on the map  ✓ 1.0 s"]
 
 
 def test_a_drive_is_told_by_what_it_is_for() -> None:
@@ -99,6 +99,43 @@ def test_a_search_that_found_nothing_says_so_and_an_object_is_told_by_its_name()
     assert search(narrator, "detect_objects", {"object_ids": ["obj_d63ec55c5a28"]}, detections=[]) == [
         "looks for 'red coke can' with the front camera  not seen  0.3 s"
     ]
+
+
+def test_a_motion_of_the_arm_is_told_by_what_it_is_for() -> None:
+    narrator = Narrator()
+
+    def calls(request_id: str, tool: str, arguments: dict[str, Any], **result: Any) -> str:
+        call = {"call_id": "c", "tool": tool}
+        narrator.tell(event("pick", request_id, kind="tool_call", arguments=arguments, **call))
+        fields = {"kind": "tool_result", "ok": True, "text": json.dumps(result), **call}
+        (line,) = words(narrator.tell(event("pick", request_id, **fields)))
+        return line.partition("  ")[0]
+
+    def moves(request_id: str, x: float, z: float) -> str:
+        return calls(request_id, "moveit__plan_cartesian_path", {"position": [x, 0.0, z]})
+
+    above, down = {"position": [0.8, 0.0, 1.3]}, {"position": [0.8, 0.0, 1.1]}
+    grasp = {"pre_grasp_pose": above, "grasp_pose": down, "lift_pose": above}
+    search(narrator, "detect_objects", {}, detections=[{"object_id": "obj_1f", "label": "red coke can"}])
+    calls("r1", "perception__get_topdown_grasp_pose", {"object_id": "obj_1f"}, **grasp)
+    calls("r1", "moveit__open_gripper", {})
+    target = {"target_type": "pose", "target": {**above, "orientation": [1, 0, 0, 0]}}
+    assert calls("r1", "moveit__plan_and_execute", target) == "moves the gripper above 'red coke can'"
+    assert moves("r1", 0.8, 1.101) == "lowers the gripper to 'red coke can'"
+    calls("r1", "moveit__close_gripper", {})
+    assert moves("r1", 0.8, 1.3) == "lifts 'red coke can'"
+    place = {"pre_place_pose": above, "place_pose": down}
+    calls("r2", "perception__get_topdown_placing_pose", {"object_name": "table"}, **place)
+    assert moves("r2", 0.8, 1.3) == "moves what it holds above 'table'"
+    assert moves("r2", 0.8, 1.1) == "lowers what it holds to 'table'"
+    calls("r2", "moveit__open_gripper", {})
+    assert moves("r2", 0.8, 1.3) == "moves the gripper up again"
+    # Another pose, and one of another request, is told as it is.
+    for elsewhere in (moves("r2", 0.5, 1.3), moves("r3", 0.8, 1.3)):
+        assert elsewhere.endswith("m ahead, 1.30 m high")
+    # A server's result and a model's arguments may have any shape.
+    calls("r3", "perception__get_topdown_grasp_pose", {}, grasp_pose=[1], lift_pose={"position": ["a", None, 1e999]})
+    assert moves("r3", 0.8, 1.3).endswith("high")
 
 
 def test_who_decides_is_told_once_when_it_is_the_scripted_model() -> None:

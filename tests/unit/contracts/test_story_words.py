@@ -11,17 +11,27 @@ from quartet_contracts.story._words import _WORDS, skill_words, tool_words
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [
-        ("nav2__navigate_to_pose", {"x": 1, "y": -2.345, "yaw": 0}, "drives to (1.00, -2.35)"),
+        ("nav2__navigate_to_pose", {"x": 1, "y": -2.345, "yaw": 0}, "drives to x 1.00 m, y -2.35 m on the map"),
         ("nav2__spin_robot", {"angle": -1.0471976}, "turns by 60° to the right"),
         (
             "moveit__plan_and_execute",
             {"target_type": "named_state", "target": {"state_name": "look_forward"}},
-            "moves the arm to 'look_forward'",
+            "moves the arm to 'look forward'",
         ),
         (
             "moveit__plan_and_execute",
             {"target_type": "pose", "target": {"position": [0.5, 0, 0.25]}},
-            "moves the gripper to (0.50, 0.00, 0.25)",
+            "moves the gripper to 0.50 m ahead, 0.25 m high",
+        ),
+        (
+            "moveit__plan_cartesian_path",
+            {"position": [0.62, -0.11, 0.93]},
+            "moves the gripper in a straight line to 0.62 m ahead and 0.11 m to the right, 0.93 m high",
+        ),
+        (
+            "moveit__plan_cartesian_path",
+            {"position": [0.62, -0.11, 0.93], "frame_id": "map"},
+            "moves the gripper in a straight line to a given pose",
         ),
         ("perception__look", {"camera": "both"}, "looks around with both cameras"),
         ("perception__segment_objects", {"prompt": "can"}, "searches for 'can' with the arm camera"),

@@ -67,7 +67,7 @@ class RequestContext:
         """Call `tool` and return its raw outcome. Raises VerificationError past the request's deadline."""
         left = self.request.deadline - time.time()
         if left <= 0:
-            raise VerificationError("the request's deadline passed during the check after the report", uncertain=False)
+            raise VerificationError("the request's deadline has passed", uncertain=False)
         call = ToolCall(id=f"verify_{next(self._numbers)}", name=tool, arguments=arguments)
 
         async def make() -> ToolOutcome:

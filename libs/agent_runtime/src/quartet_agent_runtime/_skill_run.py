@@ -58,7 +58,8 @@ class SkillRun:
         except ToolsUnavailableError as error:
             return self._unknown(str(error), State.FAILED)
         except VerificationError as error:
-            return await self._settle(f"check after the report: {error}", uncertain=error.uncertain)
+            when = "preparation, before the model's first turn" if self._loop is None else "check after the report"
+            return await self._settle(f"{when}: {error}", uncertain=error.uncertain)
         except Exception as error:
             log.exception("request %s", self._request.request_id)
             called = self._request_context is not None and self._request_context.running

@@ -33,6 +33,7 @@ from quartet_contracts.journal import (
     ToolReturned,
     Verified,
 )
+from quartet_contracts.story._aims import ArmAims
 from quartet_contracts.story._words import drive_words, is_quiet, skill_words, tool_words
 
 SHORT_TEXT = 280
@@ -99,6 +100,7 @@ class Narrator:
         self._scripted_told = False
         self._names: dict[str, str] = {}
         """What a camera called each object, by its id."""
+        self._aims = ArmAims()
         self._approaches: dict[str | None, dict[str, Any]] = {}
         """Arguments of the approaches, by request id."""
         self._seen: set[str | None] = set()
@@ -162,12 +164,14 @@ class Narrator:
         call = self._calls.pop(_key(event, what), None)
         found = _found(what)
         self._names.update((one["object_id"], one["label"]) for one in found or [] if _is_named(one))
+        words = self._tool_words(event, what.tool, call.arguments if call else {})
+        if what.ok:
+            self._aims.hear(event.request_id, what.tool, self._thing(call.arguments if call else {}), what.text)
         # The result of the skill has been rendered before.
         rendered = _is_skill(what.tool) and (what.ok or event.actor == "orchestrator")
         if not self._verbose and (rendered or (what.ok and is_quiet(what.tool))):
             return Narration()
         ending, tone = (f"✓ {what.duration_s:.1f} s", "good") if what.ok else (f"✗ {what.error_code}", "bad")
-        words = self._tool_words(event, what.tool, call.arguments if call else {})
         if found:
             self._seen.add(event.request_id)
         if found == []:
@@ -185,7 +189,12 @@ class Narrator:
         approach = self._approaches.get(event.request_id)
         if approach is not None and tool.rpartition("__")[2] == "navigate_to_pose":
             return drive_words(approach, seen=event.request_id in self._seen)
-        return OBJECT_ID.sub(lambda found: self._name_of(found[0]), tool_words(tool, arguments))
+        words = self._aims.words(event.request_id, tool, arguments) or tool_words(tool, arguments)
+        return OBJECT_ID.sub(lambda found: self._name_of(found[0]), words)
+
+    def _thing(self, arguments: dict[str, Any]) -> str:
+        object_id, name = arguments.get("object_id"), arguments.get("object_name")
+        return self._name_of(object_id) if isinstance(object_id, str) else f"'{name}'" if name else "it"
 
     def _name_of(self, object_id: str) -> str:
         return f"'{self._names[object_id]}'" if object_id in self._names else "an object"

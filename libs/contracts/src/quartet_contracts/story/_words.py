@@ -70,8 +70,17 @@ def _name(arguments: Arguments, key: str) -> str:
     return words[4:] if words.lower().startswith("the ") else words
 
 
-def _point(values: Any) -> str:
-    return "(" + ", ".join(f"{float(v):.2f}" for v in values) + ")"
+def _on_map(x: Any, y: Any) -> str:
+    return f"x {float(x):.2f} m, y {float(y):.2f} m on the map"
+
+
+def _before_robot(a: Arguments) -> str:
+    """Return a point of the base frame [m] (x forward, y left, z up) as a person would say it."""
+    if a.get("frame_id") not in {None, "", "base_footprint", "base_link"}:
+        return "a given pose"
+    x, y, z = (float(value) for value in a["position"])
+    side = f" and {abs(y):.2f} m to the {'left' if y > 0 else 'right'}" if abs(y) >= 0.005 else ""
+    return f"{abs(x):.2f} m {'ahead' if x >= 0 else 'behind'}{side}, {z:.2f} m high"
 
 
 def _camera(arguments: Arguments, default: str) -> str:
@@ -99,28 +108,29 @@ def _degrees(value: Any) -> str:
 def _arm(a: Arguments) -> str:
     target = a.get("target")
     fields = cast("Arguments", target) if isinstance(target, dict) else a
-    if a.get("target_type") == "named_state":
-        return f"moves the arm to '{fields['state_name']}'"
-    if a.get("target_type") == "pose":
-        return f"moves the gripper to {_point(fields['position'])}"
+    if "state_name" in fields:
+        return f"moves the arm to '{fields['state_name'].replace('_', ' ')}'"
+    if "position" in fields:
+        return f"moves the gripper to {_before_robot(fields)}"
     return "moves the arm"
 
 
 def _straight(a: Arguments) -> str:
     waypoints: list[Any] = a.get("waypoints") or []
     last: Any = waypoints[-1] if waypoints else a
-    position = cast("Arguments", last).get("position") if isinstance(last, dict) else last
-    return f"moves the gripper straight to {_point(position)}" if position else "moves the gripper in a straight line"
+    goal: Arguments = cast("Arguments", last) if isinstance(last, dict) else {**a, "position": last}
+    in_line = "moves the gripper in a straight line"
+    return f"{in_line} to {_before_robot(goal)}" if goal.get("position") else in_line
 
 
 _WORDS: dict[str, Callable[[Arguments], str]] = {
-    "navigate_to_pose": lambda a: f"drives to {_point([a['x'], a['y']])}",
+    "navigate_to_pose": lambda a: f"drives to {_on_map(a['x'], a['y'])}",
     "spin_robot": lambda a: f"turns by {_degrees(a['angle'])}",
     "approach_target": lambda a: "drives in to the target",
     "drive_on_heading": lambda a: f"drives {float(a['distance']):.2f} m ahead",
     "backup_robot": lambda a: f"backs up {float(a['distance']):.2f} m",
     "wait": lambda a: f"waits {float(a['seconds']):.0f} s",
-    "get_path_from_robot": lambda a: f"looks for a way to {_point([a['goal_x'], a['goal_y']])}",
+    "get_path_from_robot": lambda a: f"looks for a way to {_on_map(a['goal_x'], a['goal_y'])}",
     "get_robot_pose": lambda a: "reads where it stands",
     "clear_costmaps": lambda a: "forgets old obstacles",
     "cancel_navigation": lambda a: "halts the base",
