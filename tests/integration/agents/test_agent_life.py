@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from quartet_agent_runtime import serve_agent
+from quartet_agent_runtime import VerificationError, serve_agent
 from quartet_bus import BusOptions, BusUnavailableError
 from quartet_contracts import Skill, State
 
@@ -101,6 +101,17 @@ async def test_a_passed_deadline_moves_nothing(desk, studio, redis_url, bus_opti
     assert (result.error_code, result.state) == ("UNKNOWN", State.FAILED)
     assert "deadline" in result.reason
     assert studio.truth()["robot"]["pose"] == pytest.approx(pose, abs=0.01)
+
+
+async def test_a_preparation_that_fails_is_told_as_that(desk, studio, redis_url, bus_options, monkeypatch):
+    async def prepare(check):
+        raise VerificationError("nav2__get_robot_pose: BRIDGE_UNAVAILABLE: no connection", uncertain=False)
+
+    whole = studio.definition(Skill.APPROACH)
+    monkeypatch.setattr(studio, "definition", lambda skill: dataclasses.replace(whole, prepare=prepare))
+    async with serving(studio, redis_url, bus_options, Skill.APPROACH):
+        result = await desk.ask(desk.request(Skill.APPROACH, **ENTRY))
+    assert result.reason.startswith("preparation, before the model's first turn: nav2__get_robot_pose"), result.reason
 
 
 async def test_cancel_brings_the_robot_to_rest(desk, studio, redis_url, bus_options, until):

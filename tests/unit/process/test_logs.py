@@ -3,11 +3,12 @@
 import asyncio
 import json
 import logging
+import sys
 
 import pytest
 from opentelemetry.trace import NonRecordingSpan, SpanContext, use_span
 
-from quartet_process import JsonFormatter, correlation_ids, current_ids, set_up_logging
+from quartet_process import JsonFormatter, LogFormat, correlation_ids, current_ids, set_up_logging
 
 
 def record(message: str = "it is done") -> logging.LogRecord:
@@ -69,14 +70,20 @@ def test_a_line_names_the_span_it_was_written_in() -> None:
 
 
 @pytest.mark.parametrize("style", ["json", "text"])
-def test_set_up_logs_to_stderr_with_filters_and_quiet_libraries(style: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("chosen", [True, False])
+def test_set_up_logs_to_stderr_with_filters_and_quiet_libraries(
+    style: LogFormat, chosen: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`auto` takes text for a terminal."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: style == "text")
+
     def filtered(record: logging.LogRecord) -> bool:
         record.msg = str(record.msg).replace("secret", "***")
         return True
 
     filters = logging.Filter()
     filters.filter = filtered  # type: ignore[method-assign]
-    set_up_logging("pick", style, filters=[filters])
+    set_up_logging("pick", style if chosen else "auto", filters=[filters])
     logging.getLogger("quartet_x").info("a secret")
     logging.getLogger("httpx2").info("a request")
     out = capsys.readouterr()

@@ -1,7 +1,7 @@
 """What an agent process is told by its environment."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
@@ -38,7 +38,6 @@ class AgentSettings(HttpSettings):
     """Of every robot that `robots` does not have."""
     robots: dict[str, RobotFiles] = {}
     """Files of single robots, as JSON: robot -> {robot_file, site_file}."""
-    log_format: Literal["json", "text"] = "json"
     model_timeout_s: Annotated[float, Field(gt=0)] = 120.0
     """Wall time that one answer of the model may take."""
     tool_timeout_s: Annotated[float, Field(gt=0)] = 240.0

@@ -8,7 +8,7 @@ from quartet_process._access import cross_site_reason, is_loopback, metrics_secr
 from quartet_process._background import BACKGROUND, BackgroundTasks
 from quartet_process._clocks import clock_skew
 from quartet_process._correlation import correlation_ids, current_ids
-from quartet_process._logs import JsonFormatter, set_up_logging
+from quartet_process._logs import JsonFormatter, LogFormat, set_up_logging
 from quartet_process._running import run_process, stop_on_signals, unless_stopped, write_ready_file
 from quartet_process._secrets import (
     MIN_TOKEN_LENGTH,
@@ -51,6 +51,7 @@ __all__ = [
     "JsonFormatter",
     "LabelValues",
     "ListenError",
+    "LogFormat",
     "ProcessError",
     "ProcessSettings",
     "RedactingFilter",

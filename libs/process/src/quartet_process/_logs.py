@@ -3,8 +3,10 @@
 import json
 import logging
 import os
+import sys
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 from opentelemetry.trace import format_span_id, format_trace_id, get_current_span
 
@@ -15,19 +17,24 @@ VERBOSE_LOGGERS = ("httpx", "httpx2", "httpcore", "httpcore2", "mcp", "client", 
 """Loggers of libraries that are limited to warnings."""
 
 
+LogFormat = Literal["auto", "json", "text"]
+
+
 def set_up_logging(
-    process: str, style: str = "json", level: int | str = logging.INFO, *, filters: Sequence[logging.Filter] = ()
+    process: str, style: LogFormat = "json", level: int | str = logging.INFO, *, filters: Sequence[logging.Filter] = ()
 ) -> None:
     """Log to stderr in place of all other handlers, and hide the secrets of the environment from here on.
 
     Args:
         process: Name in each line.
-        style: json or text.
+        style: auto is text where stderr is a terminal and json elsewhere.
         level: Of the root logger; libraries of VERBOSE_LOGGERS log warnings at least.
         filters: Further filters of the handler.
     """
     register_environment_secrets(os.environ)
     handler = logging.StreamHandler()
+    if style == "auto":
+        style = "text" if sys.stderr.isatty() else "json"
     handler.setFormatter(
         JsonFormatter(process)
         if style == "json"

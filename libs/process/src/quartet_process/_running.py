@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
-from quartet_process._logs import set_up_logging
+from quartet_process._logs import LogFormat, set_up_logging
 from quartet_process.errors import ProcessError
 from quartet_process.tracing import set_up_tracing
 
@@ -20,7 +20,7 @@ START_FAILED = 2
 class LogSettings(Protocol):
     """Settings that say how a process logs, such as ProcessSettings."""
 
-    log_format: Literal["json", "text"]
+    log_format: LogFormat
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
 

@@ -8,6 +8,7 @@ import pydantic_settings
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings
 
+from quartet_process._logs import LogFormat
 from quartet_process._secrets import Secret, find_secret, missing_secret
 from quartet_process.errors import SecretError, SettingsError
 from quartet_process.redact import displayed_value
@@ -27,7 +28,8 @@ class ProcessSettings(BaseSettings):
     allow_anonymous: bool = False
     """Serve callers without a credential on a loopback address where none is configured: for experiments."""
 
-    log_format: Literal["json", "text"] = "text"
+    log_format: LogFormat = "auto"
+    """auto: text where stderr is a terminal, JSON elsewhere."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     def secret(self, name: str, *, least: int = 1) -> Secret | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from quartet_process import MIN_TOKEN_LENGTH, Secret, find_secret, require_credential
+from quartet_process import MIN_TOKEN_LENGTH, LogFormat, Secret, find_secret, require_credential
 from quartet_simulation.faults import FAULTS
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors.levels import LevelName
@@ -74,7 +74,7 @@ class Settings(BaseSettings):
     """Larger frames are sent in fragments [characters]; the value of rosbridge's launch file."""
     check_messages: bool = False
     """Compare every outgoing message with its definition: for tests."""
-    log_format: Literal["json", "text"] = Field("text", validation_alias="QUARTET_LOG_FORMAT")
+    log_format: LogFormat = Field("auto", validation_alias="QUARTET_LOG_FORMAT")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     @property
