@@ -49,7 +49,7 @@ def test_the_command_prints_it(
     ("given", "link"),
     [
         ({}, LINK),
-        ({"QUARTET_URL": "http://127.0.0.2:9"}, "http://127.0.0.2:9/"),
+        ({"QUARTET_URL": "http://127.0.0.2:9"}, None),
         (
             {
                 "QUARTET_URL": "http://127.0.0.2:9",
@@ -65,8 +65,9 @@ def test_tokens_of_the_own_stack_are_for_its_own_page(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     given: dict[str, str],
-    link: str,
+    link: str | None,
 ) -> None:
+    """A link without a token, to where nothing answers, would lead nowhere."""
     for name in [name for name in os.environ if name.startswith("QUARTET_")]:
         monkeypatch.delenv(name)
     for name, value in given.items():
@@ -78,8 +79,10 @@ def test_tokens_of_the_own_stack_are_for_its_own_page(
     monkeypatch.setattr("quartet_cli.settings.running_stack", lambda: running)
     with pytest.raises(SystemExit) as ended:
         main(["page"])
-    assert not ended.value.code
-    assert capsys.readouterr().out == f"{link}\n"
+    told = capsys.readouterr()
+    assert (ended.value.code or 0) == (0 if link else 3)
+    assert told.out == (f"{link}\n" if link else "")
+    assert "quartet up" in told.err
 
 
 def test_up_shows_it_to_a_person_and_keeps_it_out_of_logs() -> None:

@@ -30,17 +30,21 @@ def page(address: Address = None) -> None:
     """Print the link that signs a browser in to the web page.
 
     The tokens stand behind the '#', which a browser does not send. Whoever has the link can give tasks and stop the
-    robot. When no orchestrator answers yet, that is told beside the link.
+    robot. When no orchestrator answers yet, that is told beside the link; one that would sign nobody in is not printed
+    then.
     """
     settings = load_settings()
+    token, stop_token = settings.token(), settings.token_for_page()
     try:
-        with OrchestratorClient(settings.url, settings.token()) as api:
+        with OrchestratorClient(settings.url, token) as api:
             api.robots()
     except ClientError as error:
+        if token is None and stop_token is None:
+            raise
         print(
             f"{error}\nIn containers: `docker compose ps` shows what is not ready. The link for later:", file=sys.stderr
         )
-    print(page_link(address or settings.url, settings.token(), settings.token_for_page()))
+    print(page_link(address or settings.url, token, stop_token))
 
 
 def page_link(url: str, api_token: str | None, stop_token: str | None) -> str:
