@@ -58,6 +58,8 @@ def test_what_cannot_be_done_is_said_before_the_first_motion_and_has_its_code(he
     talk, _, report = hear("bring the red apple from the kitchen to the desk and the unicorn to the desk")
     assert "Not to be done: unicorn. I do not know an object 'unicorn'." in talk.calls[0].say
     assert [row["error_code"] for row in report["objects"]] == ["NONE", "UNKNOWN_NAME"]
+    talk, _, report = hear("bring the red apple from the kitchen to the piano")
+    assert "I do not know a place 'piano'. The areas are: living room" in talk.calls[0].say
 
 
 @pytest.mark.parametrize("sentence", ["sing a song", "tidy up everything"])

@@ -206,7 +206,7 @@ def _spot_problem(vocabulary: Vocabulary, spot: Spot, purpose: str) -> str:
             continue
         if not ref.things:
             return UnknownName(
-                f"I do not know '{ref.said}' to {purpose}. The areas are: {known(vocabulary, 'areas')}. "
+                f"I do not know a place '{ref.said}'. The areas are: {known(vocabulary, 'areas')}. "
                 f"The places are: floor, {known(vocabulary, 'places')}."
             )
         if purpose == "put it" and ref.things[0].kind is Kind.LANDMARK:
