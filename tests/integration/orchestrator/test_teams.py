@@ -1,6 +1,7 @@
 """Two robots do one task together: they agree over the bus, and each does its errands as a task of its own."""
 
 import asyncio
+import sys
 import time
 
 import pytest
@@ -11,6 +12,7 @@ from quartet_agent_runtime import GatewayClient
 from quartet_agent_runtime._participant import speak
 from quartet_bus import Bus, BusOptions
 from quartet_contracts import TEAM_QUEUE, State, Task, TaskSubmission
+from quartet_orchestrator.tasks import team
 from quartet_scripted_model.answer import answer
 from quartet_scripted_model.app import completion
 from quartet_scripted_model.conversation import text_of
@@ -23,6 +25,19 @@ SENTENCE = (
     f"and the {MUG} from the dining area in the laundry basket."
 )
 BOTH = {(CAN, True), (MUG, True)}
+SPEAKER = """
+import asyncio, sys
+from quartet_agent_runtime import GatewayClient
+from quartet_agent_runtime._participant import speak
+from quartet_bus import Bus, BusOptions
+
+async def main(redis_url, gateway_url):
+    bus = await Bus.connect(redis_url, BusOptions(lease_s=1.0, block_ms=200))
+    await speak(bus.turns, GatewayClient(gateway_url, "approach"), 30, asyncio.Event())
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+"""A process that speaks for robots."""
 ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELED)
 
 
@@ -67,6 +82,7 @@ async def speakers(redis_url, settings):
         bus = await Bus.connect(redis_url, BusOptions(lease_s=1.0, block_ms=200))
         running.append((bus, asyncio.create_task(speak(bus.turns, model, 30, stop))))
 
+    begin.gateway_url = settings.gateway_url
     yield begin
     for bus, task in running:
         task.cancel()
@@ -91,8 +107,8 @@ def moved(status):
     return {(row.object_name, row.completed) for row in status.report.objects}
 
 
-@pytest.mark.parametrize("team", ["cmas", "dmas", "hmas1", "hmas2"])
-async def test_two_robots_carry_side_by_side_what_they_have_agreed_on(two, working, agents, team):
+@pytest.mark.parametrize("name", ["cmas", "dmas", "hmas1", "hmas2"])
+async def test_two_robots_carry_side_by_side_what_they_have_agreed_on(two, working, agents, name):
     both = asyncio.Barrier(2)
 
     async def meet(agents, _):
@@ -101,7 +117,7 @@ async def test_two_robots_carry_side_by_side_what_they_have_agreed_on(two, worki
 
     agents.answers["approach"] = [meet, meet]
     async with two() as client:
-        status = await client.run(SENTENCE, team=team)
+        status = await client.run(SENTENCE, team=name)
         assert (status.state, status.task.robot, moved(status)) == (State.SUCCEEDED, TEAM_QUEUE, BOTH), status.report
         events = await client.events(status.task.task_id)
         (step,) = of_kind(events, "team_step")
@@ -117,7 +133,7 @@ async def test_two_robots_carry_side_by_side_what_they_have_agreed_on(two, worki
             "dmas": {"planner", "second"},
             "hmas1": {"planner", "second"},
             "hmas2": {"planner", "second", "summit"},
-        }[team]
+        }[name]
     )
 
 
@@ -179,6 +195,94 @@ async def test_robots_for_which_nobody_speaks_drop_out_with_a_code(two, agents):
         (robot, "PARTICIPANT_SILENT") for robot in ("summit", "second")
     }
     assert agents.calls == []
+
+
+async def test_a_robot_whose_servers_are_silent_drops_out_and_the_other_does_all(two, working, motion, monkeypatch):
+    monkeypatch.setattr(team, "ABSENT_AFTER_S", 0.3)
+    motion["second/moveit"].health["bridge"] = False
+    async with two() as client:
+        status = await client.run(SENTENCE, team="hmas1")
+        assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+        events = await client.events(status.task.task_id)
+    assert [(e.robot, e.error_code) for e in of_kind(events, "robot_left")] == [("second", "ROBOT_ABSENT")]
+    assert {robot for step in of_kind(events, "team_step") for robot in step.plan} == {"summit"}
+
+
+async def test_a_robot_that_is_stopped_in_mid_errand_drops_out_and_the_other_takes_its_errand(
+    two, working, agents, motion
+):
+    async def stopped(agents, delivery):
+        if delivery.request.robot == "summit":
+            return agents.OK
+        motion["second/nav2"].stop()
+        return await agents.until_canceled(agents, delivery)
+
+    agents.answers["pick"] = [stopped, stopped]
+    async with two() as client:
+        status = await client.run(SENTENCE, team="cmas")
+        events = await client.events(status.task.task_id)
+        parts = [part for step in of_kind(events, "team_step") for part in step.tasks.values()]
+        states = [(await client.status(part)).state for part in parts]
+    assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+    assert [(e.robot, e.error_code) for e in of_kind(events, "robot_left")] == [("second", "ROBOT_STOPPED")]
+    assert sorted(states) == [State.FAILED, State.SUCCEEDED, State.SUCCEEDED]
+
+
+async def test_a_spent_budget_ends_the_discussion_and_the_robots_rest(two, working, agents):
+    """The sixth turn is about the third errand, while the first is still carried."""
+    agents.answers["pick"] = [agents.until_canceled]
+    async with two() as client:
+        sentence = f"{SENTENCE.removesuffix('.')} and the yellow cup from the kitchen on the bookshelf."
+        status = await client.run(sentence, team="hmas2", budget={"turns": 5})
+        events = await client.events(status.task.task_id)
+        parts = [await client.status(part) for step in of_kind(events, "team_step") for part in step.tasks.values()]
+    assert status.state is State.FAILED
+    assert "TaskAbortedError: The discussion has spent its budget: 5 of 5 model turns." in status.report.summary
+    assert sorted(part.state for part in parts) == [State.CANCELED, State.SUCCEEDED]
+    assert [e.state for e in of_kind(events, "state") if e.state in ENDED] == [State.FAILED]
+
+
+async def test_a_paused_team_gives_no_errand_until_it_may_go_on(two, working, agents, eventually):
+    async def paused(agents, delivery):
+        await agents.bus.tasks.pause(task_id, "the floor is wet")
+        return agents.OK
+
+    agents.answers["pick"] = [paused]
+    async with two() as client:
+        sentence = f"{SENTENCE.removesuffix('.')} and the yellow cup from the kitchen on the bookshelf."
+        task_id = await client.submit(sentence, team="cmas")
+        await client.until_state(task_id, State.PAUSED)
+        await eventually(lambda: [skill for skill, _ in agents.calls].count("place") == 2)
+        assert len((await client.http.get("/tasks")).json()["tasks"]) == 3
+        await client.http.post(f"/tasks/{task_id}/resume")
+        status = await client.until_state(task_id, *ENDED)
+        steps = of_kind(await client.events(task_id), "team_step")
+    assert (status.state, len(moved(status)), len(steps)) == (State.SUCCEEDED, 3, 2), status.report
+
+
+async def test_a_question_to_a_participant_that_is_killed_goes_to_another(two, agents, speakers, model, redis_url):
+    """kill -9 of the process that speaks for a robot, in mid-answer: its turn is taken again once its lease is over."""
+    agents.start()
+    asked, killed = asyncio.Event(), asyncio.Event()
+
+    async def silent():
+        asked.set()
+        await killed.wait()
+
+    model.instead["You are summit, one of several robots. A central planner"] = silent
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", SPEAKER, redis_url, speakers.gateway_url)
+    async with two() as client:
+        task_id = await client.submit(SENTENCE, team="hmas2")
+        await asked.wait()
+        process.kill()
+        await process.wait()
+        await speakers()
+        status = await client.until_state(task_id, *ENDED)
+        killed.set()
+        events = await client.events(task_id)
+    assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+    assert of_kind(events, "robot_left") == []
+    assert [turn.participant for turn in of_kind(events, "team_turn")].count("summit") == 1
 
 
 async def test_a_planner_that_answers_prose_is_asked_again_with_what_was_wrong(two, working, model):

@@ -101,6 +101,24 @@ def test_an_errand_that_fails_twice_is_given_up(state):
     assert "Given up: blue mug (PICK_FAILED)" in state.describe()
 
 
+def test_what_a_robot_does_counts_for_the_plan_of_the_others(state, brief):
+    can, mug, ball = (state.errands[thing] for thing in ERRANDS)
+    state.apply(TeamStep(step=1, plan={"ada": can.action}, tasks={"ada": "t1"}))
+    scene = HomeScene(state, ["bob"], brief)
+    assert "Being moved: red coke can (by ada)" in scene.describe()
+    # The mug's way is the can's in the opposite direction, and the ball goes to the can's place.
+    assert list(scene.actions("bob")) == []
+    assert scene.complaints({}) == []
+    assert "ada and bob would both put something down" in " ".join(scene.complaints({"bob": ball.action}))
+    assert "is no action of bob" in " ".join(scene.complaints({"bob": can.action}))
+    state.apply(TeamStepEnded(step=1, outcomes={"ada": "NONE"}))
+    assert list(scene.actions("bob")) == [mug.action, ball.action]
+    assert scene.complaints({}) != []
+    # Ada stands at the toy basket: the mug is in the same room.
+    assert HomeScene(state, ["ada"], brief).actions("ada")[0] == mug.action
+    assert (state.rested, state.done) == ({"ada": 1}, {"red coke can"})
+
+
 @pytest.mark.parametrize(
     ("one", "other", "found"),
     [

@@ -54,6 +54,16 @@ def test_a_goal_that_cannot_be_reached_is_answered_at_once_with_its_code(home, h
     assert home.truth()["robot"]["pose"] == pytest.approx(before, abs=0.01)
 
 
+def test_a_robot_too_near_to_a_thing_to_turn_backs_up_and_drives_around_it(home, hands):
+    home.reset("home", 100)
+    home.place_object("tennis ball", 6.68, 5.4, 0.0)
+    home.put_robot(6.33, 5.65, 0.26)
+    goal = hands(home).drive_to(*home.world.area("kids' room").entry)
+    assert (goal.status, goal.feedback["number_of_recoveries"]) == ("SUCCEEDED", 1), goal.error_text
+    x, y, _ = home.truth()["objects"]["tennis ball"]["position"]
+    assert (x, y) == pytest.approx((6.68, 5.4), abs=0.02)
+
+
 def test_spin_drive_and_backup_move_as_told(studio, hands):
     studio.reset("studio", 0)
     studio.put_robot(-0.6, -0.4, 0.3)

@@ -57,14 +57,8 @@ class Meter:
 
     def exhausted(self) -> str | None:
         """Return which limit forbids another turn of the model, in words, or None."""
-        used, budget = self._usage, self.budget
-        tokens = used.prompt_tokens + used.completion_tokens
-        if used.turns >= budget.turns:
-            return f"budget spent: {used.turns} of {budget.turns} model turns without a report"
-        if budget.tokens is not None and tokens >= budget.tokens:
-            return f"budget spent: {tokens} of {budget.tokens} tokens without a report"
-        if budget.cost_usd is not None and used.cost_usd >= budget.cost_usd > 0:
-            return f"budget spent: {used.cost_usd:.4f} of {budget.cost_usd:.4f} USD without a report"
+        if spent := self.budget.spent(self._usage):
+            return f"budget spent: {spent} without a report"
         if self.remaining_s <= 0:
             return self.out_of_time()
         return None

@@ -128,6 +128,8 @@ class TeamState:
     """Robots that have dropped out, with the reason."""
     past: list[PastStep] = field(default_factory=list[PastStep])
     steps: int = 0
+    rested: dict[str, int] = field(default_factory=dict[str, int])
+    """Number of errands of all robots that had ended when a robot's last one ended."""
     running: dict[str, Part] = field(default_factory=dict[str, Part])
     """What each robot that is at work does."""
     stops: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -158,6 +160,7 @@ class TeamState:
             plan.append(f"{robot}: {part.action}")
             told.append(f"{robot}: {part.action}: {code}")
             self.attempts[thing] = self.attempts.get(thing, 0) + 1
+            self.rested[robot] = sum(self.attempts.values())
             if code == "NONE":
                 self.done.add(thing)
                 self.places[robot] = self.errands[thing].target

@@ -172,8 +172,10 @@ class TeamRun:
         return self._free()
 
     def _free(self) -> list[str]:
+        """Return the robots that do nothing, the one that has rested longest first: it may stand in the others' way."""
         busy = {*self._state.left, *self._state.running}
-        return [name for name in self._context.fleet.names if name not in busy]
+        free = [name for name in self._context.fleet.names if name not in busy]
+        return sorted(free, key=lambda name: self._state.rested.get(name, 0))
 
     async def _problem(self, robot: str) -> RobotLeft | None:
         """Return why a robot leaves, None for one that can work. A silent one has time to come back."""
@@ -210,22 +212,13 @@ class TeamRun:
             if heard.participant == participant:
                 return Answer(heard.text, heard.usage.prompt_tokens, heard.usage.completion_tokens)
             self._heard.clear()
-        self._require_budget()
+        if spent := self._task.budget.spent(self._record.usage):
+            raise TaskAbortedError(f"The discussion has spent its budget: {spent}.")
         ask = self._ask_planner if participant == PLANNER else self._ask_robot
         text, usage = await ask(participant, prompt)
         await self._record.write(TeamTurn(participant=participant, text=text, usage=usage))
         self._record.add_usage(usage)
         return Answer(text, usage.prompt_tokens, usage.completion_tokens)
-
-    def _require_budget(self) -> None:
-        used, budget = self._record.usage, self._task.budget
-        tokens = used.prompt_tokens + used.completion_tokens
-        if used.turns >= budget.turns:
-            raise TaskAbortedError(f"The discussion has used its {budget.turns} turns.")
-        if budget.tokens is not None and tokens >= budget.tokens:
-            raise TaskAbortedError(f"The discussion has used its {budget.tokens} tokens.")
-        if budget.cost_usd is not None and used.cost_usd >= budget.cost_usd:
-            raise TaskAbortedError(f"The discussion has cost its {budget.cost_usd} USD.")
 
     async def _ask_planner(self, participant: str, prompt: str) -> tuple[str, Usage]:
         model = self._context.model.for_task(self._task.task_id, "orchestrator", self._model_grant)

@@ -20,6 +20,8 @@ HORIZON = 0.35
 """Time that a chosen motion must stay free of collisions [s]."""
 PROGRESS_TIME, PROGRESS_LENGTH = 5.0, 0.10
 MAX_RECOVERIES = 4
+BACKUP_SPEED, BACKUP_S = 0.15, 2.0
+"""How a recovery backs up, as far as that is free: 0.3 m, the values of Nav2's default behaviour tree [m/s, s]."""
 WAIT_S = 5.0
 """World time of one recovery that waits; the value of Nav2's default behaviour tree."""
 
@@ -37,10 +39,13 @@ class Navigate:
         self._allowed = (True, True)
         self._seen = -1
         self._wait_until = -math.inf
+        self._back_until = -math.inf
 
     def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
         """Return the twist for this tick, None once the goal has ended."""
         now, pose = driver.physics.time, driver.pose()
+        if now < self._back_until:
+            return self._back_up(driver)
         if self._path is None and not self._find_path(driver, goal, now, pose):
             return None if goal.done else (0.0, 0.0, 0.0)
         driver.follow(self._advance(pose))
@@ -76,6 +81,7 @@ class Navigate:
                 )
                 return None
             self._path = None
+            self._back_until = now + BACKUP_S
             return 0.0, 0.0, 0.0
         return self._steer(driver, pose, gap, turn)
 
@@ -159,6 +165,12 @@ class Navigate:
         self._ticks += 1
         may_move, may_turn = self._allowed
         return (*(move if may_move else (0.0, 0.0)), spin if may_turn else 0.0)
+
+    def _back_up(self, driver: BaseDriver) -> Twist:
+        if self._ticks % CHECK_EVERY == 0:
+            self._allowed = self._choose(driver, (-BACKUP_SPEED, 0.0), 0.0)
+        self._ticks += 1
+        return (-BACKUP_SPEED if self._allowed[0] else 0.0), 0.0, 0.0
 
     def _choose(self, driver: BaseDriver, move: tuple[float, float], spin: float) -> tuple[bool, bool]:
         """Which parts of the wanted motion stay free of collisions: all, only moving, only turning, or none."""
