@@ -159,6 +159,8 @@ async def test_a_plan_with_a_conflict_goes_back_with_the_reason_and_nothing_move
     async with two() as client:
         status = await client.run(SENTENCE, team="hmas2")
         assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+        notes = [note.text for note in of_kind(await client.events(status.task.task_id), "note")]
+    assert f"what planner said was refused: summit and second would both take the {CAN}." in notes
     assert any(f"It was refused: summit and second would both take the {CAN}." in prompt for prompt in model.prompts)
     assert [skill for skill, _ in agents.calls].count("pick") == 2
 

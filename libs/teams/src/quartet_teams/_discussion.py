@@ -63,11 +63,20 @@ class Turn:
     answer: Answer
 
 
+Refused = Callable[[str, str], Awaitable[None]]
+"""Told of a refused answer: (participant, what was wrong)."""
+
+
+async def _keep_silent(_participant: str, _wrong: str) -> None:
+    """Tell nobody."""
+
+
 @dataclass
 class Discussion:
     """Asks a model in the name of the participants and keeps every turn."""
 
     model: Model
+    refused: Refused = _keep_silent
     turns: list[Turn] = field(default_factory=list[Turn])
 
     async def ask(self, participant: str, prompt: str) -> str:
@@ -100,6 +109,7 @@ class Discussion:
             else:
                 if not wrong:
                     return plan
+            await self.refused(participant, wrong)
             complaint = f"\n\nYour last answer was:\n{answer}\n\nIt was refused: {wrong}\nGive a corrected plan."
             answer = None
         raise NoPlanError(f"{participant} gave no valid plan in {MOST_REPROMPTS + 1} answers; the last: {wrong}")

@@ -74,6 +74,8 @@ class TeamRun:
         self._stops = {robot: StopMonitor(context.fleet, robot) for robot in context.fleet.names}
         self._heard: list[TeamTurn] = []
         """Turns of an unfinished discussion that another replica has recorded."""
+        self._repeats = False
+        """Whether the last answer was one of these."""
 
     async def run(self, shutdown: asyncio.Event) -> None:
         """Run the task until it ends: by itself, by a cancel, its deadline, a shutdown or another replica."""
@@ -121,7 +123,7 @@ class TeamRun:
     async def _work(self) -> TaskReport:
         await self._begin()
         if not self._state.errands:
-            discussion = Discussion(self._answer)
+            discussion = Discussion(self._answer, self._tell_refusal)
             plan = await discussion.plan(self._split, PLANNER, self._split.prompt())
             await self._note(TeamErrands(errands=plan))
         underway: dict[str, asyncio.Task[TaskStatus]] = {}
@@ -195,7 +197,9 @@ class TeamRun:
 
         Returns False when all of them are to wait. Raises TeamError, ParticipantLostError.
         """
-        plan = await self._team.decide(scene, Prompts(scene, self._state.past, Window()), Discussion(self._answer))
+        plan = await self._team.decide(
+            scene, Prompts(scene, self._state.past, Window()), Discussion(self._answer, self._tell_refusal)
+        )
         if await self._robots() != list(scene.robots):
             # One has dropped out while they spoke: the others agree anew.
             return True
@@ -207,9 +211,10 @@ class TeamRun:
 
     async def _answer(self, participant: str, prompt: str) -> Answer:
         """Return what a participant says: as recorded, else from the model, and recorded before it counts."""
+        self._repeats = bool(self._heard) and self._heard[0].participant == participant
         if self._heard:
             heard = self._heard.pop(0)
-            if heard.participant == participant:
+            if self._repeats:
                 return Answer(heard.text, heard.usage.prompt_tokens, heard.usage.completion_tokens)
             self._heard.clear()
         if spent := self._task.budget.spent(self._record.usage):
@@ -219,6 +224,10 @@ class TeamRun:
         await self._record.write(TeamTurn(participant=participant, text=text, usage=usage))
         self._record.add_usage(usage)
         return Answer(text, usage.prompt_tokens, usage.completion_tokens)
+
+    async def _tell_refusal(self, participant: str, wrong: str) -> None:
+        if not self._repeats:
+            await self._record.write(Note(text=f"what {participant} said was refused: {wrong}"[:2000]))
 
     async def _ask_planner(self, participant: str, prompt: str) -> tuple[str, Usage]:
         model = self._context.model.for_task(self._task.task_id, "orchestrator", self._model_grant)
