@@ -203,6 +203,11 @@ async def test_an_unreadable_approval_is_skipped_and_the_next_one_is_answered(ow
         arguments={},
         expires_at=time.time() + 5,
     )
+    for_another = request.model_copy(update={"request_id": "r2", "approval_id": "a2"})
+    raw.set("quartet:approval:pick:r1", for_another.model_dump_json())
+    raw.publish("quartet:signal:approval-asked:r1", "")
+    await eventually(lambda: skipped("approval") == before + 2 or asked.done())
+    assert not asked.done(), "its decision would be noted elsewhere, and it would be asked again without end"
     asking = asyncio.create_task(pick.approvals.ask(request))
     assert (await asyncio.wait_for(asked, 30)).approval_id == "a1"
     asking.cancel()

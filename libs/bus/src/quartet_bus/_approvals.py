@@ -8,7 +8,7 @@ from quartet_bus._notifications import POLL_S
 from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
 from quartet_bus.errors import BusUnavailableError
-from quartet_contracts import MAX_MESSAGE_BYTES, ContractError, decode, encode
+from quartet_contracts import MAX_MESSAGE_BYTES, ContractError, MalformedMessageError, decode, encode
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,11 @@ class Approvals(Part):
             if not found:
                 continue
             try:
-                return decode(ApprovalRequest, found)
+                asked = decode(ApprovalRequest, found)
+                if asked.request_id != request_id:
+                    # Its decision would be noted there, and this question asked again without end.
+                    raise MalformedMessageError(f"it names request '{asked.request_id}'")
+                return asked
             except ContractError as error:
                 log_skipped("approval", f"of request {request_id}", error)
                 await self._store.call("DEL", key)
