@@ -92,7 +92,7 @@ async def test_graph_through_rosapi(robot: Any) -> None:
     nodes = (await robot.call("/rosapi/nodes"))["values"]["nodes"]
     assert {"/bt_navigator", "/move_group", "/robot_guard", "/rosapi"} <= set(nodes)
     details = (await robot.call("/rosapi/node_details", {"node": "/robot_guard"}))["values"]
-    assert details["subscribing"] == ["/joint_states", "/odom", "/robot_guard/heartbeat"]
+    assert details["subscribing"] == ["/cmd_vel", "/joint_states", "/odom", "/robot_guard/heartbeat"]
     assert details["publishing"] == ["/robot_guard/state"]
     assert "/robot_guard/stop" in details["services"]
     unknown = await robot.call("/rosapi/topic_type", {"topic": "/nope"})

@@ -48,7 +48,6 @@ BAD_QUESTIONS = [
     ("/tasks?limit=1e9", 422, "limit"),
     ("/task", 404, "/openapi.json"),
     ("/skills/dance", 404, "/openapi.json"),
-    ("/docs", 404, "/openapi.json"),
 ]
 
 

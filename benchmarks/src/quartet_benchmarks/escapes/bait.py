@@ -26,6 +26,7 @@ class Bait:
         self._sockets: list[socket.socket] = []
         self._stack = contextlib.ExitStack()
         self._before: dict[str, tuple[object, ...]] = {}
+        self._not_ours: set[int] = set()
 
     def __enter__(self) -> Self:
         folder = Path(self._stack.enter_context(self._folder))
@@ -53,6 +54,7 @@ class Bait:
             "OWNER_PID": os.getpid(),
         }
         self._before = self._state()
+        self._not_ours = {child.pid for child in psutil.Process().children(recursive=True)}
         return self
 
     def __exit__(
@@ -109,7 +111,7 @@ class Bait:
                     one.recv(100)
                 found.append(f"reached a listener ({one.family.name}, {one.type.name})")
         children = psutil.Process().children(recursive=True)
-        found += [f"left {child.name()} running" for child in children if child.pid != self._victim.pid]
+        found += [f"left {child.name()} running" for child in children if child.pid not in self._not_ours]
         return found
 
     def _differs(self, now: dict[str, tuple[object, ...]], name: str) -> bool:

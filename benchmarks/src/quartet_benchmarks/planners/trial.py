@@ -42,7 +42,7 @@ async def play(world: World, team: Team, model: Model, window: Window) -> Trial:
     began = time.thread_time()
     reason = ""
     while not world.ended and not reason:
-        discussion = Discussion(timed, [])
+        discussion = Discussion(timed)
         try:
             plan = await team.decide(world, Prompts(world, past, window), discussion)
         except TeamError as error:

@@ -1,7 +1,8 @@
 """Run one program that a model wrote; started inside the sandbox, with the standard library only.
 
 Standard input: a JSON line with the program and the names of its functions, then the answers to its calls. Standard
-output: a JSON line for each call. Standard error: what the program prints, its errors included.
+output: a line when the program begins, then a JSON line for each call. Standard error: what the program prints, its
+errors included.
 """
 
 import ctypes
@@ -115,6 +116,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
     _refuse_sockets()
     order = json.loads(answers.readline())
+    calls.write(b"ready\n")
     sys.argv = [NAME]
     sys.path.insert(0, modules)
     names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}

@@ -14,6 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from quartet_sandbox._confinement import ConfinedProcess, end_process, require_confinement, start_process
 from quartet_sandbox.errors import FunctionError
 
+START_S = 30.0
+"""Time in which the interpreter starts, on a busy machine too; it does not count as the program's own [s]."""
+
 Function = Callable[..., Awaitable[Any]]
 """A function that programs may call: JSON values in, a JSON value out."""
 
@@ -175,6 +178,11 @@ class _Run:
                 transport.close()
 
     async def _answer(self, calls: asyncio.StreamReader, writer: asyncio.WriteTransport) -> None:
+        try:
+            async with asyncio.timeout(START_S):
+                await calls.readline()
+        except TimeoutError:
+            raise _Ended(Ending.TIME, f"The program did not begin within {START_S:g} s.") from None
         while line := await self._own_time(calls.readline()):
             try:
                 asked = _Call.model_validate_json(line)
