@@ -91,8 +91,9 @@ def run(parameters: BenchParameters) -> BenchResult:
         [
             f"{things} things are carried to {things} surfaces of other rooms in the simulated home, by one robot (an "
             f"ordinary task) and by teams ({TEAM}), with the scripted model. Ratio: simulated time of the team over "
-            "that of one robot for the same placement, of the placements that both have done; the median. Thinking "
-            "takes no simulated time, neither one robot's nor a team's. Done: SUCCEEDED, and everything in its place "
+            "that of one robot for the same placement, of the placements that both have done; the median. The "
+            "world stands still while no robot moves: thinking takes one robot no simulated time, a robot of a team "
+            "some while another moves, on a slow machine more. Done: SUCCEEDED, and everything in its place "
             "by ground truth. Contacts between any parts of two robots are counted in every step of the physics; a "
             "double pick is a thing that the grippers of two robots have held.",
         ],

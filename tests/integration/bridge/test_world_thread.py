@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 
 import pytest
 
 from quartet_simulation.errors import InvalidCommandError, StoppedError, UnknownNameError
-from quartet_simulation.ros.engine import Engine
 from quartet_simulation.ros.world import World
 from quartet_simulation.simulation import Simulation
 
@@ -90,28 +88,3 @@ async def test_it_ends_in_the_middle_of_a_motion() -> None:
         await world.call(lambda sim: None)
     await world.close()
     assert not running.done.done()
-
-
-async def test_a_robot_that_moves_waits_for_one_between_two_goals() -> None:
-    """Thinking takes no world time: with one robot the world stands still, with two the other one waits."""
-    engine = Engine(lambda: Simulation("studio", 0, robots=2))
-    one, other = (World(engine._make, engine=engine, place=place) for place in range(2))
-    await engine.start()
-    try:
-        moving = one.wait(1_000.0)
-        await other.wait(0.1)
-        ended = other.time
-        looked_until = time.monotonic() + 0.5
-        while time.monotonic() < looked_until:
-            await other.call(lambda sim: None)
-        assert other.time == ended
-        again = other.wait(0.5)
-        await again
-        assert other.time == pytest.approx(ended + 0.5, abs=0.021)
-        other.command_velocity(0.1, 0.0, 0.0)
-        await other.call(lambda sim: None)
-        while other.time < ended + 1.0:
-            await other.call(lambda sim: None)
-        assert not moving.done()
-    finally:
-        await engine.close()

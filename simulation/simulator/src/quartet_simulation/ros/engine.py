@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import threading
 import time
 from collections import deque
@@ -19,8 +18,6 @@ log = logging.getLogger(__name__)
 Command = Callable[[Simulation], None]
 CHUNK_S = 0.02
 """World time between two looks at commands and goals."""
-THINKING_S = 2.0
-"""Wall time for which the world of the fast mode waits for a robot between two of its goals."""
 
 
 class Inhabitant(Protocol):
@@ -36,17 +33,8 @@ class Inhabitant(Protocol):
         """World time until which objects settle after the last goal [s]."""
         ...
 
-    @property
-    def rested_at(self) -> float:
-        """When its last goal or timed wait ended, on the monotonic clock [s]."""
-        ...
-
     def needs_time(self, sim: Simulation) -> bool:
         """Return whether world time has to advance for this robot."""
-        ...
-
-    def unguided(self, sim: Simulation) -> bool:
-        """Return whether this robot moves without a goal: it brakes, or follows a velocity."""
         ...
 
     def moved(self, sim: Simulation, settled: Callable[[], bool]) -> None:
@@ -145,27 +133,11 @@ class Engine:
                 self._stand_still(sim)
                 due = time.monotonic()
                 continue
-            if (thinking := self._thinking_s(worlds)) > 0:
-                self._stand_still(sim, thinking)
-                due = time.monotonic()
-                continue
             self._step(sim)
             for world, robot in worlds:
                 world.moved(robot, lambda: not self._settling(sim))
             at_work = any(world.working or sim.time < world.tail_until for world in self.worlds)
             due = self._pace(due) if self.realtime or not at_work else time.monotonic()
-
-    def _thinking_s(self, worlds: list[tuple[Inhabitant, Simulation]]) -> float:
-        """Return for how much wall time the world waits for a robot between two goals, 0 when for none.
-
-        Thinking takes one robot of the fast mode no world time; so the motion of another must take none from it.
-        """
-        if self.realtime or any(world.unguided(robot) for world, robot in worlds):
-            return 0.0
-        if not any(world.working for world, _ in worlds):
-            return 0.0
-        rested = max((world.rested_at for world, _ in worlds if not world.working), default=-math.inf)
-        return rested + THINKING_S - time.monotonic()
 
     def _step(self, sim: Simulation) -> None:
         began, before = time.perf_counter(), sim.time
@@ -204,10 +176,9 @@ class Engine:
                     break
         return due
 
-    def _stand_still(self, sim: Simulation, limit_s: float = math.inf) -> None:
+    def _stand_still(self, sim: Simulation) -> None:
         delays = [delay for world, robot in zip(self.worlds, sim.robots, strict=False) for delay in world.stands(robot)]
         with self._wake:
             if not (any(self._queues.values()) or self._closing or self._poked):
-                wait_s = min([limit_s, *delays])
-                self._wake.wait(wait_s if math.isfinite(wait_s) else None)
+                self._wake.wait(min(delays, default=None))
             self._poked = False
