@@ -7,7 +7,7 @@ import pytest
 
 from quartet_benchmarks.escapes import run
 from quartet_benchmarks.escapes.bait import Bait
-from quartet_benchmarks.escapes.programs import FILES, NETWORK, PROCESSES, PROGRAMS
+from quartet_benchmarks.escapes.programs import FILES, INTERPRETER, NETWORK, PROCESSES, PROGRAMS
 from quartet_benchmarks.escapes.suite import try_program
 from quartet_benchmarks.result import BenchParameters, Rate
 
@@ -17,6 +17,7 @@ ONE_OF_EACH = (
     NETWORK["connect to a Unix socket"],
     NETWORK["look at the network's interfaces"],
     PROCESSES["fork"],
+    INTERPRETER["read the environment"],
     PROCESSES["kill another process"],
 )
 

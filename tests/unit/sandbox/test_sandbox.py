@@ -32,7 +32,11 @@ async def refuse() -> None:
 
 def programs() -> list[psutil.Process]:
     """Return the programs that run; other tests of this process have started other things."""
-    return [one for one in psutil.Process().children() if "_child.py" in " ".join(one.cmdline())]
+    return [
+        one
+        for one in psutil.Process().children()
+        if one.status() != psutil.STATUS_ZOMBIE and "_child.py" in " ".join(one.cmdline())
+    ]
 
 
 async def _run(code: str, **limits: float) -> ProgramResult:
@@ -152,6 +156,21 @@ async def test_the_time_of_a_function_is_not_the_program_s(monkeypatch: pytest.M
 
     result = await run_program("move()\nmove()\nprint('moved')", {"move": move})
     assert (result.exit_code, result.output) == (0, "moved\n")
+
+
+async def test_memory_that_is_spent_bit_by_bit_is_an_error_that_a_program_can_catch() -> None:
+    code = "try:\n    x = [bytearray(10**7) for _ in range(100)]\nexcept MemoryError:\n    print('caught')"
+    result = await _run(code, memory_mb=200)
+    assert (result.exit_code, result.output) == (0, "caught\n")
+
+
+async def test_a_calculation_beside_a_long_call_ends_at_the_limit_of_processor_time() -> None:
+    async def move() -> None:
+        await _wait_until(lambda: not programs(), "the calculation goes on")
+
+    spin = "import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin, daemon=True).start()\n"
+    result = await run_program(spin + "move()", {"move": move}, Limits(own_s=0.5))
+    assert (result.exit_code, result.ending) == (1, Ending.MEMORY_OR_SIGNAL)
 
 
 async def test_an_unexpected_error_of_a_function_ends_the_program_and_is_raised() -> None:

@@ -94,8 +94,9 @@ def doctor(
 
 def _processes(robot: str) -> dict[str, str]:
     """Return the address of the orchestrator, and of each server of `robot`, as far as they are known here."""
-    url = CliSettings().url or running_stack().get("url", "")
-    return {**({"orchestrator": url} if url else {}), **CliSettings().servers_of(robot)}
+    settings = CliSettings()
+    url = settings.url or running_stack().get("url", "")
+    return {**({"orchestrator": url} if url else {}), **settings.servers_of(robot)}
 
 
 def _check_models(record: Path | None, json: bool) -> ExitStatus:

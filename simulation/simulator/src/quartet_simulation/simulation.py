@@ -28,7 +28,7 @@ from quartet_simulation.navigation.navigate import Navigate
 from quartet_simulation.physics import TICK, Physics
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
-from quartet_simulation.sensors.calibration import TRUE, BodyState, CameraMounts, draw_calibration, measured_joints
+from quartet_simulation.sensors.calibration import EXACT, BodyState, CameraMounts, draw_calibration, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
 from quartet_simulation.sensors.localisation import Localisation
@@ -147,7 +147,7 @@ class Simulation:
 
     def _begin(self) -> None:
         level = self._host._level.calibration
-        self._calibration = TRUE if level is None else draw_calibration(level, self.seed + self._physics.number)
+        self._calibration = EXACT if level is None else draw_calibration(level, self.seed + self._physics.number)
         self._mounts.shift(self._calibration)
         self._localise()
         self._gripper.reset(self._host._episode.gripper_position if self._host is self else 0.0)

@@ -34,7 +34,7 @@ class Calibration:
     noise: bool = True
 
 
-TRUE = Calibration(np.zeros(6), {}, 0.0, 1.0, noise=False)
+EXACT = Calibration(np.zeros(6), {}, 0.0, 1.0, noise=False)
 """Nothing is off."""
 
 
