@@ -343,3 +343,36 @@ async def test_a_result_that_cannot_be_read_leaves_the_outcome_open(owner, raw, 
             await asyncio.wait_for(asking, 30)
         assert error.value.taken
         assert error.value.started
+
+
+async def test_consumers_and_groups_without_end_are_removed_and_what_was_taken_is_kept(
+    guarded, owner, pick, raw, a_request, a_result, eventually
+):
+    queue, stream, before = pick.skills(Skill.PICK), "quartet:skill:pick", skipped("consumer")
+    await owner.skills(Skill.PICK).submit(a_request("r1"))
+    delivery = await queue.take(10)
+    await queue.mark_started(delivery)
+    raw.xgroup_create(stream, "another", "0")
+    for number in range(50):
+        raw.xreadgroup("pick" if number % 2 else "another", f"name {number}", {stream: "0"})
+    await owner.skills(Skill.PICK).submit(a_request("r2"))
+    taken = raw.xpending_range(stream, "pick", "-", "+", 10)
+    credentials = Credentials("orchestrator", Secret.fixed(PASSWORDS["orchestrator"]))
+    options = BusOptions(consumers=20, consumers_look_s=0.05)
+    async with await Bus.connect(guarded.url, options, credentials=credentials) as bus:
+        watching = asyncio.create_task(bus.watch_consumers())
+
+        async def bounded():
+            groups = await command(owner, "XINFO", "GROUPS", stream)
+            return len(groups) == 1 and len(raw.xinfo_consumers(stream, "pick")) <= 20
+
+        await eventually(bounded, 20)
+        watching.cancel()
+    kept = raw.xpending_range(stream, "pick", "-", "+", 10)
+    named = ("message_id", "consumer", "times_delivered")
+    assert [[one[name] for name in named] for one in kept] == [[one[name] for name in named] for one in taken]
+    assert skipped("consumer") - before == 50
+    assert not delivery.lost.is_set()
+    assert await queue.finish(delivery, a_result(delivery.request))
+    again = await queue.take(20)
+    assert again.request.request_id == "r2"

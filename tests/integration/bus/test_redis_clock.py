@@ -1,12 +1,15 @@
 """A clock of Redis that has stepped back: what it wrote before lies in the future."""
 
 import asyncio
+import dataclasses
 import struct
+import time
 
 import pytest
 
 from quartet_bus import Bus, BusOptions
-from quartet_contracts import Skill
+from quartet_contracts import JournalEvent, Skill
+from quartet_contracts.journal import Note
 from support.store import KEYS, command
 
 STEP_S = 3600
@@ -69,3 +72,16 @@ async def test_a_robots_lease_outlives_its_holder_by_one_lease_at_most(bus, othe
     await bus.tasks.submit(a_task())
     delivery = await asyncio.wait_for(bus.robot_tasks("summit").take(), 20)
     assert delivery.task.task_id == "t1"
+
+
+@pytest.mark.parametrize("ahead_s", [30.0, -5.0])
+async def test_the_clock_of_an_agent_is_told_by_the_events_that_it_writes(bus, redis_url, a_request, ahead_s):
+    """An event that was late by its writing does not make the clock look behind."""
+    async with await Bus.connect(redis_url) as writer:
+        writer.journal._context = dataclasses.replace(writer.journal._context, agent="pick")
+        for late_s in (0.0, 60.0):
+            at = time.time() + ahead_s - late_s
+            event = JournalEvent(task_id="t1", actor="pick", at=at, event=Note(text="x"), request_id="r1")
+            await writer.journal.append(event)
+    await bus.journal.copy_agent_events(a_request("r1"), None)
+    assert bus.journal.agent_clocks == {"pick": pytest.approx(ahead_s, abs=0.5)}

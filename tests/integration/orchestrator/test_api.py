@@ -158,6 +158,7 @@ async def test_health_and_metrics(client, model, do):
     assert health["agents"] == {"approach": 1, "pick": 1, "place": 1}
     assert abs(health["time"] - time.time()) < 60
     assert health["store_clock_ahead_s"] == 0.0
+    assert health["agent_clocks_ahead_s"] == {}
     metrics = (await client.http.get("/metrics")).text
     assert 'quartet_tasks_total{state="FAILED"}' in metrics
     assert 'quartet_agents_alive{agent="pick"} 1.0' in metrics

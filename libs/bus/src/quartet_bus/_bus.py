@@ -27,7 +27,7 @@ from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus._tasks import Tasks
 from quartet_bus._transcripts import Transcripts
 from quartet_bus._turns import TurnQueue
-from quartet_bus.errors import BusRefusedError, BusUnavailableError, StoreFullError
+from quartet_bus.errors import BusError, BusRefusedError, BusUnavailableError, StoreFullError
 from quartet_bus.journal import Journal
 from quartet_contracts import Skill
 from quartet_process import clock_skew
@@ -137,6 +137,16 @@ class Bus:
             await self._store.load_functions()
         except StoreFullError as error:
             log.warning("the functions in Redis are not updated: %s", error)
+
+    async def watch_consumers(self) -> None:
+        """Keep the number of consumers of each stream that agents read bounded, until this is canceled."""
+        while True:
+            try:
+                for queue in (self.turns, *map(self.skills, Skill)):
+                    await queue.bound_consumers()
+            except BusError as error:
+                log.warning("consumers of the agents' streams: %s", error)
+            await asyncio.sleep(self.options.consumers_look_s)
 
     @property
     def losses(self) -> int:

@@ -26,6 +26,10 @@ class BusOptions:
     """Time for which a result is kept and a duplicate of its request is recognised [s]."""
     consumers_s: float = 3_600.0
     """Time after which a silent consumer without entries is removed [s]."""
+    consumers: int = 1_000
+    """Most consumers of a stream that an agent reads; beyond them all without an entry are removed."""
+    consumers_look_s: float = 5.0
+    """Period in which the orchestrator counts them [s]: whoever may read a stream names many thousand a second."""
     journal_events: int = 20_000
     """Most events of a task. None is dropped, since a task that is taken over needs its own: beyond half of them
     sub-agents report no more progress, at the end they write nothing more and the task begins no further step."""

@@ -13,6 +13,7 @@ from quartet_bus._dead_letters import DeadLetters
 from quartet_bus._keys import Key
 from quartet_bus._link import Command
 from quartet_bus._part import BusContext, Part
+from quartet_bus._skipped import SKIPPED
 from quartet_bus._store import Backoff
 from quartet_bus.errors import (
     BusError,
@@ -159,6 +160,13 @@ class Queue(Part, ABC, Generic[M]):
         for row in await self._store.call("XINFO CONSUMERS", self._stream, self._group):
             if int(row["pending"]) == 0 and int(row["idle"]) > self._options.consumers_s * 1000:
                 await self._store.call("XGROUP", "DELCONSUMER", self._stream, self._group, row["name"])
+
+    async def bound_consumers(self) -> None:
+        """Remove the consumers when there are more than `consumers`: no honest deployment has so many."""
+        bound = queues.BoundConsumers(self._stream, self._group, self._options.consumers)
+        if gone := await self._store.run(bound):
+            log.error("%d consumers of %s were removed: whoever may read it has named them", gone, self._stream)
+            SKIPPED.labels("consumer").inc(gone)
 
     async def _add(self, data: bytes) -> str:
         await self._make_group()

@@ -37,7 +37,7 @@ _PRESENCE = "+zadd +zrange +zcount +zremrangebyscore +expire"
 
 _ORCHESTRATOR = (
     "+get +getrange +set +del +exists +incr +incrby +expire +pexpire +hget +hset +hmget +hgetall +hkeys +hlen +hstrlen "
-    "+xadd +xlen +xrange +xrevrange +xtrim +xinfo|groups +xinfo|stream "
+    "+xadd +xlen +xrange +xrevrange +xtrim +xinfo|groups +xinfo|stream +xgroup|destroy "
     "+zadd +zrem +zcard +zcount +zrange +zrevrange +zrangebyscore +zremrangebyrank +zremrangebyscore +info"
 )
 _EXPORTER = (

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import AsyncGenerator
 
 from quartet_bus._fencing import LeaseEpoch, epoch_argument
-from quartet_bus._part import Part
+from quartet_bus._part import BusContext, Part
 from quartet_bus._queue import FIELD
 from quartet_bus._skipped import log_skipped
 from quartet_bus._store import Backoff
@@ -46,6 +46,19 @@ MOST_BYTES = 4 * 1024 * 1024
 
 class Journal(Part):
     """Journals of all tasks, as one process reads and writes them."""
+
+    def __init__(self, context: BusContext) -> None:
+        super().__init__(context)
+        self._clocks: dict[str, tuple[str, float]] = {}
+        """Request and clock of each agent."""
+
+    @property
+    def agent_clocks(self) -> dict[str, float]:
+        """How far the clock of each agent is ahead of Redis' [s], by its events of the newest request that was copied.
+
+        An event is as old as its writing took, so that the least old one counts.
+        """
+        return {agent: ahead for agent, (_, ahead) in self._clocks.items()}
 
     async def append(
         self, event: JournalEvent, lease_epoch: LeaseEpoch | None = None, *, nonce: str | None = None
@@ -134,6 +147,7 @@ class Journal(Part):
                 event = _agent_event(request, entry)
                 if event is None:
                     continue
+                self._note_clock(request, event, entry)
                 try:
                     await self.append(event, lease_epoch, nonce=f"{request.request_id}:{entry.entry_id}")
                 except JournalFullError as error:
@@ -143,6 +157,14 @@ class Journal(Part):
                     log.warning("events of request %s are not copied: %s", request.request_id, error)
                     return
             await self._store.call("XDEL", stream, *(entry.entry_id for entry in entries))
+
+    def _note_clock(self, request: SkillRequest, event: JournalEvent, entry: Entry) -> None:
+        """Compare the time in an agent's event with that of its entry, which Redis gave [ms]."""
+        ahead = event.at - int(entry.entry_id.partition("-")[0]) / 1000
+        before = self._clocks.get(request.skill)
+        if before is not None and before[0] == request.request_id:
+            ahead = max(ahead, before[1])
+        self._clocks[request.skill] = (request.request_id, ahead)
 
     async def relay(self, request: SkillRequest, lease_epoch: LeaseEpoch | None) -> None:
         """Copy the agent's events of `request` as they come, until this is canceled. Raises LeaseLostError."""

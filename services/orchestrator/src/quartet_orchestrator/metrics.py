@@ -46,7 +46,7 @@ AGENTS = Gauge("quartet_agents_alive", "Replicas of an agent that live", (AGENT,
 DEAD_LETTERS = Gauge("quartet_dead_letters", "Entries that could not be handled and are kept", registry=REGISTRY)
 CLOCK_SKEW = Gauge(
     "quartet_clock_skew_seconds",
-    "By how much the clock of a server, or of Redis (without a robot), is ahead of the orchestrator's",
+    "By how much the clock of a server, or of Redis or an agent (without a robot), is ahead of the orchestrator's",
     (ROBOT, SERVER),
     registry=REGISTRY,
 )
@@ -67,7 +67,9 @@ async def measure(bus: Bus, robots: list[str]) -> None:
             ROUND_TRIP.observe(time.monotonic() - began)
             alive = {skill: await bus.skills(skill).alive() for skill in Skill}
             dead = await bus.dead_letters.count()
-            CLOCK_SKEW.labels("", "redis").set(await bus.clock_skew())
+            store = await bus.clock_skew()
+            for name, ahead in {"redis": 0.0, **bus.journal.agent_clocks}.items():
+                CLOCK_SKEW.labels("", name).set(store + ahead)
     except (BusUnavailableError, TimeoutError) as error:
         log.debug("metrics of the bus: %s", error)
         BUS_UP.set(0)

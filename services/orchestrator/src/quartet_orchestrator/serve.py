@@ -19,6 +19,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.stop_client import StopClient
 from quartet_orchestrator.tasks import RunContext, TaskRunner, TaskService, make_briefs
 from quartet_process import (
+    BACKGROUND,
     MIN_TOKEN_LENGTH,
     Exposition,
     metrics_secret,
@@ -45,6 +46,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
         if bus is None:
             return
         await stack.enter_async_context(bus)
+        stack.callback(BACKGROUND.start("bus-consumers", bus.watch_consumers).cancel)
         replies = await stack.enter_async_context(bus.replies())
         fences = FenceClient(bus, signer, settings)
         stack.push_async_callback(fences.close)

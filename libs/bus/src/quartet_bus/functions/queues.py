@@ -257,6 +257,42 @@ return 1
 """
 
 
+class BoundConsumers(IntFunction):
+    """Remove the consumers of a group that has more than `cap`, and every other group; answer how many are gone.
+
+    Redis makes a consumer of every name that somebody reads with, also above its maxmemory. The group is made
+    anew where it was; whoever has an entry keeps it, with its idle time and its deliveries.
+    """
+
+    stream: Key
+    group: str
+    cap: int
+
+    flags = ALLOW_OOM
+    body = """
+local groups, gone = redis.pcall('XINFO', 'GROUPS', stream), 0
+if groups.err then return 0 end
+for _, one in ipairs(groups) do
+  local name, count = field(one, 'name'), field(one, 'consumers')
+  if name ~= group then
+    redis.call('XGROUP', 'DESTROY', stream, name)
+    gone = gone + count
+  elseif count > tonumber(cap) then
+    local taken = redis.call('XPENDING', stream, group, '-', '+', 10000)
+    redis.call('XGROUP', 'DESTROY', stream, group)
+    redis.call('XGROUP', 'CREATE', stream, group, field(one, 'last-delivered-id'))
+    local kept = {}
+    for _, row in ipairs(taken) do
+      redis.call('XCLAIM', stream, group, row[2], 0, row[1], 'IDLE', row[3], 'RETRYCOUNT', row[4], 'FORCE', 'JUSTID')
+      if not kept[row[2]] then kept[row[2]], gone = true, gone - 1 end
+    end
+    gone = gone + count
+  end
+end
+return gone
+"""
+
+
 class MeasureQueues(Function[list[tuple[int, int, int]]]):
     """Measure each stream: number of waiting entries, number of taken entries, age of the oldest waiting one [ms].
 

@@ -66,9 +66,14 @@ def create_app(
         try:
             await bus.check()
             agents = {str(skill): await bus.skills(skill).alive() for skill in Skill}
-            clocks = {"time": time.time(), "store_clock_ahead_s": round(await bus.clock_skew(), 3)}
+            store = await bus.clock_skew()
         except BusUnavailableError as error:
             return JSONResponse({"status": "unavailable", "problem": str(error)}, status_code=503)
+        clocks = {
+            "time": time.time(),
+            "store_clock_ahead_s": round(store, 3),
+            "agent_clocks_ahead_s": {name: round(store + one, 3) for name, one in bus.journal.agent_clocks.items()},
+        }
         status, base = BACKGROUND.health()
         return JSONResponse({**base, "replica": bus.replica, "agents": agents, **clocks}, status_code=status)
 
