@@ -3,17 +3,31 @@
 Only ground truth tells them apart; site.yaml, and so the robot, knows one kind of can.
 """
 
+import os
 import sys
-from dataclasses import replace
+import tempfile
+from pathlib import Path
+
+import yaml
 
 from quartet_simulation.__main__ import main
-from quartet_simulation.worlds import WORLDS
-from quartet_simulation.worlds.objects import CATALOGUE
+from quartet_simulation.worlds import FILES, WORLD_FILE
 
 CAN, TWIN = "red coke can", "second red coke can"
 
+
+def write_twins(folder: Path) -> None:
+    """Write the world into a folder."""
+    world = yaml.safe_load((FILES / "studio.yaml").read_text())
+    world["name"] = "twins"
+    world["things"].append({"name": TWIN, "like": CAN, "places": ["counter", "wooden table"]})
+    folder.mkdir()
+    (folder / WORLD_FILE).write_text(yaml.safe_dump(world))
+
+
 if __name__ == "__main__":
-    studio = WORLDS["studio"]
-    CATALOGUE[TWIN] = replace(CATALOGUE[CAN], name=TWIN)
-    WORLDS["twins"] = replace(studio, name="twins", homes={**studio.homes, TWIN: ("counter", "wooden table")})
-    sys.exit(main())
+    with tempfile.TemporaryDirectory() as folder:
+        write_twins(Path(folder) / "twins")
+        os.chdir(folder)
+        status = main()
+    sys.exit(status)

@@ -23,6 +23,7 @@ MODULES = {
     "bench": "bench",
     "doctor": "doctor",
     "secrets": "secrets",
+    "world": "world",
 }
 """Module of quartet_cli.commands by command, in the order of the help."""
 

@@ -9,7 +9,7 @@ from quartet_simulation.codes import MoveItCode
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.worlds.objects import CATALOGUE
-from support.world_site import extent
+from quartet_simulation.worlds.site_file import extent
 
 
 def _down(x: float, y: float, z: float, yaw: float) -> np.ndarray:

@@ -33,6 +33,10 @@ TimeoutS = Annotated[
     float, typer.Option("--timeout", help="Seconds of work after which the task fails; waiting does not count.")
 ]
 
+World = Annotated[
+    str,
+    typer.Option("--world", help="World of the simulation: home, studio, a folder with world.yaml, or generated:SEED."),
+]
 Sensors = Annotated[
     Literal["clean", "typical", "harsh"],
     typer.Option("--sensors", help="How far the simulation's sensors are from perfect (docs/perception.md)."),

@@ -11,15 +11,12 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from quartet_cli.commands.access import page_link
-from quartet_cli.commands.common import Json, Sensors, Verbose, make_renderer, make_submission, start_and_follow
+from quartet_cli.commands.common import Json, Sensors, Verbose, World, make_renderer, make_submission, start_and_follow
 from quartet_cli.errors import CannotStartError, ExitStatus
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_deployment import DeploymentError, Stack, StackOptions, StopClient, state_folder
 from quartet_site import SiteFileError
 
-World = Annotated[
-    str, typer.Option("--world", help="World of the simulation, a folder of deploy/sites: home or studio.")
-]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of where things lie in the simulation.")]
 Realtime = Annotated[
     bool, typer.Option("--realtime", help="Run the simulation at the robot's own pace, not as fast as possible.")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from quartet_deployment._secrets.folder import SecretsFolder
     from quartet_deployment._secrets.layout import SECRETS, SERVERS
     from quartet_deployment._stack import Stack
+    from quartet_deployment._world import new_world, run_worlds
 
 __all__ = [
     "AGENTS",
@@ -64,9 +65,11 @@ __all__ = [
     "free_ports",
     "headless_gl",
     "hold_ports",
+    "new_world",
     "project_root",
     "read_description",
     "run_metrics",
+    "run_worlds",
     "sign_grant",
     "state_folder",
 ]
@@ -79,6 +82,8 @@ _ON_DEMAND = {
     "Stack": "quartet_deployment._stack",
     "StackOptions": "quartet_deployment._options",
     "check_secrets": "quartet_deployment._secrets.check",
+    "new_world": "quartet_deployment._world",
+    "run_worlds": "quartet_deployment._world",
     "sign_grant": "quartet_deployment._grants",
 }
 """Names whose modules bring Redis, cryptography and YAML, which a client of the services does without."""

@@ -20,7 +20,7 @@ class StackOptions:
     fresh: bool = False
     """Forget what an earlier stack left in state_dir."""
     world: str = "home"
-    """Name of a folder of deploy/sites, which is also the simulation's world."""
+    """Name of a folder of deploy/sites, path of a folder with world.yaml, or generated:SEED."""
     seed: int = 0
     """Seed of the first home; the next ones count on from there."""
     robots: int = 1
@@ -36,7 +36,7 @@ class StackOptions:
     faults: tuple[str, ...] = ()
     """Given to the simulation as --faults."""
     site_dir: Path | None = None
-    """Folder with robot.yaml and site.yaml; None: deploy/sites/<world>."""
+    """Folder with robot.yaml and site.yaml; None: that of the world."""
     guard_url: str | None = None
     """HTTP port of a real robot's guard: no simulation is started, the robot is the one of site_dir's robot.yaml."""
     guard_token_file: Path | None = None

@@ -33,6 +33,7 @@ from quartet_deployment._robots import (
 )
 from quartet_deployment._secrets.folder import ADMIN_FILE, SecretsFolder
 from quartet_deployment._secrets.layout import SERVERS, USERS_FILE
+from quartet_deployment._world import site_folder
 from quartet_deployment.errors import OptionError
 from quartet_site import load_site
 
@@ -81,22 +82,6 @@ class Addresses:
                 for robot in self.robots
             }
         )
-
-
-TEMPLATE = "template"
-"""Folder of deploy/sites to copy for a robot of one's own; it is no simulated world."""
-
-
-def site_folder(options: StackOptions) -> Path:
-    """Return the folder with robot.yaml and site.yaml. Raises OptionError naming all worlds."""
-    if options.site_dir is not None:
-        return options.site_dir
-    sites = project_root() / "deploy" / "sites"
-    folder = sites / options.world
-    if options.world == TEMPLATE or not (folder / "robot.yaml").is_file():
-        worlds = ", ".join(sorted(p.parent.name for p in sites.glob("*/robot.yaml") if p.parent.name != TEMPLATE))
-        raise OptionError(f"there is no world '{options.world}'; valid: {worlds}")
-    return folder
 
 
 def choose_addresses(options: StackOptions) -> Addresses:

@@ -1,6 +1,6 @@
 """The robot file, the site file and the policy file: schema, loading, messages that name file, line and field."""
 
-from quartet_site._load import load_file, load_policy, load_robot, load_site
+from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
 from quartet_site._outline import distance_to_edge, inside
 from quartet_site._robot import Camera, Gripper, RobotFile
 from quartet_site._robots import RobotFiles, RobotSetup, load_robots
@@ -15,6 +15,7 @@ __all__ = [
     "Camera",
     "CatalogueObject",
     "Container",
+    "Fault",
     "Geofence",
     "Gripper",
     "PolicyFile",

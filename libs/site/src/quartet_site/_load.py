@@ -2,9 +2,9 @@
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -17,6 +17,10 @@ from quartet_site.site import SiteFile
 log = logging.getLogger(__name__)
 
 Model = TypeVar("Model", bound=BaseModel)
+Place = tuple[str | int, ...]
+"""Where a fault is: field names, and indices of lists."""
+Fault = tuple[Place, str]
+Check = Callable[[Model], Iterable[Fault]]
 
 
 def load_robot(path: Path) -> RobotFile:
@@ -42,12 +46,39 @@ def load_policy(path: Path, site: SiteFile, robot: RobotFile) -> PolicyFile:
     return _load(path, PolicyFile, "policy file", {"site": site, "robot": robot})
 
 
-def load_file(path: Path, model: type[Model], what: str) -> Model:
-    """Return the YAML file at `path` as a `model`; messages call it `what`. Raises SiteFileError."""
-    return _load(path, model, what)
+def load_file(
+    path: Path,
+    model: type[Model],
+    what: str,
+    *,
+    check: Check[Model] | None = None,
+    separate: Collection[str] = (),
+) -> Model:
+    """Return the YAML file at `path` as a `model`.
+
+    Args:
+        path: of the file.
+        model: its schema.
+        what: how messages call it.
+        check: returns the faults that only the whole file shows.
+        separate: fields with lists whose entries may be left out of that check when they do not fit the schema, so
+            that the faults of all others are found as well.
+
+    Raises:
+        SiteFileError: the file cannot be used; the message has every fault.
+    """
+    return _load(path, model, what, check=check, separate=separate)
 
 
-def _load(path: Path, model: type[Model], what: str, context: dict[str, Any] | None = None) -> Model:
+def _load(
+    path: Path,
+    model: type[Model],
+    what: str,
+    context: dict[str, Any] | None = None,
+    *,
+    check: Check[Model] | None = None,
+    separate: Collection[str] = (),
+) -> Model:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -66,18 +97,55 @@ def _load(path: Path, model: type[Model], what: str, context: dict[str, Any] | N
         raise SiteFileError(f"{what} {path} cannot be used:\n" + "\n".join(f"  {path}:{fault}" for fault in twice))
     if not isinstance(data, dict):
         raise SiteFileError(f"{what} {path} must hold a mapping of fields, it holds {type(data).__name__}.")
+    fields = cast("dict[str, Any]", data)
+    found: list[str] = []
+    loaded: Model | None = None
     try:
-        return model.model_validate(data, context=context)
+        loaded = model.model_validate(data, context=context)
+        further = [] if check is None else list(check(loaded))
     except ValidationError as error:
-        faults = "\n".join(_fault(path, node, model, e) for e in error.errors())
-        raise SiteFileError(f"{what} {path} cannot be used:\n{faults}") from error
+        found = [_fault(path, node, model, e) for e in error.errors()]
+        further = [] if check is None else _faults_of_the_rest(fields, model, check, error, separate)
+    found += [_line(path, node, place, text) for place, text in further]
+    if loaded is None or found:
+        raise SiteFileError(f"{what} {path} cannot be used:\n" + "\n".join(found))
+    return loaded
+
+
+def _faults_of_the_rest(
+    data: dict[str, Any], model: type[Model], check: Check[Model], error: ValidationError, separate: Collection[str]
+) -> list[Fault]:
+    """Return what `check` finds when the entries with faults are left out; nothing where that cannot be done."""
+    wrong: dict[str, set[int]] = {}
+    for fault in error.errors():
+        place = fault["loc"]
+        if len(place) < 2 or str(place[0]) not in separate or not isinstance(place[1], int):
+            return []
+        wrong.setdefault(str(place[0]), set()).add(place[1])
+    left = {field: [n for n in range(len(data[field])) if n not in numbers] for field, numbers in wrong.items()}
+    rest = {**data, **{field: [data[field][n] for n in numbers] for field, numbers in left.items()}}
+    try:
+        faults = list(check(model.model_validate(rest)))
+    except ValidationError:
+        return []
+
+    def in_file(place: Place) -> Place:
+        field, number = (*place, None, None)[:2]
+        if isinstance(number, int) and field in left:
+            return (field, left[str(field)][number], *place[2:])
+        return place
+
+    return [(in_file(place), text) for place, text in faults]
+
+
+def _line(path: Path, node: yaml.Node | None, place: Place, text: str) -> str:
+    field = ".".join(str(part) for part in place) or "(whole file)"
+    return f"  {path}:{_line_of(node, place)}: {field}: {text}"
 
 
 def _fault(path: Path, node: yaml.Node | None, model: type[BaseModel], error: Any) -> str:
     location: tuple[str | int, ...] = (*error["loc"], *error.get("ctx", {}).get("at", ()))
-    field = ".".join(str(part) for part in location) or "(whole file)"
-    line = _line_of(node, location)
-    text = f"  {path}:{line}: {field}: {error['msg']}"
+    text = _line(path, node, location, error["msg"])
     if error["type"] in {"extra_forbidden", "missing"}:
         valid = _valid_fields(model, location[:-1])
         if valid:

@@ -49,7 +49,7 @@ def _settings(argv: Sequence[str] | None) -> Settings:
 
 def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(prog="python -m quartet_simulation", description=__doc__)
-    parser.add_argument("--world", help="home or studio")
+    parser.add_argument("--world", help="home, studio, flat, or a folder with world.yaml")
     parser.add_argument("--seed", type=int, help="placements and noise")
     parser.add_argument("--scenario", help="a named variation of the world")
     parser.add_argument("--sensors", help="clean, typical or harsh: how far the sensors are from perfect")

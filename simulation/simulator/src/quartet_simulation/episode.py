@@ -15,7 +15,6 @@ from quartet_simulation.reachability import PICK_STANDOFF, drive_in_is_free, spi
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.worlds import placement
 from quartet_simulation.worlds.compile import PARKING, parking_of
-from quartet_simulation.worlds.objects import CATALOGUE
 from quartet_simulation.worlds.world import area_at
 
 SETTLE_STEPS = 200
@@ -108,7 +107,7 @@ class Episode:
 
     def radius(self, name: str) -> float:
         """Return the radius of an object around its upright axis [m]."""
-        return CATALOGUE[name].radius
+        return self._physics.world.kinds[name].radius
 
     def _parse(self, scenario: str | None) -> dict:
         wishes: dict = {
@@ -164,7 +163,7 @@ class Episode:
         for where in (home, *(h for h in world.homes[name] if h != home)):
             for _ in range(placement.ATTEMPTS):
                 spot = placement.draw_spot(world, name, where, rng)
-                if placement.apart(name, spot, spots, gap) and self._can_be_fetched(name, spot):
+                if placement.apart(world, name, spot, spots, gap) and self._can_be_fetched(name, spot):
                     return spot
         raise SimulationError(f"no room for '{name}' in {world.name}: {home} and its other homes are full")
 
@@ -182,7 +181,8 @@ class Episode:
         least = CROWDED_SHARE if self._crowded else VISIBLE_SHARE
         there = [name, *(other for other, place in self._placed.items() if place.home == spot.home)]
         return all(
-            visible_share(physics.model, physics.data, area.entry, physics.objects[n], CATALOGUE[n].size[2]) >= least
+            visible_share(physics.model, physics.data, area.entry, physics.objects[n], physics.world.kinds[n].size[2])
+            >= least
             for n in there
         )
 
@@ -245,7 +245,7 @@ class Episode:
 
     def put_in_gripper(self, name: str) -> None:
         """Close the fingers around an object at the hand, as after a top grasp."""
-        physics, kind = self._physics, CATALOGUE[self._known(name)]
+        physics, kind = self._physics, self._physics.world.kinds[self._known(name)]
         width = min(kind.size[0], kind.size[1])
         if width > GRASP_WIDTH_MAX:
             raise InvalidCommandError(f"'{name}' is {width:.2f} m wide; the gripper opens {dim.STROKE} m")

@@ -2,6 +2,7 @@
 
 SimulationError
 ├── UnknownNameError       a world, camera, object, joint or planner that is not there; the text lists the valid ones
+├── WorldFileError         a world file that cannot be used, with all of its faults
 ├── InvalidCommandError    a command whose values make no sense (wrong length, not finite, times that go back)
 ├── SceneObjectError       an object of the planning scene that cannot be added, attached or taken away
 ├── RequestError           a MoveIt request that cannot be planned, with its code
@@ -35,6 +36,10 @@ class UnknownNameError(SimulationError):
 
     def __init__(self, what: str, name: object, valid: Iterable[str]) -> None:
         super().__init__(f"unknown {what} {name!r}; valid: {', '.join(sorted(valid))}")
+
+
+class WorldFileError(SimulationError):
+    """A world file that cannot be used; the message has every fault with file, line and field."""
 
 
 class InvalidCommandError(SimulationError):

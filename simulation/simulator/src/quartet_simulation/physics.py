@@ -15,7 +15,7 @@ from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.robot.model import number_of, prefix_of
 from quartet_simulation.worlds.compile import TIMESTEP, make_spec
-from quartet_simulation.worlds.objects import CATALOGUE, body_name
+from quartet_simulation.worlds.objects import body_name
 from quartet_simulation.worlds.world import World
 
 STEPS_PER_TICK = 5
@@ -226,7 +226,7 @@ class Physics:
 
     def rest_height(self, name: str) -> float:
         """Height of the body origin above what it stands on [m]."""
-        return CATALOGUE[name].half_height
+        return self.world.kinds[name].half_height
 
     def object_of_geom(self, geom: int) -> str | None:
         """Return the object that a geom belongs to, None where it belongs to none."""

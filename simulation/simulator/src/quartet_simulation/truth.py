@@ -9,7 +9,6 @@ from quartet_simulation.episode import Episode
 from quartet_simulation.gripper import GripperDriver
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot.model import GROUP, number_of
-from quartet_simulation.worlds.objects import CATALOGUE
 from quartet_simulation.worlds.world import area_at
 
 ON_TOLERANCE = 0.05
@@ -77,7 +76,7 @@ def robot_touches(physics: Physics) -> list[str]:
 
 def _object(physics: Physics, name: str, held: set[str | None]) -> dict[str, Any]:
     position, (w, x, y, z) = physics.object_pose(name)
-    bottom = float(position[2]) - CATALOGUE[name].half_height
+    bottom = float(position[2]) - physics.world.kinds[name].half_height
     on, inside = support_of(physics, name, name in held)
     return {
         "position": position.tolist(),
@@ -100,13 +99,13 @@ def support_of(physics: Physics, name: str, held: bool) -> tuple[str | None, str
         x0, y0, x1, y1 = container.rect
         if x0 <= x <= x1 and y0 <= y <= y1 and z < container.rim + 0.05:
             return None, container.name
-    lowest = z - max(CATALOGUE[name].size) / 2 - 0.01
+    lowest = z - max(physics.world.kinds[name].size) / 2 - 0.01
     if held:
         return None, None
     for surface in world.surfaces:
         x0, y0, x1, y1 = surface.rect
         if x0 <= x <= x1 and y0 <= y <= y1 and lowest - ON_TOLERANCE <= surface.height <= z + 0.02:
             return surface.name, None
-    if z < max(CATALOGUE[name].size) / 2 + ON_TOLERANCE:
+    if z < max(physics.world.kinds[name].size) / 2 + ON_TOLERANCE:
         return "floor", None
     return None, None

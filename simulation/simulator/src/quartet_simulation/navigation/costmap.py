@@ -9,8 +9,7 @@ import numpy as np
 from scipy import ndimage
 
 from quartet_simulation.robot import dimensions as dim
-from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
-from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
+from quartet_simulation.worlds.floor_plan import covered
 from quartet_simulation.worlds.world import World
 
 RESOLUTION = 0.05
@@ -40,19 +39,8 @@ class Costmap:
         self.version = 0
 
     def _rasterise(self, model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-        occupied = np.zeros(self.shape, dtype=bool)
+        occupied = covered(model, data, self.origin, self.shape, RESOLUTION, HEIGHTS)
         occupied[0], occupied[-1], occupied[:, 0], occupied[:, -1] = True, True, True, True
-        for geom in range(model.ngeom):
-            if model.geom_group[geom] in (ROBOT_GROUP, OBJECT_GROUP) or model.geom_contype[geom] == 0:
-                continue
-            if model.geom_type[geom] != int(mujoco.mjtGeom.mjGEOM_BOX):
-                continue
-            centre, half = data.geom_xpos[geom], model.geom_size[geom]
-            if centre[2] - half[2] > HEIGHTS[1] or centre[2] + half[2] < HEIGHTS[0]:
-                continue
-            r0, c0 = self.cell(centre[0] - half[0], centre[1] - half[1])
-            r1, c1 = self.cell(centre[0] + half[0], centre[1] + half[1])
-            occupied[max(r0, 0) : r1 + 1, max(c0, 0) : c1 + 1] = True
         return occupied
 
     def cell(self, x: float, y: float) -> tuple[int, int]:

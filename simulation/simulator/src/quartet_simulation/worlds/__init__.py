@@ -1,18 +1,27 @@
-"""Worlds by name."""
+"""Worlds: those of this package by name, and anybody's own by its folder or file."""
+
+from pathlib import Path
 
 from quartet_simulation.errors import UnknownNameError
-from quartet_simulation.worlds.home import HOME
-from quartet_simulation.worlds.studio import STUDIO
+from quartet_simulation.worlds.load import WORLD_FILE, load_world
 from quartet_simulation.worlds.world import World
 
-WORLDS: dict[str, World] = {world.name: world for world in (HOME, STUDIO)}
+FILES = Path(__file__).parent / "files"
+WORLDS = tuple(sorted(path.stem for path in FILES.glob("*.yaml")))
+"""Names of the worlds of this package."""
 
 
 def find_world(name: str) -> World:
-    """The world registered as `name`. Raises UnknownNameError."""
-    if name not in WORLDS:
-        raise UnknownNameError("world", name, WORLDS)
-    return WORLDS[name]
+    """Return the world of this package called `name`, or the one of a folder or file at that path.
+
+    Raises UnknownNameError, WorldFileError.
+    """
+    if name in WORLDS:
+        return load_world(FILES / f"{name}.yaml")
+    path = Path(name)
+    if not path.exists():
+        raise UnknownNameError("world", name, (*WORLDS, f"a folder with {WORLD_FILE}"))
+    return load_world(path)
 
 
-__all__ = ["WORLDS", "World", "find_world"]
+__all__ = ["WORLDS", "WORLD_FILE", "World", "find_world", "load_world"]

@@ -6,8 +6,8 @@ import mujoco
 
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.robot.model import add_robots, number_of
-from quartet_simulation.worlds.furniture import add_materials
-from quartet_simulation.worlds.objects import CATALOGUE, add_object
+from quartet_simulation.worlds.objects import add_object
+from quartet_simulation.worlds.paint import add_materials
 from quartet_simulation.worlds.world import World
 
 TIMESTEP = 0.002
@@ -37,27 +37,31 @@ def make_spec(world: World, *, textures: bool = True, robots: int = 1) -> mujoco
     visual.quality.shadowsize = 2048
     visual.map.shadowclip, visual.map.shadowscale = 4.0, 0.9
     visual.map.znear, visual.map.zfar = 0.01, 30.0
-    visual.headlight.ambient, visual.headlight.diffuse = [0.38] * 3, [0.30] * 3
+    visual.headlight.ambient, visual.headlight.diffuse = [world.ambient] * 3, [world.camera_light] * 3
     visual.headlight.specular = [0.0] * 3
     spec.stat.extent, spec.stat.center = 3.0, [0, 0, 1]
-    add_materials(spec, textures=textures)
+    add_materials(spec, world.materials, textures=textures)
     x0, y0, x1, y1 = world.bounds
-    spec.worldbody.add_light(
-        name="lamp",
-        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
-        pos=((x0 + x1) / 2, (y0 + y1) / 2, 6),
-        dir=(0.25, 0.35, -1),
-        diffuse=[0.42] * 3,
-        ambient=[0.05] * 3,
-        specular=[0.05] * 3,
-        castshadow=True,
-    )
+    for number, light in enumerate(world.lights):
+        parallel = light.at is None
+        spec.worldbody.add_light(
+            name="lamp" if number == 0 else f"lamp {number + 1}",
+            type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL if parallel else mujoco.mjtLightType.mjLIGHT_SPOT,
+            pos=((x0 + x1) / 2, (y0 + y1) / 2, 6) if light.at is None else light.at,
+            dir=light.direction,
+            cutoff=75,
+            exponent=1,
+            diffuse=[light.strength] * 3,
+            ambient=[0.05] * 3,
+            specular=[0.05] * 3,
+            castshadow=parallel,
+        )
     cx, cy, height = world.overhead
     spec.worldbody.add_camera(name="overhead", pos=(cx, cy, height), quat=(1, 0, 0, 0), fovy=45)
     world.build(spec)
     add_robots(spec, robots)
     for index, name in enumerate(world.homes):
-        add_object(spec, CATALOGUE[name], parking_of(index))
+        add_object(spec, world.kinds[name], parking_of(index))
     for geom in spec.geoms:
         if geom.contype == 0 and geom.conaffinity == 0:
             continue

@@ -1,102 +1,76 @@
-"""Building blocks of worlds: walls, tables, shelves, beds, bins; all static boxes with a colour or a texture."""
+"""Building blocks of worlds: walls, tables, shelves, beds, bins; static shapes with a colour or a material."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import mujoco
-import numpy as np
 
+from quartet_simulation.worlds.paint import COLOURS, MATERIALS
 from quartet_simulation.worlds.world import Rect
 
-WALL_HEIGHT = 1.65
-WALL_THICKNESS = 0.10
-WHITE, CREAM, LIGHT_GREY, GREY, DARK_GREY = (
-    (0.90, 0.90, 0.89, 1),
-    (0.86, 0.84, 0.79, 1),
-    (0.72, 0.73, 0.74, 1),
-    (0.50, 0.51, 0.53, 1),
-    (0.24, 0.25, 0.27, 1),
-)
-WOOD, BEECH, WALNUT = (0.47, 0.31, 0.18, 1), (0.70, 0.59, 0.44, 1), (0.31, 0.22, 0.16, 1)
-STEEL = (0.66, 0.68, 0.70, 1)
+Paint = str | tuple[float, float, float]
+"""Name of a material, or RGB of 0 to 1."""
+WHITE, GREY, DARK_GREY, LIGHT_GREY = (COLOURS[name] for name in ("white", "grey", "dark grey", "light grey"))
+WALNUT = MATERIALS["walnut"]
 
 
-def add_materials(spec: mujoco.MjSpec, *, textures: bool = True) -> None:
-    """Procedural textures, so that no image file is needed: wood grain, floor tiles, parquet."""
-    if not textures:
-        for name in ("wood", "beech", "walnut", "tiles", "parquet"):
-            spec.add_material(name=name)
-        return
-    rng = np.random.default_rng(7)
-    _texture(spec, "wood", _grain(rng, WOOD, 0.10), 1.0)
-    _texture(spec, "beech", _grain(rng, BEECH, 0.06), 1.0)
-    _texture(spec, "walnut", _grain(rng, WALNUT, 0.08), 1.0)
-    _texture(spec, "tiles", _tiles((0.74, 0.75, 0.76), (0.62, 0.63, 0.64)), 2.0)
-    _texture(spec, "parquet", _planks(rng, (0.70, 0.66, 0.60)), 1.6)
+@dataclass(frozen=True)
+class Block:
+    """Box around one solid shape of a piece of furniture or a wall."""
 
-
-def _texture(spec: mujoco.MjSpec, name: str, image: np.ndarray, repeat: float) -> None:
-    height, width, _ = image.shape
-    texture = spec.add_texture(name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=width, height=height, nchannel=3)
-    texture.data = image.tobytes()
-    material = spec.add_material(name=name, texrepeat=[repeat, repeat], texuniform=True, specular=0.1, shininess=0.1)
-    material.textures[int(mujoco.mjtTextureRole.mjTEXROLE_RGB)] = name
-
-
-def _grain(rng: np.random.Generator, rgba: Any, contrast: float) -> np.ndarray:
-    size = 128
-    rows = np.cumsum(rng.normal(size=(size, 1)), axis=0)
-    rows -= np.linspace(rows[0, 0], rows[-1, 0], size)[:, None]
-    waves = np.sin(rows * 1.3 + 0.6 * np.sin(np.linspace(0, 2 * np.pi, size, endpoint=False))[None, :])
-    shade = 1 + contrast * waves + rng.normal(0, 0.02, (size, size))
-    return np.clip(np.array(rgba[:3])[None, None] * shade[..., None] * 255, 0, 255).astype(np.uint8)
-
-
-def _tiles(colour: Any, joint: Any) -> np.ndarray:
-    image = np.empty((128, 128, 3))
-    image[:] = colour
-    image[:2], image[:, :2] = joint, joint
-    return (image * 255).astype(np.uint8)
-
-
-def _planks(rng: np.random.Generator, colour: Any) -> np.ndarray:
-    image = np.empty((128, 128, 3))
-    for row in range(8):
-        shift = int(rng.integers(0, 128))
-        for half in range(2):
-            tone = np.array(colour) * (1 + rng.normal(0, 0.025))
-            columns = (np.arange(64) + 64 * half + shift) % 128
-            image[row * 16 : row * 16 + 16, columns] = tone
-            image[row * 16 : row * 16 + 16, columns[0]] = np.array(colour) * 0.85
-        image[row * 16] = np.array(colour) * 0.85
-    return (np.clip(image, 0, 1) * 255).astype(np.uint8)
+    owner: str
+    rect: Rect
+    z: tuple[float, float]
 
 
 class Furniture:
-    """Adds furniture to a spec. Positions are map coordinates [m]; colours RGBA or the name of a material."""
+    """Adds furniture to a spec. Positions are map coordinates [m]."""
 
     def __init__(self, spec: mujoco.MjSpec) -> None:
-        self._spec = spec
         self._body = spec.worldbody
+        self.owner = ""
+        """Name of what is being built."""
+        self.blocks: list[Block] = []
+        """All solid shapes so far."""
 
-    def box(self, name: str, rect: Rect, z: tuple[float, float], colour: Any, *, solid: bool = True) -> None:
+    def box(self, name: str, rect: Rect, z: tuple[float, float], colour: Paint, *, solid: bool = True) -> None:
         """A box over `rect` from z[0] to z[1]."""
         x0, y0, x1, y1 = rect
         centre = ((x0 + x1) / 2, (y0 + y1) / 2, (z[0] + z[1]) / 2)
         half = ((x1 - x0) / 2, (y1 - y0) / 2, (z[1] - z[0]) / 2)
         geom = self._body.add_geom(name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half)
         self._paint(geom, colour)
-        if not solid:
+        self._solid(geom, rect, z, solid)
+
+    def disc(
+        self, name: str, centre: tuple[float, float], radius: float, z: tuple[float, float], colour: Paint
+    ) -> None:
+        """An upright cylinder from z[0] to z[1]."""
+        x, y = centre
+        geom = self._body.add_geom(
+            name=name,
+            type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+            pos=(x, y, (z[0] + z[1]) / 2),
+            size=[radius, (z[1] - z[0]) / 2, 0],
+        )
+        self._paint(geom, colour)
+        self._solid(geom, (x - radius, y - radius, x + radius, y + radius), z, True)
+
+    def _solid(self, geom: Any, rect: Rect, z: tuple[float, float], solid: bool) -> None:
+        if solid:
+            self.blocks.append(Block(self.owner, rect, z))
+        else:
             geom.contype = geom.conaffinity = 0
 
-    def _paint(self, geom: Any, colour: Any) -> None:
+    def _paint(self, geom: Any, colour: Paint) -> None:
         if isinstance(colour, str):
             geom.material = colour
         else:
-            geom.rgba = colour
+            geom.rgba = (*colour, 1)
 
-    def floor(self, name: str, rect: Rect, material: str) -> None:
+    def floor(self, name: str, rect: Rect, material: Paint) -> None:
         """A visible floor covering; the ground plane below it carries the weight."""
         self.box(name, rect, (-0.02, 0.0), material, solid=False)
 
@@ -107,20 +81,38 @@ class Furniture:
         )
         geom.group = 4
 
-    def wall(self, name: str, start: tuple[float, float], end: tuple[float, float], gaps: Any = ()) -> None:
+    def wall(
+        self,
+        name: str,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        gaps: list[tuple[float, float]],
+        *,
+        height: float,
+        thickness: float,
+        colour: Paint,
+    ) -> None:
         """A wall along x or y with gaps given as (from, to) along it."""
         along_x = start[1] == end[1]
         a, b = (start[0], end[0]) if along_x else (start[1], end[1])
         cuts = [a, *(v for gap in sorted(gaps) for v in gap), b]
-        half = WALL_THICKNESS / 2
+        half = thickness / 2
         for i in range(0, len(cuts), 2):
             lo, hi = cuts[i], cuts[i + 1]
             if hi - lo < 1e-6:
                 continue
             rect = (lo, start[1] - half, hi, start[1] + half) if along_x else (start[0] - half, lo, start[0] + half, hi)
-            self.box(f"{name} {i // 2}", rect, (0, WALL_HEIGHT), CREAM)
+            self.box(f"{name} {i // 2}", rect, (0, height), colour)
 
-    def table(self, name: str, rect: Rect, height: float, colour: Any, leg: float = 0.05) -> None:
+    def round_table(
+        self, name: str, centre: tuple[float, float], diameter: float, height: float, colour: Paint
+    ) -> None:
+        """A round top on a column with a foot."""
+        self.disc(f"{name} top", centre, diameter / 2, (height - 0.04, height), colour)
+        self.disc(f"{name} column", centre, 0.05, (0.03, height - 0.04), colour)
+        self.disc(f"{name} foot", centre, min(0.25, diameter / 3), (0, 0.03), colour)
+
+    def table(self, name: str, rect: Rect, height: float, colour: Paint, leg: float = 0.05) -> None:
         """Add a table with four legs."""
         x0, y0, x1, y1 = rect
         self.box(f"{name} top", rect, (height - 0.04, height), colour)
@@ -135,7 +127,9 @@ class Furniture:
         ):
             self.box(f"{name} leg {i}", (x, y, x + leg, y + leg), (0, height - 0.04), colour)
 
-    def cabinet(self, name: str, rect: Rect, height: float, body: Any, top: Any, *, doors: Any = None) -> None:
+    def cabinet(
+        self, name: str, rect: Rect, height: float, body: Paint, top: Paint, *, doors: tuple[str, int] | None = None
+    ) -> None:
         """A closed block with a top plate; `doors` = (axis, side, count) draws joints on one face."""
         self.box(f"{name} body", rect, (0, height - 0.03), body)
         self.box(f"{name} top", rect, (height - 0.03, height), top)
@@ -157,7 +151,7 @@ class Furniture:
                 face = (x - line / 2, y - thin, x + line / 2, y + thin)
             self.box(f"{name} joint {i}", face, (0.06, height - 0.06), DARK_GREY, solid=False)
 
-    def bin(self, name: str, centre: tuple[float, float], size: float, height: float, colour: Any) -> Rect:
+    def bin(self, name: str, centre: tuple[float, float], size: float, height: float, colour: Paint) -> Rect:
         """A square open container; returns its outline."""
         x, y = centre
         half, wall = size / 2, 0.012
@@ -169,7 +163,7 @@ class Furniture:
         self.box(f"{name} n", (rect[0], rect[3] - wall, rect[2], rect[3]), (0, height), colour)
         return rect
 
-    def sofa(self, name: str, rect: Rect, back: str, colour: Any) -> None:
+    def sofa(self, name: str, rect: Rect, back: str, colour: Paint) -> None:
         """A sofa whose back is on side n, e, s or w."""
         x0, y0, x1, y1 = rect
         self.box(f"{name} seat", rect, (0.05, 0.42), colour)
@@ -189,7 +183,7 @@ class Furniture:
         for i, arm in enumerate(arms):
             self.box(f"{name} arm {i}", arm, (0.42, 0.60), colour)
 
-    def bed(self, name: str, rect: Rect, height: float, head: str, cover: Any) -> None:
+    def bed(self, name: str, rect: Rect, height: float, head: str, cover: Paint) -> None:
         """A bed with its pillows at side n, e, s or w."""
         x0, y0, x1, y1 = rect
         self.box(f"{name} frame", rect, (0.05, height - 0.18), WALNUT)
@@ -217,9 +211,9 @@ class Furniture:
             "n": (x0 + 0.1, y1 - 0.4, x1 - 0.1, y1 - 0.08),
             "s": (x0 + 0.1, y0 + 0.08, x1 - 0.1, y0 + 0.4),
         }
-        self.box(f"{name} pillow", pillows[head], (height - 0.02, height + 0.08), (0.95, 0.95, 0.93, 1))
+        self.box(f"{name} pillow", pillows[head], (height - 0.02, height + 0.08), (0.95, 0.95, 0.93))
 
-    def chair(self, name: str, rect: Rect, back: str, colour: Any) -> None:
+    def chair(self, name: str, rect: Rect, back: str, colour: Paint) -> None:
         """Add a chair whose back is on the side `back`."""
         self.table(f"{name} seat", rect, 0.46, colour, leg=0.035)
         x0, y0, x1, y1 = rect
@@ -231,11 +225,11 @@ class Furniture:
         }
         self.box(f"{name} back", backs[back], (0.46, 0.90), colour)
 
-    def rug(self, name: str, rect: Rect, colour: Any) -> None:
+    def rug(self, name: str, rect: Rect, colour: Paint) -> None:
         """Flat and only to be seen."""
         self.box(name, rect, (0.0, 0.004), colour, solid=False)
 
-    def shelf(self, name: str, rect: Rect, height: float, colour: Any, front: str) -> None:
+    def shelf(self, name: str, rect: Rect, height: float, colour: Paint, front: str) -> None:
         """A low shelf, open at side n, e, s or w, with one board in the middle and a flat top."""
         x0, y0, x1, y1 = rect
         wall = 0.025

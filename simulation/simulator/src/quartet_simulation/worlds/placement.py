@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quartet_simulation.worlds.objects import CATALOGUE
 from quartet_simulation.worlds.world import World
 
 GAP = 0.10
@@ -70,13 +69,13 @@ def area_of(world: World, home: str) -> str:
     return surface.area
 
 
-def apart(name: str, spot: Spot, placed: dict[str, Spot], table_gap: float = GAP) -> bool:
+def apart(world: World, name: str, spot: Spot, placed: dict[str, Spot], table_gap: float = GAP) -> bool:
     """Return whether `spot` is far enough from every placed object."""
-    radius = CATALOGUE[name].radius
+    radius = world.kinds[name].radius
     for other, there in placed.items():
         if abs(there.support_z - spot.support_z) > 0.3:
             continue
         gap = table_gap if spot.support_z > 0 else FLOOR_GAP
-        if math.hypot(spot.x - there.x, spot.y - there.y) < radius + CATALOGUE[other].radius + gap:
+        if math.hypot(spot.x - there.x, spot.y - there.y) < radius + world.kinds[other].radius + gap:
             return False
     return True

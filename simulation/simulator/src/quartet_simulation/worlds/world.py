@@ -1,4 +1,4 @@
-"""Description of a world: areas, surfaces, containers, homes of objects, and the geometry."""
+"""A world as the simulation uses it: areas, surfaces, containers, homes of objects, and the geometry."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import mujoco
+
+from quartet_simulation.worlds.objects import ObjectKind, Rgb
+from quartet_simulation.worlds.paint import Pattern
 
 Pose2 = tuple[float, float, float]
 Rect = tuple[float, float, float, float]
@@ -51,8 +54,17 @@ class ContainerInfo:
 
 
 @dataclass(frozen=True)
+class Light:
+    """A light of the world: parallel along `direction`, or at a point."""
+
+    direction: tuple[float, float, float]
+    at: tuple[float, float, float] | None
+    strength: float
+
+
+@dataclass(frozen=True)
 class World:
-    """A world by name.
+    """A world as the simulation uses it.
 
     `build` adds its furniture to a spec; `homes` says where each object may be: names of surfaces, or floor zones as
     "floor:<key>".
@@ -61,12 +73,14 @@ class World:
     name: str
     description: str
     bounds: Rect
-    build: Callable[[mujoco.MjSpec], None]
+    build: Callable[[mujoco.MjSpec], object]
     areas: tuple[AreaInfo, ...]
     surfaces: tuple[SurfaceInfo, ...]
     containers: tuple[ContainerInfo, ...]
     floor_zones: dict[str, tuple[str, Rect]]
     homes: dict[str, tuple[str, ...]]
+    kinds: dict[str, ObjectKind]
+    """What each object of `homes` is."""
     start_areas: tuple[str, ...]
     fixed: dict[int, dict[str, str]] = field(default_factory=dict)
     """Per seed: object -> home, for worlds that promise a layout."""
@@ -74,6 +88,13 @@ class World:
     """Surface and point beyond the arm's reach, for scenarios that ask for it."""
     overhead: tuple[float, float, float] = (0, 0, 8)
     """Centre of the overhead view on the floor and the height of its camera."""
+    materials: dict[str, tuple[Rgb, Pattern]] = field(default_factory=dict)
+    """Materials of this world alone: mean colour and pattern."""
+    ambient: float = 0.38
+    camera_light: float = 0.30
+    lights: tuple[Light, ...] = ()
+    parking: tuple[Pose2, ...] = ()
+    """Where a robot stands aside for another one."""
 
     def surface(self, name: str) -> SurfaceInfo | None:
         """Return the surface of a name, None where there is none."""

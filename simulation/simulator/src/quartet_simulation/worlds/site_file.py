@@ -1,15 +1,40 @@
-"""Content of the site file that fits a world of the simulation: areas, surfaces, containers, catalogue of objects."""
+"""The site file that fits a world: areas, surfaces, containers, catalogue of objects."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from quartet_simulation.worlds.objects import CATALOGUE, ObjectKind
+import yaml
+
+from quartet_simulation.worlds.objects import ObjectKind
 from quartet_simulation.worlds.world import Pose2, Rect, World
+
+HEADER = "# Derived from world.yaml; edit it as you like. Lengths in metres, map frame.\n"
+
+
+def site_text(world: World) -> str:
+    """Return site.yaml for a world."""
+    content = describe_world(world)
+    if world.parking:
+        content["parking"] = [_pose(pose) for pose in world.parking]
+    return HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=118, allow_unicode=True)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Short lists and poses in one line each."""
+
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
+        short = not any(isinstance(item, dict) for item in sequence)
+        return super().represent_sequence(tag, sequence, flow_style=short)
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:
+        keys = set(mapping)
+        short = keys <= {"x", "y", "yaw"} or "offset_m" in keys
+        return super().represent_mapping(tag, mapping, flow_style=short)
 
 
 def describe_world(world: World) -> dict[str, Any]:
-    """The content of site.yaml, without the colours of furniture as cameras see them."""
+    """Return the content of site.yaml; colours of furniture are its paint's as cameras see it in full light."""
     return {
         "name": world.name,
         "description": world.description,
@@ -25,7 +50,7 @@ def describe_world(world: World) -> dict[str, Any]:
         ],
         "surfaces": [_place(s, "surface", s.height) for s in world.surfaces],
         "containers": [_place(c, "container", c.rim) for c in world.containers],
-        "objects": [_object(CATALOGUE[name]) for name in world.homes],
+        "objects": [_object(world.kinds[name]) for name in world.homes],
     }
 
 

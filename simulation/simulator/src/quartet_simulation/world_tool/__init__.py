@@ -1,0 +1,1 @@
+"""Making, proving and drawing worlds; `quartet world` runs it."""

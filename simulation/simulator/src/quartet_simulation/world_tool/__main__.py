@@ -1,0 +1,139 @@
+"""`python -m quartet_simulation.world_tool`: make, check and draw worlds; `quartet world` runs it.
+
+Exit status 0 when done, 1 when a world has faults, 2 for bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from quartet_simulation.errors import SimulationError
+from quartet_simulation.worlds import WORLD_FILE, WORLDS, find_world
+from quartet_simulation.worlds.load import load_world
+from quartet_simulation.worlds.site_file import site_text
+from quartet_site import SiteFileError, load_site
+
+FAULTS = 1
+SITE_FILE = "site.yaml"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command."""
+    parser = argparse.ArgumentParser(prog="python -m quartet_simulation.world_tool", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    new = commands.add_parser("new", help="write world.yaml and site.yaml into a folder that has none")
+    new.add_argument("folder", type=Path)
+    new.add_argument("--like", default="flat", help=f"{', '.join(WORLDS)}, or the folder of another world")
+    for name, text in (
+        ("check", "find every fault of a world"),
+        ("site", "write site.yaml anew from world.yaml"),
+    ):
+        commands.add_parser(name, help=text).add_argument("folder", type=Path)
+    show = commands.add_parser("show", help="draw a world from above")
+    show.add_argument("world", help=f"{', '.join(WORLDS)}, or a folder")
+    show.add_argument("--seed", type=int, default=0, help="where things stand")
+    show.add_argument("--out", type=Path, default=Path("world.png"), help="PNG file")
+    given = parser.parse_args(argv)
+    try:
+        return _run(given)
+    except SimulationError as error:
+        print(error, file=sys.stderr)
+        return FAULTS
+
+
+def _run(given: argparse.Namespace) -> int:
+    if given.command == "new":
+        return _new(given.folder, given.like)
+    if given.command == "check":
+        return _check(given.folder)
+    if given.command == "site":
+        (given.folder / SITE_FILE).write_text(site_text(load_world(given.folder)), encoding="utf-8")
+        print(f"wrote {given.folder / SITE_FILE}")
+        return 0
+    return _show(given.world, given.seed, given.out)
+
+
+def _new(folder: Path, like: str) -> int:
+    text = world_text(like)
+    if (folder / WORLD_FILE).exists():
+        print(f"{folder / WORLD_FILE} is there already; name another folder", file=sys.stderr)
+        return FAULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / WORLD_FILE).write_text(text, encoding="utf-8")
+    (folder / SITE_FILE).write_text(site_text(load_world(folder)), encoding="utf-8")
+    print(f"wrote {folder / WORLD_FILE} and {folder / SITE_FILE}")
+    return 0
+
+
+def world_text(like: str) -> str:
+    """Return the world file of a world of this package, or of the folder or file at a path."""
+    from quartet_simulation.worlds import FILES
+
+    find_world(like)
+    path = FILES / f"{like}.yaml" if like in WORLDS else Path(like)
+    return (path / WORLD_FILE if path.is_dir() else path).read_text(encoding="utf-8")
+
+
+def _check(folder: Path) -> int:
+    # What follows builds the world with a robot in it, which takes a second or two.
+    from quartet_simulation.world_tool.proof import unsolvable
+
+    world = load_world(folder)
+    faults = unsolvable(str(folder))
+    site = folder / SITE_FILE
+    if site.is_file():
+        faults += _differences(site, folder)
+    for fault in faults:
+        print(f"  {fault}", file=sys.stderr)
+    if faults:
+        print(f"{folder}: {len(faults)} faults", file=sys.stderr)
+        return FAULTS
+    print(
+        f"{folder}: {len(world.areas)} rooms, {len(world.surfaces)} surfaces, {len(world.containers)} containers, "
+        f"{len(world.homes)} things; every place is reached, every thing can be fetched"
+    )
+    return 0
+
+
+def _differences(site: Path, folder: Path) -> list[str]:
+    """Return which names of the world site.yaml does not have, and which of its places are not in the world."""
+    try:
+        known = load_site(site)
+    except SiteFileError as error:
+        return [str(error)]
+    world, found = load_world(folder), []
+    lists = {
+        "areas": (known.areas, world.areas),
+        "surfaces": (known.surfaces, world.surfaces),
+        "containers": (known.containers, world.containers),
+    }
+    for what, (told, there) in lists.items():
+        names, real = {one.name for one in told}, {one.name for one in there}
+        found += [f"{site}: {what}: '{name}' is not in {WORLD_FILE}" for name in sorted(names - real)]
+        found += [
+            f"{site}: {what}: '{name}' is missing, which {WORLD_FILE} has; `quartet world site {folder}` writes it anew"
+            for name in sorted(real - names)
+        ]
+    return found
+
+
+def _show(world: str, seed: int, out: Path) -> int:
+    from PIL import Image
+
+    from quartet_simulation.simulation import Simulation
+
+    sim = Simulation(world, seed)
+    try:
+        colour, _ = sim.render("overhead")
+    finally:
+        sim.close()
+    Image.fromarray(colour).save(out)
+    print(f"drew {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

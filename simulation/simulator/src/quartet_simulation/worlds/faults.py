@@ -1,0 +1,223 @@
+"""Faults of a world file that only the whole file shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import mujoco
+
+from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.worlds.file import Door, Wall, WorldFile
+from quartet_simulation.worlds.furniture import Block
+from quartet_simulation.worlds.paint import COLOURS, MATERIALS, add_materials, rgb_of
+from quartet_simulation.worlds.pieces import PaintName
+from quartet_simulation.worlds.scene import build_scene
+from quartet_site import Fault
+
+NARROWEST_DOOR = 0.75
+"""Clear width through which the robot's planner finds a way [m]: the body, 0.61, and what it keeps on each side."""
+GRIP_ROOM = 0.02
+"""How much narrower than the open gripper a thing must be [m]."""
+TOUCHING = 0.002
+"""Shapes that overlap by no more than this stand side by side [m]."""
+BEHIND_DOOR = 0.25
+"""How deep a door's passage is kept free on each side of its wall [m]."""
+
+
+def faults_of(file: WorldFile) -> list[Fault]:
+    """Return all faults of a file that fits the schema."""
+    return [
+        *_repeated(file),
+        *_paints(file),
+        *_doors(file),
+        *_rooms(file),
+        *_furniture(file),
+        *_things(file),
+        *_names(file),
+    ]
+
+
+def _repeated(file: WorldFile) -> Iterator[Fault]:
+    lists: dict[str, list[Any]] = {
+        "rooms": file.rooms,
+        "walls": file.walls,
+        "doors": file.doors,
+        "furniture": file.furniture,
+        "things": file.things,
+    }
+    for field, entries in lists.items():
+        seen: set[str] = set()
+        for number, entry in enumerate(entries):
+            if entry.name in seen:
+                yield (field, number, "name"), f"'{entry.name}' is there twice; names must differ"
+            seen.add(entry.name)
+
+
+def _paints(file: WorldFile) -> Iterator[Fault]:
+    own = file.colours
+    used: list[tuple[tuple[str | int, ...], PaintName]] = [
+        (("rooms", number, "floor"), room.floor) for number, room in enumerate(file.rooms)
+    ]
+    used += [(("walls", number, "colour"), wall.colour) for number, wall in enumerate(file.walls)]
+    used += [
+        (("furniture", number, field), getattr(piece, field))
+        for number, piece in enumerate(file.furniture)
+        for field in ("colour", "body")
+        if hasattr(piece, field)
+    ]
+    used += [(("things", n, "colour"), thing.colour) for n, thing in enumerate(file.things) if thing.colour is not None]
+    valid = ", ".join(sorted({*COLOURS, *MATERIALS, *own}))
+    for place, paint in used:
+        if rgb_of(paint, own) is None:
+            yield place, f"'{paint}' is no colour and no material; valid: {valid}, '#rrggbb', [r, g, b] of 0 to 1"
+
+
+def _doors(file: WorldFile) -> Iterator[Fault]:
+    walls = {wall.name: wall for wall in file.walls}
+    for number, door in enumerate(file.doors):
+        wall = walls.get(door.wall)
+        if wall is None:
+            yield ("doors", number, "wall"), f"there is no wall '{door.wall}'; valid: {', '.join(walls) or 'none'}"
+            continue
+        low, high = wall.start[wall.along], wall.end[wall.along]
+        if door.gap[0] < low or door.gap[1] > high:
+            yield (
+                ("doors", number, "at"),
+                f"the gap from {door.gap[0]:.2f} to {door.gap[1]:.2f} is not in the wall '{wall.name}', which runs "
+                f"from {low:.2f} to {high:.2f}",
+            )
+        elif nowhere := _side_without_room(file, door, wall):
+            yield ("doors", number), f"the door leads nowhere: no room is at {nowhere} on one of its sides"
+        if door.width < NARROWEST_DOOR and door.leaf != "closed":
+            yield (
+                ("doors", number, "width"),
+                f"{door.width:.2f} m is too narrow for the robot, which is {dim.BASE_WIDTH} m wide; valid from "
+                f"{NARROWEST_DOOR} m",
+            )
+    for (_, a), (number, b) in combinations(enumerate(file.doors), 2):
+        if a.wall == b.wall and a.gap[0] < b.gap[1] and b.gap[0] < a.gap[1]:
+            yield ("doors", number, "at"), f"'{b.name}' overlaps the door '{a.name}' of the same wall"
+
+
+def _side_without_room(file: WorldFile, door: Door, wall: Wall) -> str | None:
+    away = wall.thickness / 2 + 0.1
+    for side in (-away, away):
+        across = wall.start[1 - wall.along] + side
+        x, y = (door.at, across) if wall.along == 0 else (across, door.at)
+        if file.room_of(x, y) is None:
+            return f"({x:.2f}, {y:.2f})"
+    return None
+
+
+def _rooms(file: WorldFile) -> Iterator[Fault]:
+    for number, room in enumerate(file.rooms):
+        if room.entry is not None and not room.contains(room.entry.x, room.entry.y):
+            yield (
+                ("rooms", number, "entry"),
+                f"({room.entry.x}, {room.entry.y}) is not in the outline of '{room.name}'",
+            )
+
+
+def _furniture(file: WorldFile) -> Iterator[Fault]:
+    numbers = {piece.name: number for number, piece in enumerate(file.furniture)}
+    for piece in file.furniture:
+        x0, y0, x1, y1 = piece.outline()
+        if file.room_of((x0 + x1) / 2, (y0 + y1) / 2) is None:
+            rooms = ", ".join(room.name for room in file.rooms)
+            yield (
+                ("furniture", numbers[piece.name]),
+                f"'{piece.name}' stands at ({(x0 + x1) / 2:.2f}, {(y0 + y1) / 2:.2f}), in none of the rooms: {rooms}",
+            )
+    spec = mujoco.MjSpec()
+    add_materials(spec, dict.fromkeys(file.colours, ((0, 0, 0), "plain")), textures=False)
+    try:
+        blocks = build_scene(file, spec)
+    except ValueError as error:
+        # MuJoCo refuses a name that is there twice, which is among the faults already.
+        if not list(_repeated(file)):
+            yield (), f"the scene cannot be built: {error}"
+        return
+    told: set[frozenset[str]] = set()
+    for a, b in combinations(blocks, 2):
+        pair = frozenset((a.owner, b.owner))
+        if pair in told or a.owner == b.owner or not {a.owner, b.owner} & set(numbers) or not _overlap(a, b):
+            continue
+        told.add(pair)
+        one, other = sorted((a, b), key=lambda block: -numbers.get(block.owner, -1))
+        x0, y0, x1, y1 = _common(a.rect, b.rect)
+        yield (
+            ("furniture", numbers[one.owner]),
+            f"'{one.owner}' overlaps {_quoted(other.owner, numbers)} by {x1 - x0:.2f} x {y1 - y0:.2f} m at "
+            f"({(x0 + x1) / 2:.2f}, {(y0 + y1) / 2:.2f}); move one of them",
+        )
+    yield from _passages(file, blocks, numbers)
+
+
+def _passages(file: WorldFile, blocks: list[Block], numbers: dict[str, int]) -> Iterator[Fault]:
+    walls = {wall.name: wall for wall in file.walls}
+    for door in file.doors:
+        wall = walls.get(door.wall)
+        if wall is None:
+            continue
+        middle, away = wall.start[1 - wall.along], wall.thickness / 2 + BEHIND_DOOR
+        along, across = door.gap, (middle - away, middle + away)
+        rect = (along[0], across[0], along[1], across[1])
+        if wall.along == 1:
+            rect = (across[0], along[0], across[1], along[1])
+        passage = Block("", rect, (0.05, 1.5))
+        blocking = Counter(block.owner for block in blocks if block.owner in numbers and _overlap(block, passage))
+        for owner in blocking:
+            yield ("furniture", numbers[owner]), f"'{owner}' stands in the door '{door.name}'; keep its passage free"
+
+
+def _overlap(a: Block, b: Block) -> bool:
+    x0, y0, x1, y1 = _common(a.rect, b.rect)
+    height = min(a.z[1], b.z[1]) - max(a.z[0], b.z[0])
+    return min(x1 - x0, y1 - y0, height) > TOUCHING
+
+
+def _common(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, float, float]:
+    return max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])
+
+
+def _quoted(owner: str, numbers: dict[str, int]) -> str:
+    return f"'{owner}'" if owner in numbers else f"the {owner}"
+
+
+def _things(file: WorldFile) -> Iterator[Fault]:
+    zones = [f"floor:{room.floor_zone.name}" for room in file.rooms if room.floor_zone is not None]
+    places = [piece.name for piece in file.surfaces()] + zones
+    for number, thing in enumerate(file.things):
+        x, y, _ = thing.kind(file.colours).size
+        if min(x, y) > dim.STROKE - GRIP_ROOM:
+            yield (
+                ("things", number, "size" if thing.size is not None else "name"),
+                f"the gripper cannot hold '{thing.name}': it is {min(x, y):.3f} m wide where it is narrowest; valid up "
+                f"to {dim.STROKE - GRIP_ROOM:.2f} m",
+            )
+        for index, place in enumerate(thing.places):
+            if place not in places:
+                yield (
+                    ("things", number, "places", index),
+                    f"'{place}' is neither a surface nor a floor zone; valid: {', '.join(places) or 'none'}",
+                )
+    names = {thing.name for thing in file.things}
+    for seed, layout in file.layouts.items():
+        for name, place in layout.items():
+            if name not in names:
+                yield ("layouts", str(seed), name), f"there is no thing '{name}'; valid: {', '.join(sorted(names))}"
+            elif place not in places:
+                yield ("layouts", str(seed), name), f"'{place}' is no place; valid: {', '.join(places)}"
+
+
+def _names(file: WorldFile) -> Iterator[Fault]:
+    rooms = [room.name for room in file.rooms]
+    for number, name in enumerate(file.start_rooms):
+        if name not in rooms:
+            yield ("start_rooms", number), f"there is no room '{name}'; valid: {', '.join(rooms)}"
+    surfaces = [piece.name for piece in file.surfaces()]
+    if file.far_spot is not None and file.far_spot.surface not in surfaces:
+        yield ("far_spot", "surface"), f"there is no surface '{file.far_spot.surface}'; valid: {', '.join(surfaces)}"

@@ -1,0 +1,145 @@
+"""Worlds by file: what a file leaves out is worked out, and every fault of a bad one is named at once."""
+
+import math
+
+import pytest
+import yaml
+from PIL import Image
+
+from quartet_simulation.errors import WorldFileError
+from quartet_simulation.simulation import Simulation
+from quartet_simulation.world_tool.__main__ import main
+from quartet_simulation.world_tool.proof import unsolvable
+from quartet_simulation.worlds import FILES, find_world, load_world
+from quartet_site import load_site
+
+FLAT = (FILES / "flat.yaml").read_text()
+
+
+def written(folder, text=FLAT):
+    folder.mkdir(exist_ok=True)
+    (folder / "world.yaml").write_text(text)
+    return folder
+
+
+def changed(folder, **fields):
+    """The flat with other lists."""
+    return written(folder, yaml.safe_dump({**yaml.safe_load(FLAT), **fields}))
+
+
+def faults(folder) -> str:
+    with pytest.raises(WorldFileError) as caught:
+        load_world(folder)
+    return str(caught.value)
+
+
+def test_all_faults_of_a_bad_world_are_found_at_once(tmp_path):
+    text = FLAT.replace("doors:\n", "doors:\n- {name: cellar door, wall: west wall, at: 2.0, width: 0.9}\n")
+    text = text.replace("colour: blue", "colour: bluish").replace("centre: [7.3, 1.0]", "centre: [6.6, 3.4]")
+    text = text.replace("size: [0.06, 0.06, 0.08]", "size: [0.16, 0.17, 0.08]")
+    text = text.replace("{name: plant, kind: plant, centre", "{name: plant, kind: palm, centre")
+    lines = text.splitlines()
+    found = faults(written(tmp_path / "bad", text))
+    for wanted, where in (
+        ("the door leads nowhere: no room is at (-0.15, 2.00)", "cellar door"),
+        ("'bluish' is no colour and no material; valid: beech, beige", "bluish"),
+        ("'sofa' overlaps 'round table'", "kind: sofa"),
+        (
+            "the gripper cannot hold 'purple brick': it is 0.160 m wide where it is narrowest; valid up to 0.12 m",
+            "brick",
+        ),
+        ("does not match any of the expected tags: 'table', 'round table'", "palm"),
+    ):
+        (line,) = (one for one in found.splitlines() if wanted in one)
+        number = next(n for n, content in enumerate(lines, 1) if where in content)
+        assert f"world.yaml:{number}: " in line, (line, number)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"doors": [{"name": "d", "wall": "wall", "at": 1, "width": 1}]}, "there is no wall 'wall'; valid: south wall"),
+        ({"doors": [{"name": "d", "wall": "middle wall", "at": 2, "width": 0.6}]}, "too narrow for the robot"),
+        ({"doors": [{"name": "d", "wall": "middle wall", "at": 3.8, "width": 0.9}]}, "not in the wall 'middle wall'"),
+        (
+            {"doors": [{"name": n, "wall": "middle wall", "at": a, "width": 1} for n, a in (("d", 2), ("e", 2.5))]},
+            "'e' overlaps the door 'd'",
+        ),
+        (
+            {"furniture": [{"name": "b", "kind": "plant", "centre": [4.2, 2], "height": 1}]},
+            "in the door 'kitchen door'",
+        ),
+        ({"furniture": [{"name": "b", "kind": "plant", "centre": [2, 9], "height": 1}]}, "in none of the rooms"),
+        (
+            {
+                "furniture": [{"name": "t", "kind": "table", "rect": [1, 1, 3.5, 3], "height": 0.7, "colour": "wood"}],
+                "things": [],
+            },
+            "the robot finds no room before 't'",
+        ),
+        ({"things": [{"name": "orb", "places": ["sofa"]}]}, "'orb' is not in the catalogue"),
+        ({"things": [{"name": "red cup", "places": ["sofa"]}]}, "'sofa' is neither a surface nor a floor zone; valid:"),
+        ({"start_rooms": ["attic"]}, "there is no room 'attic'; valid: kitchen, living room"),
+        ({"walls": [{"name": "w", "from": [0, 0], "to": [1, 1]}]}, "a wall runs along x or along y"),
+        ({"walls": [{"name": "w", "from": [1, 0], "to": [0, 0]}]}, "a wall runs towards larger x or y"),
+        ({"colour": "red"}, "colour: Extra inputs are not permitted; valid fields here: description, doors"),
+    ],
+)
+def test_a_fault_says_what_is_valid(tmp_path, fields, wanted):
+    assert wanted in faults(changed(tmp_path / "bad", **fields))
+
+
+def test_a_world_of_ones_own_is_made_checked_and_drawn(tmp_path, capsys):
+    folder = tmp_path / "mine"
+    assert main(["new", str(folder)]) == 0
+    assert main(["check", str(folder)]) == 0, capsys.readouterr().err
+    assert "2 rooms, 2 surfaces, 1 containers, 4 things" in capsys.readouterr().out
+    assert main(["show", str(folder), "--out", str(tmp_path / "mine.png")]) == 0
+    with Image.open(tmp_path / "mine.png") as picture:
+        assert picture.size == (960, 720)
+    assert main(["new", str(folder)]) == 1
+    site = load_site(folder / "site.yaml")
+    assert {one.name for one in site.surfaces} == {"kitchen counter", "round table"}
+    (folder / "site.yaml").write_text((folder / "site.yaml").read_text().replace("kitchen bin", "green bin"))
+    capsys.readouterr()
+    assert main(["check", str(folder)]) == 1
+    error = capsys.readouterr().err
+    assert "'green bin' is not in world.yaml" in error
+    assert "'kitchen bin' is missing" in error
+
+
+def test_a_room_behind_a_closed_door_is_not_reached(tmp_path):
+    folder = written(tmp_path / "closed", FLAT.replace("leaf: open", "leaf: closed"))
+    assert any("the entry of 'living room'" in fault for fault in unsolvable(str(folder), (0,)))
+
+
+def test_a_thing_like_another_has_its_shape_under_its_own_name():
+    kinds = find_world(str(FILES / "flat.yaml")).kinds
+    assert kinds["green tin"].size == (0.068, 0.068, 0.10)
+    assert kinds["green tin"].colours == ("#2f8f3f",)
+    assert kinds["purple brick"].shape == "box"
+
+
+def test_an_edited_world_is_read_again(tmp_path):
+    folder = written(tmp_path / "edited")
+    assert "kitchen bin" in [one.name for one in load_world(folder).containers]
+    written(folder, FLAT.replace("kitchen bin", "waste bin"))
+    assert "waste bin" in [one.name for one in load_world(folder).containers]
+
+
+def test_a_round_table_is_an_obstacle_for_the_planner(tmp_path, hands):
+    sim = Simulation(str(written(tmp_path / "round")), 0)
+    grid = sim.occupancy_grid()
+    table = sim.world.surface("round table")
+    x0, y0, x1, y1 = table.rect
+    size, (ox, oy) = grid["resolution"], grid["origin"]
+
+    def occupied(x, y):
+        return grid["data"][int((y - oy) / size), int((x - ox) / size)] == 100
+
+    assert occupied((x0 + x1) / 2, (y0 + y1) / 2)
+    assert occupied(x0 + 0.04, (y0 + y1) / 2)
+    assert not occupied(x0 + 0.04, y0 + 0.04), "its corners are free"
+    sim.put_robot(7.3, 2.35, -math.pi / 2)
+    assert sim.compute_path((7.3, 0.9, 0.0))[0] != 0
+    sim.close()
