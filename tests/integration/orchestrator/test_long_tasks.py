@@ -55,6 +55,21 @@ async def test_a_place_after_one_that_failed_may_find_it_done(start, agents, mod
     assert [request.follows_uncertain for request in places] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("code", "may_be_around_it"), [("UNKNOWN", True), ("PICK_ATTACH_TIMEOUT", True), ("PICK_SEG_MISSED", False)]
+)
+async def test_a_pick_after_one_that_failed_at_the_object_is_told_so(start, agents, model, do, code, may_be_around_it):
+    """Its open fingers may be around the thing, which no camera then shows as one to be picked."""
+    agents.answers["pick"].append(do.failing(code))
+    agents.start()
+    model.say(do.approach(), do.pick(), do.approach(), do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    async with start() as client:
+        status = await client.run()
+    assert status.state is State.SUCCEEDED, status.report
+    picks = [request for request in agents.requests if request.skill is Skill.PICK]
+    assert [request.follows_uncertain for request in picks] == [False, may_be_around_it]
+
+
 async def test_a_motion_server_that_stays_away_is_waited_for_once(settings, agents):
     servers = {"summit": {**settings.servers["summit"], "moveit": "http://127.0.0.1:9/mcp"}}
     used = settings.model_copy(update={"servers": servers, "fence_timeout_s": 0.3})

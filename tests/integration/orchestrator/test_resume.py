@@ -299,20 +299,26 @@ async def test_a_pause_outlives_its_orchestrator(start, replica, agents, model, 
     assert states == ["INITIALIZING", "RUNNING", "PAUSED", "INITIALIZING", "RUNNING", "SUCCEEDED"]
 
 
-async def test_time_in_pause_is_no_working_time_also_for_another_replica(start, settings, agents, model, do):
+@pytest.mark.parametrize("last", [State.PAUSED, State.RUNNING])
+async def test_time_in_which_nobody_worked_is_no_working_time_for_another_replica(
+    start, settings, agents, model, do, last
+):
+    """Neither a pause nor the time between a crash and the takeover."""
     agents.start()
     model.say(whole_job(do))
     async with await Bus.connect(settings.redis_url, BusOptions(lease_s=0.6)) as bus:
         now = time.time()
         await submit(bus)
-        # It had ten seconds left when it was paused, a hundred seconds ago.
+        # It had ten seconds left when it was paused, or its orchestrator died, a hundred seconds ago.
         task = (await bus.statuses.get("t1")).task.model_copy(update={"deadline": now - 90})
         mine = bus.tasks.of("summit", "dead")
         lease_epoch = await mine.mark_started(await mine.take())
-        for state in (State.INITIALIZING, State.RUNNING, State.PAUSED):
+        states = (State.INITIALIZING, State.RUNNING, State.PAUSED)
+        for state in states[: states.index(last) + 1]:
             status = TaskStatus(task=task, state=state, updated_at=now - 100)
             assert await bus.statuses.put(status, lease_epoch=lease_epoch)
-            await bus.journal.append(of_task(StateChanged(state=state)), lease_epoch)
+            event = of_task(StateChanged(state=state)).model_copy(update={"at": now - 100})
+            await bus.journal.append(event, lease_epoch)
         await mine.close()
         async with start():
             status, _ = await end_of(bus)

@@ -23,8 +23,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from quartet_agent_runtime import Toolbox
+from quartet_benchmarks.chaos import small_world
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.hostile.attacks import FENCE, POLICY, WRITES, Attack, Attacker
+from quartet_benchmarks.hostile.forgeries import Forgery, forgeries, forgery_rows
 from quartet_benchmarks.hostile.frames import Approach, FrameAttacker
 from quartet_benchmarks.mutations.watch import StackWatch
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
@@ -36,6 +38,8 @@ from quartet_site import PolicyFile, load_robot, load_site
 WORLD = "studio"
 CASES, SHORT_CASES = 600, 100
 """Attacks on the servers, and as many on the bridge."""
+FORGERIES, SHORT_FORGERIES = 40, 6
+"""Jobs with an agent that forges."""
 TIMEOUT_S = 60.0
 PROBE: dict[str, Any] = {"op": "call_service", "id": "probe", "service": "/rosapi/get_time"}
 MOVING_TOOLS = {
@@ -95,24 +99,53 @@ def run(parameters: BenchParameters) -> BenchResult:
             parameters.progress(f"with the bridge: {tally.refused.total()} of {2 * cases} refused")
             motions, crashes = list(watch.motions), list(watch.crashes)
             asyncio.run(_require_motion(stack, watch, parameters.seed))
+    forged = _forge(parameters)
+    played = [one for one in forged if one.happened]
+    liars = [one for one in played if one.kind == "liar"]
+    attackers = [one for one in played if one.kind == "attacker"]
     return BenchResult(
         "hostile",
-        {"cases": cases, "seed": parameters.seed},
+        {"cases": cases, "jobs with a forger": len(forged), "seed": parameters.seed},
         {
             "cases": tally.tried.total(),
             "refused_rate": Rate(tally.refused.total(), tally.tried.total()),
             "unauthorised_motions": len(motions),
-            "processes_ended": len(crashes),
+            "processes_ended": len(crashes) + sum(len(one.ended) for one in played),
+            "forged_successes": Rate(sum(one.score.false_success for one in liars), len(liars)),
+            "tasks_ended_by_others": Rate(sum(one.ended_by_others for one in attackers), len(attackers)),
+            "forged_commands_done": Rate(
+                sum(one.commands - one.refused for one in attackers), sum(one.commands for one in attackers)
+            ),
         },
-        [{"attack": kind, "n": n, "refused": tally.refused[kind]} for kind, n in tally.tried.items()],
-        details=[*tally.passed, *({"motion": one} for one in motions), *({"ended": one} for one in crashes)],
+        [{"attack": kind, "n": n, "refused": tally.refused[kind]} for kind, n in tally.tried.items()]
+        + forgery_rows(forged),
+        details=[
+            *tally.passed,
+            *({"motion": one} for one in motions),
+            *({"ended": one} for one in crashes),
+            *(one.row() for one in forged),
+        ],
         notes=[
             "Calls of an agent that has a grant at nav2, moveit and ros, with a policy and ros_writes of the suite's "
             "own; and frames at a bridge proxy in front of the simulated robot, by a client with the "
             "servers' token, without it, and by a web page. A motion is a change of base, joint, gripper or object in "
-            "the simulation's truth; at the end a frame past the proxy has to show as one."
+            "the simulation's truth; at the end a frame past the proxy has to show as one. "
+            "forged_successes: jobs that SUCCEEDED undelivered, with an agent that only reports (liar). "
+            "tasks_ended_by_others: jobs, or processes, that ended because an agent without work in them sent commands "
+            "to Redis as its own user (attacker); forged_commands_done of these Redis did, most on its own stream."
         ],
     )
+
+
+def _forge(parameters: BenchParameters) -> list[Forgery]:
+    """Run jobs with agents that forge, on a stack of their own."""
+    count = SHORT_FORGERIES if parameters.short else FORGERIES
+    done: list[Forgery] = []
+    with small_world(parameters.seed, frozenset({"ros"})) as (stack, _):
+        for one in forgeries(stack, count, parameters.seed):
+            done.append(one)
+            parameters.progress(", ".join(f"{key} {value}" for key, value in one.row().items()))
+    return done
 
 
 def _site(folder: Path) -> Path:

@@ -111,7 +111,7 @@ class SkillRequest(Message):
     skill: Skill
     attempt: Annotated[int, Field(ge=1)] = 1
     follows_uncertain: bool = False
-    """Whether the outcome of an earlier attempt is unknown, so that the request may be fulfilled already."""
+    """Whether an earlier attempt ended so that the request may be fulfilled already, or the hand be at the object."""
     created_at: Seconds
     deadline: Seconds
     """Wall time after which the agent must have answered."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from quartet_contracts import (
     ApproachResult,
+    PickCode,
     PickResult,
     Skill,
     SkillArguments,
@@ -22,6 +23,8 @@ from quartet_orchestrator.recovery.inspection import Inspector
 from quartet_orchestrator.recovery.record import TaskRecord
 
 RETRY_S = 1.0
+HAND_LOW = frozenset({PickCode.UNKNOWN, PickCode.PICK_PLAN_FAILED, PickCode.PICK_ATTACH_TIMEOUT})
+"""How a pick ends that has failed on the way down, at the object or on the way up."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,15 @@ class OutcomeResolver:
     def is_uncertain(self, skill: Skill) -> bool:
         """Return whether the next attempt at `skill` may find its work done.
 
-        True when the outcome of the last one is not known, or a place failed that may have let go before it did.
+        True when the outcome of the last one is not known, a place failed that may have let go before it did, or a pick
+        failed (HAND_LOW) whose open fingers may still be around the object: no camera then shows one to be picked.
         """
         return skill in self._uncertain
 
-    def note(self, skill: Skill, state: State) -> None:
-        """Take note of the state in which an attempt ended that is in the journal already."""
-        if state is State.UNCERTAIN or (skill is Skill.PLACE and state is State.FAILED):
+    def note(self, skill: Skill, state: State, error_code: str) -> None:
+        """Take note of how an attempt ended that is in the journal already."""
+        failed = state is State.FAILED and (skill is Skill.PLACE or (skill is Skill.PICK and error_code in HAND_LOW))
+        if state is State.UNCERTAIN or failed:
             self._uncertain.add(skill)
         else:
             self._uncertain.discard(skill)
@@ -80,7 +85,7 @@ class OutcomeResolver:
         result = await self._confirm(request, result)
         self._record.add_usage(result.usage)
         await self._record.write(finished_event(result))
-        self.note(request.skill, result.state)
+        self.note(request.skill, result.state, str(result.error_code))
         await self._progressed()
         if result.state is State.UNCERTAIN:
             return await self._look(request, result, revoked=revoked)

@@ -7,7 +7,7 @@ import time
 
 from quartet_bus import Bus, LeaseEpoch, is_end
 from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, move
-from quartet_contracts.journal import Asked, Happening, Reported, StateChanged
+from quartet_contracts.journal import Asked, Happening, Reported, StateChanged, TakenOver
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class TaskRecord:
         return True
 
     async def restore_status(self) -> None:
-        """Write the status as it is, to a store that has lost it."""
+        """Write the status as it is."""
         await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch)
 
     async def end(self, state: State, report: TaskReport) -> bool:
@@ -95,6 +95,19 @@ class TaskRecord:
         """Write the journal's last two events, for a terminal state that is in the status already."""
         await self.write(Reported(report=report))
         await self.write(StateChanged(state=state, reason=report.summary))
+
+    async def take_over(self, last_at: float) -> None:
+        """Write that this replica goes on; the time since the last event, `last_at`, in which nobody worked, is added.
+
+        A task that is PAUSED gets that time when it goes on.
+        """
+        assert self.lease_epoch is not None
+        if self.state is not State.PAUSED:
+            later = self.task.deadline + max(0.0, time.time() - last_at)
+            task = self.task.model_copy(update={"deadline": later})
+            self.status = self.status.model_copy(update={"task": task})
+            await self.restore_status()
+        await self.write(TakenOver(replica=self._bus.replica, epoch=self.lease_epoch.epoch))
 
     async def wait_while_paused(self) -> None:
         """Return at once, or, when a person has paused the task, after a person has let it go on."""

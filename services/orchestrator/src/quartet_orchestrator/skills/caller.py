@@ -92,7 +92,7 @@ class SkillCaller:
             self._count += 1
             self._attempts[without_ids(attempt.arguments)] = attempt.requested.attempt
             if attempt.finished is not None and attempt.started:
-                self._resolver.note(attempt.skill, attempt.finished.state)
+                self._resolver.note(attempt.skill, attempt.finished.state, attempt.finished.error_code)
         self._restored = history.last
 
     async def rejoin(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from quartet_agent_runtime import Cause, Ending, GatewayClient, Loop, Recorder, read_turns, task_report
 from quartet_bus import Bus, BusUnavailableError, LeaseEpoch, LeaseLostError, Replies, RobotTasks, TaskDelivery
 from quartet_contracts import DirectStep, SkillResult, State, TaskReport, TaskStatus, Usage, may_transition
-from quartet_contracts.journal import Note, TakenOver
+from quartet_contracts.journal import Note
 from quartet_orchestrator import metrics
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.grants import GrantSigner
@@ -198,12 +198,11 @@ class TaskRun:
     async def _restore(self) -> None:
         """Read the journal of a task that another process has begun, and go on from there."""
         task_id = self._task.task_id
-        self._history = past = read_history(await self._context.bus.journal.read_all(task_id))
+        events = await self._context.bus.journal.read_all(task_id)
+        self._history = past = read_history(events)
         if not past.started:
             return
-        lease_epoch = self._record.lease_epoch
-        assert lease_epoch is not None
-        await self._record.write(TakenOver(replica=self._context.bus.replica, epoch=lease_epoch.epoch))
+        await self._record.take_over(events[-1].at)
         self._facts.restore(past, task_id)
         self._terms.restore(past, task_id)
         self._record.usage = past.usage

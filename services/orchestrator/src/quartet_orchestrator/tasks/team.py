@@ -26,7 +26,6 @@ from quartet_contracts.journal import (
     Happening,
     Note,
     RobotLeft,
-    TakenOver,
     TeamErrands,
     TeamStep,
     TeamStepEnded,
@@ -102,7 +101,8 @@ class TeamRun:
             await _cancel(work, *watchers)
 
     async def _restore(self) -> None:
-        for noted in await self._bus.journal.read_all(self._task.task_id):
+        events = await self._bus.journal.read_all(self._task.task_id)
+        for noted in events:
             event = noted.event
             self._state.apply(event)
             if isinstance(event, TeamTurn):
@@ -111,9 +111,7 @@ class TeamRun:
             elif isinstance(event, TeamErrands | TeamStep | TeamStepEnded | RobotLeft):
                 self._heard.clear()
         if self._record.state is not State.QUEUED:
-            epoch = self._record.lease_epoch
-            assert epoch is not None
-            await self._record.write(TakenOver(replica=self._bus.replica, epoch=epoch.epoch))
+            await self._record.take_over(events[-1].at if events else time.time())
         if self._record.state is State.CANCELING:
             # The store keeps a cancel longer than any task. If it is gone all the same, the state still tells.
             await self._bus.tasks.cancel(self._task.task_id, "canceled")
