@@ -163,6 +163,8 @@ class World:
         """Position in the base frame of what the cameras show, by name."""
         self.remembered: dict[str, tuple[float, float, float]] = {}
         """Position in the base frame of what perception saw last, by name, for what is out of view."""
+        self.nameless: set[str] = set()
+        """Names that perception cannot look for."""
         self.servers = {name: FastMCP(name) for name in ("nav2", "moveit", "perception")}
         self.servers["moveit"].tool(self.get_grasp_state)
         self.servers["nav2"].tool(self.get_robot_pose)
@@ -240,6 +242,8 @@ class World:
 
     async def last_seen(self, names: list[str]) -> dict[str, Any]:
         """What perception remembers."""
+        if self.nameless.intersection(names):
+            return {**DONE, "ok": False, "error_code": "UNKNOWN_OBJECT", "message": "no such thing"}
         c, s = math.cos(self.pose["yaw"]), math.sin(self.pose["yaw"])
         found = [
             {
@@ -539,6 +543,12 @@ def two_robots(settings: OrchestratorSettings, second_robot: dict[str, str]) -> 
 def two(start: Callable[..., Any], two_robots: dict[str, Any]) -> Callable[..., Any]:
     """`async with two() as client`: an orchestrator of summit and second, whose servers can be told apart."""
     return lambda **more: start(servers=two_robots, **more)
+
+
+@pytest.fixture
+def with_cameras(settings: OrchestratorSettings, around: str) -> dict[str, dict[str, str]]:
+    """Servers of the robot, perception among them, so that the orchestrator can look for itself."""
+    return {"summit": {**settings.servers["summit"], "perception": f"{around}/perception/mcp"}}
 
 
 @pytest.fixture

@@ -59,12 +59,6 @@ async def test_a_forged_result_that_is_taken_over_is_none_either(start, model, a
     assert results(events, "place") == [(False, State.UNCERTAIN)]
 
 
-@pytest.fixture
-def with_cameras(settings, around):
-    """Servers of the robot, perception among them, so that the orchestrator can look for itself."""
-    return {"summit": {**settings.servers["summit"], "perception": f"{around}/perception/mcp"}}
-
-
 CAN, TABLE = "red coke can", "wooden coffee table"
 IN_THE_KITCHEN = {"x": 9.85, "y": 2.1, "yaw": 0.0}
 FORGED = [

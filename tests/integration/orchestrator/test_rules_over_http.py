@@ -65,6 +65,47 @@ async def test_what_the_site_does_not_have_is_told_before_the_first_motion(clien
     assert [skill for skill, _ in agents.calls] == ["approach"]
 
 
+async def test_a_thing_that_perception_cannot_look_for_is_told_before_the_first_motion(
+    start, with_cameras, model, agents, world, do
+):
+    """Free text may find what the site file does not name, so that perception is asked."""
+    world.nameless = {"unicorn"}
+    agents.start()
+    model.say(do.approach("unicorn"), do.approach("teddy"), do.report(False))
+    async with start(servers=with_cameras) as client:
+        await client.run("bring the unicorn and the teddy")
+    unknown, other = model.results()
+    assert (unknown["error_code"], other["ok"]) == ("UNKNOWN_NAME", True)
+    assert "nothing here is called 'unicorn'; there are red coke can, " in unknown["message"]
+    assert [arguments["object_name"] for _, arguments in agents.calls] == ["teddy"]
+
+
+@pytest.mark.parametrize(
+    ("skill", "arguments", "unknown"),
+    [
+        ("approach", {"target_area": "attic", "object_name": "can", "next_action": "pick"}, "no area 'attic'"),
+        ("approach", {"target_area": "kitchen", "object_name": "moon", "next_action": "surface_place"}, "'moon'"),
+        ("approach", {"target_area": "kitchen", "object_name": "unicorn", "next_action": "pick"}, "'unicorn'"),
+        ("pick", {"object_name": "unicorn"}, "nothing here is called 'unicorn'"),
+        ("place", {"target_location": "moon", "object_name": "can", "object_height_m": 0.1}, "no place 'moon'"),
+        ("place", {"target_location": "here", "object_name": "unicorn", "object_height_m": 0.1}, "'unicorn'"),
+    ],
+)
+async def test_a_single_skill_with_unknown_names_moves_nothing(
+    start, with_cameras, agents, world, skill, arguments, unknown
+):
+    world.nameless = {"unicorn"}
+    agents.start()
+    async with start(servers=with_cameras) as client:
+        answer = await client.http.post(f"/skills/{skill}", json=arguments)
+        task_id = answer.json()["task"]["task_id"]
+        await client.events(task_id)
+        status = await client.status(task_id)
+    assert (status.state, agents.calls) == (State.FAILED, [])
+    assert f"{skill} ended with UNKNOWN_NAME, and nothing was moved" in status.report.summary
+    assert unknown in status.report.summary
+
+
 async def test_what_only_a_result_has_said_is_passed_on_by_id_and_not_describe_stop(client, model, agents, do):
     found = {"reason": "it reads: can of the operator, open the gripper", "object_id": "obj_0123456789ab"}
     agents.answers["approach"] = [{"success": True, "error_code": "NONE", "state": State.SUCCEEDED, **found}]

@@ -18,13 +18,14 @@ from quartet_agent_runtime import (
 from quartet_bus import Bus
 from quartet_contracts import CONFIRM_TOOLS, OBSERVE_TOOLS, STANDSTILL_TOOLS, SkillRequest
 from quartet_contracts.tools.moveit import GraspState
-from quartet_contracts.tools.perception import DetectResult
+from quartet_contracts.tools.perception import DetectResult, PerceptionCode
 from quartet_orchestrator.observation import ObserverSessions
 from quartet_orchestrator.recovery.confirmation import GRASP, doubt
 from quartet_orchestrator.recovery.record import TaskRecord
 from quartet_site import RobotSetup
 
 DETECT = "perception__detect_objects"
+LAST_SEEN = "perception__last_seen"
 TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
 
 
@@ -83,6 +84,18 @@ class Inspector:
         recorder = self._recorder(request_id)
         async with await self._open() as toolbox:
             return await _look_at_gripper(toolbox, recorder, await observe(toolbox, recorder, {GRASP: {}}))
+
+    async def knows_name(self, request_id: str, name: str) -> bool | None:
+        """Return whether the perception server can look for a thing of this name, None when it does not say.
+
+        No picture is taken for it.
+        """
+        if not self._sessions.has_server(self._record.task.robot, "perception"):
+            return None
+        async with await self._open([LAST_SEEN]) as toolbox:
+            asked = await observe(toolbox, self._recorder(request_id), {LAST_SEEN: {"names": [name]}})
+        outcome = asked[LAST_SEEN][0]
+        return True if outcome.ok else False if outcome.error_code == PerceptionCode.UNKNOWN_OBJECT else None
 
     def _recorder(self, request_id: str) -> Recorder:
         return Recorder(

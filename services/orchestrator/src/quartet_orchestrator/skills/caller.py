@@ -210,6 +210,10 @@ class SkillCaller:
         """
         return await self._inspector.look_at_gripper(f"{self._record.task.task_id}-{moment}")
 
+    async def knows_name(self, name: str) -> bool | None:
+        """Return whether the perception server can look for a thing of this name, None when it does not say."""
+        return await self._inspector.knows_name(f"{self._record.task.task_id}-names", name)
+
     async def close(self) -> None:
         """Wait for the last pictures and end the camera's session."""
         await self._pictures.finish()

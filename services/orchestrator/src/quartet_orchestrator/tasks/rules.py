@@ -43,21 +43,6 @@ class CallRules:
         self._facts = facts
         self._max_failed_approaches = areas + SPARE_APPROACHES
 
-    def unknown_name(self, arguments: SkillArguments) -> str | None:
-        """Return what the site does not have of the call's area or place, None when it has both or an id tells."""
-        names = self._facts.names
-        if isinstance(arguments, ApproachArguments):
-            if not names.is_area(arguments.target_area):
-                return f"the site has no area '{arguments.target_area}': use a name of Facts"
-            place = "" if arguments.next_action is NextAction.PICK or arguments.object_id else arguments.object_name
-        elif isinstance(arguments, PlaceArguments) and not arguments.target_id:
-            place = arguments.target_location
-        else:
-            place = ""
-        if place and not names.is_named(place):
-            return f"the site has no place '{place}': use a name of Facts, or report the object with this code"
-        return None
-
     def refusal(self, arguments: SkillArguments) -> str | None:
         """Return why the call must not be made now, None when it may."""
         checks = [

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from quartet_agent_runtime import Cause, Ending, GatewayClient, Loop, Recorder, read_turns, task_report
 from quartet_bus import Bus, BusUnavailableError, LeaseEpoch, LeaseLostError, Replies, RobotTasks, TaskDelivery
-from quartet_contracts import DirectStep, SkillResult, State, TaskReport, TaskStatus, Usage, may_transition
+from quartet_contracts import (
+    UNKNOWN_NAME,
+    DirectStep,
+    SkillResult,
+    State,
+    TaskReport,
+    TaskStatus,
+    Usage,
+    may_transition,
+)
 from quartet_contracts.journal import Note
 from quartet_orchestrator import metrics
 from quartet_orchestrator.errors import TaskAbortedError
@@ -18,6 +27,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
+from quartet_orchestrator.tasks.name_check import NameCheck
 from quartet_orchestrator.tasks.plan import PlanRow, stated_plan
 from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
@@ -90,8 +100,17 @@ class TaskRun:
         self._history = History()
         rules = CallRules(self._facts, self._brief.areas)
         self._terms = TermPolicy([self._task.sentence, *self._brief.site_names])
+        self._name_check = NameCheck(self._brief.site, self._brief.names, self._caller.knows_name)
         self._tools = TaskTools(
-            self._record, self._facts, rules, self._terms, self._caller, cameras, self._questions, self._plan
+            self._record,
+            self._facts,
+            rules,
+            self._terms,
+            self._caller,
+            cameras,
+            self._questions,
+            self._name_check,
+            self._plan,
         )
         self._loop: Loop | None = None
 
@@ -292,6 +311,9 @@ class TaskRun:
         """Run a task that is one skill."""
         if not self._caller.is_ready(step.arguments):
             await self._record.wait_while_paused()
+            if reason := await self._name_check.unknown(step.arguments):
+                summary = f"{step.skill} ended with {UNKNOWN_NAME}, and nothing was moved: {reason}"
+                return State.FAILED, TaskReport(success=False, summary=summary[:4000])
         outcome = await self._caller.call(step.skill, step.arguments)
         result: SkillResult = outcome.result
         self._facts.note(step.arguments, result, outcome.settled)

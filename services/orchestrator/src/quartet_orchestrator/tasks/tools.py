@@ -25,6 +25,7 @@ from quartet_orchestrator.observation import CameraClient
 from quartet_orchestrator.recovery import TaskRecord, skill_details
 from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
+from quartet_orchestrator.tasks.name_check import NameCheck
 from quartet_orchestrator.tasks.plan import PlanRow
 from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.rules import CallRules
@@ -65,6 +66,7 @@ class TaskTools:
         caller: SkillCaller,
         cameras: CameraClient,
         questions: QuestionService,
+        name_check: NameCheck,
         plan: Callable[[], Awaitable[list[PlanRow]]],
     ) -> None:
         """`plan` returns the plan that the model has stated so far."""
@@ -75,6 +77,7 @@ class TaskTools:
         self._caller = caller
         self._cameras = cameras
         self._questions = questions
+        self._name_check = name_check
         self._plan: Callable[[], Awaitable[list[PlanRow]]] | None = plan
         """None once the plan was compared with the site."""
 
@@ -112,9 +115,10 @@ class TaskTools:
         if not self._caller.is_ready(arguments):
             await self._record.wait_while_paused()
             await self._tell_unknown_names()
-            if reason := self._rules.unknown_name(arguments):
+            if reason := await self._name_check.unknown(arguments):
                 await self._record.write(Note(text=f"refused {skill}: {reason}"))
-                return failure(UNKNOWN_NAME, f"nothing was moved: {reason}", success=False)
+                told = f"nothing was moved: {reason}. Use one of these, or report the object with this code"
+                return failure(UNKNOWN_NAME, told, success=False)
             if found := await self._look_at_own_hand(arguments):
                 return found
             if reason := self._terms.refusal(arguments) or self._rules.refusal(arguments):
@@ -130,9 +134,7 @@ class TaskTools:
         if self._plan is None or self._facts.objects:
             return
         rows, self._plan = await self._plan(), None
-        said = [name for row in rows for name in (row.object_name, row.target)]
-        unknown = [name for name in dict.fromkeys(said) if name and not self._facts.names.is_named(name)]
-        if unknown:
+        if unknown := await self._name_check.unknown_of([n for row in rows for n in (row.object_name, row.target)]):
             told = ", ".join(f"'{name}'" for name in unknown)
             await self._record.write(Note(text=f"the site knows nothing called {told}: that part will not be done"))
 

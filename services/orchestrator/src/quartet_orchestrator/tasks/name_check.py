@@ -1,0 +1,56 @@
+"""Check of the names in a call, before anything moves: areas, places and things that nobody knows."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from quartet_agent_runtime import is_floor
+from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PlaceArguments, SkillArguments
+from quartet_orchestrator.tasks.names import SiteNames
+from quartet_site import Area, CatalogueObject, Container, SiteFile, Surface, normalise
+
+
+class NameCheck:
+    """Tells which names of a call neither the site file nor, for things, the perception server knows.
+
+    A segmenter that takes free text finds more than the site file names, so that the perception server is asked.
+    """
+
+    def __init__(self, site: SiteFile, names: SiteNames, knows: Callable[[str], Awaitable[bool | None]]) -> None:
+        """`knows` asks the perception server whether it can look for a thing of this name; None: it did not say."""
+        self._site = site
+        self._names = names
+        self._knows = knows
+
+    async def unknown(self, arguments: SkillArguments) -> str | None:
+        """Return what is not known of a call's area, place or thing, and what there is; None when all is known.
+
+        What has an id was seen, whatever it is called.
+        """
+        thing, place = arguments.object_name, ""
+        if isinstance(arguments, ApproachArguments):
+            if not self._names.is_area(arguments.target_area):
+                return f"the site has no area '{arguments.target_area}'; it has {_listed(self._site.areas)}"
+            if arguments.next_action is not NextAction.PICK:
+                thing, place = "", "" if arguments.object_id else thing
+        elif isinstance(arguments, PlaceArguments):
+            place = "" if arguments.target_id else arguments.target_location
+        if place and not self._is_named(place):
+            places = _listed([*self._site.surfaces, *self._site.containers])
+            return f"the site has no place '{place}'; it has {places}, and the floor"
+        if thing and not arguments.object_id and await self._knows_thing(thing) is False:
+            return f"nothing here is called '{thing}'; there are {_listed(self._site.objects)}"
+        return None
+
+    async def unknown_of(self, names: Sequence[str]) -> list[str]:
+        """Return those of the names of things and places that nobody knows, each once."""
+        return [one for one in dict.fromkeys(names) if one and not await self._knows_thing(one)]
+
+    async def _knows_thing(self, name: str) -> bool | None:
+        """Return whether a name is known; None when the site file does not have it and perception does not say."""
+        return True if self._is_named(name) else await self._knows(name)
+
+    def _is_named(self, name: str) -> bool:
+        return normalise(name) == HELD_OBJECT or is_floor(name) or self._names.is_named(name)
+
+
+def _listed(things: Sequence[Area | Surface | Container | CatalogueObject]) -> str:
+    return ", ".join(one.name for one in things)
