@@ -14,6 +14,7 @@ from quartet_benchmarks.result import BenchParameters, BenchResult
 
 SUITES = {
     "armtable": "quartet_benchmarks.arm_table",
+    "bins": "quartet_benchmarks.bins",
     "chaos": "quartet_benchmarks.chaos",
     "escapes": "quartet_benchmarks.escapes",
     "faults": "quartet_benchmarks.faults",
@@ -30,7 +31,7 @@ SUITES = {
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
 
 WITH_OPTIONS = ("planners",)
-WITH_SENSORS = ("fleet", "home", "perception", "tools")
+WITH_SENSORS = ("bins", "fleet", "home", "perception", "tools")
 """Suites that run the home."""
 LOG_WIDTH = 180
 

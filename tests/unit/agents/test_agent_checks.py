@@ -285,3 +285,51 @@ async def test_the_held_object_is_no_name_to_look_for():
     assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
     assert "has no name" in settled.reason
     assert check.asked == ["get_grasp_state"]
+
+
+class OverBin(Fingers):
+    """A robot before a bin, whose wrist camera sees what lies in it from one position of the flange only."""
+
+    target = (0.65, 0.05, 0.7)
+    """Pre-place position [m, base frame]."""
+    sees_from: tuple[float, float, float] | None = None
+    arm: tuple[float, float, float] | None = None
+
+    async def outcome(self, tool, **arguments):
+        if tool == "perception__get_topdown_placing_pose":
+            pose = {"frame_id": "base_footprint", "position": self.target, "orientation": (1, 0, 0, 0)}
+            drop = {"drop_point": (0.65, 0.05, 0.0), "surface_height_m": 0.34}
+            return ToolOutcome({"ok": True, "error_code": "NONE", "pre_place_pose": pose, "reachable": True, **drop})
+        if tool == "moveit__plan_and_execute":
+            self.arm = tuple(arguments["target"].get("position", ())) or None
+            return ToolOutcome({"ok": True, "error_code": "NONE"})
+        if tool == "perception__detect_objects":
+            visible = self.arm is not None and self.arm == self.sees_from and arguments["camera"] == "arm"
+            found = [seen(0.65, 0.05, 0.06).model_dump()] if visible else []
+            return ToolOutcome({"ok": True, "error_code": "NONE", "detections": found})
+        return await super().outcome(tool, **arguments)
+
+
+def over(place_name):
+    arguments = PlaceArguments(target_location=place_name, object_name="red coke can", object_height_m=0.122)
+    request = fingers().request.model_copy(update={"skill": Skill.PLACE, "arguments": arguments})
+    check = OverBin(request, ROBOT, HOME, None, None)
+    check.states, check.asked = ["EMPTY"], []
+    return check, opening_m(HOME, arguments) or 0.0
+
+
+@pytest.mark.parametrize("turn", [math.pi, math.pi / 2, -math.pi / 2, 0.0])
+async def test_what_stands_in_a_bin_is_looked_at_past_each_side_of_its_rim(turn):
+    """Of a can that stands upright in it, the view from straight above shows the lid only."""
+    check, opening = over("waste basket")
+    away = math.atan2(0.05, 0.65) + turn
+    check.sees_from = (0.65 + opening * math.cos(away), 0.05 + opening * math.sin(away), 0.7 + 0.05)
+    settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
+    assert settled.error_code == "NONE"
+
+
+async def test_what_is_seen_from_nowhere_over_a_bin_is_not_in_it():
+    check, _ = over("waste basket")
+    settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
+    assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
+    assert check.arm is None, "the arm is back in its transit state"

@@ -245,3 +245,15 @@ def test_unknown_names_are_answered_with_the_valid_ones(studio, call, message):
     with pytest.raises(UnknownNameError) as caught:
         call(studio)
     assert message in str(caught.value)
+
+
+def test_a_flat_thing_that_falls_into_a_bin_lies_on_its_bottom(home):
+    """Between a bottom of 4 mm and the floor it stuck, half of it in either, for some of these."""
+    basket = next(one for one in home.world.containers if one.name == "waste basket")
+    x, y = (basket.rect[0] + basket.rect[2]) / 2, (basket.rect[1] + basket.rect[3]) / 2
+    for height, yaw in ((0.366, 0.3), (0.372, 1.2), (0.38, 2.0)):
+        home.reset("home", 0)
+        home.place_object("black remote control", x + 0.02, y - 0.004, height, yaw)
+        home.step(0.8)
+        lies_at = home.truth()["objects"]["black remote control"]["position"][2]
+        assert lies_at == pytest.approx(0.004 + 0.012, abs=0.001), (height, yaw)

@@ -106,7 +106,7 @@ def _episodes(stack: Stack, parameters: BenchParameters, wanted: int) -> list[Ou
                 break
             template = TEMPLATES[index % len(TEMPLATES)]
             seed, episode, truth = set_up(template, parameters.seed * 10_000 + index, site, world)
-            outcome = _play(stack, world, episode, seed, truth)
+            outcome = play(stack, world, episode, seed, truth)
             outcomes.append(outcome)
             parameters.progress(_line(index, outcome))
             if not outcome.right:
@@ -132,7 +132,8 @@ def set_up(template: Template, seed: int, site: SiteFile, world: World) -> tuple
     raise UnfitPlacementError(f"no placement fits '{template.name}' in {SEED_ATTEMPTS} seeds from {seed}")
 
 
-def _play(stack: Stack, world: World, episode: Episode, seed: int, before: Truth) -> Outcome:
+def play(stack: Stack, world: World, episode: Episode, seed: int, before: Truth) -> Outcome:
+    """Run one episode from the world as it is now to the end of its task. `before`: its ground truth."""
     with stack.api() as api:
         status = api.submit(TaskSubmission(sentence=episode.sentence, timeout_s=TASK_TIMEOUT_S))
         events: list[JournalEvent] = []

@@ -244,9 +244,12 @@ def _one_absent(rng: Random, site: SiteFile) -> str:
 
 
 def _one_held(rng: Random, site: SiteFile) -> str:
-    # Only slim objects, which fit the gripper.
-    slim = [o.name for o in site.objects if min(o.appearance.size_m[:2]) <= 0.09]
-    return f"in_gripper:{rng.choice(slim)}"
+    return f"in_gripper:{rng.choice(slim_objects(site))}"
+
+
+def slim_objects(site: SiteFile) -> list[str]:
+    """Return the names of the objects that fit the gripper."""
+    return [o.name for o in site.objects if min(o.appearance.size_m[:2]) <= 0.09]
 
 
 TEMPLATES = (

@@ -9,9 +9,12 @@ from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
 from quartet_site import normalise
 
+Point = tuple[float, float, float]
 SETTLED = frozenset({PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED})
 HIGHER_M = 0.15
 """The second look from above is taken this much higher than the first one, which is from the pre-place pose."""
+SIDE_HIGHER_M = 0.05
+"""Looks past a container's rim are taken this much higher than the first one, so that the fingers clear the rim."""
 
 
 async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
@@ -52,23 +55,45 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
 async def _look_from_above(
     check: RequestContext, arguments: PlaceArguments, region: PlaceRegion | None
 ) -> tuple[list[Detection], PlaceRegion | None]:
-    """Look for the object with the wrist camera above the target; the arm returns to its transit state."""
+    """Look for the object with the wrist camera above the target; the arm returns to its transit state.
+
+    Into a container it looks from above each side of the rim as well: of a can that stands upright in it, the view from
+    straight above shows the lid only, which has none of its colours.
+    """
     pose = await _placing_pose(check, arguments, arguments.target_id)
     if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
         pose = await _placing_pose(check, arguments, None)
     if not pose.ok or pose.pre_place_pose is None or pose.reachable is False:
         return [], region
     mode = mode_of(check.site, arguments.target_location)
-    region = region or around_drop(mode, pose, opening_m(check.site, arguments))
+    opening = opening_m(check.site, arguments)
+    region = region or around_drop(mode, pose, opening)
     seen: list[Detection] = []
-    x, y, z = pose.pre_place_pose.position
-    for height in (z, z + HIGHER_M):
-        if await _move(check, "pose", pose.pre_place_pose.model_copy(update={"position": (x, y, height)})):
+    for position in viewpoints(pose.pre_place_pose.position, opening):
+        if await _move(check, "pose", pose.pre_place_pose.model_copy(update={"position": position})):
             seen += await check.detect(arguments.object_name, "arm", arguments.object_id)
         if _in(region, seen):
             break
     await _move(check, "named_state", None)
     return seen, region
+
+
+def viewpoints(above: Point, opening: float | None) -> list[Point]:
+    """Return positions of the flange from which the wrist camera looks down at a target [m, base frame].
+
+    above: straight above it. opening: half the width of a container's opening [m], None for other places. The side
+    that the robot stands at comes first, since the arm reaches it best.
+    """
+    x, y, z = above
+    found = [above, (x, y, z + HIGHER_M)]
+    if opening is not None:
+        away = math.atan2(y, x)
+        turns = (math.pi, math.pi / 2, -math.pi / 2, 0.0)
+        found += [
+            (x + opening * math.cos(away + turn), y + opening * math.sin(away + turn), z + SIDE_HIGHER_M)
+            for turn in turns
+        ]
+    return found
 
 
 async def _placing_pose(check: RequestContext, arguments: PlaceArguments, target_id: str | None) -> PlacingPoseResult:

@@ -156,7 +156,8 @@ class Furniture:
         x, y = centre
         half, wall = size / 2, 0.012
         rect = (x - half, y - half, x + half, y + half)
-        self.box(f"{name} bottom", rect, (0.0, 0.004), colour)
+        # Reaching below the floor: between a thin bottom and the floor, a flat thing that falls fast would stick.
+        self.box(f"{name} bottom", rect, (-0.05, 0.004), colour)
         self.box(f"{name} w", (rect[0], rect[1], rect[0] + wall, rect[3]), (0, height), colour)
         self.box(f"{name} e", (rect[2] - wall, rect[1], rect[2], rect[3]), (0, height), colour)
         self.box(f"{name} s", (rect[0], rect[1], rect[2], rect[1] + wall), (0, height), colour)
