@@ -400,6 +400,11 @@ class Simulation:
         seed, warmth = self.seed + physics.number, host._episode.warmth
         return host._cameras.render(camera, physics.data, seed, self.time, warmth, physics.prefix)
 
+    @property
+    def jpeg_quality(self) -> int:
+        """Of pictures on the compressed topics, 1 to 95."""
+        return self._host._level.jpeg_quality
+
     def camera_info(self, camera: str) -> dict[str, Any]:
         """Return width, height, fx, fy, cx, cy [pixels] and frame of a camera."""
         return frames.camera_info(self._physics.model, camera)

@@ -16,13 +16,24 @@ from quartet_simulation.ros import messages
 from quartet_simulation.ros.graph import Graph, Published
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
+from quartet_simulation.sensors.levels import JPEG_QUALITY
 from quartet_simulation.simulation import Simulation
 
 MOVING_PERIOD_S = 0.2
 """Wall time between two frames of a camera while the world moves."""
 STANDING_PERIOD_S = 0.5
 """Wall time between repetitions of the frame of a standing world, which is rendered and encoded only once."""
-JPEG_QUALITY = 90
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A picture with its time [s of the world] and what is needed to publish it."""
+
+    rgb: np.ndarray
+    depth: np.ndarray
+    info: dict[str, Any]
+    time: float
+    jpeg_quality: int
 
 
 @dataclass
@@ -37,7 +48,7 @@ class Camera:
     node: str
     key: tuple[int, float] | None = None
     sent_wall: float = float("-inf")
-    raw: tuple[np.ndarray, np.ndarray, dict[str, Any], float] | None = None
+    raw: Frame | None = None
     ready: dict[str, Published] = field(default_factory=dict)
     requested: set[str] = field(default_factory=set)
 
@@ -133,7 +144,7 @@ class Cameras:
         stale = raw is None
         if raw is None:
             rgb, depth = sim.render(camera.name)
-            raw = (rgb, depth, sim.camera_info(camera.name), sim.time)
+            raw = Frame(rgb, depth, sim.camera_info(camera.name), sim.time, sim.jpeg_quality)
             camera.key, camera.raw, camera.ready = key, raw, {}
         self._worker.submit(self._encode, camera, raw, camera.ready, topics)
         return stale
@@ -141,21 +152,21 @@ class Cameras:
     def _encode(
         self,
         camera: Camera,
-        raw: tuple[np.ndarray, np.ndarray, dict[str, Any], float],
+        raw: Frame,
         ready: dict[str, Published],
         topics: set[str],
     ) -> None:
-        rgb, depth, info, at = raw
+        info, at = raw.info, raw.time
         stamp_ns = round(at * 1e9)
         for topic in topics - ready.keys():
             type_name = self._graph.topics[topic].type_name
             message: Message
             if topic == camera.colour:
-                message = messages.colour_image(at, info["frame"], rgb)
+                message = messages.colour_image(at, info["frame"], raw.rgb)
             elif topic == camera.compressed:
-                message = messages.compressed_image(at, info["frame"], jpeg(rgb))
+                message = messages.compressed_image(at, info["frame"], jpeg(raw.rgb, raw.jpeg_quality))
             elif topic == camera.depth:
-                message = messages.depth_image(at, info["frame"], depth)
+                message = messages.depth_image(at, info["frame"], raw.depth)
             else:
                 message = messages.camera_info(at, info)
             ready[topic] = Published(topic, type_name, message, stamp_ns)
@@ -168,8 +179,8 @@ class Cameras:
                 self._graph.forward(topic, published)
 
 
-def jpeg(rgb: np.ndarray) -> bytes:
+def jpeg(rgb: np.ndarray, quality: int = JPEG_QUALITY) -> bytes:
     """JPEG of an RGB image (uint8, HxWx3)."""
     buffer = io.BytesIO()
-    Image.fromarray(rgb).save(buffer, "jpeg", quality=JPEG_QUALITY)
+    Image.fromarray(rgb).save(buffer, "jpeg", quality=quality)
     return buffer.getvalue()

@@ -14,6 +14,7 @@ import numpy as np
 from quartet_simulation import metrics
 from quartet_simulation.errors import SimulationError, UnknownNameError
 from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.sensors.colour import ColourCamera
 from quartet_simulation.sensors.frames import SIZES
 from quartet_simulation.sensors.levels import STEREO, SensorLevel
 from quartet_simulation.sensors.noise import NoiseBank, generator
@@ -24,6 +25,15 @@ RANGE = {"front": (0.25, 8.0), "arm": (0.10, 6.0), "overhead": (0.1, 40.0)}
 COLOUR_NOISE = 2.2
 DEPTH_NOISE = 0.0010
 """Standard deviation of depth at 1 m [m]; grows with the square of the distance."""
+
+SHADOW_CLIP_M, SHADOW_AHEAD_M, SHADOW_PIXELS = 2.0, 1.3, 512
+"""The shadow map of a robot camera: half its side, how far ahead of the camera its middle is, and its width in pixels.
+
+A pixel of it is 8 mm. With the map of the whole room, 2048 pixels wide, a frame takes three times as long.
+"""
+ROUND_SLICES, ROUND_STACKS, FLAT_QUADS = 24, 10, 1
+"""Faces of round and flat parts where shadows are drawn. Round ones are at most 0.9 % too thin; flat ones have no more
+than they need, since light comes from afar."""
 
 
 def _headless_context(width: int, height: int) -> Any:
@@ -46,11 +56,11 @@ class Cameras:
     def __init__(self, model: mujoco.MjModel, level: SensorLevel) -> None:
         self._model = model
         self._stereo = None if level.depth is None else StereoDepth(model, level.depth)
+        self._colour = None if level.colour is None else ColourCamera(model, level.colour)
         self._context = _headless_context(1280, 960)
         self._context.make_current()
-        self._gpu = mujoco.MjrContext(model, int(mujoco.mjtFontScale.mjFONTSCALE_100))
-        mujoco.mjr_setBuffer(int(mujoco.mjtFramebuffer.mjFB_OFFSCREEN), self._gpu)
-        self._gpu.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        self._gpu = _renderer(model)
+        self._shadowed = None if self._colour is None else _renderer_with_shadows(model)
         self._scene = mujoco.MjvScene(model, maxgeom=max(1000, 2 * model.ngeom))
         self._option = mujoco.MjvOption()
         self._view = mujoco.MjvCamera()
@@ -79,8 +89,10 @@ class Cameras:
         began = wall.perf_counter()
         rgb, depth = self._draw(name, data, width, height)
         if camera != "overhead":
-            depth = self._measured_depth(depth, rgb, camera, data, seed, time)
-            rgb = self._noisy_colour(rgb, camera, seed, time, warmth)
+            rgb, depth = (
+                self._noisy_colour(rgb, depth, camera, data, seed, time, warmth),
+                self._measured_depth(depth, rgb, camera, data, seed, time),
+            )
         metrics.RENDER_SECONDS.labels(camera).observe(wall.perf_counter() - began)
         return rgb, depth
 
@@ -89,23 +101,38 @@ class Cameras:
         self._view.fixedcamid = self._model.camera(camera).id
         everything = int(mujoco.mjtCatBit.mjCAT_ALL)
         mujoco.mjv_updateScene(self._model, data, self._option, None, self._view, everything, self._scene)
-        # Shadows double the time of a frame; people like them, segmenters do not need them.
-        self._scene.flags[int(mujoco.mjtRndFlag.mjRND_SHADOW)] = camera == "overhead"
+        # Shadows double the time of a frame; people like them, clean sensors do without.
+        robot = camera != "overhead"
+        self._scene.flags[int(mujoco.mjtRndFlag.mjRND_SHADOW)] = not robot or self._shadowed is not None
+        gpu = self._gpu if self._shadowed is None or not robot else self._shadowed
+        if gpu is self._shadowed:
+            _aim_shadows(self._scene)
         viewport = mujoco.MjrRect(0, 0, width, height)
-        mujoco.mjr_render(viewport, self._scene, self._gpu)
+        mujoco.mjr_render(viewport, self._scene, gpu)
         rgb = np.empty((height, width, 3), dtype=np.uint8)
         raw = np.empty((height, width), dtype=np.float32)
-        mujoco.mjr_readPixels(rgb, raw, viewport, self._gpu)
+        mujoco.mjr_readPixels(rgb, raw, viewport, gpu)
         near = self._model.vis.map.znear * self._model.stat.extent
         far = self._model.vis.map.zfar * self._model.stat.extent
         # Depth buffer with 1 at the near and 0 at the far plane, back to distance along the optical axis.
-        depth = (near * far) / (near + raw[::-1].astype(np.float64) * (far - near))
+        precise = np.float64 if self._stereo is None else np.float32
+        depth = precise(near * far) / (precise(near) + raw[::-1].astype(precise) * precise(far - near))
         depth[raw[::-1] <= 0] = 0
         return np.ascontiguousarray(rgb[::-1]), depth.astype(np.float32)
 
     def _noisy_colour(
-        self, rgb: np.ndarray, camera: str, seed: int, time: float, warmth: tuple[float, float, float]
+        self,
+        rgb: np.ndarray,
+        depth: np.ndarray,
+        camera: str,
+        data: mujoco.MjData,
+        seed: int,
+        time: float,
+        warmth: tuple[float, float, float],
     ) -> np.ndarray:
+        if self._colour is not None:
+            key = (seed, f"{camera} colour", time)
+            return self._colour.measure(rgb, depth, int(self._view.fixedcamid), data, key, warmth)
         if warmth != (1.0, 1.0, 1.0):
             table = np.clip(np.arange(256)[:, None] * np.array(warmth), 0, 255).astype(np.uint8)
             rgb = np.stack([table[:, i][rgb[..., i]] for i in range(3)], axis=-1)
@@ -135,4 +162,40 @@ class Cameras:
     def close(self) -> None:
         """Free the renderer."""
         self._gpu.free()
+        if self._shadowed is not None:
+            self._shadowed.free()
         self._context.free()
+
+
+def _renderer(model: mujoco.MjModel) -> mujoco.MjrContext:
+    gpu = mujoco.MjrContext(model, int(mujoco.mjtFontScale.mjFONTSCALE_100))
+    mujoco.mjr_setBuffer(int(mujoco.mjtFramebuffer.mjFB_OFFSCREEN), gpu)
+    gpu.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+    return gpu
+
+
+def _renderer_with_shadows(model: mujoco.MjModel) -> mujoco.MjrContext:
+    """Return a renderer that draws a near shadow map and few faces."""
+    quality = model.vis.quality
+    names = ("numquads", "numslices", "numstacks", "shadowsize")
+    before = [getattr(quality, name) for name in names]
+    wanted = (FLAT_QUADS, ROUND_SLICES, ROUND_STACKS, SHADOW_PIXELS)
+    for name, value in zip(names, wanted, strict=True):
+        setattr(quality, name, value)
+    gpu = _renderer(model)
+    for name, value in zip(names, before, strict=True):
+        setattr(quality, name, value)
+    gpu.shadowClip = SHADOW_CLIP_M
+    return gpu
+
+
+def _aim_shadows(scene: mujoco.MjvScene) -> None:
+    """Move the shadow map of the first lamp from afar to what is before the camera; other lamps cast no shadow."""
+    lights = [scene.lights[index] for index in range(scene.nlight)]
+    camera = next(light for light in lights if light.headlight)
+    lamps = [light for light in lights if light.castshadow and light.type == mujoco.mjtLightType.mjLIGHT_DIRECTIONAL]
+    for light in lights:
+        light.castshadow = 0
+    for lamp in lamps[:1]:
+        lamp.castshadow = 1
+        lamp.pos[:] = camera.pos + SHADOW_AHEAD_M * camera.dir - 2 * SHADOW_CLIP_M * lamp.dir

@@ -15,6 +15,10 @@ from quartet_simulation.errors import UnknownNameError
 LevelName = Literal["clean", "typical", "harsh"]
 
 
+JPEG_QUALITY = 90
+"""Of a level that says nothing about colour."""
+
+
 @dataclass(frozen=True)
 class StereoCamera:
     """Where the two infrared imagers of a depth camera are, and what they can see.
@@ -65,6 +69,33 @@ class DepthLevel:
 
 
 @dataclass(frozen=True)
+class ColourLevel:
+    """What a colour camera and its driver make of the light; shadows are on.
+
+    white_rad: RMS error of the automatic white balance, as the angle between the estimated and the true colour of the
+        light. The median of gamut mapping is 2.3 degrees, that of shades of grey 4.0, on the set of Gehler and Shi:
+        Gijsenij, Gevers and van de Weijer, "Computational color constancy: survey and experiments" (IEEE Trans. Image
+        Processing 20(9), 2011).
+    exposure_stops: RMS error of the automatic exposure. An assumption.
+    vignetting: exponent of the cosine law of illumination that is left after lens shading correction; 4 without any
+        correction (Goldman and Chen, "Vignette and exposure calibration and compensation", ICCV 2005). What is left is
+        an assumption.
+    exposure_s: of one picture; 16.6 ms is the default of the colour sensor of a RealSense D435 (librealsense: 166 units
+        of 0.1 ms), 33 ms the longest at 30 frames a second.
+    noise: standard deviation of a channel of a pixel (0 to 255). An assumption.
+    jpeg_quality: of the compressed topic; 80 is the default of compressed_image_transport in ROS 1, 50 an assumption
+        for a narrow radio link.
+    """
+
+    white_rad: float
+    exposure_stops: float
+    vignetting: float
+    exposure_s: float
+    noise: float
+    jpeg_quality: int
+
+
+@dataclass(frozen=True)
 class CalibrationLevel:
     """How far what the robot knows of its own body is from the truth; drawn anew in each episode.
 
@@ -107,13 +138,20 @@ class LocalisationLevel:
 class SensorLevel:
     """One level of the table.
 
-    None: white depth noise, a true calibration, and a pose in the map that is at most 2 cm off.
+    None: white noise of depth and colour, no shadows, a true calibration, and a pose in the map that is at most 2 cm
+    off.
     """
 
     name: LevelName
     depth: DepthLevel | None = None
+    colour: ColourLevel | None = None
     calibration: CalibrationLevel | None = None
     localisation: LocalisationLevel | None = None
+
+    @property
+    def jpeg_quality(self) -> int:
+        """Of the compressed topic, 1 to 95."""
+        return JPEG_QUALITY if self.colour is None else self.colour.jpeg_quality
 
 
 LEVELS: dict[str, SensorLevel] = {
@@ -123,12 +161,14 @@ LEVELS: dict[str, SensorLevel] = {
         SensorLevel(
             "typical",
             DepthLevel(0.08),
+            ColourLevel(radians(2.3), 0.15, 1.0, 0.0166, 2.2, 80),
             CalibrationLevel(0.003, radians(0.3), radians(0.05), 0.0005, 0.05),
             LocalisationLevel(0.03, radians(1.0)),
         ),
         SensorLevel(
             "harsh",
             DepthLevel(0.16, edge_loss=0.8, dark_loss=0.6, glossy_loss=0.25, clear_loss=0.7),
+            ColourLevel(radians(4.0), 0.3, 2.5, 0.0333, 4.5, 50),
             CalibrationLevel(0.006, radians(0.7), radians(0.15), 0.001, 0.10),
             LocalisationLevel(0.06, radians(3.0), jump=0.1),
         ),

@@ -13,17 +13,17 @@ def generator(seed: int, sensor: str, time: float) -> np.random.Generator:
 
 
 class NoiseBank:
-    """A long block of unit normal noise, from which a reading takes a window.
+    """A long block of normal noise, from which a reading takes a window.
 
     Drawing fresh noise for each pixel of each frame would cost more than rendering it.
     """
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, deviation: float = 1.0) -> None:
         self._length = length
-        self._values = np.random.default_rng(20).normal(size=2 * length).astype(np.float32)
+        self._values = np.random.default_rng(20).normal(size=2 * length).astype(np.float32) * np.float32(deviation)
 
     def window(self, seed: int, sensor: str, time: float, shape: tuple[int, ...]) -> np.ndarray:
-        """Return unit normal noise of a shape, the same for the same seed, sensor and time."""
+        """Return noise of a shape, the same for the same seed, sensor and time."""
         count = int(np.prod(shape))
         if count > self._length:
             raise ValueError(f"noise of {shape} exceeds the bank of {self._length}")

@@ -1,0 +1,116 @@
+"""Colour of the levels `typical` and `harsh`: light, lens, motion and codec, by the numbers of the table."""
+
+import io
+import math
+
+import numpy as np
+import pytest
+from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
+
+from quartet_simulation.ros.cameras import jpeg
+from quartet_simulation.sensors.colour import ColourCamera, blurred, channel_gains, image_velocity
+from quartet_simulation.sensors.frames import camera_info, optical_pose
+from quartet_simulation.sensors.levels import LEVELS
+from quartet_simulation.simulation import Simulation
+
+GREY = np.full((480, 640, 3), 120, dtype=np.uint8)
+DEPTH = np.full((480, 640), 1.5, dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def typical():
+    sim = Simulation("studio", 0, sensors="typical")
+    yield sim
+    sim.close()
+
+
+@pytest.fixture(scope="module", params=["typical", "harsh"])
+def level(request):
+    return LEVELS[request.param].colour
+
+
+def measure(sim, level, *, seed=0, at=1.0):
+    camera = sim._physics.model.camera("front").id
+    camera_of = ColourCamera(sim._physics.model, level)
+    return camera_of.measure(GREY, DEPTH, camera, sim._physics.data, (seed, "front colour", at), (1.0, 1.0, 1.0))
+
+
+def test_the_corners_are_as_dark_as_the_cosine_law_leaves_them(typical, level):
+    seen = measure(typical, level).astype(float).mean(axis=2)
+    corner, middle = seen[:24, :32].mean(), seen[228:252, 304:336].mean()
+    focal = camera_info(typical._physics.model, "front")["fx"]
+    law = math.cos(math.atan(math.hypot(304, 228) / focal)) ** level.vignetting
+    assert corner / middle == pytest.approx(law, abs=0.02)
+
+
+def test_white_balance_and_exposure_are_off_by_their_rms(level):
+    gains = np.array([channel_gains(level, (seed, "front", at)) for seed in range(300) for at in (0.0, 17.0)])
+    angle = np.arccos(np.clip(gains.sum(axis=1) / np.sqrt(3) / np.linalg.norm(gains, axis=1), -1, 1))
+    assert np.sqrt((angle**2).mean()) == pytest.approx(level.white_rad, rel=0.2)
+    assert np.log2(gains[:, 1]).std() == pytest.approx(level.exposure_stops, rel=0.15)
+
+
+def test_exposure_changes_slowly_within_an_episode(level):
+    times = np.linspace(0, 60, 601)
+    brightness = np.log2([channel_gains(level, (4, "front", at))[1] for at in times])
+    assert np.abs(np.diff(brightness)).max() < 0.2 * level.exposure_stops
+    assert np.ptp(brightness) > level.exposure_stops
+
+
+def test_the_picture_of_a_robot_that_turns_moves_as_its_points_do(typical):
+    typical.reset("studio", 0)
+    typical.spin(2.0)
+    typical.step(0.8)
+    physics = typical._physics
+    focal = camera_info(physics.model, "front")["fx"]
+    camera = physics.model.camera("front").id
+    ahead = optical_pose(physics, "front") @ [0.0, 0.0, 1.5, 1.0]
+    velocity = image_velocity(physics.model, physics.data, camera, focal, DEPTH)
+    typical.step(0.02)
+    x, y, z = (np.linalg.inv(optical_pose(physics, "front")) @ ahead)[:3]
+    assert focal * np.array([x, y]) / z / 0.02 == pytest.approx(velocity, rel=0.1, abs=20)
+    assert abs(velocity[0]) > 300
+
+
+def test_motion_blurs_over_its_own_length():
+    picture = np.zeros((480, 640, 3), dtype=np.uint8)
+    picture[:, 320:] = 200
+    row = blurred(picture, np.array([12.0, 0.0]))[240, :, 0]
+    assert 11 <= int(((row > 1) & (row < 199)).sum()) <= 13
+    assert row[300] == 0
+    assert row[340] == 200
+    assert blurred(picture, np.array([0.0, 12.0]))[240, :, 0].tolist() == picture[240, :, 0].tolist()
+
+
+def test_things_cast_shadows_on_what_they_stand_on(typical):
+    typical.reset("studio", 0)
+    clean = Simulation("studio", 0)
+    try:
+        clean.render("front")
+        typical.render("front")
+        data, lit = typical._physics.data, clean._cameras._draw("front", typical._physics.data, 640, 480)[0]
+        shaded = typical._cameras._draw("front", data, 640, 480)[0]
+    finally:
+        clean.close()
+    ratio = (shaded.astype(float).sum(axis=2) + 1) / (lit.astype(float).sum(axis=2) + 1)
+    assert 0.005 < (ratio < 0.8).mean() < 0.5
+    # What is not in a shadow is as it was, but for the edges of round parts.
+    assert np.median(ratio) == pytest.approx(1.0, abs=0.01)
+
+
+def test_the_compressed_topic_has_the_quality_of_its_level(typical):
+    sizes = {}
+    for name in ("clean", "typical", "harsh"):
+        sim = typical if name == "typical" else Simulation("studio", 0, sensors=name)
+        picture = Image.open(io.BytesIO(jpeg(GREY, sim.jpeg_quality)))
+        assert isinstance(picture, JpegImageFile)
+        sizes[name] = sum(picture.quantization[0])
+    assert sizes["clean"] < sizes["typical"] < sizes["harsh"]
+
+
+def test_a_picture_depends_on_seed_and_time_alone(typical, level):
+    first = measure(typical, level)
+    assert (first == measure(typical, level)).all()
+    assert (first != measure(typical, level, seed=1)).any()
+    assert (first != measure(typical, level, at=2.0)).any()
