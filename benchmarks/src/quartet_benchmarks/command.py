@@ -21,6 +21,7 @@ SUITES = {
     "fleet": "quartet_benchmarks.fleet",
     "home": "quartet_benchmarks.home",
     "hostile": "quartet_benchmarks.hostile",
+    "malmm": "quartet_benchmarks.malmm",
     "mutations": "quartet_benchmarks.mutations",
     "perception": "quartet_benchmarks.perception",
     "planners": "quartet_benchmarks.planners",
@@ -30,7 +31,10 @@ SUITES = {
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
 
-WITH_OPTIONS = ("planners",)
+MALMM_ONLY = ("tasks", "observation", "feedback")
+PLANNERS_ONLY = ("suite", "robots", "trials", "history", "shard", "replay", "merge")
+NOT_OPTIONS = {"planners": MALMM_ONLY, "malmm": PLANNERS_ONLY}
+"""Suites with options, and the options that they have not."""
 WITH_SENSORS = ("bins", "fleet", "home", "perception", "tools")
 """Suites that run the home."""
 LOG_WIDTH = 180
@@ -62,7 +66,7 @@ def bench(
         short: measure less.
         json_path: file of the result.
         sensors: level of the simulated sensors.
-        options: those of the suite `planners` alone.
+        options: those of the suites `planners` and `malmm`.
 
     Raises:
         UnknownSuiteError, OptionError, StackError.
@@ -71,8 +75,9 @@ def bench(
         print("\n".join(sorted(SUITES)))
         return
     run = load_suite(suite)
-    if options and suite not in WITH_OPTIONS:
-        raise OptionError(f"{', '.join(options)}: the suite '{suite}' has no such option; {WITH_OPTIONS[0]} has")
+    if wrong := [name for name in options or {} if name in NOT_OPTIONS.get(suite, options or {})]:
+        having = [name for name, without in NOT_OPTIONS.items() if not set(wrong) & set(without)]
+        raise OptionError(f"{', '.join(wrong)}: the suite '{suite}' has no such option; {' and '.join(having)} has")
     if sensors != "clean" and suite not in WITH_SENSORS:
         raise OptionError(f"sensors: the suite '{suite}' has no such option; {', '.join(WITH_SENSORS)} have")
     console = Console(highlight=False)

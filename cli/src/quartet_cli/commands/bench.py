@@ -11,6 +11,7 @@ from quartet_cli.errors import CannotStartError, UsageError
 from quartet_deployment import StackError
 
 PLANNERS = "Options of planners"
+MALMM = "Options of malmm"
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +37,9 @@ def bench(
     framework: Annotated[
         list[str] | None,
         typer.Option(
-            "--framework", help="cmas, dmas, hmas1 or hmas2; may be repeated. Default: all.", rich_help_panel=PLANNERS
+            "--framework",
+            help="cmas, dmas, hmas1 or hmas2, for malmm sa, ma or malmm; may be repeated. Default: all.",
+            rich_help_panel=PLANNERS,
         ),
     ] = None,
     worlds: Annotated[
@@ -116,6 +119,22 @@ def bench(
             "--merge", help="Put the logs below this folder together; may be repeated.", rich_help_panel=PLANNERS
         ),
     ] = None,
+    tasks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tasks", help="Tasks, parted by commas, such as put-block,close-jar. Default: all.", rich_help_panel=MALMM
+        ),
+    ] = None,
+    observation: Annotated[
+        str | None,
+        typer.Option("--observation", help="What tells the state: state (ground truth).", rich_help_panel=MALMM),
+    ] = None,
+    feedback: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--feedback", help="on (default): a team sees what it does; off: it plans once.", rich_help_panel=MALMM
+        ),
+    ] = None,
 ) -> None:
     """Run a benchmark suite and print a table.
 
@@ -126,7 +145,7 @@ def bench(
         "framework": framework, "suite": worlds, "robots": robots, "trials": trials, "model": model,
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
-        "replay": replay,
+        "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise UsageError(f"--json {json_path}: the folder {json_path.resolve().parent} does not exist")

@@ -1,0 +1,161 @@
+"""What has to be moved where, read from instruction and state as a person would."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quartet_benchmarks.malmm.arm import RELEASE_M
+from quartet_benchmarks.malmm.scene import Described, Scene, Vector
+
+UNSCREW_FROM, UNSCREW_BY = -1.0, 2.1
+"""Yaw at which a cap is grasped and how far it is turned [rad]."""
+LIFTED = 0.03
+"""A cap that is so much over its place is off [m]."""
+STACKED_XY = 0.025
+
+
+@dataclass(frozen=True)
+class Job:
+    """One thing that has to be brought to a place."""
+
+    thing: str
+    onto: str
+    grasp: Vector
+    grasp_yaw: float
+    place: Vector
+    """Where its centre is when it is let go [m]."""
+    place_yaw: float = 0.0
+    turn: float = 0.0
+    """Turn after the grasp [rad]; then it is raised and kept."""
+
+
+def find_jobs(instruction: str, scene: Scene) -> list[Job]:
+    """Return the jobs that are left, in their order. Raises ValueError for an instruction that it does not know."""
+    for pattern, find in _RULES:
+        if found := re.search(pattern, instruction):
+            return find(scene, *found.groups())
+    raise ValueError(f"the reference speakers do not know the task {instruction!r}")
+
+
+def _bring(scene: Scene, name: str, onto: str, point: tuple[float, float] | None = None, base: float = 0.0) -> Job:
+    """Return the job of letting a thing go over another one, or over a point of it."""
+    thing, goal = scene.things[name], scene.things[onto]
+    x, y = point or goal.position[:2]
+    z = (base or goal.top) + RELEASE_M + thing.height / 2
+    return Job(name, onto, thing.position, _narrow(thing), (x, y, z), _quarter(goal.yaw))
+
+
+def _narrow(thing: Described) -> float:
+    """Return the yaw of a grasp from side to side."""
+    return _quarter(thing.yaw) if math.isclose(thing.length, thing.width) else _half(thing.yaw)
+
+
+def _quarter(yaw: float) -> float:
+    return (yaw + math.pi / 4) % (math.pi / 2) - math.pi / 4
+
+
+def _half(yaw: float) -> float:
+    return (yaw + math.pi / 2) % math.pi - math.pi / 2
+
+
+def _inside(thing: Described, goal: Described) -> bool:
+    """Return whether the centre of a thing is within the sides of another one and below its top."""
+    dx, dy = (a - b for a, b in zip(thing.position[:2], goal.position[:2], strict=True))
+    c, s = math.cos(goal.yaw), math.sin(goal.yaw)
+    x, y = c * dx + s * dy, c * dy - s * dx
+    return abs(x) < goal.length / 2 and abs(y) < goal.width / 2 and thing.position[2] < goal.top
+
+
+def _into(name: str, goal: str) -> Callable[[Scene], list[Job]]:
+    def find(scene: Scene) -> list[Job]:
+        there = _inside(scene.things[name], scene.things[goal]) and scene.held != name
+        return [] if there else [_bring(scene, name, goal)]
+
+    return find
+
+
+def _ball(scene: Scene) -> list[Job]:
+    jobs = _into("ball", "basketball hoop")(scene)
+    yaw = scene.things["basketball hoop"].yaw
+    return [Job(job.thing, job.onto, job.grasp, yaw, job.place, yaw) for job in jobs]
+
+
+def _lid(scene: Scene, colour: str) -> list[Job]:
+    lid, jar = scene.things["lid"], scene.things[f"{colour} jar"]
+    near = math.dist(lid.position[:2], jar.position[:2]) < STACKED_XY
+    if near and scene.held is None and abs(lid.position[2] - jar.top) < lid.height:
+        return []
+    return [_bring(scene, "lid", jar.name)]
+
+
+def _empty(scene: Scene, colour: str) -> list[Job]:
+    goal = scene.things[f"{colour} container"]
+    items = [name for name, thing in scene.things.items() if not name.endswith("container") and thing.height < 0.03]
+    c, s = math.cos(goal.yaw), math.sin(goal.yaw)
+    jobs: list[Job] = []
+    for name, along in zip(items, (-0.062, 0.0, 0.062), strict=True):
+        if not _inside(scene.things[name], goal) or scene.held == name:
+            point = (goal.position[0] + c * along, goal.position[1] + s * along)
+            job = _bring(scene, name, goal.name, point)
+            jobs.append(Job(name, goal.name, job.grasp, job.grasp_yaw, job.place, _half(goal.yaw)))
+    return jobs
+
+
+def _ring(scene: Scene, colour: str) -> list[Job]:
+    ring, spoke = scene.things["square ring"], scene.things[f"{colour} spoke"]
+    near = math.dist(ring.position[:2], spoke.position[:2]) < 0.01
+    if near and scene.held is None and ring.position[2] < spoke.position[2]:
+        return []
+    return [_bring(scene, ring.name, spoke.name)]
+
+
+def _meat(scene: Scene, name: str) -> list[Job]:
+    meat, plate = scene.things[name], scene.things["side plate"]
+    dx, dy = (abs(a - b) for a, b in zip(meat.position[:2], plate.position[:2], strict=True))
+    there = max(dx, dy) < plate.length / 2 and scene.held is None and meat.position[2] < plate.top + 0.1
+    return [] if there else [_bring(scene, name, plate.name)]
+
+
+def _cap(scene: Scene) -> list[Job]:
+    cap, bottle = scene.things["bottle cap"], scene.things["wine bottle"]
+    on_top = math.dist(cap.position[:2], bottle.position[:2]) < cap.length
+    if not on_top or cap.position[2] > bottle.top + cap.height / 2 + LIFTED:
+        return []
+    return [Job(cap.name, bottle.name, cap.position, UNSCREW_FROM, cap.position, 0.0, UNSCREW_BY)]
+
+
+def _block(scene: Scene) -> list[Job]:
+    block, area = scene.things["block"], scene.things["target area"]
+    there = math.dist(block.position[:2], area.position[:2]) < STACKED_XY and scene.held is None
+    return [] if there else [_bring(scene, block.name, area.name)]
+
+
+def _stack(scene: Scene, count: str, colour: str) -> list[Job]:
+    square = next(thing for name, thing in scene.things.items() if name.endswith("target square"))
+    blocks = [thing for name, thing in scene.things.items() if name.startswith(f"{colour} block ")]
+    placed = [
+        thing
+        for thing in blocks
+        if thing.name != scene.held and math.dist(thing.position[:2], square.position[:2]) < STACKED_XY
+    ]
+    base = max((thing.top for thing in placed), default=square.top)
+    left = [thing for thing in blocks if thing not in placed]
+    left.sort(key=lambda thing: (thing.name != scene.held, math.dist(thing.position[:2], square.position[:2])))
+    return [
+        _bring(scene, thing.name, square.name, base=base + level * thing.height)
+        for level, thing in enumerate(left[: int(count) - len(placed)])
+    ]
+
+
+_RULES: tuple[tuple[str, Callable[..., list[Job]]], ...] = (
+    ("put the ball in the hoop", _ball),
+    (r"close the (\w+) jar", _lid),
+    (r"to the (\w+) container", _empty),
+    (r"on the (\w+) spoke", _ring),
+    (r"take the (\w+) off the grill", _meat),
+    ("unscrew its cap", _cap),
+    ("put the block in the target area", _block),
+    ("put the rubbish in the bin", _into("rubbish", "bin")),
+    (r"stack (\d) (\w+) blocks", _stack),
+)

@@ -1,0 +1,92 @@
+"""What an experiment with MALMM's frameworks is: frameworks, tasks, episodes, feedback, models."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.planners.speakers import SPEAKERS, speakers_name
+from quartet_simulation.tabletop import TASKS
+from quartet_teams.malmm import ROUNDS
+
+FEEDBACK = {"on": True, "off": False}
+OBSERVATIONS = ("state",)
+VARIATION_STEP = 7
+"""Variations of the episodes of a task are so far apart: it has no divisor in common with 20 or 60."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Episodes of every framework, task, feedback and model. Raises OptionError."""
+
+    framework: tuple[str, ...] = tuple(ROUNDS)
+    tasks: tuple[str, ...] = tuple(TASKS)
+    episodes: int = 25
+    """Of each task (the paper's figures fit 25)."""
+    seed: int = 0
+    observation: str = "state"
+    feedback: tuple[str, ...] = ("on",)
+    model: tuple[str, ...] = (SPEAKERS,)
+    """Models of Inspect; `gateway/AGENT` for an agent's model at our gateway; `reference-speakers` for rules."""
+    p_fault: tuple[float, ...] = (0.0,)
+    """Fault rates of the reference speakers."""
+
+    def __post_init__(self) -> None:
+        _among("framework", self.framework, ROUNDS)
+        _among("task", self.tasks, TASKS)
+        _among("feedback", self.feedback, FEEDBACK)
+        if self.observation == "vision":
+            raise OptionError(
+                "observation 'vision' is not built yet: nothing tells a team what the table's cameras see; use state"
+            )
+        _among("observation", (self.observation,), OBSERVATIONS)
+        if self.episodes < 1 or self.seed < 0:
+            raise OptionError(f"episodes {self.episodes} with seed {self.seed}: at least 1 episode, seed at least 0")
+        for rate in self.p_fault:
+            if not 0 <= rate <= 1:
+                raise OptionError(f"p-fault {rate}: a rate is from 0 to 1")
+        if any(self.p_fault) and SPEAKERS not in self.model:
+            raise OptionError(f"p-fault is of the reference speakers; add the model {SPEAKERS} or leave it out")
+
+    @property
+    def instances(self) -> list[tuple[str, int, int]]:
+        """Task, variation and seed of every episode."""
+        return [
+            (task, at * VARIATION_STEP % TASKS[task].variations, at)
+            for task in self.tasks
+            for at in range(self.seed, self.seed + self.episodes)
+        ]
+
+    @property
+    def models(self) -> list[str]:
+        """Models by their names, the reference speakers once for each fault rate."""
+        named = [[speakers_name(rate) for rate in self.p_fault] if name == SPEAKERS else [name] for name in self.model]
+        return [name for names in named for name in names]
+
+
+def read_experiment(options: Mapping[str, Any]) -> Experiment:
+    """Return the experiment of the options that are given; lists of names may be parted by commas.
+
+    Raises:
+        OptionError: a field or value that there is not; it names the valid ones.
+    """
+    values = {name: value for name, value in options.items() if value not in (None, (), [])}
+    valid = [field.name for field in fields(Experiment)]
+    if unknown := [name for name in values if name not in valid]:
+        raise OptionError(f"there is no option {', '.join(unknown)} of malmm; valid: {', '.join(valid)}")
+    for name in ("framework", "tasks", "feedback", "model"):
+        if name in values:
+            values[name] = _names(values[name])
+    if "p_fault" in values:
+        values["p_fault"] = tuple(dict.fromkeys(map(float, values["p_fault"])))
+    return Experiment(**values)
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    parts = [given] if isinstance(given, str) else given
+    return tuple(dict.fromkeys(name.strip() for part in parts for name in part.split(",") if name.strip()))
+
+
+def _among(what: str, given: tuple[str, ...], valid: Iterable[str]) -> None:
+    if unknown := [name for name in given if name not in valid]:
+        raise OptionError(f"there is no {what} '{unknown[0]}'; valid: {', '.join(valid)}")

@@ -1,0 +1,69 @@
+"""Reads the state text of the table back."""
+
+import re
+from dataclasses import dataclass
+
+from quartet_benchmarks.malmm.arm import SAFE_M
+
+_THING = re.compile(
+    r"\*\*(?P<name>.+)\*\*\nCenter Position: \[(?P<position>.+)\]\nOrientation: \[(?P<turns>.+)\]\n"
+    r"Height: (?P<height>.+)\nWidth: (?P<width>.+)\nLength: (?P<length>.+)\nColor: (?P<colour>.+)"
+)
+_HAND = re.compile(r"End-effector position: \[(.+)\]")
+_HELD = re.compile(r"Grasped object: (.+)")
+
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A thing as the state tells it."""
+
+    name: str
+    position: Vector
+    yaw: float
+    length: float
+    width: float
+    height: float
+    """Along its own x, y and z [m]."""
+    colour: str
+
+    @property
+    def top(self) -> float:
+        """Height of its upper side, upright [m]."""
+        return self.position[2] + self.height / 2
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A state as it is told."""
+
+    things: dict[str, Described]
+    hand: Vector
+    held: str | None
+    safe_m: float = SAFE_M
+
+
+def read_scene(text: str) -> Scene:
+    """Return the state that a text tells. Raises ValueError without the hand's position in it."""
+    things: dict[str, Described] = {}
+    for found in _THING.finditer(text):
+        things[found["name"]] = Described(
+            found["name"],
+            _vector(found["position"]),
+            _vector(found["turns"])[2],
+            float(found["length"]),
+            float(found["width"]),
+            float(found["height"]),
+            found["colour"],
+        )
+    hand = _HAND.search(text)
+    if hand is None:
+        raise ValueError(f"no line 'End-effector position: [x, y, z]' in {text[:200]!r}")
+    held = _HELD.search(text)
+    return Scene(things, _vector(hand[1]), held[1] if held else None)
+
+
+def _vector(text: str) -> Vector:
+    x, y, z = (float(value) for value in text.split(","))
+    return x, y, z

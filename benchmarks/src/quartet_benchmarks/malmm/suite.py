@@ -1,0 +1,69 @@
+"""`quartet bench malmm`: one, two or three agents let an arm do the nine tasks of the MALMM paper at a table."""
+
+import asyncio
+
+from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
+from quartet_benchmarks.malmm.speakers import ArmSpeakers, Rates
+from quartet_benchmarks.malmm.table import Entry, detail, headline, stack_rows, task_rows
+from quartet_benchmarks.malmm.trial import play
+from quartet_benchmarks.planners.speakers import SPEAKERS
+from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_simulation.tabletop import Tabletop
+
+SHORT = {"framework": ("malmm",), "episodes": 1}
+NOTES = [
+    "Success is by ground truth; a false success is a team that claims to be done when it is not. 'calls' are of the "
+    "model, 'programs' those that were run.",
+    "Panda with published kinematics, geometry of our own; published extents and success volumes, layouts within the "
+    "arm's reach. GPT-4 in the paper: gpt-4-turbo on RLBench's own scenes.",
+]
+SPEAKERS_NOTE = f"{SPEAKERS} are rules with faults at the given rate, not language models."
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """Play the episodes that the options name. Raises OptionError, MissingExtraError."""
+    given = {"seed": parameters.seed, "episodes": parameters.episodes, **parameters.options}
+    if parameters.short:
+        given = SHORT | {name: value for name, value in given.items() if value is not None}
+    experiment = read_experiment(given)
+    entries: list[Entry] = []
+    for model in experiment.models:
+        for framework in experiment.framework:
+            for feedback in experiment.feedback:
+                entries += _play_all(experiment, model, framework, FEEDBACK[feedback], parameters)
+    return make_result(experiment, entries)
+
+
+def make_result(experiment: Experiment, entries: list[Entry]) -> BenchResult:
+    """Return the tables of the episodes."""
+    speakers = any(model.startswith(SPEAKERS) for model in experiment.models)
+    return BenchResult(
+        suite="malmm",
+        parameters={
+            "seed": experiment.seed,
+            "episodes": experiment.episodes,
+            "observation": experiment.observation,
+            "feedback": ", ".join(experiment.feedback),
+        },
+        metrics=headline(entries),
+        rows=[*task_rows(entries), *stack_rows(entries)],
+        details=[detail(entry) for entry in entries],
+        notes=[*NOTES, SPEAKERS_NOTE] if speakers else NOTES,
+    )
+
+
+def _play_all(
+    experiment: Experiment, model: str, framework: str, feedback: bool, parameters: BenchParameters
+) -> list[Entry]:
+    rate = float(model.rpartition("/")[2])
+    entries: list[Entry] = []
+    for task, variation, seed in experiment.instances:
+        world = Tabletop.generate(task, variation, seed)
+        speakers = ArmSpeakers(Rates.equal(rate), seed)
+        trial = asyncio.run(play(world, framework, speakers, feedback=feedback))
+        entries.append(Entry(task, variation, seed, model, framework, feedback, trial))
+        if entries[-1].seed == experiment.seed + experiment.episodes - 1:
+            own = [entry for entry in entries if entry.task == task]
+            done = sum(entry.trial.succeeded for entry in own)
+            parameters.progress(f"{model}, {framework}, {task}: {done} of {len(own)}")
+    return entries

@@ -1,0 +1,106 @@
+"""Tables of episodes in the published form, the published figures beside them."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+from quartet_benchmarks.malmm.published import published
+from quartet_benchmarks.malmm.trial import Trial
+from quartet_benchmarks.result import Rate, percentile, wilson
+from quartet_simulation.tabletop.tasks import STACK_COUNTS
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An episode and what it was."""
+
+    task: str
+    variation: int
+    seed: int
+    model: str
+    """Who answered; of reference speakers their fault rate."""
+    framework: str
+    feedback: bool
+    trial: Trial
+
+    @property
+    def kind(self) -> tuple[str, bool, str]:
+        """What is compared: model, feedback and framework."""
+        return self.model, self.feedback, self.framework
+
+
+def headline(entries: Sequence[Entry]) -> dict[str, float | Rate]:
+    """Return the success of each framework, false successes, and the wall time of an episode [s]."""
+    metrics: dict[str, float | Rate] = {}
+    for framework, own in _groups(entries, lambda entry: entry.framework).items():
+        metrics[f"success_rate_{framework}"] = Rate(sum(entry.trial.succeeded for entry in own), len(own))
+    metrics["false_successes"] = sum(entry.trial.false_success for entry in entries)
+    metrics["episode_wall_s_p50"] = percentile([entry.trial.wall_s for entry in entries], 0.5)
+    return metrics
+
+
+def task_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return a row for each model, feedback, framework and task, and one for all tasks of each."""
+    rows: list[dict[str, Any]] = []
+    for (model, feedback, framework), own in _groups(entries, lambda entry: entry.kind).items():
+        tasks = _groups(own, lambda entry: entry.task)
+        for task, same in tasks.items():
+            rows.append(_row(model, framework, feedback, task, same, published(task, framework, feedback=feedback)))
+        if len(tasks) > 1:
+            rows.append(_row(model, framework, feedback, "all", own, _mean_published(framework, tasks, feedback)))
+    return rows
+
+
+def stack_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return the success of stacking by the number of blocks; the paper's Figure 5 has it without numbers."""
+    stacks = [entry for entry in entries if entry.task == "stack-blocks"]
+    groups = _groups(stacks, lambda entry: (*entry.kind, STACK_COUNTS[entry.variation % len(STACK_COUNTS)]))
+    return [
+        _row(model, framework, feedback, f"stack-blocks, {count} blocks", own, None)
+        for (model, feedback, framework, count), own in sorted(groups.items())
+    ]
+
+
+def detail(entry: Entry) -> dict[str, Any]:
+    """Return the episode for the JSON."""
+    about = {name: getattr(entry, name) for name in ("task", "variation", "seed", "model", "framework", "feedback")}
+    return {**about, **asdict(entry.trial), "false_success": entry.trial.false_success}
+
+
+def _row(
+    model: str, framework: str, feedback: bool, task: str, entries: Sequence[Entry], paper: float | None
+) -> dict[str, Any]:
+    trials = [entry.trial for entry in entries]
+    successes = sum(trial.succeeded for trial in trials)
+    low, high = wilson(successes, len(trials))
+    failed = Counter(trial.ending for trial in trials if not trial.succeeded)
+    return {
+        "model": model,
+        "framework": framework,
+        "feedback": "on" if feedback else "off",
+        "task": task,
+        "success": f"{successes}/{len(trials)}",
+        "95 %": f"{100 * low:.0f} to {100 * high:.0f}",
+        "false": sum(trial.false_success for trial in trials),
+        "calls": round(fmean(trial.calls for trial in trials), 1),
+        "programs": round(fmean(trial.executions for trial in trials), 1),
+        "wall s p50": round(percentile([trial.wall_s for trial in trials], 0.5), 1),
+        "failed and": ", ".join(f"{count} {ending}" for ending, count in failed.most_common()),
+        "GPT-4 in the paper": "" if paper is None else f"{paper:g} %",
+    }
+
+
+def _mean_published(framework: str, tasks: Iterable[str], feedback: bool) -> float | None:
+    found = [published(task, framework, feedback=feedback) for task in tasks]
+    known = [value for value in found if value is not None]
+    return round(fmean(known), 2) if len(known) == len(found) and not math.isnan(fmean(known)) else None
+
+
+def _groups(entries: Iterable[Entry], key: Callable[[Entry], Any]) -> dict[Any, list[Entry]]:
+    found: dict[Any, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(key(entry), []).append(entry)
+    return found
