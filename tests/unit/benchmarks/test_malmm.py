@@ -121,6 +121,7 @@ def test_vision_is_refused_in_plain_words():
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),
         ({"observation": "smell"}, "no observation 'smell'; valid: state"),
         ({"p_fault": [1.5]}, "a rate is from 0 to 1"),
+        ({"model": ["openai/gpt-4o"]}, "model 'openai/gpt-4o': language models are not connected"),
         ({"robots": [3]}, "'malmm' has no such option; planners has"),
     ],
 )
