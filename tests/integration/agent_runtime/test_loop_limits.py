@@ -17,6 +17,7 @@ from quartet_agent_runtime import (
     failure,
     task_report,
 )
+from quartet_agent_runtime._work_clock import WorkClock
 from quartet_contracts import Budget
 from quartet_deployment import free_ports, hold_ports
 
@@ -240,6 +241,42 @@ async def test_the_wall_time_budget_cuts_a_running_call_off(model, memory, make_
     assert ending.cause is Cause.TIME
     assert ending.uncertain
     assert ending.reason == "budget spent: 2 s of wall time without a report"
+
+
+async def test_waiting_for_a_person_is_no_time_of_work(model, memory, make_loop, talk):
+    """The loop goes on with what was left when the wait began; afterwards its time ends it as ever."""
+    clock = WorkClock(time.time() + 1.0, time.time() + 60)
+
+    async def asks(arguments, progress):
+        with clock.waiting():
+            # Longer than its whole time of work.
+            await asyncio.sleep(1.5)
+        return ToolOutcome({"ok": True, "error_code": "NONE", "message": ""})
+
+    async def silent(_body):
+        await asyncio.Event().wait()
+
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.report(held_object_height_m=0.12)]
+    ending = await make_loop(local(memory, asks), budget=Budget(wall_s=1.0), deadline=clock).run("system", "user")
+    assert ending.cause is Cause.REPORTED, ending.reason
+    model.script = [silent]
+    ending = await make_loop(local(memory), deadline=clock).run("system", "user")
+    assert ending.report is None
+    assert clock.deadline < time.time() + 1.0
+
+
+def test_a_clock_moves_its_deadline_by_waits_and_no_further_than_the_latest(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    clock = WorkClock(1000.0, 1030.0)
+    with clock.waiting():
+        now = 110.0
+        assert (clock.waits, clock.deadline) == (True, 1010.0)
+    now = 150.0
+    assert (clock.waits, clock.deadline) == (False, 1010.0)
+    with clock.waiting():
+        now = 999.0
+    assert clock.deadline == 1030.0
 
 
 async def test_the_deadline_of_the_request(model, memory, make_loop, talk):

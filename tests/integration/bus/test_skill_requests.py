@@ -6,7 +6,7 @@ import time
 import pytest
 
 from quartet_bus import Bus, BusOptions, NoAnswerError
-from quartet_contracts import PlaceResult, Skill, State, encode
+from quartet_contracts import Budget, PlaceResult, Skill, State, encode
 from support.store import KEYS, command
 
 
@@ -280,3 +280,23 @@ async def test_a_call_that_outlives_its_bus_leaves_no_connection(bus, redis_url,
     await command(bus, "CLIENT UNPAUSE")
     assert await call == 2
     assert not link._connection.is_connected
+
+
+@pytest.mark.parametrize("waited_s", [0.0, 30.0])
+async def test_waiting_for_a_person_gives_a_request_more_time(bus, other, a_request, a_result, waited_s):
+    """Up to its deadline; its budget says how long it may work."""
+    async with bus.replies() as replies:
+        request = a_request(reply_to=replies.stream(Skill.PICK), budget=Budget(wall_s=0.2))
+        asking = asyncio.create_task(
+            replies.ask(bus.skills(Skill.PICK), request, grace_s=0.2, waited_s=lambda: waited_s)
+        )
+        delivery = await other.skills(Skill.PICK).take(10)
+        await other.skills(Skill.PICK).mark_started(delivery)
+        done, _ = await asyncio.wait({asking}, timeout=1.5)
+        assert bool(done) == (waited_s == 0.0)
+        if done:
+            with pytest.raises(NoAnswerError, match="gave no answer"):
+                asking.result()
+            return
+        await other.skills(Skill.PICK).finish(delivery, a_result(request))
+        assert (await asking).success

@@ -1,10 +1,12 @@
 """A person's word on a call of an agent: asked over the API in plain words, given back signed."""
 
 import asyncio
+import shutil
 import time
 
 import jwt
 import pytest
+import yaml
 
 from quartet_bus import Question
 from quartet_contracts import ALGORITHM, State
@@ -105,3 +107,22 @@ async def test_another_question_stays_open(agents):
     assert (await agents.bus.questions.current("t")).question_id == "a-2"
     await agents.bus.questions.close("t", later)
     assert await agents.bus.questions.current("t") is None
+
+
+@pytest.mark.parametrize("asks", [True, False])
+async def test_a_request_has_time_for_an_approval_on_top_of_its_time_of_work(
+    start, settings, agents, model, do, tmp_path, asks
+):
+    """Only where the site's policy asks for one: a grant lives no longer than it has to."""
+    for name in ("robot.yaml", "site.yaml"):
+        shutil.copy(settings.site_file.parent / name, tmp_path / name)
+    rules = [{"tool": "nav2__spin_robot", "then": "ask", "because": "cables"}] if asks else []
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump({"approval": rules, "approval_wait_s": 120}))
+    agents.start()
+    model.say(PICK, do.report(False))
+    files = {"robot_file": tmp_path / "robot.yaml", "site_file": tmp_path / "site.yaml"}
+    async with start(**files, skill_timeout_s=50.0) as client:
+        await client.run()
+    request = agents.requests[0]
+    assert request.budget.wall_s == pytest.approx(50, abs=0.1)
+    assert request.deadline - request.created_at == pytest.approx(170 if asks else 50, abs=0.1)

@@ -38,7 +38,7 @@ from quartet_site import PolicyFile, load_robot, load_site
 WORLD = "studio"
 CASES, SHORT_CASES = 600, 100
 """Attacks on the servers, and as many on the bridge."""
-FORGERIES, SHORT_FORGERIES = 40, 6
+FORGERIES, SHORT_FORGERIES = 40, 2
 """Jobs with an agent that forges."""
 TIMEOUT_S = 60.0
 PROBE: dict[str, Any] = {"op": "call_service", "id": "probe", "service": "/rosapi/get_time"}

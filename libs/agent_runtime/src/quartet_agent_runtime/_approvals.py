@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from quartet_agent_runtime._protocols import ApprovalClient
+from quartet_agent_runtime._work_clock import WorkClock
 from quartet_contracts import SkillRequest
 from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalRequest
 
@@ -19,10 +20,11 @@ WAIT_S = 300.0
 
 
 class ApprovalRequester:
-    """Asks a person to allow calls of one skill request."""
+    """Asks a person to allow calls of one skill request, and stops its `clock` meanwhile."""
 
-    def __init__(self, request: SkillRequest, desk: ApprovalClient) -> None:
+    def __init__(self, request: SkillRequest, desk: ApprovalClient, clock: WorkClock | None = None) -> None:
         self._request, self._desk = request, desk
+        self._clock = clock or WorkClock.of(request)
 
     async def responses(
         self, tool: str, arguments: dict[str, Any], put_off: "InputRequiredResult"
@@ -35,7 +37,8 @@ class ApprovalRequester:
         for approval_id, asked in (put_off.input_requests or {}).items():
             try:
                 because = str(getattr(asked.params, "message", ""))[:2000]
-                token = await self._ask(approval_id, tool, arguments, because, expires_at)
+                with self._clock.waiting():
+                    token = await self._ask(approval_id, tool, arguments, because, expires_at)
             except Exception as error:
                 # Whatever is wrong with the question or the store: without a person's word nothing moves.
                 log.error("nobody could be asked about %s: %s: %s", tool, type(error).__name__, error)

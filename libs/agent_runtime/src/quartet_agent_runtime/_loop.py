@@ -13,6 +13,7 @@ from quartet_agent_runtime._repetition import Repetition
 from quartet_agent_runtime._replay import RecordedTurn, ReplayedCalls
 from quartet_agent_runtime._report import Cause, Ended, Ending, ReportReader, ReportTool
 from quartet_agent_runtime._tools import ToolOutcome, Tools
+from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.calls import Calls, LiveCalls
 from quartet_agent_runtime.errors import ModelUnavailableError, ToolsUnavailableError
 from quartet_contracts import Budget, Usage
@@ -21,7 +22,8 @@ from quartet_contracts import Budget, Usage
 class Loop:
     """One run of a model with its tools.
 
-    `deadline` is in seconds since the epoch; None: its caller limits the wall time, and the budget's is not used.
+    `deadline` is in seconds since the epoch, or a clock that moves it; None: its caller limits the wall time, and the
+    budget's is not used.
     Limits: the meter's budget and deadline; one reminder for an answer without a tool call; three malformed reports;
     the third equal call with an equal result is told to the model, the fourth ends the loop. Whatever the model does
     wrong goes back to it as a tool error; `run` raises only for a failing journal and for cancellation.
@@ -35,13 +37,14 @@ class Loop:
         report: ReportTool,
         recorder: Recorder,
         budget: Budget,
-        deadline: float | None,
+        deadline: float | WorkClock | None,
         model_timeout_s: float = 120.0,
     ) -> None:
         self._model, self._model_timeout_s = model, model_timeout_s
         self._report, self._reader = report, ReportReader(report)
         self._recorder = recorder
         self._meter = Meter(budget, deadline)
+        self._clock = deadline if isinstance(deadline, WorkClock) else None
         self._live = LiveCalls(tools, report.name, recorder, self._meter)
         self._repetition = Repetition()
 
@@ -59,6 +62,8 @@ class Loop:
         """Run until the model reports or a limit is reached; first replay the turns that another process recorded."""
         talk = Conversation(system, user)
         clock = asyncio.timeout(None if self._meter.unlimited else self._meter.remaining_s)
+        if self._clock is not None:
+            self._clock.changed = lambda: self._move(clock)
         try:
             async with clock:
                 await self._turns(talk, recorded)
@@ -76,6 +81,12 @@ class Loop:
         await self._recorder.transcript(talk.transcript(), ending.usage, ending.reason or ending.cause)
         metrics.LOOPS.labels(self._recorder.actor, ending.cause).inc()
         return ending
+
+    def _move(self, clock: asyncio.Timeout) -> None:
+        """Stop the clock while a person is waited for, and let it end later by what was waited."""
+        waits = self._clock is not None and self._clock.waits
+        if not clock.expired():
+            clock.reschedule(None if waits else asyncio.get_running_loop().time() + self._meter.remaining_s)
 
     async def _turns(self, talk: Conversation, recorded: Sequence[RecordedTurn]) -> NoReturn:
         """Take turns until one of them raises Ended, ToolsUnavailableError or ModelUnavailableError."""

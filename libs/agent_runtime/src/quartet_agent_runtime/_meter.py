@@ -4,15 +4,16 @@ import math
 import time
 
 from quartet_agent_runtime._model import ModelAnswer
+from quartet_agent_runtime._work_clock import WorkClock
 from quartet_contracts import Budget, Usage
 
 
 class Meter:
     """One loop's use of its `budget`, and the wall time left until `deadline` (epoch seconds; None: no limit)."""
 
-    def __init__(self, budget: Budget, deadline: float | None) -> None:
+    def __init__(self, budget: Budget, deadline: float | WorkClock | None) -> None:
         self.budget = budget
-        self._deadline = math.inf if deadline is None else deadline
+        self._clock = deadline if isinstance(deadline, WorkClock | None) else WorkClock(deadline, deadline)
         self.unlimited = deadline is None
         """No wall time limit, not even the budget's."""
         self._began = time.monotonic()
@@ -26,10 +27,10 @@ class Meter:
     @property
     def remaining_s(self) -> float:
         """Wall time left [s]: the smaller of the budget's and the deadline's, not below zero; inf when unlimited."""
-        if self.unlimited:
+        if self._clock is None:
             return math.inf
-        of_budget = self.budget.wall_s - (time.monotonic() - self._began)
-        return max(0.0, min(of_budget, self._deadline - time.time()))
+        of_budget = self.budget.wall_s - (time.monotonic() - self._began - self._clock.waited_s)
+        return max(0.0, min(of_budget, self._clock.deadline - time.time()))
 
     @property
     def calls_left(self) -> int:
@@ -69,6 +70,6 @@ class Meter:
 
     def out_of_time(self) -> str:
         """Return what the ending says when the wall time is over."""
-        if time.time() >= self._deadline:
+        if self._clock is not None and time.time() >= self._clock.deadline:
             return "the request's deadline passed without a report"
         return f"budget spent: {self.budget.wall_s:.0f} s of wall time without a report"

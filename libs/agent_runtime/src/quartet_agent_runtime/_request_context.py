@@ -11,6 +11,7 @@ from quartet_agent_runtime._model import ToolCall
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._tools import ToolOutcome
+from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.errors import VerificationError
 from quartet_contracts import SkillRequest
 from quartet_contracts.tools import Pose2D, ToolResult
@@ -37,6 +38,8 @@ class RequestContext:
     recorder: Recorder
     fleet: tuple[str, ...] = ()
     """All robots of the same place, sorted."""
+    clock: WorkClock | None = None
+    """Moves the end of the request's time; None: that is the request's deadline."""
     calls: int = 0
     running: bool = False
     """A call is running or was cut off, so its effect is not known."""
@@ -45,6 +48,11 @@ class RequestContext:
     _forgotten: set[str] = field(default_factory=set[str])
     """Ids that the perception server does not know any more."""
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def left_s(self) -> float:
+        """Time that is left for work [s]."""
+        return (self.request.deadline if self.clock is None else self.clock.deadline) - time.time()
 
     async def call(self, result: type[R], tool: str, **arguments: Any) -> R:
         """Call `tool` and return its result, also a failed one.
@@ -65,7 +73,7 @@ class RequestContext:
 
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **arguments: Any) -> ToolOutcome:
         """Call `tool` and return its raw outcome. Raises VerificationError past the request's deadline."""
-        left = self.request.deadline - time.time()
+        left = self.left_s
         if left <= 0:
             raise VerificationError("the request's deadline has passed", uncertain=False)
         call = ToolCall(id=f"verify_{next(self._numbers)}", name=tool, arguments=arguments)

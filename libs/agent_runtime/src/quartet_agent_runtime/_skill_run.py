@@ -15,6 +15,7 @@ from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._standstill import MAX_OBSERVED, bring_to_standstill, describe_observations, observe
 from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._untrusted import UntrustedPhrases, site_names
+from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.errors import ToolsUnavailableError, VerificationError
 from quartet_contracts import MODEL_TOOLS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
 from quartet_contracts.journal import SkillStarted
@@ -45,6 +46,7 @@ class SkillRun:
         self._request_context: RequestContext | None = None
         self._tools: Toolbox | None = None
         self._began = time.monotonic()
+        self._clock = WorkClock.of(request)
         setup = context.robots.get(request.robot)
         arguments = [value for value in request.arguments.model_dump().values() if isinstance(value, str)]
         self._untrusted = UntrustedPhrases([*arguments, *(site_names(setup.site) if setup else ())])
@@ -85,7 +87,9 @@ class SkillRun:
         )
         setup = context.robots[request.robot]
         fleet = context.robots_in_same_place(request.robot)
-        self._request_context = check = RequestContext(request, setup.robot, setup.site, toolbox, self._recorder, fleet)
+        self._request_context = check = RequestContext(
+            request, setup.robot, setup.site, toolbox, self._recorder, fleet, self._clock
+        )
         if agent.prepare is not None:
             await agent.prepare(check)
         self._loop = Loop(
@@ -94,7 +98,7 @@ class SkillRun:
             report=skill_report(request.skill),
             recorder=self._recorder,
             budget=request.budget,
-            deadline=request.deadline,
+            deadline=self._clock,
             model_timeout_s=context.settings.model_timeout_s,
         )
         ending = await self._loop.run(
@@ -125,7 +129,7 @@ class SkillRun:
             self._request.grant,
             MODEL_TOOLS[self._request.skill],
             settings.tool_timeout_s,
-            None if approvals is None else ApprovalRequester(self._request, approvals),
+            None if approvals is None else ApprovalRequester(self._request, approvals, self._clock),
             self._untrusted,
         )
 

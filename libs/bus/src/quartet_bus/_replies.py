@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 from functools import partial
 
 from quartet_bus._part import BusContext, Part
@@ -29,15 +30,28 @@ class _Watch:
     """Periodic look-up of a request without an answer; ends with an error when none will come."""
 
     def __init__(
-        self, queue: SkillQueue, request: SkillRequest, entry_id: str, absent_after_s: float, grace_s: float
+        self,
+        queue: SkillQueue,
+        request: SkillRequest,
+        entry_id: str,
+        absent_after_s: float,
+        grace_s: float,
+        waited_s: Callable[[], float],
     ) -> None:
         self._queue = queue
+        self._waited_s = waited_s
         self._request = request
         self._entry_id = entry_id
         self._absent_after_s = absent_after_s
         self._grace_s = grace_s
         self._absent_since = time.monotonic()
         self._interval_s = min(MAX_POLL_S, absent_after_s / 3)
+
+    @property
+    def _deadline(self) -> float:
+        """End of the request's time for work, which moves by what was waited for a person, to its deadline at most."""
+        request = self._request
+        return min(request.deadline, request.created_at + request.budget.wall_s + self._waited_s())
 
     def hurry(self) -> None:
         """Look up often: the answer goes to another replica's stream."""
@@ -46,14 +60,14 @@ class _Watch:
     @property
     def pause_s(self) -> float:
         """Return the time until the next look-up; one is at the deadline and one at the end of the grace time."""
-        left = self._request.deadline - time.time()
+        left = self._deadline - time.time()
         if left <= 0:
             left += self._grace_s
         return min(self._interval_s, left + 0.01) if left > 0 else self._interval_s
 
     async def look(self) -> SkillResult | None:
         """Return the stored result, None without one yet. Raises NoAnswerError when there will be none."""
-        request, late_s = self._request, time.time() - self._request.deadline
+        request, late_s = self._request, time.time() - self._deadline
         try:
             progress = await self._queue.progress(request.request_id)
         except ContractError as error:
@@ -91,7 +105,7 @@ class _Watch:
 
     def missed(self, error: BusUnavailableError) -> None:
         """Record that the store is away. Raises NoAnswerError when that lasts beyond the grace time."""
-        if time.time() > self._request.deadline + self._grace_s:
+        if time.time() > self._deadline + self._grace_s:
             raise NoAnswerError(str(error), taken=True, started=True) from error
 
     async def _withdraw(self, reason: str) -> None:
@@ -122,9 +136,15 @@ class Replies(Part):
         return self._streams[skill]
 
     async def ask(
-        self, queue: SkillQueue, request: SkillRequest, *, absent_after_s: float = 15.0, grace_s: float = 10.0
+        self,
+        queue: SkillQueue,
+        request: SkillRequest,
+        *,
+        absent_after_s: float = 15.0,
+        grace_s: float = 10.0,
+        waited_s: Callable[[], float] = lambda: 0.0,
     ) -> SkillResult:
-        """Submit `request` and wait for its result.
+        """Submit `request` and wait for its result; `waited_s` tells how long a person was waited for in it.
 
         Raises NoAnswerError when no replica of the agent lives for `absent_after_s` or nobody took the request before
         its deadline (it is withdrawn: nothing has happened), and when there is no result `grace_s` after the deadline
@@ -134,7 +154,9 @@ class Replies(Part):
         self._waiting[request.skill, request.request_id] = future
         try:
             entry_id = await queue.submit(request)
-            return await self._wait(_Watch(queue, request, entry_id, absent_after_s, grace_s), request, future)
+            return await self._wait(
+                _Watch(queue, request, entry_id, absent_after_s, grace_s, waited_s), request, future
+            )
         finally:
             del self._waiting[request.skill, request.request_id]
 
@@ -151,7 +173,7 @@ class Replies(Part):
             raise NoAnswerError(reason, taken=False, started=False)
         future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
         self._waiting[request.skill, request.request_id] = future
-        watch = _Watch(queue, request, "", absent_after_s, grace_s)
+        watch = _Watch(queue, request, "", absent_after_s, grace_s, lambda: 0.0)
         watch.hurry()
         try:
             return await watch.look() or await self._wait(watch, request, future)

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quartet_site._load import load_robot, load_site
+from quartet_site._load import load_policy, load_robot, load_site
 from quartet_site._robot import RobotFile
 from quartet_site.errors import SiteFileError
+from quartet_site.policy import PolicyFile
 from quartet_site.site import SiteFile
 
 
@@ -32,6 +33,8 @@ class RobotSetup:
 
     robot: RobotFile
     site: SiteFile
+    approval_wait_s: float = 0.0
+    """How long a call may wait for a person's approval; 0 where no policy.yaml asks for one [s]."""
 
 
 def load_robots(
@@ -57,5 +60,7 @@ def load_robots(
         # Robots of one place share what is known of it.
         if where not in sites:
             sites[where] = load_site(where)
-        known[name] = RobotSetup(robot, sites[where])
+        policy_file = (entry.policy_file if entry is not None else None) or where.parent / "policy.yaml"
+        policy = load_policy(policy_file, sites[where], robot) if policy_file.is_file() else PolicyFile()
+        known[name] = RobotSetup(robot, sites[where], policy.approval_wait_s if policy.approval else 0.0)
     return known

@@ -5,7 +5,6 @@ pose of the site file is occupied, something stands there that is no furniture.
 """
 
 import math
-import time
 from dataclasses import dataclass
 
 from quartet_agent_runtime import RequestContext
@@ -62,7 +61,7 @@ class Patience:
         `first`: another robot is where this one has to go, so this one moves aside first, to let it leave.
         """
         check = self._check
-        if self._left == 0 or check.request.deadline - time.time() < LEAST_LEFT_S:
+        if self._left == 0 or check.left_s < LEAST_LEFT_S:
             return False
         self._left -= 1
         aside = first or moves_aside(check.fleet, check.request.robot, self._round)

@@ -39,6 +39,13 @@ class ApprovalService:
         self._bus = bus
         self._signer = signer
         self._settings = settings
+        self._waited: dict[str, float] = {}
+        self._since: float | None = None
+
+    def waited_s(self, request_id: str) -> float:
+        """Return how long a person was waited for in one skill request so far [s]: that is no time of work."""
+        running = 0.0 if self._since is None else time.monotonic() - self._since
+        return self._waited.get(request_id, 0.0) + running
 
     async def serve(self, request: SkillRequest) -> None:
         """Answer the approval requests of one skill request, until it is canceled.
@@ -95,6 +102,7 @@ class ApprovalService:
         told = Asked(question_id=question.question_id, text=text, choices=list(CHOICES), expires_at=expires_at)
         await self._write(request, told)
         await self._bus.questions.put(task.task_id, question)
+        self._since = time.monotonic()
         try:
             if record.state is State.RUNNING:
                 await record.move(State.PAUSED, "waits for a person's approval of a call", asked=told)
@@ -105,6 +113,7 @@ class ApprovalService:
                 await self._write(request, Answered(question_id=question.question_id, text=answer))
             return answer
         finally:
+            self._waited[request.request_id], self._since = self.waited_s(request.request_id), None
             await self._bus.questions.close(task.task_id, question)
             if record.state is State.PAUSED:
                 await record.move(State.INITIALIZING, "the question is closed")

@@ -69,6 +69,7 @@ class SkillCaller:
         self._signer = signer
         self._fences = fences
         self._cameras = cameras
+        self._approval_wait_s = min(setup.approval_wait_s, settings.question_timeout_s)
         self._stops = stops
         self._settings = settings
         self._approvals = ApprovalService(record, bus, signer, settings)
@@ -235,9 +236,11 @@ class SkillCaller:
         if reason := await self._stops.reason():
             raise TaskAbortedError(f"{reason}. Nothing moved in this step.")
         now = time.time()
-        deadline = min(task.deadline, now + self._settings.skill_timeout_s)
-        if deadline <= now:
+        work_s = min(task.deadline - now, self._settings.skill_timeout_s)
+        if work_s <= 0:
             raise TaskAbortedError("the task's deadline has passed")
+        # Waiting for a person's approval is no work: the grant has to outlast it.
+        deadline = now + work_s + self._approval_wait_s
         grant = self._signer.sign(
             agent=skill,
             robot=task.robot,
@@ -271,7 +274,7 @@ class SkillCaller:
             grant=grant,
             reply_to=self._replies.stream(skill),
             traceparent=tracing.traceparent(),
-            budget=Budget(wall_s=max(1.0, deadline - now)),
+            budget=Budget(wall_s=max(1.0, work_s)),
         )
 
     def _request_again(self, attempt: Attempt) -> SkillRequest:
@@ -285,11 +288,13 @@ class SkillCaller:
             skill=attempt.skill,
             attempt=asked.attempt,
             # The earliest time at which it can have been made.
-            created_at=max(task.created_at, deadline - self._settings.skill_timeout_s),
+            created_at=max(task.created_at, deadline - self._settings.skill_timeout_s - self._approval_wait_s),
             deadline=deadline,
             arguments=attempt.arguments,
             grant="",
             reply_to=self._replies.stream(attempt.skill),
+            # How long a person was waited for is not known here: the agent's own clock ends its work before.
+            budget=Budget(wall_s=self._settings.skill_timeout_s + self._approval_wait_s),
         )
 
     async def _ask_again(self, request: SkillRequest) -> SkillResult | None:
@@ -308,7 +313,12 @@ class SkillCaller:
     async def _ask(self, request: SkillRequest) -> SkillResult:
         queue = self._bus.skills(request.skill)
         try:
-            return await self._replies.ask(queue, request, absent_after_s=self._settings.agent_absent_s)
+            return await self._replies.ask(
+                queue,
+                request,
+                absent_after_s=self._settings.agent_absent_s,
+                waited_s=lambda: self._approvals.waited_s(request.request_id),
+            )
         except QueueFullError as error:
             raise TaskAbortedError(f"{error}. Nothing moved in this step.") from error
         except NoAnswerError as error:
