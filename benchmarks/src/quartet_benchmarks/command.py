@@ -37,6 +37,8 @@ NOT_OPTIONS = {"planners": MALMM_ONLY, "malmm": PLANNERS_ONLY}
 """Suites with options, and the options that they have not."""
 WITH_SENSORS = ("bins", "fleet", "home", "perception", "tools")
 """Suites that run the home."""
+WITH_CATALOGUE = ("perception",)
+CATALOGUES = ("exact", "rough")
 LOG_WIDTH = 180
 
 
@@ -55,6 +57,7 @@ def bench(
     short: bool = False,
     json_path: Path | None = None,
     sensors: str = "clean",
+    catalogue: str = "exact",
     options: dict[str, Any] | None = None,
 ) -> None:
     """Run a suite, write its JSON and print its table; without a suite list all of them.
@@ -66,6 +69,7 @@ def bench(
         short: measure less.
         json_path: file of the result.
         sensors: level of the simulated sensors.
+        catalogue: exact, or rough: sizes off by a tenth.
         options: those of the suites `planners` and `malmm`.
 
     Raises:
@@ -80,6 +84,10 @@ def bench(
         raise OptionError(f"{', '.join(wrong)}: the suite '{suite}' has no such option; {' and '.join(having)} has")
     if sensors != "clean" and suite not in WITH_SENSORS:
         raise OptionError(f"sensors: the suite '{suite}' has no such option; {', '.join(WITH_SENSORS)} have")
+    if catalogue not in CATALOGUES:
+        raise OptionError(f"catalogue: there is no '{catalogue}'; valid: {', '.join(CATALOGUES)}")
+    if catalogue != "exact" and suite not in WITH_CATALOGUE:
+        raise OptionError(f"catalogue: the suite '{suite}' has no such option; {WITH_CATALOGUE[0]} has")
     console = Console(highlight=False)
     if not console.is_terminal:
         # A file or a log needs no columns cut to the width of a terminal.
@@ -91,6 +99,7 @@ def bench(
         short=short,
         episodes=episodes,
         sensors=sensors,
+        catalogue=catalogue,
         options=options or {},
         progress=lambda line: console.print(line, style="dim", markup=False, soft_wrap=True),
     )

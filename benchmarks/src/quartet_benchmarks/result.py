@@ -26,6 +26,8 @@ class BenchParameters:
     """Number of episodes; None: the suite's own."""
     sensors: str = "clean"
     """Level of the simulated sensors: clean, typical or harsh."""
+    catalogue: str = "exact"
+    """How well site.yaml describes things: exact, or rough as a person would write it."""
     options: dict[str, Any] = field(default_factory=dict)
     """Options of this suite alone."""
     progress: Callable[[str], None] = print

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from quartet_benchmarks.perception import Stage
+from quartet_benchmarks.command import bench
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.perception import SIZE_ERROR, Stage, rough
 from quartet_deployment import project_root
-from quartet_perception import Grasp
+from quartet_perception import Catalogue, Grasp
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
 
@@ -36,3 +38,24 @@ def test_yaw_is_told_in_the_frame_of_the_base() -> None:
     sim.put_robot(0.0, 0.0, 0.5)
     sim.place_object("green tea box", 0.8, 0.3, 0.0, 1.2)
     assert stage.yaw_in_base("green tea box") == pytest.approx(0.7, abs=1e-3)
+
+
+def test_a_rough_catalogue_has_sizes_off_by_a_tenth_and_no_parts() -> None:
+    exact = Catalogue.of_site(load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml"))
+    off: list[float] = []
+    for a, b in zip(exact.entries, rough(exact, 3).entries, strict=True):
+        if a.kind != "object":
+            assert b == a
+            continue
+        ratios = [y / x for x, y in zip(a.appearance.size_m, b.appearance.size_m, strict=True)]
+        assert max(abs(r - 1) for r in ratios) < SIZE_ERROR + 0.02
+        assert a.appearance.shape == "box" or ratios[0] == pytest.approx(ratios[1], abs=0.02)
+        assert (a.name, a.appearance.colours) == (b.name, b.appearance.colours)
+        assert not b.appearance.parts
+        off += ratios
+    assert 0.04 < float(np.std(off)) < 0.08
+
+
+def test_a_rough_catalogue_is_refused_by_other_suites() -> None:
+    with pytest.raises(OptionError, match="the suite 'home' has no such option; perception has"):
+        bench("home", catalogue="rough")

@@ -2,7 +2,7 @@
 
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -34,6 +34,13 @@ def bench(
         Path | None, typer.Option("--json", help="File to write the result to, as one JSON object.")
     ] = None,
     sensors: Sensors = "clean",
+    catalogue: Annotated[
+        Literal["exact", "rough"],
+        typer.Option(
+            "--catalogue",
+            help="Of perception: things as site.yaml has them, or with sizes off by a tenth and no parts.",
+        ),
+    ] = "exact",
     framework: Annotated[
         list[str] | None,
         typer.Option(
@@ -162,6 +169,7 @@ def bench(
             short=short,
             json_path=json_path,
             sensors=sensors,
+            catalogue=catalogue,
             options={n: v for n, v in options.items() if v is not None and v != []},
         )
     except LookupError as error:
