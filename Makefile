@@ -5,6 +5,8 @@ BIN := .venv/bin
 export MUJOCO_GL ?= $(shell scripts/headless-gl)
 export XDG_CACHE_HOME := $(shell scripts/cache-home)
 export npm_config_cache ?= $(XDG_CACHE_HOME)/npm
+# The tests start some hundred processes, each of which would compile its sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo check unit lint lint-page types test test-long test-containers test-kubernetes audit bench clean
 

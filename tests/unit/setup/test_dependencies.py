@@ -1,17 +1,18 @@
 """Each distribution declares what it imports and imports what it declares."""
 
 import ast
+import functools
 import importlib.metadata
 import re
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 PYPROJECTS = sorted(path for path in ROOT.glob("*/**/pyproject.toml") if (path.parent / "src").is_dir())
-PROVIDERS = importlib.metadata.packages_distributions()
 OURS = {
     next((path.parent / "src").glob("quartet_*")).name: tomllib.loads(path.read_text())["project"]["name"]
     for path in PYPROJECTS
@@ -25,6 +26,12 @@ NOT_IMPORTED = {
 IMPORTED_IF_THERE = {
     "quartet-mcp-perception": {"huggingface-hub", "safetensors"},  # They come with the extra open-vocabulary.
 }
+
+
+@functools.cache
+def _by_import() -> Mapping[str, list[str]]:
+    """Return the distributions of each import name; this takes half a second, and every worker collects this module."""
+    return importlib.metadata.packages_distributions()
 
 
 def _name(requirement: str) -> str:
@@ -49,7 +56,7 @@ def _providers(module: str) -> set[str]:
     top = module.split(".")[0]
     if top in OURS:
         return {OURS[top]}
-    names = {_name(name) for name in PROVIDERS.get(top, [top])}
+    names = {_name(name) for name in _by_import().get(top, [top])}
     return names | {PARTS[name] for name in names if name in PARTS}
 
 

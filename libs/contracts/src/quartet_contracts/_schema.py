@@ -19,8 +19,6 @@ from quartet_contracts.approvals import ApprovalClaims, ApprovalDecision, Approv
 from quartet_contracts.journal import JournalEvent
 from quartet_contracts.messages import SCHEMA_VERSION
 from quartet_contracts.skills import ARGUMENTS, REPORTS, RESULTS, SkillRequest
-from quartet_contracts.tools import moveit, nav2, perception, ros
-from quartet_contracts.tools.results import ToolResult
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -45,17 +43,23 @@ MESSAGES: tuple[type[BaseModel], ...] = (
     JournalEvent,
 )
 
-TOOL_RESULTS: tuple[type[ToolResult], ...] = tuple(
-    model
-    for module in (moveit, nav2, perception, ros)
-    for model in vars(module).values()
-    if isinstance(model, type) and issubclass(model, ToolResult) and model is not ToolResult
-)
-
 
 def json_schemas() -> dict[str, dict[str, Any]]:
     """Return the schemas by name of message or tool result."""
     return {
         model.__name__: {"$schema": DIALECT, "version": SCHEMA_VERSION, **model.model_json_schema()}
-        for model in (*MESSAGES, *TOOL_RESULTS)
+        for model in (*MESSAGES, *_tool_results())
     }
+
+
+def _tool_results() -> list[type[BaseModel]]:
+    # Imported here: a process that calls no tool does without them.
+    from quartet_contracts.tools import moveit, nav2, perception, ros
+    from quartet_contracts.tools.results import ToolResult
+
+    return [
+        model
+        for module in (moveit, nav2, perception, ros)
+        for model in vars(module).values()
+        if isinstance(model, type) and issubclass(model, ToolResult) and model is not ToolResult
+    ]

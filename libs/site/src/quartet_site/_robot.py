@@ -14,7 +14,7 @@ RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za
 class Section(BaseModel):
     """A part of a file: unknown fields are errors, so that a typing mistake is seen at start."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Bridge(Section):

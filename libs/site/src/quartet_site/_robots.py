@@ -17,7 +17,7 @@ from quartet_site.site import SiteFile
 class RobotFiles(BaseModel):
     """Files of one robot: a value of QUARTET_ROBOTS, which is JSON from robot name to this."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     robot_file: Path
     site_file: Path

@@ -37,8 +37,9 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> None:
         require_credential(
             settings.host, grant_key, "grant_public_key", what="the gateway", anonymous=settings.allow_anonymous
         )
-        gateway = _make_gateway(settings)
         access, grants = Access(keys), TaskGrants(None if grant_key is None else PublicKeys(grant_key))
+        # Last, since it imports LiteLLM: what is wrong with the settings is told at once.
+        gateway = _make_gateway(settings)
         if access.open_to_loopback:
             log.warning("no gateway keys are set: only callers on this machine are served")
         if grant_key is None:
