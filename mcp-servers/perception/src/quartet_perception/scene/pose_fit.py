@@ -1,5 +1,7 @@
 """Pose fitting: where a solid of known size stands, from the points that are seen of it and from the whole picture."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,8 @@ def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArr
     z: of its underside [m]. camera: position of the camera. All in the base frame.
 
     Levenberg-Marquardt over x, y (and yaw) with Cauchy weights, from several starts: the seen side lies towards the
-    camera, so the middle is looked for behind it.
+    camera, so the middle is looked for behind it. Of an open container whose near walls are out of view, the inside of
+    the far walls is seen, so the middle is looked for before it as well.
     """
     points = np.asarray(points, dtype=np.float64)
     if len(points) > _MAX_POINTS:
@@ -35,10 +38,11 @@ def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArr
     else:
         yaws = np.linspace(0, solid.turned, 16 if solid.turned > 4 else 8, endpoint=False)
         far = max(solid.size[0], solid.size[1]) / 2
-        starts = np.array([[*(middle + away * d), yaw] for yaw in yaws for d in (0.15 * reach, 0.6 * reach, 0.8 * far)])
+        sides = [(0.15 * reach, 0.6 * reach, 0.8 * far)]
+        if solid.hollow:
+            sides.append((-0.15 * reach, -0.6 * reach, -0.8 * far))
         free = 3
-        first = np.log1p((signed_distances(solid, points, starts, z) / 0.012) ** 2).mean(axis=1)
-        starts = starts[np.argsort(first)[:_STARTS]]
+        starts = np.concatenate([_likeliest(solid, points, middle, away, side, yaws, z) for side in sides])
     poses = _descend(solid, points, starts, z, free)
     residual = signed_distances(solid, points, poses, z)
     cost = np.log1p((residual / 0.005) ** 2).mean(axis=1)
@@ -52,6 +56,15 @@ def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArr
         if len(kept) == 3:
             break
     return kept
+
+
+def _likeliest(
+    solid: Solid, points: Array, middle: Array, away: Array, distances: Sequence[float], yaws: Array, z: float
+) -> Array:
+    """Return the starts (Sx3: x, y, yaw) nearest to the points of those at `distances` [m] from `middle`."""
+    starts = np.array([[*(middle + away * d), yaw] for yaw in yaws for d in distances])
+    first = np.log1p((signed_distances(solid, points, starts, z) / 0.012) ** 2).mean(axis=1)
+    return starts[np.argsort(first)[:_STARTS]]
 
 
 def refine(view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8]) -> PosedSolid:
