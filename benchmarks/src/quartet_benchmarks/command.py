@@ -2,7 +2,7 @@
 
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ WITH_SENSORS = ("bins", "fleet", "home", "perception", "tools")
 """Suites that run the home."""
 WITH_CATALOGUE = ("perception",)
 CATALOGUES = ("exact", "rough")
+WITH_WORLDS = ("home",)
 LOG_WIDTH = 180
 
 
@@ -58,6 +59,7 @@ def bench(
     json_path: Path | None = None,
     sensors: str = "clean",
     catalogue: str = "exact",
+    worlds: Sequence[str] = (),
     options: dict[str, Any] | None = None,
 ) -> None:
     """Run a suite, write its JSON and print its table; without a suite list all of them.
@@ -70,6 +72,7 @@ def bench(
         json_path: file of the result.
         sensors: level of the simulated sensors.
         catalogue: exact, or rough: sizes off by a tenth.
+        worlds: worlds of the simulation; none: the suite's own.
         options: those of the suites `planners` and `malmm`.
 
     Raises:
@@ -88,6 +91,8 @@ def bench(
         raise OptionError(f"catalogue: there is no '{catalogue}'; valid: {', '.join(CATALOGUES)}")
     if catalogue != "exact" and suite not in WITH_CATALOGUE:
         raise OptionError(f"catalogue: the suite '{suite}' has no such option; {WITH_CATALOGUE[0]} has")
+    if worlds and suite not in WITH_WORLDS:
+        raise OptionError(f"world: the suite '{suite}' has no such option; {', '.join(WITH_WORLDS)} has")
     console = Console(highlight=False)
     if not console.is_terminal:
         # A file or a log needs no columns cut to the width of a terminal.
@@ -100,6 +105,7 @@ def bench(
         episodes=episodes,
         sensors=sensors,
         catalogue=catalogue,
+        worlds=tuple(worlds),
         options=options or {},
         progress=lambda line: console.print(line, style="dim", markup=False, soft_wrap=True),
     )

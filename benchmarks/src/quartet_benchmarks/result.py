@@ -28,6 +28,8 @@ class BenchParameters:
     """Level of the simulated sensors: clean, typical or harsh."""
     catalogue: str = "exact"
     """How well site.yaml describes things: exact, or rough as a person would write it."""
+    worlds: tuple[str, ...] = ()
+    """Worlds of the simulation, as in `quartet up --world`; none: the suite's own."""
     options: dict[str, Any] = field(default_factory=dict)
     """Options of this suite alone."""
     progress: Callable[[str], None] = print

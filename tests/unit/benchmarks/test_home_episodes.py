@@ -135,3 +135,4 @@ def test_the_figures_are_scored_by_the_world() -> None:
     assert metrics.code_PLACE_DROP_VERIFY_FAILED == 1
     verdicts = ["ok", "FALSE SUCCESS", "failed", "ok", "wrong end", "FALSE SUCCESS"]
     assert [row["verdict"] for row in result.details] == verdicts
+    assert result.notes[1] == "failed: home, seed 0, t: PLACE_DROP_VERIFY_FAILED; "

@@ -6,6 +6,8 @@ import pytest
 
 from quartet_simulation.codes import BackUpCode, DriveCode, NavCode, SpinCode
 from quartet_simulation.errors import InvalidCommandError
+from quartet_simulation.simulation import Simulation
+from quartet_simulation.worlds import FILES
 
 
 def error_of(sim, x, y, yaw):
@@ -228,3 +230,19 @@ def test_a_robot_that_stands_too_near_to_something_can_leave_it(studio, hands):
     goal = hand.drive_to(0.3, 0.0, 3.1)
     assert goal.status == "SUCCEEDED", goal.error_text
     assert studio.truth()["robot_in_collision"] == []
+
+
+def test_a_robot_drives_through_a_narrow_door_from_askew(tmp_path, hands):
+    text = (FILES / "flat.yaml").read_text().replace("width: 0.9, leaf: open", "width: 0.8, leaf: open")
+    (tmp_path / "world.yaml").write_text(text)
+    sim = Simulation(str(tmp_path), 0, sensors="typical")
+    for seed, start, goal in (
+        (3, (5.58, 1.32, -1.17), (3.02, 1.49, -3.13)),
+        (18, (2.83, 1.66, 2.57), (5.24, 1.39, -0.95)),
+    ):
+        sim.reset(None, seed, "absent:yellow cup")
+        sim.put_robot(*start)
+        driven = hands(sim).drive_to(*goal)
+        assert driven.status == "SUCCEEDED", (seed, driven.error_text)
+        assert sim.truth()["robot_in_collision"] == []
+    sim.close()

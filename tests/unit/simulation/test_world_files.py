@@ -9,6 +9,7 @@ from PIL import Image
 from quartet_simulation.errors import WorldFileError
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.world_tool.__main__ import main
+from quartet_simulation.world_tool.generate import generate
 from quartet_simulation.world_tool.proof import unsolvable
 from quartet_simulation.worlds import FILES, find_world, load_world
 from quartet_site import load_site
@@ -143,3 +144,16 @@ def test_a_round_table_is_an_obstacle_for_the_planner(tmp_path, hands):
     sim.put_robot(7.3, 2.35, -math.pi / 2)
     assert sim.compute_path((7.3, 0.9, 0.0))[0] != 0
     sim.close()
+
+
+def test_a_home_of_a_seed_is_the_same_each_time_and_solvable(tmp_path):
+    text = generate(3)
+    assert text == generate(3)
+    assert text != generate(4)
+    folder = written(tmp_path / "three", text)
+    assert unsolvable(str(folder), (5,)) == []
+    fields = yaml.safe_load(text)
+    assert all(0.80 <= door["width"] <= 1.0 for door in fields["doors"])
+    assert len(fields["rooms"]) >= 2
+    assert main(["new", str(tmp_path / "again"), "--like", "generated:3"]) == 0
+    assert (tmp_path / "again" / "world.yaml").read_text() == text

@@ -39,6 +39,7 @@ class Outcome:
     summary: str
     memory_mb: dict[str, float]
     journal: list[JournalEvent] = field(repr=False)
+    world: str = "home"
 
     @property
     def in_the_world(self) -> bool:
@@ -76,37 +77,41 @@ class Outcome:
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """Run the suite. Raises StackError when the processes cannot be started."""
+    """Run the suite, the episodes spread over its worlds. Raises StackError when the processes cannot be started."""
     wanted = parameters.episodes or EPISODES
-    options = StackOptions(
-        state_dir=state_folder() / "bench-home", fresh=True, world="home", sensors=parameters.sensors
-    )
-    with Stack(options) as stack:
-        outcomes = _episodes(stack, parameters, wanted)
-        models = ", ".join(stack.models.values()) or "scripted"
+    worlds = parameters.worlds or ("home",)
+    outcomes: list[Outcome] = []
+    models = ""
+    for number, name in enumerate(worlds):
+        folder = state_folder() / ("bench-home" if number == 0 else f"bench-home-{number + 1}")
+        options = StackOptions(state_dir=folder, fresh=True, world=name, sensors=parameters.sensors)
+        until = wanted * (number + 1) // len(worlds)
+        with Stack(options) as stack:
+            outcomes += _episodes(stack, parameters, range(len(outcomes), until), name)
+            models = ", ".join(stack.models.values()) or "scripted"
     return _summary(
         outcomes,
         {
             "episodes": len(outcomes),
             "seed": parameters.seed,
+            "worlds": ", ".join(worlds),
             "sensors": parameters.sensors,
             "model": models,
         },
     )
 
 
-def _episodes(stack: Stack, parameters: BenchParameters, wanted: int) -> list[Outcome]:
+def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: str) -> list[Outcome]:
     site = load_site(stack.site_dir / "site.yaml")
     world = World(stack.scoring_url)
     outcomes: list[Outcome] = []
     begun = time.monotonic()
     try:
-        for index in range(wanted):
+        for index in numbers:
             if parameters.short and outcomes and time.monotonic() - begun > SHORT_BUDGET_S:
                 break
-            template = TEMPLATES[index % len(TEMPLATES)]
-            seed, episode, truth = set_up(template, parameters.seed * 10_000 + index, site, world)
-            outcome = play(stack, world, episode, seed, truth)
+            seed, episode, truth = _fitting(index, parameters.seed * 10_000 + index, site, world)
+            outcome = play(stack, world, episode, seed, truth, name)
             outcomes.append(outcome)
             parameters.progress(_line(index, outcome))
             if not outcome.right:
@@ -114,6 +119,16 @@ def _episodes(stack: Stack, parameters: BenchParameters, wanted: int) -> list[Ou
     finally:
         world.close()
     return outcomes
+
+
+def _fitting(index: int, seed: int, site: SiteFile, world: World) -> tuple[int, Episode, Truth]:
+    """Return the episode of the template whose turn it is, or of the next one that fits this world."""
+    for further in range(len(TEMPLATES)):
+        try:
+            return set_up(TEMPLATES[(index + further) % len(TEMPLATES)], seed, site, world)
+        except UnfitPlacementError:
+            continue
+    raise UnfitPlacementError(f"no template fits this world from seed {seed}")
 
 
 def set_up(template: Template, seed: int, site: SiteFile, world: World) -> tuple[int, Episode, Truth]:
@@ -124,16 +139,16 @@ def set_up(template: Template, seed: int, site: SiteFile, world: World) -> tuple
     for attempt in range(SEED_ATTEMPTS):
         tried = seed + attempt * 1_000_003
         rng = Random(tried)
-        truth = world.reset(tried, template.scenario(rng, site))
         try:
+            truth = world.reset(tried, template.scenario(rng, site))
             return tried, template.make(Draw(rng, site, truth)), truth
         except UnfitPlacementError:
             continue
     raise UnfitPlacementError(f"no placement fits '{template.name}' in {SEED_ATTEMPTS} seeds from {seed}")
 
 
-def play(stack: Stack, world: World, episode: Episode, seed: int, before: Truth) -> Outcome:
-    """Run one episode from the world as it is now to the end of its task. `before`: its ground truth."""
+def play(stack: Stack, world: World, episode: Episode, seed: int, before: Truth, name: str = "home") -> Outcome:
+    """Run one episode to the end of its task. `before`: ground truth of the world as it is now, `name`: the world."""
     with stack.api() as api:
         status = api.submit(TaskSubmission(sentence=episode.sentence, timeout_s=TASK_TIMEOUT_S))
         events: list[JournalEvent] = []
@@ -151,6 +166,7 @@ def play(stack: Stack, world: World, episode: Episode, seed: int, before: Truth)
     reported = {one.error_code for one in report.objects if not one.completed} if report else set()
     return Outcome(
         episode=episode,
+        world=name,
         seed=seed,
         state=status.state,
         goals_met=sum(goal.met(after) for goal in episode.goals),
@@ -210,6 +226,7 @@ def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult
         _by_template(outcomes),
         [_detail(index, outcome) for index, outcome in enumerate(outcomes)],
         notes=[
+            *_failures(outcomes),
             "Success: the task SUCCEEDED and every object lies where it should by ground truth. "
             "Right code of an infeasible task: it FAILED with a code that fits and nothing else was moved.",
             "job_*: feasible tasks only; one that cannot be done is refused long before. "
@@ -218,6 +235,16 @@ def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult
             "code_*: how often a skill ended with that code, recovered or not.",
         ],
     )
+
+
+def _failures(outcomes: list[Outcome]) -> list[str]:
+    """Return a sentence for each episode that went wrong, with its cause as the task reported it."""
+    return [
+        f"{one.verdict}: {one.world}, seed {one.seed}, {one.episode.template}: "
+        f"{', '.join(one.codes) or 'no code'}; {one.summary}"
+        for one in outcomes
+        if not one.right
+    ]
 
 
 def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
@@ -246,6 +273,7 @@ def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
 def _detail(index: int, outcome: Outcome) -> dict[str, Any]:
     return {
         "episode": index + 1,
+        "world": outcome.world,
         "seed": outcome.seed,
         "template": outcome.episode.template,
         "sentence": outcome.episode.sentence,

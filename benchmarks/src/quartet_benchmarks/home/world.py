@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 import httpx
 
+from quartet_benchmarks.errors import UnfitPlacementError
+
 Truth = dict[str, Any]
 MOVED_M = 0.10
 """Least displacement of an object that counts as a disturbance [m]."""
@@ -18,13 +20,13 @@ class World:
         self._http = httpx.Client(base_url=scoring_url, timeout=TIMEOUT_S)
 
     def reset(self, seed: int, scenario: str = "") -> Truth:
-        """Start a new episode and return the ground truth. Raises ValueError with the simulation's message."""
+        """Start a new episode and return the ground truth. Raises UnfitPlacementError when it is refused."""
         body: dict[str, Any] = {"seed": seed}
         if scenario:
             body["scenario"] = scenario
         answer = self._http.post("/reset", json=body)
         if answer.is_error:
-            raise ValueError(f"the simulation refused seed {seed} with scenario '{scenario}': {answer.text}")
+            raise UnfitPlacementError(f"the simulation refused seed {seed} with scenario '{scenario}': {answer.text}")
         return answer.json()
 
     def truth(self) -> Truth:

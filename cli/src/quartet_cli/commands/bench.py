@@ -41,6 +41,13 @@ def bench(
             help="Of perception: things as site.yaml has them, or with sizes off by a tenth and no parts.",
         ),
     ] = "exact",
+    world: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--world",
+            help="World of home: home, studio, a folder, or generated:SEED; may be repeated, and shares the episodes.",
+        ),
+    ] = None,
     framework: Annotated[
         list[str] | None,
         typer.Option(
@@ -170,6 +177,7 @@ def bench(
             json_path=json_path,
             sensors=sensors,
             catalogue=catalogue,
+            worlds=world or (),
             options={n: v for n, v in options.items() if v is not None and v != []},
         )
     except LookupError as error:

@@ -22,8 +22,27 @@ PROGRESS_TIME, PROGRESS_LENGTH = 5.0, 0.10
 MAX_RECOVERIES = 4
 BACKUP_SPEED, BACKUP_S = 0.15, 2.0
 """How a recovery backs up, as far as that is free: 0.3 m, the values of Nav2's default behaviour tree [m/s, s]."""
+ALIGN_S, ALIGN_SPEED = 3.0, 0.08
+"""How long a recovery turns along the way and slides to where there is most room [s, m/s]."""
+GAP_WITHIN, GAP_BEHIND = 0.90, 0.50
+"""How far ahead on the path, and behind, a gap is heeded [m]."""
+GAP_HALF = 0.52
+"""A gap is where something stands on both sides of the path within this distance [m]: a door of up to about 1 m."""
+GAP_SPEED, GAP_HEADING = 0.40, 0.10
+"""Speed in a gap, and how far off its axis the robot may head when it enters [m/s, rad]."""
+FRONT = 0.55
+"""From the robot's middle to its hand [m]: nearer to a gap than this it is in it."""
+SLIDES = (0.5, -0.5, 1.0, -1.0, 1.57, -1.57)
+"""Directions beside the wanted one in which a robot slides past what blocks it [rad]."""
+SLIDE_SHARE = 0.35
+SLIDE_FROM = 0.15
+"""Slower than this a robot begins to slide [m/s]."""
 WAIT_S = 5.0
 """World time of one recovery that waits; the value of Nav2's default behaviour tree."""
+
+
+Allowed = tuple[float, float, bool]
+"""What of a wanted motion is free: share of its length, turned by this angle [rad], and whether it may turn."""
 
 
 class Navigate:
@@ -36,16 +55,19 @@ class Navigate:
         self._ticks = 0
         self._recoveries = 0
         self._progress: tuple[float, Pose] | None = None
-        self._allowed = (True, True)
+        self._allowed: Allowed = (1.0, 0.0, True)
         self._seen = -1
         self._wait_until = -math.inf
         self._back_until = -math.inf
+        self._align_until = -math.inf
 
     def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
         """Return the twist for this tick, None once the goal has ended."""
         now, pose = driver.physics.time, driver.pose()
         if now < self._back_until:
             return self._back_up(driver)
+        if now < self._align_until and self._path is not None:
+            return self._align(driver, pose)
         if self._path is None and not self._find_path(driver, goal, now, pose):
             return None if goal.done else (0.0, 0.0, 0.0)
         driver.follow(self._advance(pose))
@@ -80,10 +102,17 @@ class Navigate:
                     f"no progress after {MAX_RECOVERIES} recoveries, {remaining:.2f} m from the goal",
                 )
                 return None
-            self._path = None
-            self._back_until = now + BACKUP_S
+            self._recover(driver, now, pose)
             return 0.0, 0.0, 0.0
         return self._steer(driver, pose, gap, turn)
+
+    def _recover(self, driver: BaseDriver, now: float, pose: Pose) -> None:
+        """Begin the next recovery: back up, align with the way, back up farther, align again."""
+        if self._recoveries % 2:
+            self._path = None
+            self._back_until = now + BACKUP_S * (self._recoveries + 1) / 2
+        elif self._plan(driver, pose)[0] is NavCode.NONE:
+            self._align_until = now + ALIGN_S
 
     def _find_path(self, driver: BaseDriver, goal: Goal, now: float, pose: Pose) -> bool:
         """Plan; return whether there is a path. Waits for another robot that is in the way, else ends the goal."""
@@ -152,7 +181,15 @@ class Navigate:
         bearing = math.atan2(point[1] - pose[1], point[0] - pose[0])
         heading_error = turn if remaining < FACE_GOAL_WITHIN else wrap(bearing - pose[2])
         speed = min(LINEAR_SPEED, math.sqrt(2 * 0.6 * max(remaining, gap)), 0.04 + 1.6 * remaining)
-        if remaining >= FACE_GOAL_WITHIN:
+        gap_at = None if remaining < 0.3 else self._next_gap(driver)
+        if gap_at is not None:
+            # Through a door as straight as it lies, and no turn to the goal's yaw inside of it.
+            ahead_m, axis = gap_at
+            heading_error = wrap(axis - pose[2])
+            speed = min(speed, GAP_SPEED)
+            if ahead_m > FRONT and abs(heading_error) > GAP_HEADING:
+                speed = min(speed, 0.04 if ahead_m < FRONT + 0.15 else 0.15)
+        elif remaining >= FACE_GOAL_WITHIN:
             # Look where it drives: fast only when it faces its way; the base may still slide aside slowly.
             speed *= max(0.12, math.cos(heading_error)) if abs(heading_error) < 1.2 else 0.12
         local = bearing - pose[2]
@@ -163,25 +200,78 @@ class Navigate:
         if self._ticks % CHECK_EVERY == 0:
             self._allowed = self._choose(driver, move, spin)
         self._ticks += 1
-        may_move, may_turn = self._allowed
-        return (*(move if may_move else (0.0, 0.0)), spin if may_turn else 0.0)
+        share, turned, may_turn = self._allowed
+        return (*_turned(move, share, turned), spin if may_turn else 0.0)
+
+    def _next_gap(self, driver: BaseDriver) -> tuple[float, float] | None:
+        """Return how far ahead the nearest gap of the path is [m] and its axis [rad], None without one.
+
+        A gap behind counts until the robot has left it; how far ahead it is, is then negative.
+        """
+        assert self._path is not None
+        spacing, reach = 0.05, 4
+        first = max(self._index - round(GAP_BEHIND / spacing), reach)
+        last = min(self._index + round(GAP_WITHIN / spacing), len(self._path) - 1 - reach)
+        for at in range(first, last + 1):
+            along = self._path[at + reach] - self._path[at - reach]
+            axis = math.atan2(along[1], along[0])
+            side = np.array([-math.sin(axis), math.cos(axis)]) * GAP_HALF
+            left, right = self._path[at] + side, self._path[at] - side
+            if driver.costmap.clearance_at(*left) < 0.06 and driver.costmap.clearance_at(*right) < 0.06:
+                return (at - self._index) * spacing, axis
+        return None
+
+    def _align(self, driver: BaseDriver, pose: Pose) -> Twist:
+        """Turn along the way and slide to where there is more room."""
+        assert self._path is not None
+        gap = self._next_gap(driver)
+        point = self._path[min(self._index + 8, len(self._path) - 1)]
+        axis = math.atan2(point[1] - pose[1], point[0] - pose[0]) if gap is None else gap[1]
+        error = wrap(axis - pose[2])
+        spin = math.copysign(min(ANGULAR_SPEED / 2, 2.5 * abs(error)), error)
+        turns = [number * math.pi / 4 for number in range(8)]
+        room = [driver.costmap.clearance_at(pose[0] + 0.1 * math.cos(t), pose[1] + 0.1 * math.sin(t)) for t in turns]
+        away = turns[int(np.argmax(room))] - pose[2]
+        move = (ALIGN_SPEED * math.cos(away), ALIGN_SPEED * math.sin(away))
+        if self._ticks % CHECK_EVERY == 0:
+            self._allowed = self._choose(driver, move, spin)
+        self._ticks += 1
+        share, turned, may_turn = self._allowed
+        return (*_turned(move, share, turned), spin if may_turn else 0.0)
 
     def _back_up(self, driver: BaseDriver) -> Twist:
         if self._ticks % CHECK_EVERY == 0:
-            self._allowed = self._choose(driver, (-BACKUP_SPEED, 0.0), 0.0)
+            self._allowed = self._choose(driver, (-BACKUP_SPEED, 0.0), 0.0, slide=False)
         self._ticks += 1
-        return (-BACKUP_SPEED if self._allowed[0] else 0.0), 0.0, 0.0
+        return -BACKUP_SPEED * self._allowed[0], 0.0, 0.0
 
-    def _choose(self, driver: BaseDriver, move: tuple[float, float], spin: float) -> tuple[bool, bool]:
-        """Which parts of the wanted motion stay free of collisions: all, only moving, only turning, or none."""
+    def _choose(self, driver: BaseDriver, move: tuple[float, float], spin: float, *, slide: bool = True) -> Allowed:
+        """Return which part of the wanted motion stays free of collisions.
+
+        All of it, only moving, only turning; where turning leads no farther, sliding to the side past what blocks.
+        """
         length = math.hypot(*move)
         reach = max(HORIZON, 0.05 / length if length > 1e-3 else HORIZON)
-        dx, dy, dyaw = move[0] * reach, move[1] * reach, spin * HORIZON
-        for may_move, may_turn in ((True, True), (True, False), (False, True)):
-            offset = (dx if may_move else 0.0, dy if may_move else 0.0, dyaw if may_turn else 0.0)
+        choices: list[Allowed] = [(1.0, 0.0, True), (1.0, 0.0, False)]
+        slides: list[Allowed] = [(SLIDE_SHARE, turn, turning) for turn in SLIDES for turning in (True, False)]
+        turning_helps = abs(spin) > 2.5 * GAP_HEADING
+        choices += [(0.0, 0.0, True), *slides] if turning_helps else [*slides, (0.0, 0.0, True)]
+        for share, turned, may_turn in choices:
+            if not slide and turned:
+                continue
+            dx, dy = _turned(move, share * reach, turned)
+            offset = (dx, dy, spin * HORIZON if may_turn else 0.0)
             if offset == (0.0, 0.0, 0.0):
                 continue
             half = (offset[0] / 2, offset[1] / 2, offset[2] / 2)
             if not driver.collides_at(half) and not driver.collides_at(offset):
-                return may_move, may_turn
-        return False, False
+                # What still rolls forward would touch what the slide is to pass: brake first.
+                fast = turned != 0.0 and math.hypot(*driver.twist[:2]) > SLIDE_FROM
+                return (0.0, 0.0, False) if fast else (share, turned, may_turn)
+        return 0.0, 0.0, False
+
+
+def _turned(move: tuple[float, float], share: float, angle: float) -> tuple[float, float]:
+    """Return a share of a motion, turned by an angle [rad]."""
+    c, s = share * math.cos(angle), share * math.sin(angle)
+    return c * move[0] - s * move[1], s * move[0] + c * move[1]

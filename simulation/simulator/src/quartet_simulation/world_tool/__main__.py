@@ -6,17 +6,20 @@ Exit status 0 when done, 1 when a world has faults, 2 for bad usage.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from quartet_simulation.errors import SimulationError
-from quartet_simulation.worlds import WORLD_FILE, WORLDS, find_world
+from quartet_simulation.worlds import FILES, WORLD_FILE, WORLDS, find_world
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.site_file import site_text
 from quartet_site import SiteFileError, load_site
 
 FAULTS = 1
+GENERATED = re.compile(r"generated:(\d{1,9})")
 SITE_FILE = "site.yaml"
 
 
@@ -26,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     new = commands.add_parser("new", help="write world.yaml and site.yaml into a folder that has none")
     new.add_argument("folder", type=Path)
-    new.add_argument("--like", default="flat", help=f"{', '.join(WORLDS)}, or the folder of another world")
+    new.add_argument("--like", default="flat", help=f"{', '.join(WORLDS)}, generated:SEED, or a folder")
     for name, text in (
         ("check", "find every fault of a world"),
         ("site", "write site.yaml anew from world.yaml"),
@@ -69,9 +72,11 @@ def _new(folder: Path, like: str) -> int:
 
 
 def world_text(like: str) -> str:
-    """Return the world file of a world of this package, or of the folder or file at a path."""
-    from quartet_simulation.worlds import FILES
+    """Return the world file of a world of this package, of a seed, or of the folder or file at a path."""
+    if seed := GENERATED.fullmatch(like):
+        from quartet_simulation.world_tool.generate import generate
 
+        return generate(int(seed[1]))
     find_world(like)
     path = FILES / f"{like}.yaml" if like in WORLDS else Path(like)
     return (path / WORLD_FILE if path.is_dir() else path).read_text(encoding="utf-8")
@@ -125,7 +130,11 @@ def _show(world: str, seed: int, out: Path) -> int:
 
     from quartet_simulation.simulation import Simulation
 
-    sim = Simulation(world, seed)
+    with tempfile.TemporaryDirectory() as folder:
+        if GENERATED.fullmatch(world):
+            (Path(folder) / WORLD_FILE).write_text(world_text(world), encoding="utf-8")
+            world = folder
+        sim = Simulation(world, seed)
     try:
         colour, _ = sim.render("overhead")
     finally:
