@@ -121,7 +121,8 @@ def test_vision_is_refused_in_plain_words():
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),
         ({"observation": "smell"}, "no observation 'smell'; valid: state"),
         ({"p_fault": [1.5]}, "a rate is from 0 to 1"),
-        ({"model": ["openai/gpt-4o"]}, "model 'openai/gpt-4o': language models are not connected"),
+        ({"model": ["openai/gpt-4o"], "p_fault": [0.1]}, "p-fault is of the reference speakers"),
+        ({"budget_usd": 5.0}, "budget_usd: the reference speakers need no such option"),
         ({"robots": [3]}, "'malmm' has no such option; planners has"),
     ],
 )

@@ -27,7 +27,8 @@ class Experiment:
     observation: str = "state"
     feedback: tuple[str, ...] = ("on",)
     model: tuple[str, ...] = (SPEAKERS,)
-    """Only `reference-speakers`, which are rules; language models are not connected yet."""
+    """Models of Inspect such as `openai/gpt-4o`; `gateway/AGENT` for an agent's model at our gateway;
+    `reference-speakers` for rules that play the roles."""
     p_fault: tuple[float, ...] = (0.0,)
     """Fault rates of the reference speakers."""
 
@@ -45,8 +46,8 @@ class Experiment:
         for rate in self.p_fault:
             if not 0 <= rate <= 1:
                 raise OptionError(f"p-fault {rate}: a rate is from 0 to 1")
-        if unknown := [name for name in self.model if name != SPEAKERS]:
-            raise OptionError(f"model '{unknown[0]}': language models are not connected to malmm yet; use {SPEAKERS}")
+        if any(self.p_fault) and SPEAKERS not in self.model:
+            raise OptionError(f"p-fault is of the reference speakers; add the model {SPEAKERS} or leave it out")
 
     @property
     def instances(self) -> list[tuple[str, int, int]]:
@@ -58,10 +59,14 @@ class Experiment:
         ]
 
     @property
-    def models(self) -> list[str]:
-        """Models by their names, the reference speakers once for each fault rate."""
-        named = [[speakers_name(rate) for rate in self.p_fault] if name == SPEAKERS else [name] for name in self.model]
-        return [name for names in named for name in names]
+    def speakers(self) -> list[str]:
+        """The reference speakers by their names, one for each fault rate; none where they do not answer."""
+        return [speakers_name(rate) for rate in self.p_fault] if SPEAKERS in self.model else []
+
+    @property
+    def language_models(self) -> list[str]:
+        """Models that Inspect calls, by their names."""
+        return [name for name in self.model if name != SPEAKERS]
 
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:

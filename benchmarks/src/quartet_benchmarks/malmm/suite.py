@@ -1,7 +1,11 @@
 """`quartet bench malmm`: one, two or three agents let an arm do the nine tasks of the MALMM paper at a table."""
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.extras import require_inspect
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
 from quartet_benchmarks.malmm.speakers import ArmSpeakers, Rates
 from quartet_benchmarks.malmm.table import Entry, detail, headline, stack_rows, task_rows
@@ -10,6 +14,9 @@ from quartet_benchmarks.planners.speakers import SPEAKERS
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_simulation.tabletop import Tabletop
 
+FOLDER = Path("runs/malmm")
+RUNNING = ("price", "budget_usd", "token_limit", "time_limit", "out")
+"""Options of how language models are run."""
 SHORT = {"framework": ("malmm",), "episodes": 1}
 NOTES = [
     "Success is by ground truth; a false success is a team that claims to be done when it is not. 'calls' are of the "
@@ -25,18 +32,29 @@ def run(parameters: BenchParameters) -> BenchResult:
     given = {"seed": parameters.seed, "episodes": parameters.episodes, **parameters.options}
     if parameters.short:
         given = SHORT | {name: value for name, value in given.items() if value is not None}
+    running = {name: given.pop(name) for name in RUNNING if name in given}
     experiment = read_experiment(given)
+    if running and not experiment.language_models:
+        raise OptionError(f"{', '.join(running)}: the reference speakers need no such option; give a --model")
     entries: list[Entry] = []
-    for model in experiment.models:
+    for model in experiment.speakers:
         for framework in experiment.framework:
             for feedback in experiment.feedback:
                 entries += _play_all(experiment, model, framework, FEEDBACK[feedback], parameters)
-    return make_result(experiment, entries)
+    unfinished = 0
+    if experiment.language_models:
+        found, unfinished = _ask_models(experiment, running)
+        entries += found
+    if not entries:
+        raise OptionError(f"none of {unfinished} episodes has ended; `inspect view` shows why")
+    result = make_result(experiment, entries)
+    if unfinished:
+        result.notes.append(f"{unfinished} episodes have not ended and are in no figure; run it again")
+    return result
 
 
 def make_result(experiment: Experiment, entries: list[Entry]) -> BenchResult:
     """Return the tables of the episodes."""
-    speakers = any(model.startswith(SPEAKERS) for model in experiment.models)
     return BenchResult(
         suite="malmm",
         parameters={
@@ -48,8 +66,24 @@ def make_result(experiment: Experiment, entries: list[Entry]) -> BenchResult:
         metrics=headline(entries),
         rows=[*task_rows(entries), *stack_rows(entries)],
         details=[detail(entry) for entry in entries],
-        notes=[*NOTES, SPEAKERS_NOTE] if speakers else NOTES,
+        notes=[*NOTES, SPEAKERS_NOTE] if experiment.speakers else list(NOTES),
     )
+
+
+def _ask_models(experiment: Experiment, running: dict[str, Any]) -> tuple[list[Entry], int]:
+    """Return the episodes of the language models and how many have not ended."""
+    require_inspect("malmm")
+    from quartet_benchmarks.malmm.experiment.run import run_episodes
+    from quartet_benchmarks.planners.experiment.command import read_price
+    from quartet_benchmarks.planners.experiment.run import Limits
+
+    limits = Limits(
+        budget_usd=running.get("budget_usd"),
+        price=read_price(running.get("price")),
+        token_limit=running.get("token_limit"),
+        time_limit_s=running.get("time_limit"),
+    )
+    return run_episodes(experiment, Path(running.get("out") or FOLDER), limits)
 
 
 def _play_all(

@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from importlib.util import find_spec
 
-from quartet_benchmarks.errors import MissingExtraError
+from quartet_benchmarks.extras import require_inspect
 from quartet_benchmarks.planners.speakers import Faults, Speakers, speakers_name
 from quartet_benchmarks.planners.table import Entry, detail, harness_ms_per_step, headline, main_rows
 from quartet_benchmarks.planners.trial import play
@@ -43,11 +42,7 @@ def run(parameters: BenchParameters) -> BenchResult:
 
 
 def _experiment(parameters: BenchParameters) -> BenchResult:
-    if missing := [name for name in ("inspect_ai", "matplotlib") if find_spec(name) is None]:
-        raise MissingExtraError(
-            f"{', '.join(missing)} is not installed, which the options of planners need; run scripts/inspect-env and "
-            "then .quartet/inspect/bin/quartet bench planners ..., or install quartet-benchmarks[inspect]"
-        )
+    require_inspect("planners")
     from quartet_benchmarks.planners.experiment import command
 
     return command.run(parameters)

@@ -117,7 +117,9 @@ def bench(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder of logs and tables. Default: runs/planners.", rich_help_panel=PLANNERS),
+        typer.Option(
+            "--out", help="Folder of logs and tables. Default: runs/planners, runs/malmm.", rich_help_panel=PLANNERS
+        ),
     ] = None,
     replay: Annotated[
         Path | None,
@@ -153,7 +155,7 @@ def bench(
     """Run a benchmark suite and print a table.
 
     Every rate is printed with its n and 95 % interval. With one of its own options, planners runs an experiment on
-    Inspect, which needs scripts/inspect-env and resumes what was begun in the same folder.
+    Inspect, which needs scripts/inspect-env and resumes what was begun in the same folder; so does malmm with --model.
     """
     options = {
         "framework": framework, "suite": worlds, "robots": robots, "trials": trials, "model": model,

@@ -33,7 +33,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     number, count = read_shard(shard)
     limits = Limits(
         budget_usd=options.pop("budget_usd", None),
-        price=_price(options.pop("price", None)),
+        price=read_price(options.pop("price", None)),
         token_limit=options.pop("token_limit", None),
         time_limit_s=options.pop("time_limit", None),
     )
@@ -60,7 +60,8 @@ def run(parameters: BenchParameters) -> BenchResult:
     return result
 
 
-def _price(text: str | None) -> Price | None:
+def read_price(text: str | None) -> Price | None:
+    """Return the price of a text such as `2.5,10`, in USD per million tokens. Raises OptionError."""
     if text is None:
         return None
     try:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def run_trials(
         OptionError: a shard, model or price that there is not, or a model that costs money without a budget.
     """
     number, count = read_shard(shard)
-    models, prices = _models(experiment, environment, limits.price)
+    models, prices = connect(experiment.models, environment, limits.price)
     if any(price != FREE for price in prices.values()):
         _tell_cost(experiment, prices, count, limits.budget_usd, progress)
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,12 +101,22 @@ def _tasks(experiment: Experiment, number: int, count: int) -> list[Task]:
     ]
 
 
-def _models(
-    experiment: Experiment, environment: Mapping[str, str], given: Price | None
+def connect(
+    names: Sequence[str], environment: Mapping[str, str], given: Price | None
 ) -> tuple[list[Model], dict[str, Price]]:
+    """Return the models of these names and their prices by their names in Inspect.
+
+    Args:
+        names: of models of Inspect, of `gateway/AGENT` or of the reference speakers.
+        environment: has QUARTET_GATEWAY_URL, QUARTET_GATEWAY_KEY and QUARTET_GATEWAY_GRANT for models of the gateway.
+        given: price, where it is not known.
+
+    Raises:
+        OptionError: a model or price that there is not.
+    """
     models: list[Model] = []
     prices: dict[str, Price] = {}
-    for name in experiment.models:
+    for name in names:
         real = name
         try:
             if name.startswith(GATEWAY):

@@ -95,8 +95,7 @@ class Team:
                 raise _Limit(Ending.PROGRAMS)
             result = await self.arm.execute(program)
             self._executions.append(result)
-            if self.feedback:
-                self.chat.say(RUNNER, f"exit code: {result.exit_code}\noutput:\n{result.output}")
+            self.chat.say(RUNNER, f"exit code: {result.exit_code}\noutput:\n{result.output}")
             if self.arm.completed:
                 raise _Limit(Ending.COMPLETED)
             if result.exit_code:

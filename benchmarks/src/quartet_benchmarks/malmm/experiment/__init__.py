@@ -1,0 +1,1 @@
+"""The MALMM experiment with language models, on Inspect."""
