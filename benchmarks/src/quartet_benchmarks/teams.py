@@ -72,7 +72,9 @@ def run(parameters: BenchParameters) -> BenchResult:
     for robots in FLEETS:
         if parameters.short and robots > 2:
             continue
-        options = StackOptions(state_dir=state_folder() / "bench-teams", fresh=True, world="home", robots=robots)
+        options = StackOptions(
+            state_dir=state_folder() / "bench-teams", fresh=True, world="home", robots=robots, realtime_thinking=True
+        )
         with Stack(options) as stack:
             site = load_site(stack.site_dir / "site.yaml")
             for seed in seeds:
@@ -92,10 +94,11 @@ def run(parameters: BenchParameters) -> BenchResult:
             f"{things} things are carried to {things} surfaces of other rooms in the simulated home, by one robot (an "
             f"ordinary task) and by teams ({TEAM}), with the scripted model. Ratio: simulated time of the team over "
             "that of one robot for the same placement, of the placements that both have done; the median. The "
-            "world stands still while no robot moves: thinking takes one robot no simulated time, a robot of a team "
-            "some while another moves, on a slow machine more. Done: SUCCEEDED, and everything in its place "
-            "by ground truth. Contacts between any parts of two robots are counted in every step of the physics; a "
-            "double pick is a thing that the grippers of two robots have held.",
+            "world stands still while no robot moves, and follows the wall clock while one moves and another thinks: "
+            "thinking takes one robot no simulated time, a robot of a team as long as it takes on this machine. "
+            "Done: SUCCEEDED, and everything in its place by ground truth. Contacts between any parts of two robots "
+            "are counted in every step of the physics; a double pick is a thing that the grippers of two robots "
+            "have held.",
         ],
     )
 

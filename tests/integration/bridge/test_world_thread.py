@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import pytest
 
 from quartet_simulation.errors import InvalidCommandError, StoppedError, UnknownNameError
+from quartet_simulation.ros.engine import Engine
 from quartet_simulation.ros.world import World
 from quartet_simulation.simulation import Simulation
 
@@ -88,3 +90,24 @@ async def test_it_ends_in_the_middle_of_a_motion() -> None:
         await world.call(lambda sim: None)
     await world.close()
     assert not running.done.done()
+
+
+async def test_thinking_takes_no_more_world_time_than_wall_time_where_it_is_to_count() -> None:
+    """While one robot moves and another is between two goals, world time follows the wall clock; else it runs ahead."""
+    engine = Engine(lambda: Simulation("studio", 0, robots=2), realtime_thinking=True)
+    one, other = (World(engine._make, engine=engine, place=place) for place in range(2))
+    await engine.start()
+    try:
+        moving = one.wait(1_000.0)
+        await other.wait(0.1)
+        began, ended = time.monotonic(), other.time
+        while time.monotonic() < began + 0.5:
+            await other.call(lambda sim: None)
+        passed = time.monotonic() - began
+        assert other.time - ended <= passed + 0.2
+        assert not moving.done()
+        began = time.monotonic()
+        await other.wait(20.0)
+        assert time.monotonic() - began < 20.0, "both move: nobody has to be waited for"
+    finally:
+        await engine.close()

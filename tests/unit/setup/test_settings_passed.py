@@ -61,6 +61,7 @@ NOT_PASSED: dict[str, str] = {
     "QUARTET_SIMULATION_SCORING_PORT": "the ground truth is for tests and benchmarks on one machine",
     "QUARTET_SIMULATION_SCORING_HOST": "the ground truth is for tests and benchmarks on one machine",
     "QUARTET_SIMULATION_HEARTBEAT_TIMEOUT": "follows from QUARTET_REALTIME",
+    "QUARTET_SIMULATION_REALTIME_THINKING": "for the benchmark of teams",
     "QUARTET_SIMULATION_CHECK_MESSAGES": "for tests of the simulation itself",
     "QUARTET_SIMULATION_MAX_MESSAGE_SIZE": "as rosbridge has it",
     **dict.fromkeys(

@@ -33,6 +33,8 @@ class StackOptions:
     """How far the simulation's sensors are from perfect: clean, typical or harsh."""
     realtime: bool = False
     """The simulation keeps to the wall clock."""
+    realtime_thinking: bool = False
+    """It does so while one of several robots thinks and another moves."""
     faults: tuple[str, ...] = ()
     """Given to the simulation as --faults."""
     site_dir: Path | None = None

@@ -282,6 +282,8 @@ def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, ho
     ]
     if options.realtime:
         argv.append("--realtime")
+    if options.realtime_thinking:
+        argv.append("--realtime-thinking")
     if options.faults:
         argv += ["--faults", ",".join(options.faults)]
     if not options.realtime:

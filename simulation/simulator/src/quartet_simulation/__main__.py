@@ -64,6 +64,12 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--guard-file", help="keeps a stop across restarts")
     parser.add_argument("--heartbeat-timeout", type=float, help="of the robot guard, in seconds of wall time")
     parser.add_argument("--realtime", action="store_true", default=None, help="follow the wall clock")
+    parser.add_argument(
+        "--realtime-thinking",
+        action="store_true",
+        default=None,
+        help="follow the wall clock while one of several robots thinks and another moves",
+    )
     parser.add_argument("--faults", help=f"comma-separated: {', '.join(FAULTS)}")
     parser.add_argument("--ready-file", help="also write the line with the ports here")
     parser.add_argument("--max-message-size", type=int, help="larger frames are sent in fragments")
@@ -93,7 +99,7 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> int:
             sensors=settings.sensors,
         )
 
-    engine, faults = Engine(make, settings.realtime), Faults(settings.faults)
+    engine, faults = Engine(make, settings.realtime, settings.realtime_thinking), Faults(settings.faults)
     robots: list[Robot] = []
     for number in range(settings.robots):
         robot = Robot(

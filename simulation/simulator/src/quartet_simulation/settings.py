@@ -67,6 +67,8 @@ class Settings(BaseSettings):
     the fast simulation takes all that a machine has."""
     realtime: bool = False
     """World time follows the wall clock instead of running only while something moves."""
+    realtime_thinking: bool = False
+    """While one of several robots moves and another is between two of its goals, world time follows the wall clock."""
     faults: Annotated[frozenset[str], NoDecode] = frozenset()
     ready_file: Path | None = None
     """The line with the chosen ports is also written here."""

@@ -18,6 +18,10 @@ log = logging.getLogger(__name__)
 Command = Callable[[Simulation], None]
 CHUNK_S = 0.02
 """World time between two looks at commands and goals."""
+THINKING_S = 5.0
+"""Wall time after a goal or timed wait for which a robot without another one counts as thinking."""
+LEAST_SHARE, SHARE_WEIGHT = 0.02, 0.02
+"""Least share of a core that is reckoned with, and the weight of the newest step in its mean."""
 
 
 class Inhabitant(Protocol):
@@ -31,6 +35,11 @@ class Inhabitant(Protocol):
     @property
     def tail_until(self) -> float:
         """World time until which objects settle after the last goal [s]."""
+        ...
+
+    @property
+    def rested_at(self) -> float:
+        """When its last goal or timed wait ended, on the monotonic clock [s]."""
         ...
 
     def needs_time(self, sim: Simulation) -> bool:
@@ -55,10 +64,20 @@ class Inhabitant(Protocol):
 
 
 class Engine:
-    """Runs `make()` in a thread of its own; each of `worlds` is one of its robots."""
+    """Runs `make()` in a thread of its own; each of `worlds` is one of its robots.
 
-    def __init__(self, make: Callable[[], Simulation], realtime: bool = False) -> None:
+    Args:
+        make: builds the simulation.
+        realtime: world time follows the wall clock.
+        realtime_thinking: so it does in the fast mode while one robot moves and another one thinks, slower by the
+            share of a core that this thread gets: other programs on the machine slow the thinking down as well.
+    """
+
+    def __init__(self, make: Callable[[], Simulation], realtime: bool = False, realtime_thinking: bool = False) -> None:
         self.realtime = realtime
+        self._realtime_thinking = realtime_thinking
+        self._share = 1.0
+        """Share of a core that the last steps have got."""
         self.worlds: list[Inhabitant] = []
         self.time = 0.0
         self.revision = 0
@@ -137,13 +156,29 @@ class Engine:
             for world, robot in worlds:
                 world.moved(robot, lambda: not self._settling(sim))
             at_work = any(world.working or sim.time < world.tail_until for world in self.worlds)
-            due = self._pace(due) if self.realtime or not at_work else time.monotonic()
+            if self._thinking():
+                due = self._pace(sim, due, CHUNK_S / max(self._share, LEAST_SHARE))
+            elif self.realtime or not at_work:
+                due = self._pace(sim, due, CHUNK_S)
+            else:
+                due = time.monotonic()
+
+    def _thinking(self) -> bool:
+        """Whether a robot is between two of its goals while another one moves, and its thinking is to take its time."""
+        if not self._realtime_thinking or not any(world.working for world in self.worlds):
+            return False
+        since = time.monotonic() - THINKING_S
+        return any(not world.working and world.rested_at > since for world in self.worlds)
 
     def _step(self, sim: Simulation) -> None:
-        began, before = time.perf_counter(), sim.time
+        began, worked, before = time.perf_counter(), time.thread_time(), sim.time
         sim.step(CHUNK_S)
         self.time = sim.time
-        metrics.STEP_SECONDS.inc(time.perf_counter() - began)
+        took = time.perf_counter() - began
+        if took > 0:
+            got = min(1.0, (time.thread_time() - worked) / took)
+            self._share += SHARE_WEIGHT * (got - self._share)
+        metrics.STEP_SECONDS.inc(took)
         metrics.WORLD_SECONDS.inc(sim.time - before)
 
     def _take_commands(self, sim: Simulation) -> None:
@@ -166,14 +201,14 @@ class Engine:
             return False
         return any(sim.time < world.tail_until for world in self.worlds)
 
-    def _pace(self, due: float) -> float:
-        due = max(due + CHUNK_S, time.monotonic() - 0.1)
+    def _pace(self, sim: Simulation, due: float, chunk_s: float) -> float:
+        """Wait until the next chunk is due on the wall clock; what is commanded meanwhile is done at once."""
+        due = max(due + chunk_s, time.monotonic() - 0.1)
         while (left := due - time.monotonic()) > 0 and not self._closing:
             with self._wake:
                 if not any(self._queues.values()):
                     self._wake.wait(left)
-                if any(self._queues.values()):
-                    break
+            self._take_commands(sim)
         return due
 
     def _stand_still(self, sim: Simulation) -> None:

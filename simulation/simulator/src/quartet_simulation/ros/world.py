@@ -1,13 +1,14 @@
 """One robot in the simulated world: takes commands from the event loop and follows the goals that run.
 
 Fast mode: world time advances only while a goal, a timed wait, a braking robot or a fresh /cmd_vel needs it, plus a
-short tail after the last goal so that the world settles; then it stands still. Real-time mode: it follows the wall
-clock.
+short tail after the last goal so that the world settles; then it stands still. With `realtime_thinking` it advances no
+faster than the wall clock while one robot moves and another one thinks. Real-time mode: it follows the wall clock.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -60,6 +61,7 @@ class World:
         self._waits: list[tuple[float, asyncio.Future[None]]] = []
         self._braking_until = 0.0
         self._tail_until = 0.0
+        self._rested_at = -math.inf
         self._velocity_until = -BRAKING_LIMIT_S
         self._was_moving = False
 
@@ -217,6 +219,11 @@ class World:
         """World time until which objects settle after the last goal."""
         return self._tail_until
 
+    @property
+    def rested_at(self) -> float:
+        """When the last goal or timed wait ended, on the monotonic clock [s]."""
+        return self._rested_at
+
     def needs_time(self, sim: Simulation) -> bool:
         """Return whether world time has to advance for this robot."""
         return (
@@ -266,6 +273,7 @@ class World:
             self._engine.post(cancel, done)
         self._waits.clear()
         self._tail_until, self._braking_until, self._velocity_until = 0.0, 0.0, -BRAKING_LIMIT_S
+        self._rested_at = -math.inf
         self.navigation_active = True
 
     def _look_after_goals(self, sim: Simulation) -> None:
@@ -276,7 +284,7 @@ class World:
             if goal.done:
                 self._goals.remove(running)
                 self._ended.append(running)
-                self._tail_until = sim.time + TAIL_S
+                self._tail_until, self._rested_at = sim.time + TAIL_S, now
             elif running.on_feedback is not None and now - running.last_feedback >= FEEDBACK_PERIOD_S:
                 running.last_feedback = now
                 self._engine.post(running.on_feedback, dict(goal.feedback))
@@ -288,6 +296,7 @@ class World:
             until, done = entry
             if sim.time >= until or done.cancelled():
                 self._waits.remove(entry)
+                self._rested_at = time.monotonic()
                 self._engine.post(resolve, done, None)
 
     def _deliver(self, running: RunningGoal) -> None:
