@@ -63,12 +63,12 @@ def test_an_ambiguous_place_is_the_one_of_the_wanted_area():
 def test_poses_of_an_area_begin_with_what_the_site_gives_and_lie_in_it():
     area = HOME.areas[0].model_copy(update={"other_entries": [HOME.areas[0].entry.model_copy(update={"x": 1.0})]})
     table = next(place for place in HOME.surfaces if place.area == area.name)
-    poses = poses_of(Target(table.name, area, "surface", 0.66, table))
+    poses = poses_of(HOME, Target(table.name, area, "surface", 0.66, table))
     given = [(table.approach.x, table.approach.y), (area.entry.x, area.entry.y), (1.0, area.entry.y)]
     assert [(pose.x, pose.y) for pose in poses[:3]] == given
     assert len(poses) > 8
     assert all(distance_to(list(area.outline), (pose.x, pose.y)) == 0 for pose in poses)
-    assert poses == poses_of(Target(table.name, area, "surface", 0.66, table))
+    assert poses == poses_of(HOME, Target(table.name, area, "surface", 0.66, table))
 
 
 @pytest.mark.parametrize("robots", [2, 3, 5, 16, 64])

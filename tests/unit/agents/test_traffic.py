@@ -12,7 +12,7 @@ from quartet_agent_runtime import RequestContext, ToolOutcome
 from quartet_approach.target import Target
 from quartet_approach.traffic import ASIDE_WAIT_S, ROUNDS, WAIT_S, Patience, obstructed, poses_of, reach
 from quartet_approach.verify import verify
-from quartet_contracts import ApproachReport, Skill, SkillRequest
+from quartet_contracts import PARKING, ApproachArguments, ApproachReport, NextAction, Skill, SkillRequest
 from quartet_site import load_robot, load_site
 
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
@@ -88,7 +88,7 @@ def parking() -> set[tuple[float, float]]:
 
 
 async def test_the_first_pose_that_has_a_way_is_taken_and_told():
-    wanted, entry = poses_of(TARGET)[:2]
+    wanted, entry = poses_of(SITE, TARGET)[:2]
     nav2 = check(shut=lambda x, y, _: (x, y) in {(wanted.x, wanted.y), (entry.x, entry.y)})
     came = await reach(nav2, TARGET, Patience(nav2))
     assert came.pose not in (None, wanted, entry)
@@ -102,7 +102,7 @@ async def test_the_first_pose_that_has_a_way_is_taken_and_told():
 async def test_while_none_has_a_way_one_of_two_moves_aside_and_waits_until_the_other_is_past(robot, moves):
     nav2 = check(robot, shut=lambda x, y, waits: waits < 2 and in_kitchen(x, y, waits))
     came = await reach(nav2, TARGET, Patience(nav2))
-    assert came.pose == poses_of(TARGET)[0]
+    assert came.pose == poses_of(SITE, TARGET)[0]
     assert nav2.waited == 2 * [ASIDE_WAIT_S if moves else WAIT_S]
     assert ASIDE_WAIT_S > 2 * WAIT_S
     aside = nav2.drives[:-1]
@@ -118,7 +118,7 @@ async def test_who_waits_for_the_place_itself_does_not_stand_in_the_way_out():
 
 
 async def test_it_gives_up_after_so_many_rounds_and_says_where():
-    wanted = poses_of(TARGET)[0]
+    wanted = poses_of(SITE, TARGET)[0]
     nav2 = check(shut=in_kitchen)
     came = await reach(nav2, TARGET, Patience(nav2))
     assert (came.pose, nav2.waits) == (None, ROUNDS)
@@ -142,14 +142,44 @@ async def test_nobody_is_waited_for_alone_or_when_the_time_is_nearly_over(reason
 async def test_a_drive_that_meets_somebody_is_not_followed_by_one_to_the_next_pose_at_once():
     nav2 = check(blocked_drives=1)
     came = await reach(nav2, TARGET, Patience(nav2))
-    assert (came.pose, nav2.waits) == (poses_of(TARGET)[0], 1)
+    assert (came.pose, nav2.waits) == (poses_of(SITE, TARGET)[0], 1)
     assert nav2.drives == [(came.pose.x, came.pose.y)] * 2
 
 
 async def test_a_pose_of_the_site_that_is_occupied_tells_that_somebody_is_there():
-    counter = poses_of(TARGET)[0]
+    counter = poses_of(SITE, TARGET)[0]
     nav2 = check(shut=lambda x, y, _: (x, y) == (counter.x, counter.y))
     told = await obstructed(nav2, TARGET)
     assert f"at or before ({counter.x:.2f}, {counter.y:.2f}) (PLANNER_GOAL_OCCUPIED)" in told
     assert told.endswith("other robots of this place: ben")
     assert await obstructed(check(), TARGET) == ""
+
+
+def to_park(area: str, **more: Any) -> Played:
+    asked = ApproachArguments(target_area=area, object_name=PARKING, next_action=NextAction.FLOOR_PLACE)
+    played = check(**more)
+    played.request = played.request.model_copy(update={"arguments": asked})
+    return played
+
+
+ARRIVED = ApproachReport(success=True, error_code="NONE", reason="there")
+
+
+async def test_a_robot_that_is_to_park_stands_in_a_parking_pose_of_the_area_or_is_brought_there():
+    (spot,) = [pose for pose in SITE.parking if pose.x > 10]
+    nav2 = to_park("kitchen", here=(9.85, 2.1))
+    assert (await verify(nav2, ARRIVED)).success
+    assert nav2.drives == [(spot.x, spot.y)]
+    there = to_park("kitchen", here=(spot.x + 0.1, spot.y))
+    assert (await verify(there, ARRIVED)).reason == "in kitchen; in its parking pose"
+    assert there.drives == []
+
+
+async def test_a_robot_parks_nowhere_else():
+    (spot,) = [pose for pose in SITE.parking if pose.x > 10]
+    nav2 = to_park("kitchen", fleet=("anna",), here=(9.85, 2.1), shut=lambda x, y, _: (x, y) == (spot.x, spot.y))
+    settled = await verify(nav2, ARRIVED)
+    assert (settled.error_code, nav2.drives) == ("NAV_DRIVE_FAILED", [])
+    nowhere = await verify(to_park("dining area", here=(6.7, 2.9)), ARRIVED)
+    assert nowhere.error_code == "NAV_DRIVE_FAILED"
+    assert "the site has no parking pose in dining area" in nowhere.reason

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from quartet_contracts.journal import TeamErrands, TeamStep, TeamStepEnded
+from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep, TeamStepEnded
 from quartet_orchestrator.tasks import make_briefs
-from quartet_orchestrator.tasks.errands import ErrandSplit, HomeScene, TeamState, cross
+from quartet_orchestrator.tasks.errands import ErrandSplit, TeamState, park
+from quartet_orchestrator.tasks.scene import HomeScene, cross
 from quartet_site import RobotSetup, load_robot, load_site
 
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
@@ -16,6 +17,15 @@ ERRANDS = {
     "blue mug": "kids' room -> kitchen counter",
     "tennis ball": "anywhere -> toy basket",
 }
+
+
+SITE = load_site(HOME / "site.yaml")
+
+
+def at(area):
+    """Where a robot stands at the entry of an area."""
+    entry = SITE.area(area).entry
+    return entry.x, entry.y
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +124,73 @@ def test_what_a_robot_does_counts_for_the_plan_of_the_others(state, brief):
     state.apply(TeamStepEnded(step=1, outcomes={"ada": "NONE"}))
     assert list(scene.actions("bob")) == [mug.action, ball.action]
     assert scene.complaints({}) != []
-    # Ada stands at the toy basket: the mug is in the same room.
-    assert HomeScene(state, ["ada"], brief).actions("ada")[0] == mug.action
-    assert (state.rested, state.done) == ({"ada": 1}, {"red coke can"})
+    # Ada stands in the kids' room: the mug is in the same room.
+    assert HomeScene(state, ["ada"], brief, {"ada": at("kids' room")}).actions("ada")[0] == mug.action
+    assert state.done == {"red coke can"}
+
+
+def test_a_robot_that_holds_a_thing_brings_that_one_first(state, brief):
+    can, mug, _ = (state.errands[thing] for thing in ERRANDS)
+    state.apply(TeamStep(step=1, plan={"ada": can.action}, tasks={"ada": "t1"}))
+    state.apply(TeamStepEnded(step=1, outcomes={"ada": "PLACE_REACH_EXCEEDED"}, holding={"ada": can.thing}))
+    scene = HomeScene(state, ["ada", "bob"], brief, {"ada": at("kids' room"), "bob": at("kitchen")})
+    assert list(scene.actions("ada")) == [can.action]
+    assert can.action not in scene.actions("bob")
+    assert "ada holds the red coke can." in scene.describe()
+    assert scene.describe_robot("ada") == "You stand in the kids' room and hold the red coke can."
+    assert scene.complaints({"ada": mug.action}) == ["ada holds the red coke can: it brings that to its place first."]
+    assert scene.complaints({"bob": can.action}) == ["ada holds the red coke can: it brings that to its place first."]
+    assert scene.complaints({"ada": can.action}) == []
+    state.apply(RobotLeft(robot="ada", error_code="ROBOT_STOPPED", reason="a person"))
+    assert can.action in HomeScene(state, ["bob"], brief).actions("bob"), "nobody else would try it again"
+
+
+def test_what_is_given_up_keeps_its_robot_from_nothing(state, brief):
+    can, mug, ball = (state.errands[thing] for thing in ERRANDS)
+    for number in (1, 2):
+        state.apply(TeamStep(step=number, plan={"ada": can.action}, tasks={"ada": f"t{number}"}))
+        state.apply(TeamStepEnded(step=number, outcomes={"ada": "PLACE_FAILED"}, holding={"ada": can.thing}))
+    assert list(HomeScene(state, ["ada"], brief).actions("ada")) == [mug.action, ball.action]
+
+
+def test_an_errand_goes_to_the_robot_that_is_nearest_to_it(state, brief):
+    _, mug, ball = (state.errands[thing] for thing in ERRANDS)
+    scene = HomeScene(state, ["ada", "bob"], brief, {"ada": at("kids' room"), "bob": at("kitchen")})
+    assert "Metres from ada to where it would begin: red coke can 6.2, blue mug 0.0" in scene.describe()
+    (told,) = scene.complaints({"bob": mug.action})
+    assert told == "With ada in the place of bob, bob and ada would drive 6.2 m less."
+    (told,) = scene.complaints({"ada": state.errands["red coke can"].action}) or [""]
+    assert told == "With bob in the place of ada, ada and bob would drive 6.2 m less."
+    assert scene.complaints({"ada": mug.action, "bob": ball.action}) == []
+    # Where it begins is not known, or the robot's pose: anyone may do it.
+    assert scene.complaints({"ada": ball.action}) == []
+    assert HomeScene(state, ["ada", "bob"], brief, {"bob": at("kitchen")}).complaints({"bob": mug.action}) == []
+
+
+def test_two_robots_exchange_errands_that_begin_with_each_other(state, brief):
+    state.apply(TeamErrands(errands={"red coke can": "kitchen -> tv stand", "blue mug": "living room -> bookshelf"}))
+    can, mug = state.errands.values()
+    scene = HomeScene(state, ["ada", "bob"], brief, {"ada": at("kitchen"), "bob": at("living room")})
+    (told,) = scene.complaints({"ada": mug.action, "bob": can.action})
+    assert told == "With each other's errands, ada and bob would drive 13.0 m less."
+    assert scene.complaints({"ada": can.action, "bob": mug.action}) == []
+
+
+def test_a_robot_without_an_errand_waits_in_a_parking_pose_of_its_own(state, brief):
+    def parking(robot, **positions):
+        return HomeScene(state, [robot], brief, positions).parking(robot)
+
+    assert parking("ada", ada=at("kitchen")) == "kitchen"
+    assert parking("ada", ada=at("dining area")) == "hallway", "the nearest, where its own area has none"
+    spot = next(pose for pose in SITE.parking if pose.x > 10)
+    assert parking("ada", ada=at("kitchen"), bob=(spot.x, spot.y)) == "hallway"
+    assert parking("ada", ada=(spot.x + 0.1, spot.y)) is None, "it stands in one"
+    assert parking("ada", bob=at("kitchen")) is None, "nobody knows where it stands"
+    state.apply(TeamStep(step=1, plan={"bob": park("kitchen")}, tasks={"bob": "t1"}))
+    assert parking("ada", ada=at("kitchen"), bob=at("kitchen")) == "hallway", "the other one is on its way there"
+    assert ("bob" in state.parked, state.carrying, len(state.open)) == (True, {}, 3)
+    state.apply(TeamStepEnded(step=1, outcomes={"bob": "NONE"}))
+    assert (state.running, state.past, state.done) == ({}, [], set())
 
 
 @pytest.mark.parametrize(

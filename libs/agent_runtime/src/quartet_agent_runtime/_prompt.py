@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Any, cast
 
 from quartet_agent_runtime.errors import PromptError
-from quartet_site import RobotFile, SiteFile
+from quartet_site import Area, Pose2D, RobotFile, SiteFile, inside
 
 
 def load_prompt(package: str, name: str = "prompt.md") -> str:
@@ -53,16 +53,21 @@ def arm_facts(robot: RobotFile) -> dict[str, Any]:
 
 
 def area_facts(site: SiteFile) -> list[dict[str, Any]]:
-    """Return every area with its entry pose (map frame, m and rad) and landmarks."""
+    """Return every area with its entry pose (map frame, m and rad), landmarks, and parking poses where it has some."""
     return [
         {
             "name": area.name,
             "aliases": list(area.aliases),
             "entry": area.entry.model_dump(),
             "landmarks": list(area.landmarks),
+            **({"parking": [pose.model_dump() for pose in spots]} if (spots := _parking_in(site, area)) else {}),
         }
         for area in site.areas
     ]
+
+
+def _parking_in(site: SiteFile, area: Area) -> list[Pose2D]:
+    return [pose for pose in site.parking if inside(area.outline, pose.x, pose.y)]
 
 
 def place_facts(site: SiteFile) -> list[dict[str, Any]]:

@@ -69,6 +69,7 @@ from quartet_contracts.messages import (
 from quartet_contracts.skills import (
     ARGUMENTS,
     HELD_OBJECT,
+    PARKING,
     REPORTS,
     RESULTS,
     ApproachArguments,
@@ -106,6 +107,7 @@ __all__ = [
     "MODEL_TOOLS",
     "MOTION_SERVERS",
     "OBSERVE_TOOLS",
+    "PARKING",
     "REPORTS",
     "RESET_SCOPE",
     "RESULTS",

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quartet_contracts._budgets import Usage
+from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices
 from quartet_contracts._states import State
 from quartet_contracts._tasks import Actor, TaskReport
@@ -230,6 +230,8 @@ class TeamStep(Entry):
     plan: dict[str, str]
     tasks: dict[str, Identifier]
     """Task of each robot that acts."""
+    budgets: dict[str, Budget] = {}
+    """Share of the team's budget that each of these tasks has."""
     stops: dict[str, dict[str, int]] = {}
     """Stops that the motion servers of each robot had counted."""
 
@@ -242,6 +244,12 @@ class TeamStepEnded(Entry):
     outcomes: dict[str, Text]
     """NONE for each robot whose errand is done, else the error code."""
     reasons: dict[str, Text] = {}
+    holding: dict[str, Text] = {}
+    """What robots still hold, by the site's names."""
+    usage: dict[str, Usage] = {}
+    """What each task has used, with its sub-agents."""
+    spent: dict[str, Usage] = {}
+    """What of it counts for the budget: the loop of its orchestrator."""
 
 
 class RobotLeft(Entry):

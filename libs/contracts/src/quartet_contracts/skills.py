@@ -44,6 +44,8 @@ class ApproachArguments(Arguments):
     ] = None
 
 
+PARKING = "parking"
+"""What an approach calls the poses of an area in which a robot stands in nobody's way."""
 HELD_OBJECT = "held object"
 """What a place calls a thing in the gripper that nothing has named; it is no name to look for."""
 

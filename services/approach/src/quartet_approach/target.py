@@ -6,7 +6,7 @@ from typing import Literal
 
 from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import Point, distance_to, to_base, to_map
-from quartet_contracts import ApproachArguments, NextAction
+from quartet_contracts import PARKING, ApproachArguments, NextAction
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection
 from quartet_site import Area, Container, SiteFile, Surface, normalise
@@ -44,6 +44,11 @@ class Target:
             return cls(arguments.object_name, area, "object", standoff, None, arguments.object_id)
         kind = "surface" if isinstance(place, Surface) else "container"
         return cls(arguments.object_name, area, kind, standoff, place, arguments.object_id)
+
+    @property
+    def is_parking(self) -> bool:
+        """Whether the robot is to stand in one of the area's parking poses."""
+        return normalise(self.name) == PARKING
 
     def holds(self, point: Point) -> bool:
         """Whether a point of the map lies in the wanted area."""

@@ -11,8 +11,8 @@ from quartet_agent_runtime import RequestContext
 from quartet_approach.target import Target
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult, NavCode, PathResult, WaitResult
+from quartet_site import Area, SiteFile, inside
 from quartet_site import Pose2D as SitePose
-from quartet_site import inside
 
 ROUNDS = 6
 """How often an approach lets others pass before it gives up."""
@@ -82,9 +82,25 @@ def moves_aside(fleet: tuple[str, ...], robot: str, number: int) -> bool:
     return turn != (number // digits % SWAP == SWAP - 1)
 
 
-def poses_of(target: Target) -> list[Pose2D]:
-    """Return poses of the target's area, best first: before the place, at the entries, around the entry."""
+def parking_of(site: SiteFile, area: Area) -> list[Pose2D]:
+    """Return the site's parking poses in an area."""
+    return [_pose(pose) for pose in site.parking if inside(area.outline, pose.x, pose.y)]
+
+
+async def is_parked(check: RequestContext, area: Area) -> bool:
+    """Return whether the robot stands in a parking pose of an area."""
+    here = await check.pose()
+    return any(math.dist((here.x, here.y), (spot.x, spot.y)) < AT_SPOT_M for spot in parking_of(check.site, area))
+
+
+def poses_of(site: SiteFile, target: Target) -> list[Pose2D]:
+    """Return poses of the target's area, best first: before the place, at the entries, around the entry.
+
+    For a robot that is to park these are the area's parking poses only.
+    """
     area = target.area
+    if target.is_parking:
+        return parking_of(site, area)
     given = [target.place.approach] if target.place is not None and target.place.approach is not None else []
     given += [area.entry, *area.other_entries]
     entry = area.entry
@@ -122,7 +138,9 @@ async def drive_if_open(check: RequestContext, pose: Pose2D) -> str:
 
 async def reach(check: RequestContext, target: Target, patience: Patience) -> Arrival:
     """Drive to the first free pose of the area; while none is free, let others pass."""
-    poses = poses_of(target)
+    poses = poses_of(check.site, target)
+    if not poses:
+        return Arrival(None, f"the site has no {target.name} pose in {target.area.name}")
     wanted, note = poses[0], ""
     while True:
         for pose in poses:

@@ -5,7 +5,7 @@ from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
 from quartet_approach.target import AREA_MARGIN_M, Target
-from quartet_approach.traffic import Arrival, Patience, obstructed, reach
+from quartet_approach.traffic import Arrival, Patience, is_parked, obstructed, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
 from quartet_contracts.tools.moveit import ArmResult
@@ -29,22 +29,24 @@ async def verify(check: RequestContext, report: ApproachReport) -> ApproachRepor
         return _failed(
             ApproachCode.NAV_AREA_WRONG, f"'{arguments.target_area}' is no area of this site; areas: {known}"
         )
-    there = report.error_code is not ApproachCode.NAV_DRIVE_FAILED
-    if there and (fault := await _outside(check, area)):
+    drove = report.error_code is not ApproachCode.NAV_DRIVE_FAILED
+    if drove and (fault := await _outside(check, area)):
         return _failed(ApproachCode.NAV_AREA_WRONG, fault, area=CheckResult.FAIL)
     target = Target.of(check, arguments, area)
     if target.place is not None and target.place.area != area.name:
         return _failed(
             ApproachCode.NAV_AREA_WRONG, f"{target.place.name} stands in {target.place.area}, not in {area.name}"
         )
+    there = drove and (not target.is_parking or await is_parked(check, area))
     if fault := await _tuck(check):
-        return _failed(ApproachCode.NAV_PLAN_FAILED, fault, area=CheckResult.PASS if there else CheckResult.SKIP)
+        return _failed(ApproachCode.NAV_PLAN_FAILED, fault, area=CheckResult.PASS if drove else CheckResult.SKIP)
     patience = Patience(check)
     came = Arrival(None, "") if there else await reach(check, target, patience)
     if not there and came.pose is None:
         return _failed(ApproachCode.NAV_DRIVE_FAILED, f"{came.note}; before: {report.reason}")
     if target.kind == "floor":
-        return _told(_reached(f"in {area.name}; the floor needs no drive-in", CheckResult.SKIP), came)
+        where = "in its parking pose" if target.is_parking else "the floor needs no drive-in"
+        return _told(_reached(f"in {area.name}; {where}", CheckResult.SKIP), came)
     return await _before(check, report, target, patience, came)
 
 

@@ -69,6 +69,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
                 settings=settings,
                 briefs=briefs,
                 fleet=fleet,
+                monitor=monitor,
                 loss_recovery=loss_recovery,
             )
         )

@@ -1,13 +1,11 @@
-"""Errands of a team: what is carried from where to where, what is left of it, and which errands go together."""
+"""Errands of a team: what is carried from where to where, and what has become of it."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 from quartet_agent_runtime import load_prompt, render_prompt
-from quartet_contracts import ApproachArguments, NextAction
+from quartet_contracts import ApproachArguments, Budget, NextAction, Usage
 from quartet_contracts.journal import Happening, RobotLeft, TeamErrands, TeamStep, TeamStepEnded
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.names import FLOOR
@@ -18,10 +16,7 @@ ANYWHERE = "anywhere"
 MAX_ATTEMPTS = 2
 """Attempts of one errand, by whichever robot."""
 WAY = re.compile(r"^\s*([^,()>]{1,64}?)\s*->\s*([^,()>]{1,64}?)\s*$")
-RULES = """<sentence>{sentence}</sentence>
-Robots carry objects, one each at a time. The robots that are free get something to do, the others go on meanwhile.
-These are refused at the same time: the same object twice, two objects to the same place, and ways that cross or go in
-opposite directions."""
+PARK = re.compile(r"park\((.+)\)")
 
 
 @dataclass(frozen=True)
@@ -103,12 +98,25 @@ class ErrandSplit:
 
 @dataclass(frozen=True)
 class Part:
-    """Errand that a robot does now."""
+    """What a robot does now: an errand, or the way to a parking pose."""
 
     step: int
     action: str
     task: str
     """Id of the robot's task."""
+    budget: Budget | None = None
+    """Its share of the team's budget; None for a drive, which asks no model of the orchestrator."""
+
+    @property
+    def parks_in(self) -> str:
+        """The area with the parking pose; '' for an errand."""
+        found = PARK.fullmatch(self.action)
+        return found[1] if found else ""
+
+
+def park(area: str) -> str:
+    """Return the action of a robot that waits in the parking pose of an area."""
+    return f"park({area})"
 
 
 @dataclass
@@ -122,14 +130,18 @@ class TeamState:
     reasons: dict[str, str] = field(default_factory=dict[str, str])
     """Why the last attempt of an errand failed."""
     codes: dict[str, str] = field(default_factory=dict[str, str])
-    places: dict[str, str] = field(default_factory=dict[str, str])
-    """Where each robot has put something down last."""
+    holding: dict[str, str] = field(default_factory=dict[str, str])
+    """What each robot still holds after an errand that failed."""
+    parked: set[str] = field(default_factory=set[str])
+    """Robots that have been sent out of the others' way since their last errand."""
+    usage: Usage = field(default_factory=Usage)
+    """Of the tasks that have ended, with their sub-agents."""
+    spent: Usage = field(default_factory=Usage)
+    """What of it counts for the budget."""
     left: dict[str, str] = field(default_factory=dict[str, str])
     """Robots that have dropped out, with the reason."""
     past: list[PastStep] = field(default_factory=list[PastStep])
     steps: int = 0
-    rested: dict[str, int] = field(default_factory=dict[str, int])
-    """Number of errands of all robots that had ended when a robot's last one ended."""
     running: dict[str, Part] = field(default_factory=dict[str, Part])
     """What each robot that is at work does."""
     stops: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -142,7 +154,9 @@ class TeamState:
             case TeamStep():
                 self.steps, self.stops = event.step, event.stops
                 for robot, action in event.plan.items():
-                    self.running[robot] = Part(event.step, action, event.tasks[robot])
+                    part = Part(event.step, action, event.tasks[robot], event.budgets.get(robot))
+                    self.running[robot] = part
+                    (self.parked.add if part.parks_in else self.parked.discard)(robot)
             case TeamStepEnded():
                 self._ended(event)
             case RobotLeft():
@@ -156,17 +170,28 @@ class TeamState:
             part = self.running.pop(robot, None)
             if part is None:
                 continue
+            self.usage = self.usage.plus(ended.usage.get(robot, Usage()))
+            self.spent = self.spent.plus(ended.spent.get(robot, Usage()))
+            if part.parks_in:
+                continue
             thing = self.by_action(part.action).thing
             plan.append(f"{robot}: {part.action}")
             told.append(f"{robot}: {part.action}: {code}")
             self.attempts[thing] = self.attempts.get(thing, 0) + 1
-            self.rested[robot] = sum(self.attempts.values())
+            self.holding.pop(robot, None)
+            if held := ended.holding.get(robot):
+                self.holding[robot] = held
             if code == "NONE":
                 self.done.add(thing)
-                self.places[robot] = self.errands[thing].target
             else:
                 self.codes[thing], self.reasons[thing] = code, ended.reasons.get(robot, "")
-        self.past.append(PastStep(before, "; ".join(plan), "\n".join(told)))
+        if plan:
+            self.past.append(PastStep(before, "; ".join(plan), "\n".join(told)))
+
+    @property
+    def carrying(self) -> dict[str, Errand]:
+        """The errand of each robot that does one now."""
+        return {robot: self.by_action(part.action) for robot, part in self.running.items() if not part.parks_in}
 
     @property
     def open(self) -> list[Errand]:
@@ -185,7 +210,7 @@ class TeamState:
     def describe(self) -> str:
         """Return the errands by what has become of them."""
         still = [errand.thing for errand in self.open]
-        carried = {self.by_action(part.action).thing: robot for robot, part in self.running.items()}
+        carried = {errand.thing: robot for robot, errand in self.carrying.items()}
         over = self.done | {*still, *carried}
         parts = {
             "Still to be moved": still,
@@ -194,96 +219,3 @@ class TeamState:
             "Given up": [f"{thing} ({self.codes[thing]})" for thing in self.errands if thing not in over],
         }
         return "\n".join(f"{heading}: {', '.join(things)}" for heading, things in parts.items() if things)
-
-
-class HomeScene:
-    """The errands as what a team of robots sees."""
-
-    def __init__(self, state: TeamState, robots: Sequence[str], brief: RobotBrief) -> None:
-        self._state = state
-        self.robots = robots
-        self.rules = RULES.format(sentence=state.split.sentence)
-        self._entries = {area.name: (area.entry.x, area.entry.y) for area in brief.site.areas}
-        self._area_of = {place.name: place.area for place in (*brief.site.surfaces, *brief.site.containers)}
-
-    def describe(self) -> str:
-        """Return the errands by what has become of them, and which of the open ones do not go together."""
-        pairs = combinations(self._possible(), 2)
-        apart = [f"{one.thing} + {other.thing}" for one, other in pairs if self._conflict("", one, "", other)]
-        told = f"\nDo not go together: {'; '.join(apart)}" if apart and len(self.robots) > 1 else ""
-        return self._state.describe() + told
-
-    def describe_robot(self, robot: str) -> str:
-        """Return where a robot is, as far as the team knows."""
-        place = self._state.places.get(robot)
-        return f"You stand before the {place}." if place else "You are free."
-
-    def actions(self, robot: str) -> Sequence[str]:
-        """Return the actions for the open errands that go with what the others do, those that begin nearest first."""
-        place = self._state.places.get(robot)
-        here = self._entries[self._area_of[place]] if place else None
-
-        def distance(errand: Errand) -> float:
-            there = self._entries.get(errand.area)
-            return 0.0 if here is None or there is None else math.dist(here, there)
-
-        return [errand.action for errand in sorted(self._possible(), key=distance)]
-
-    def complaints(self, plan: Plan) -> Sequence[str]:
-        """Return what is wrong with a plan: names, the same object or place twice, ways that cross."""
-        if not plan and not self._state.running:
-            return ["No robot acts in it, and there are objects left to move."]
-        wrong: list[str] = []
-        valid = {errand.action: errand for errand in self._state.open}
-        going = [(robot, self._state.by_action(part.action)) for robot, part in self._state.running.items()]
-        for robot, action in plan.items():
-            if robot not in self.robots:
-                wrong.append(f"There is no robot '{robot}' that is free; valid: {', '.join(self.robots)}.")
-            elif action not in valid:
-                wrong.append(f"'{action}' is no action of {robot}; valid: {'; '.join(valid)}.")
-            else:
-                wrong += [
-                    told for other, theirs in going if (told := self._conflict(other, theirs, robot, valid[action]))
-                ]
-                going.append((robot, valid[action]))
-        return wrong
-
-    def _possible(self) -> list[Errand]:
-        """Return the open errands that go with what robots do now."""
-        at_work = [self._state.by_action(part.action) for part in self._state.running.values()]
-        return [one for one in self._state.open if not any(self._conflict("", other, "", one) for other in at_work)]
-
-    def _conflict(self, one: str, first: Errand, other: str, second: Errand) -> str:
-        """Return why two errands do not go together, '' when they do."""
-        if first.thing == second.thing:
-            return f"{one} and {other} would both take the {first.thing}."
-        if first.target == second.target:
-            return f"{one} and {other} would both put something down at the {first.target}; let one wait."
-        ways = self._way(first), self._way(second)
-        if ways[0] is not None and ways[1] is not None and cross(ways[0], ways[1]):
-            return (
-                f"The ways of {one} ({first.area} to {first.target}) and {other} ({second.area} to {second.target}) "
-                "cross; let one wait."
-            )
-        return ""
-
-    def _way(self, errand: Errand) -> "Way | None":
-        """Return the way with the object, between the entries of two areas; None within one area, or when unknown."""
-        start, end = self._entries.get(errand.area), self._entries.get(self._area_of[errand.target])
-        return None if start is None or end is None or start == end else (start, end)
-
-
-Point = tuple[float, float]
-"""x, y [m] in the map frame."""
-Way = tuple[Point, Point]
-
-
-def cross(one: Way, other: Way) -> bool:
-    """Whether two straight ways cross inside of both, or are the same in opposite directions."""
-    (a, b), (c, d) = one, other
-    return one == (d, c) or (_side(a, b, c) * _side(a, b, d) < 0 and _side(c, d, a) * _side(c, d, b) < 0)
-
-
-def _side(a: Point, b: Point, c: Point) -> float:
-    """Return on which side of the line from `a` to `b` the point `c` is: positive to the left."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

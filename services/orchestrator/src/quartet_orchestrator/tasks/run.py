@@ -21,7 +21,7 @@ from quartet_contracts.journal import Note
 from quartet_orchestrator import metrics
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.grants import GrantSigner
-from quartet_orchestrator.observation import CameraClient, Fleet, ObserverSessions, StopMonitor
+from quartet_orchestrator.observation import CameraClient, Fleet, ObserverSessions, RobotMonitor, StopMonitor
 from quartet_orchestrator.recovery import FenceClient, History, StoreLossRecovery, TaskRecord, read_history
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills import SkillCaller
@@ -52,6 +52,7 @@ class RunContext:
     briefs: Mapping[str, RobotBrief]
     """What the model is told, by robot."""
     fleet: Fleet
+    monitor: RobotMonitor
     loss_recovery: StoreLossRecovery
 
 

@@ -32,6 +32,7 @@ from quartet_orchestrator.errors import RequestError, StopServiceError
 from quartet_orchestrator.observation import Fleet
 from quartet_orchestrator.recovery import end_unstarted
 from quartet_orchestrator.stop_client import StopClient, describe_stop
+from quartet_orchestrator.tasks.part import team_budget
 from quartet_process import tracing
 from quartet_teams import TEAMS
 
@@ -74,7 +75,7 @@ class TaskService:
             created_at=now,
             deadline=now + submission.queue_timeout_s,
             timeout_s=timeout_s,
-            budget=budget,
+            budget=budget if submission.team is None else team_budget(submission, len(self.fleet.names)),
             step=step,
             team=submission.team,
             traceparent=origin,

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import logging
-import re
 import secrets
 import time
 from typing import Literal
@@ -11,9 +10,15 @@ from typing import Literal
 from quartet_agent_runtime import ModelUnavailableError
 from quartet_bus import BusUnavailableError, LeaseEpoch, LeaseLostError, NoAnswerError, TaskDelivery
 from quartet_contracts import (
+    PARKING,
     TERMINAL,
+    ApproachArguments,
+    Budget,
     ContractError,
     DeliveryOutcome,
+    DirectStep,
+    NextAction,
+    Skill,
     State,
     Task,
     TaskReport,
@@ -34,8 +39,10 @@ from quartet_contracts.journal import (
 from quartet_orchestrator.errors import ParticipantLostError, TaskAbortedError
 from quartet_orchestrator.observation import RobotState, StopMonitor
 from quartet_orchestrator.recovery import TaskRecord, end_unstarted
-from quartet_orchestrator.tasks.errands import ErrandSplit, HomeScene, Part, TeamState
+from quartet_orchestrator.tasks.errands import ErrandSplit, Part, TeamState, park
+from quartet_orchestrator.tasks.part import read_end, share
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext
+from quartet_orchestrator.tasks.scene import HomeScene, Point
 from quartet_process import tracing
 from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
 
@@ -43,7 +50,8 @@ log = logging.getLogger(__name__)
 POLL_S = 0.2
 ABSENT_AFTER_S = 15.0
 """Time for which a robot's servers may be silent before the others go on without it [s]."""
-CODE = re.compile(r"[A-Z][A-Z_]{0,63}")
+POSES_WAIT_S = 5.0
+"""Time limit for the poses of the robots; one that has not answered by then has none for the team."""
 LEFT: dict[RobotState, Literal["ROBOT_STOPPED", "ROBOT_ABSENT", "ROBOT_UNCERTAIN"]] = {
     RobotState.STOPPED: "ROBOT_STOPPED",
     RobotState.ABSENT: "ROBOT_ABSENT",
@@ -75,6 +83,8 @@ class TeamRun:
         """Turns of an unfinished discussion that another replica has recorded."""
         self._repeats = False
         """Whether the last answer was one of these."""
+        self._talk = Usage()
+        """Of the discussion."""
 
     async def run(self, shutdown: asyncio.Event) -> None:
         """Run the task until it ends: by itself, by a cancel, its deadline, a shutdown or another replica."""
@@ -107,9 +117,10 @@ class TeamRun:
             self._state.apply(event)
             if isinstance(event, TeamTurn):
                 self._heard.append(event)
-                self._record.add_usage(event.usage)
+                self._talk = self._talk.plus(event.usage)
             elif isinstance(event, TeamErrands | TeamStep | TeamStepEnded | RobotLeft):
                 self._heard.clear()
+        self._record.usage = self._talk.plus(self._state.usage)
         if self._record.state is not State.QUEUED:
             await self._record.take_over(events[-1].at if events else time.time())
         if self._record.state is State.CANCELING:
@@ -131,6 +142,8 @@ class TeamRun:
                     if robot not in underway:
                         underway[robot] = asyncio.create_task(self._do(robot, part), name=f"errand-{part.task}")
                 if not self._state.open or not await self._assign():
+                    if await self._clear_ways():
+                        continue
                     if not underway:
                         return self._report("No robot of the team is left." if self._state.open else "")
                     await self._note_ends(underway)
@@ -141,14 +154,44 @@ class TeamRun:
         """Give errands to the robots that are free; return False when there is nothing to do until a robot is done."""
         await self._record.wait_while_paused()
         robots = await self._robots()
-        scene = HomeScene(self._state, robots, self._brief)
-        if not robots or not scene.actions(robots[0]):
+        if not robots:
+            return False
+        scene = await self._scene(robots)
+        if not any(scene.actions(robot) for robot in robots):
             return False
         try:
             return await self._agree(scene)
         except ParticipantLostError as error:
             await self._note(RobotLeft(robot=error.robot, error_code="PARTICIPANT_SILENT", reason=str(error)))
             return True
+
+    async def _scene(self, robots: list[str]) -> HomeScene:
+        """Return what the free robots see, with the poses of all that answer."""
+        names = [name for name in self._context.fleet.names if name not in self._state.left]
+        asked = {name: asyncio.create_task(self._context.monitor.pose(name)) for name in names}
+        await asyncio.wait(asked.values(), timeout=POSES_WAIT_S)
+        positions: dict[str, Point] = {}
+        for name, asking in asked.items():
+            if asking.done() and (pose := asking.result().pose):
+                positions[name] = pose["x"], pose["y"]
+        await _cancel(*asked.values())
+        return HomeScene(self._state, robots, self._brief, positions)
+
+    async def _clear_ways(self) -> bool:
+        """Send the next robot that has nothing to do to a parking pose; return False when none is in the way.
+
+        Only while others work, and once after each errand: a robot that stays stands where one of them may have to go.
+        """
+        waiting = [name for name in self._free() if name not in self._state.parked]
+        if not self._state.carrying or not waiting or await self._bus.tasks.pause_reason(self._task.task_id):
+            return False
+        scene = await self._scene(waiting)
+        found = ((robot, area) for robot in waiting if (area := scene.parking(robot)))
+        for robot, area in found:
+            if await self._problem(robot) is None:
+                await self._begin_step({robot: park(area)}, {})
+                return True
+        return False
 
     async def _begin(self) -> None:
         record = self._record
@@ -172,10 +215,9 @@ class TeamRun:
         return self._free()
 
     def _free(self) -> list[str]:
-        """Return the robots that do nothing, the one that has rested longest first: it may stand in the others' way."""
+        """Return the robots that do nothing."""
         busy = {*self._state.left, *self._state.running}
-        free = [name for name in self._context.fleet.names if name not in busy]
-        return sorted(free, key=lambda name: self._state.rested.get(name, 0))
+        return [name for name in self._context.fleet.names if name not in busy]
 
     async def _problem(self, robot: str) -> RobotLeft | None:
         """Return why a robot leaves, None for one that can work. A silent one has time to come back."""
@@ -202,10 +244,24 @@ class TeamRun:
             # One has dropped out while they spoke: the others agree anew.
             return True
         if plan:
-            tasks = {robot: f"{self._task.task_id}-{secrets.token_hex(3)}" for robot in plan}
-            stops = {robot: watch.counts for robot, watch in self._stops.items()}
-            await self._note(TeamStep(step=self._state.steps + 1, plan=plan, tasks=tasks, stops=stops))
+            reserved = [part.budget for part in self._state.running.values() if part.budget]
+            budget = share(self._task.budget, self._spent, reserved, len(plan))
+            if budget is None:
+                told = self._task.budget.spent(self._spent) or "what is left is too little for another errand"
+                raise TaskAbortedError(f"The team has spent its budget: {told}.")
+            await self._begin_step(plan, dict.fromkeys(plan, budget))
         return bool(plan)
+
+    @property
+    def _spent(self) -> Usage:
+        """What counts for the budget: the discussion, and the loops of the tasks that have ended."""
+        return self._talk.plus(self._state.spent)
+
+    async def _begin_step(self, plan: dict[str, str], budgets: dict[str, Budget]) -> None:
+        tasks = {robot: f"{self._task.task_id}-{secrets.token_hex(3)}" for robot in plan}
+        stops = {robot: watch.counts for robot, watch in self._stops.items()}
+        step = self._state.steps + 1
+        await self._note(TeamStep(step=step, plan=plan, tasks=tasks, stops=stops, budgets=budgets))
 
     async def _answer(self, participant: str, prompt: str) -> Answer:
         """Return what a participant says: as recorded, else from the model, and recorded before it counts."""
@@ -215,12 +271,13 @@ class TeamRun:
             if self._repeats:
                 return Answer(heard.text, heard.usage.prompt_tokens, heard.usage.completion_tokens)
             self._heard.clear()
-        if spent := self._task.budget.spent(self._record.usage):
-            raise TaskAbortedError(f"The discussion has spent its budget: {spent}.")
+        if spent := self._task.budget.spent(self._spent):
+            raise TaskAbortedError(f"The team has spent its budget: {spent}.")
         ask = self._ask_planner if participant == PLANNER else self._ask_robot
         text, usage = await ask(participant, prompt)
         await self._record.write(TeamTurn(participant=participant, text=text, usage=usage))
         self._record.add_usage(usage)
+        self._talk = self._talk.plus(usage)
         return Answer(text, usage.prompt_tokens, usage.completion_tokens)
 
     async def _tell_refusal(self, participant: str, wrong: str) -> None:
@@ -272,19 +329,23 @@ class TeamRun:
         """Wait until at least one robot has done its errand, and note what has come of it."""
         await asyncio.wait(underway.values(), return_when=asyncio.FIRST_COMPLETED)
         for robot in [robot for robot, work in underway.items() if work.done()]:
-            end = underway.pop(robot).result()
-            code = _code(end)
-            reasons = {} if code == "NONE" else {robot: end.report.summary if end.report else str(end.state)}
-            step = self._state.running[robot].step
-            await self._note(TeamStepEnded(step=step, outcomes={robot: code}, reasons=reasons))
+            end = await read_end(self._bus, underway.pop(robot).result(), self._brief.names)
+            self._record.add_usage(end.usage)
+            await self._note(
+                TeamStepEnded(
+                    step=self._state.running[robot].step,
+                    outcomes={robot: end.code},
+                    reasons={robot: end.reason} if end.reason else {},
+                    holding={robot: end.holding} if end.holding else {},
+                    usage={robot: end.usage},
+                    spent={robot: end.spent},
+                )
+            )
 
     async def _do(self, robot: str, assigned: Part) -> TaskStatus:
         """Have one robot do its errand, and return how its task has ended."""
-        errand, task = self._state.by_action(assigned.action), self._task
-        deadline = self._record.task.deadline
-        source = "" if errand.area not in {area.name for area in self._brief.site.areas} else f" in the {errand.area}"
-        inside = any(container.name == errand.target for container in self._brief.site.containers)
-        sentence = f"Pick up the {errand.thing}{source} and place it {'in' if inside else 'on'} the {errand.target}."
+        task, deadline = self._task, self._record.task.deadline
+        sentence, step = self._order(robot, assigned)
         part = Task(
             task_id=assigned.task,
             sentence=sentence,
@@ -292,7 +353,8 @@ class TeamRun:
             created_at=time.time(),
             deadline=deadline,
             timeout_s=max(1.0, deadline - time.time()),
-            budget=task.budget,
+            budget=assigned.budget or task.budget,
+            step=step,
             parent=task.task_id,
             traceparent=task.traceparent,
             # Submitted once, however many replicas come to it.
@@ -310,6 +372,18 @@ class TeamRun:
                 if gone or state is RobotState.STOPPED:
                     await self._withdraw(status, f"the team goes on without {robot}: {why}")
         return status
+
+    def _order(self, robot: str, assigned: Part) -> tuple[str, DirectStep | None]:
+        """Return the sentence of a robot's task, and the skill that it is where it needs no model."""
+        if area := assigned.parks_in:
+            arguments = ApproachArguments(target_area=area, object_name=PARKING, next_action=NextAction.FLOOR_PLACE)
+            return f"Park in the {area}.", DirectStep(skill=Skill.APPROACH, arguments=arguments)
+        errand = self._state.by_action(assigned.action)
+        to = "in" if any(container.name == errand.target for container in self._brief.site.containers) else "on"
+        if self._state.holding.get(robot) == errand.thing:
+            return f"You are holding the {errand.thing}. Place it {to} the {errand.target}.", None
+        source = f" in the {errand.area}" if errand.area in {area.name for area in self._brief.site.areas} else ""
+        return f"Pick up the {errand.thing}{source} and place it {to} the {errand.target}.", None
 
     async def _withdraw(self, status: TaskStatus, reason: str) -> None:
         await self._bus.tasks.cancel(status.task.task_id, reason)
@@ -378,14 +452,6 @@ class TeamRun:
     async def _note(self, event: Happening) -> None:
         await self._record.write(event)
         self._state.apply(event)
-
-
-def _code(end: TaskStatus) -> str:
-    """Return NONE for a task that succeeded, else its error code: a word, since a model reads it."""
-    if end.state is State.SUCCEEDED:
-        return "NONE"
-    codes = [row.error_code for row in end.report.objects if not row.completed] if end.report else []
-    return next((code for code in codes if CODE.fullmatch(code) and code != "NONE"), str(end.state))
 
 
 async def _cancel(*tasks: "asyncio.Task[object]") -> None:

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from typing import Any
 
 from quartet_scripted_model.conversation import Conversation
-from quartet_scripted_model.language.names import is_floor, named
+from quartet_scripted_model.language.names import is_floor, named, normal
 from quartet_scripted_model.policies.arm import MOVE, move, named_state
 from quartet_scripted_model.policies.skill import Doing, GiveUpError, ask, ask_for, final, run, why
 from quartet_scripted_model.turn import Call, Policy, Result, Turn
@@ -14,6 +14,7 @@ REPORT = "report_approach_result"
 DRIVE = "nav2__navigate_to_pose"
 POSE = "nav2__get_robot_pose"
 COSTMAPS = "nav2__clear_costmaps"
+PARKING = "parking"
 LOOK = "perception__look"
 DETECT = "perception__detect_objects"
 
@@ -32,10 +33,11 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     if not tucked.ok:
         raise GiveUpError("NAV_PLAN_FAILED", f"The arm could not be tucked ({why(tucked)}).")
     area, place = _where(talk, target)
-    stand = (place or {}).get("approach") or area["entry"]
+    parks = normal(target) == PARKING and area.get("parking")
+    stand = parks[0] if parks else (place or {}).get("approach") or area["entry"]
     yield from _drive(talk, stand, area)
     checks = [(yield from _check_area(talk, area))]
-    if is_floor(target) or named(target, talk.facts["areas"]) is not None:
+    if is_floor(target) or parks or named(target, talk.facts["areas"]) is not None:
         checks.append(_check("target", "SKIP", "There is nothing to detect."))
         return _report(checks, f"In the {area['name']}, ready to use the floor.")
     seen, note = yield from _seen(talk, target)
