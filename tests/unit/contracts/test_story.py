@@ -146,3 +146,37 @@ def test_who_decides_is_told_once_when_it_is_the_scripted_model() -> None:
     assert "docs/models.md" in said
     assert words(narrator.tell(event("pick", **turn))) == []
     assert words(Narrator().tell(event("orchestrator", **{**turn, "model": "openai/gpt-5"}))) == []
+
+
+def test_a_team_is_told_by_who_proposes_who_objects_and_what_each_robot_does() -> None:
+    narrator = Narrator()
+
+    def tell(**fields: Any) -> tuple[str, str, str]:
+        (line,) = narrator.tell(event("orchestrator", **fields)).lines
+        return line.actor, "".join(span.text for span in line.spans), line.body
+
+    def says(participant: str, text: str) -> tuple[str, str, str]:
+        return tell(kind="team_turn", participant=participant, text=text)
+
+    cup, can = "move(red cup, kitchen, desk)", "move(blue can, hallway, toy shelf)"
+    errands = {"red cup": "kitchen -> desk", "blue can": "hallway -> toy shelf"}
+    told = "red cup: kitchen → desk\nblue can: hallway → toy shelf"
+    assert tell(kind="team_errands", errands=errands) == ("orchestrator", "the task comes to these errands", told)
+    plan = json.dumps({"ada": cup, "bob": can})
+    both = "ada: red cup, kitchen → desk\nbob: blue can, hallway → toy shelf"
+    assert says("planner", f"Both have one. {plan}") == ("planner", "proposes Both have one.", both)
+    assert says("ada", f"EXECUTE {plan}") == ("ada", "proposes", both)
+    assert says("planner", "{}") == ("planner", "proposes", "all wait")
+    assert says("bob", '"I Agree."') == ("bob", "agrees", "")
+    assert says("bob", "The floor {there} is wet.") == ("bob", "objects: The floor {there} is wet.", "")
+    tasks = {"ada": "t1-a", "bob": "t1-b"}
+    _, head, body = tell(kind="team_step", step=3, plan={"ada": cup, "bob": can}, tasks=tasks)
+    assert head == "step 3, agreed"
+    assert body == "ada: red cup, kitchen → desk (task t1-a)\nbob: blue can, hallway → toy shelf (task t1-b)"
+    ended = {"outcomes": {"bob": "PLACE_FAILED"}, "reasons": {"bob": "too far"}, "holding": {"bob": "blue can"}}
+    assert tell(kind="team_step_ended", step=3, **ended)[1] == (
+        "✗ PLACE_FAILED bob: blue can, hallway → toy shelf  too far  It still holds the blue can."
+    )
+    assert tell(kind="team_step_ended", step=3, outcomes={"ada": "NONE"})[1] == "✓ ada: red cup, kitchen → desk"
+    _, head, body = tell(kind="team_step", step=4, plan={"ada": "park(hallway)"}, tasks={"ada": "t1-c"})
+    assert (head, body) == ("step 4, has nothing to do now", "ada: parks in the hallway (task t1-c)")

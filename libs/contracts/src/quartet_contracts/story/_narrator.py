@@ -2,9 +2,7 @@
 
 import json
 import re
-from typing import Any, Literal, cast
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any, cast
 
 from quartet_contracts._choices import number_choices
 from quartet_contracts._states import TERMINAL
@@ -34,9 +32,10 @@ from quartet_contracts.journal import (
     Verified,
 )
 from quartet_contracts.story._aims import ArmAims
+from quartet_contracts.story._lines import SHORT_TEXT, Line, Shown, Span, Tone, clip, flatten
+from quartet_contracts.story._team import TeamWords
 from quartet_contracts.story._words import drive_words, is_quiet, skill_words, tool_words
 
-SHORT_TEXT = 280
 LONG_TEXT = 4000
 
 SEARCHES = frozenset({"detect_objects", "segment_objects"})
@@ -47,43 +46,15 @@ SCRIPTED_WORDS = (
     "(QUARTET_MODEL in .env)"
 )
 
-Tone = Literal["plain", "strong", "quiet", "good", "bad", "notice", "question", "answer"]
-"""Role of a text; a display chooses a colour or weight for each."""
 
-
-class _Shown(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Span(_Shown):
-    """Text in one tone."""
-
-    text: str
-    tone: Tone = "plain"
-
-
-class Line(_Shown):
-    """One line of the story."""
-
-    actor: str
-    at: float
-    """Seconds since the epoch."""
-    spans: tuple[Span, ...]
-    tone: Tone = "plain"
-    """Tone of the line; the tone of a span prevails within it."""
-    body: str = ""
-    """Text below the line, with its line breaks."""
-    body_tone: Tone = "plain"
-
-
-class Now(_Shown):
+class Now(Shown):
     """Current activity of an actor."""
 
     actor: str
     text: str
 
 
-class Narration(_Shown):
+class Narration(Shown):
     """Rendering of one event: lines, and the activity that it begins."""
 
     lines: tuple[Line, ...] = ()
@@ -101,6 +72,7 @@ class Narrator:
         self._names: dict[str, str] = {}
         """What a camera called each object, by its id."""
         self._aims = ArmAims()
+        self._team = TeamWords()
         self._approaches: dict[str | None, dict[str, Any]] = {}
         """Arguments of the approaches, by request id."""
         self._seen: set[str | None] = set()
@@ -111,10 +83,7 @@ class Narrator:
         what, actor, at = event.event, event.actor, event.at
         match what:
             case ToolCalled():
-                self._calls[_key(event, what)] = what
-                if _is_skill(what.tool):
-                    return Narration()
-                return Narration(now=Now(actor=actor, text=self._tool_words(event, what.tool, what.arguments)))
+                return self._called(event, what)
             case ToolProgress():
                 return Narration(now=Now(actor=actor, text=self._progress(event, what)))
             case ToolReturned():
@@ -130,11 +99,19 @@ class Narrator:
                 return Narration(lines=(_line(event, text, "strong"),), now=now)
             case SkillFinished():
                 return _finished(what, at)
+            case TeamErrands() | TeamTurn() | TeamStep() | TeamStepEnded() | RobotLeft():
+                return Narration(lines=(self._team.tell(actor, at, what),))
             case SkillStarted() | Ordered() | Observation() | Reported():
                 return Narration(lines=(_line(event, _detail(what), "quiet"),)) if self._verbose else Narration()
             case _:
                 text, tone, detail = _words(what)
                 return Narration(lines=(_line(event, text, tone),)) if self._verbose or not detail else Narration()
+
+    def _called(self, event: JournalEvent, what: ToolCalled) -> Narration:
+        self._calls[_key(event, what)] = what
+        if _is_skill(what.tool):
+            return Narration()
+        return Narration(now=Now(actor=event.actor, text=self._tool_words(event, what.tool, what.arguments)))
 
     def _turn(self, event: JournalEvent, turn: ModelTurn) -> Narration:
         actor, at = event.actor, event.at
@@ -146,7 +123,7 @@ class Narrator:
             self._planned = True
             lines.append(Line(actor=actor, at=at, spans=(Span(text="plan"),), tone="strong", body=turn.text.strip()))
         elif turn.text and (self._verbose or actor == "orchestrator"):
-            text = _clip(turn.text, LONG_TEXT if self._verbose else SHORT_TEXT)
+            text = clip(turn.text, LONG_TEXT if self._verbose else SHORT_TEXT)
             lines.append(Line(actor=actor, at=at, spans=(Span(text=text),), tone="quiet"))
         if self._verbose:
             tokens = f"{turn.usage.prompt_tokens}+{turn.usage.completion_tokens} tokens"
@@ -178,7 +155,7 @@ class Narrator:
             ending, tone = f"not seen  {what.duration_s:.1f} s", "notice"
         spans = [Span(text=f"{words}  "), Span(text=ending, tone=cast("Tone", tone))]
         if not what.ok or self._verbose:
-            said = _clip(what.text, LONG_TEXT) if self._verbose else _clip(_message(what.text), SHORT_TEXT)
+            said = clip(what.text, LONG_TEXT) if self._verbose else clip(_message(what.text), SHORT_TEXT)
             spans.append(Span(text=f"  {said}", tone="quiet"))
         body = f"{what.tool} {call.arguments}" if self._verbose and call is not None else ""
         one = Line(actor=event.actor, at=event.at, spans=tuple(spans), body=body, body_tone="quiet")
@@ -222,7 +199,7 @@ def _is_named(one: Any) -> bool:
 
 
 def _line(event: JournalEvent, text: str, tone: Tone) -> Line:
-    return Line(actor=event.actor, at=event.at, spans=(Span(text=_flat(text)),), tone=tone)
+    return Line(actor=event.actor, at=event.at, spans=(Span(text=flatten(text)),), tone=tone)
 
 
 def _detail(what: SkillStarted | Ordered | Observation | Reported) -> str:
@@ -239,18 +216,7 @@ def _detail(what: SkillStarted | Ordered | Observation | Reported) -> str:
 
 
 def _words(
-    what: SkillSettled
-    | TakenOver
-    | Verified
-    | Asked
-    | Answered
-    | Note
-    | StateChanged
-    | TeamErrands
-    | TeamTurn
-    | TeamStep
-    | TeamStepEnded
-    | RobotLeft,
+    what: SkillSettled | TakenOver | Verified | Asked | Answered | Note | StateChanged,
 ) -> tuple[str, Tone, bool]:
     """Return text and tone of an event, and whether it is shown only with --verbose."""
     match what:
@@ -269,30 +235,9 @@ def _words(
             return f"is told: {what.text}", "answer", False
         case Note():
             return what.text, "notice", False
-        case TeamErrands() | TeamTurn() | TeamStep() | TeamStepEnded() | RobotLeft():
-            return *_team_words(what), False
         case StateChanged():
             ended_or_silent = not what.reason or what.state in TERMINAL
             return f"{what.state}: {what.reason}".rstrip(": "), "quiet", ended_or_silent
-
-
-def _team_words(what: TeamErrands | TeamTurn | TeamStep | TeamStepEnded | RobotLeft) -> tuple[str, Tone]:
-    """Return text and tone of an event of a team."""
-    match what:
-        case TeamErrands():
-            told = "; ".join(f"{thing}: {way}" for thing, way in what.errands.items())
-            return f"errands of the team: {told}", "plain"
-        case TeamTurn():
-            return f"{what.participant} says: {_clip(what.text, SHORT_TEXT)}", "quiet"
-        case TeamStep():
-            told = "; ".join(f"{robot}: {action} (task {what.tasks[robot]})" for robot, action in what.plan.items())
-            return f"step {what.step}: {told}", "strong"
-        case TeamStepEnded():
-            told = ", ".join(f"{robot} {code}" for robot, code in what.outcomes.items())
-            failed = any(code != "NONE" for code in what.outcomes.values())
-            return f"of step {what.step}: {told}", "notice" if failed else "good"
-        case RobotLeft():
-            return f"goes on without {what.robot} ({what.error_code}): {what.reason}", "notice"
 
 
 def _key(event: JournalEvent, what: ToolCalled | ToolProgress | ToolReturned) -> tuple[str, str | None, str]:
@@ -305,7 +250,7 @@ def _finished(what: SkillFinished, at: float) -> Narration:
     spans = [Span(text=f"{mark} ", tone=cast("Tone", tone))]
     if not what.success:
         spans.append(Span(text=f"{what.error_code}: ", tone="bad"))
-    spans.append(Span(text=_clip(what.reason, SHORT_TEXT)))
+    spans.append(Span(text=clip(what.reason, SHORT_TEXT)))
     return Narration(lines=(Line(actor=what.skill, at=at, spans=tuple(spans), tone="strong"),))
 
 
@@ -321,12 +266,3 @@ def _message(result: str) -> str:
         return result
     message: Any = cast("dict[str, Any]", fields).get("message") if isinstance(fields, dict) else None
     return message if isinstance(message, str) and message else result
-
-
-def _clip(text: str, limit: int) -> str:
-    flat = _flat(text)
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

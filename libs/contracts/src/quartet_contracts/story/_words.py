@@ -5,12 +5,16 @@ import math
 from collections.abc import Callable
 from typing import Any, cast
 
+from quartet_contracts.skills import PARKING
+
 Arguments = dict[str, Any]
 
 
 def skill_words(skill: str, arguments: Arguments) -> str:
     """Return a request to approach, pick or place as an instruction to the robot."""
     a = arguments
+    if skill == "approach" and a.get("object_name") == PARKING:
+        return f"park in the {_name(a, 'target_area')}, in nobody's way"
     if skill == "approach":
         purpose = {
             "pick": "to pick it up",
@@ -30,6 +34,8 @@ def skill_words(skill: str, arguments: Arguments) -> str:
 def drive_words(approach: Arguments, *, seen: bool) -> str:
     """Return where an approach with these arguments drives; `seen`: a camera has shown its target."""
     area, thing = f"the {_name(approach, 'target_area')}", f"the {_name(approach, 'object_name')}"
+    if approach.get("object_name") == PARKING:
+        return f"drives to a parking pose in {area}"
     if approach.get("next_action") == "floor_place":
         return f"drives into {area}"
     if approach.get("next_action") == "pick" and not seen:

@@ -1,0 +1,49 @@
+"""Lines of a story: text in tones, whoever shows it."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+SHORT_TEXT = 280
+"""Length above which a text within a line is cut, in characters."""
+
+Tone = Literal["plain", "strong", "quiet", "good", "bad", "notice", "question", "answer"]
+"""Role of a text; a display chooses a colour or weight for each."""
+
+
+class Shown(BaseModel):
+    """Base of what is shown."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Span(Shown):
+    """Text in one tone."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+class Line(Shown):
+    """One line of the story."""
+
+    actor: str
+    at: float
+    """Seconds since the epoch."""
+    spans: tuple[Span, ...]
+    tone: Tone = "plain"
+    """Tone of the line; the tone of a span prevails within it."""
+    body: str = ""
+    """Text below the line, with its line breaks."""
+    body_tone: Tone = "plain"
+
+
+def clip(text: str, limit: int) -> str:
+    """Return a text on one line, cut to `limit` characters."""
+    flat = flatten(text)
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+
+
+def flatten(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())

@@ -1,0 +1,97 @@
+"""A team's events as lines of text: who proposed what, who objected, what each robot does, and what came of it."""
+
+import json
+import re
+from typing import Any, cast
+
+from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep, TeamStepEnded, TeamTurn
+from quartet_contracts.story._lines import SHORT_TEXT, Line, Span, Tone, clip
+
+MOVE = re.compile(r"move\(([^,()]+), ([^,()]+), ([^,()]+)\)")
+PARK = re.compile(r"park\(([^()]+)\)")
+AGREES = re.compile(r"\W*i agree\b", re.IGNORECASE)
+
+TeamEvent = TeamErrands | TeamTurn | TeamStep | TeamStepEnded | RobotLeft
+
+
+class TeamWords:
+    """Renders the events of one team, from the first: an errand's end is described by its beginning."""
+
+    def __init__(self) -> None:
+        self._doing: dict[tuple[int, str], str] = {}
+        """What each robot does in each step, in words."""
+
+    def tell(self, actor: str, at: float, what: TeamEvent) -> Line:
+        """Return the line for the next event of the journal; its actor is who speaks or acts."""
+        match what:
+            case TeamErrands():
+                body = "\n".join(f"{thing}: {_way(way)}" for thing, way in what.errands.items())
+                return _line(actor, at, "the task comes to these errands", "strong", body)
+            case TeamTurn():
+                return self._turn(at, what)
+            case TeamStep():
+                told = {robot: _words(action) for robot, action in what.plan.items()}
+                self._doing.update({(what.step, robot): words for robot, words in told.items()})
+                body = "\n".join(f"{robot}: {words} (task {what.tasks[robot]})" for robot, words in told.items())
+                parks = all(PARK.fullmatch(action) for action in what.plan.values())
+                head = "has nothing to do now" if parks else "agreed"
+                return _line(actor, at, f"step {what.step}, {head}", "plain" if parks else "strong", body)
+            case TeamStepEnded():
+                return self._ended(actor, at, what)
+            case RobotLeft():
+                return _line(actor, at, f"goes on without {what.robot} ({what.error_code}): {what.reason}", "notice")
+
+    def _turn(self, at: float, turn: TeamTurn) -> Line:
+        plan, said = _proposal(turn.text)
+        if plan is None:
+            agrees = AGREES.match(turn.text)
+            words, tone = ("agrees", "good") if agrees else (f"objects: {clip(turn.text, SHORT_TEXT)}", "notice")
+            return _line(turn.participant, at, words, cast("Tone", tone))
+        body = "\n".join(f"{name}: {_words(action)}" for name, action in plan.items()) or "all wait"
+        told = f"proposes  {clip(said, SHORT_TEXT)}".rstrip()
+        return _line(turn.participant, at, told, "plain", body)
+
+    def _ended(self, actor: str, at: float, ended: TeamStepEnded) -> Line:
+        spans: list[Span] = []
+        for robot, code in ended.outcomes.items():
+            done = code == "NONE"
+            if spans:
+                spans.append(Span(text="; "))
+            mark: Tone = "good" if done else "bad"
+            words = self._doing.get((ended.step, robot), f"its part of step {ended.step}")
+            spans += [Span(text="✓ " if done else f"✗ {code} ", tone=mark), Span(text=f"{robot}: {words}")]
+            if reason := ended.reasons.get(robot):
+                spans.append(Span(text=f"  {clip(reason, SHORT_TEXT)}", tone="quiet"))
+            if held := ended.holding.get(robot):
+                spans.append(Span(text=f"  It still holds the {held}.", tone="notice"))
+        return Line(actor=actor, at=at, spans=tuple(spans))
+
+
+def _proposal(text: str) -> tuple[dict[str, str] | None, str]:
+    """Return the plan at the end of what somebody said and the words before it; None when there is no plan."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        found: Any = json.loads(text[start : end + 1]) if 0 <= start < end else None
+    except (ValueError, RecursionError):
+        return None, text
+    if not isinstance(found, dict):
+        return None, text
+    plan = {str(name): str(action) for name, action in cast("dict[Any, Any]", found).items()}
+    return plan, re.sub(r"\bEXECUTE\s*$", "", text[:start].strip()).strip()
+
+
+def _words(action: str) -> str:
+    """Return an action in words; an entry of a list of errands, or what a model made up, nearly as it is."""
+    if move := MOVE.fullmatch(action):
+        return f"{move[1]}, {move[2]} → {move[3]}"
+    if parks := PARK.fullmatch(action):
+        return f"parks in the {parks[1]}"
+    return clip(_way(action), SHORT_TEXT)
+
+
+def _way(way: str) -> str:
+    return way.replace(" -> ", " → ")
+
+
+def _line(actor: str, at: float, text: str, tone: Tone, body: str = "") -> Line:
+    return Line(actor=actor, at=at, spans=(Span(text=" ".join(text.split())),), tone=tone, body=body)
