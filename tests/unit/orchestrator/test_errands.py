@@ -153,6 +153,17 @@ def test_what_is_given_up_keeps_its_robot_from_nothing(state, brief):
     assert list(HomeScene(state, ["ada"], brief).actions("ada")) == [mug.action, ball.action]
 
 
+def test_a_way_that_crosses_one_that_was_begun_before_waits_for_nobody(state, brief):
+    across = {"red coke can": "kitchen -> dresser", "blue mug": "living room -> desk"}
+    state.apply(TeamErrands(errands=across))
+    can, mug = state.errands.values()
+    scene = HomeScene(state, ["ada", "bob"], brief)
+    assert "cross; let one wait" in " ".join(scene.complaints({"ada": can.action, "bob": mug.action}))
+    state.apply(TeamStep(step=1, plan={"ada": can.action}, tasks={"ada": "t1"}))
+    scene = HomeScene(state, ["bob"], brief)
+    assert (list(scene.actions("bob")), scene.complaints({"bob": mug.action})) == ([mug.action], [])
+
+
 def test_an_errand_goes_to_the_robot_that_is_nearest_to_it(state, brief):
     _, mug, ball = (state.errands[thing] for thing in ERRANDS)
     scene = HomeScene(state, ["ada", "bob"], brief, {"ada": at("kids' room"), "bob": at("kitchen")})

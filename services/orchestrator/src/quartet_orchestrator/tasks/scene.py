@@ -17,10 +17,10 @@ SPOT_APART_M = 1.2
 """A parking pose with another robot nearer than this is taken."""
 RULES = """<sentence>{sentence}</sentence>
 Robots carry objects, one each at a time. The robots that are free get something to do, the others go on meanwhile.
-These are refused at the same time: the same object twice, two objects to the same place, and ways that cross or go in
-opposite directions. A robot that holds an object brings that one to its place first. An errand goes to the free robot
-that is nearest to where it begins: a plan is refused in which two robots drive more than {detour:g} m farther than with
-each other's errands."""
+These are refused at the same time: the same object twice, two objects to the same place, ways that go in opposite
+directions, and ways that cross if they begin together. A robot that holds an object brings that one to its place first.
+An errand goes to the free robot that is nearest to where it begins: a plan is refused in which two robots drive more
+than {detour:g} m farther than with each other's errands."""
 
 Point = tuple[float, float]
 """x, y [m] in the map frame."""
@@ -75,17 +75,18 @@ class HomeScene:
             return ["No robot acts in it, and there are objects left to move."]
         wrong: list[str] = []
         valid = {errand.action: errand for errand in self._state.open}
-        going = list(self._state.carrying.items())
+        begun, beginning = list(self._state.carrying.items()), list[tuple[str, Errand]]()
         for robot, action in plan.items():
             if robot not in self.robots:
                 wrong.append(f"There is no robot '{robot}' that is free; valid: {', '.join(self.robots)}.")
             elif action not in valid:
                 wrong.append(f"'{action}' is no action of {robot}; valid: {'; '.join(valid)}.")
             else:
-                wrong += [
-                    told for other, theirs in going if (told := self._conflict(other, theirs, robot, valid[action]))
-                ]
-                going.append((robot, valid[action]))
+                mine = valid[action]
+                told = [self._conflict(other, theirs, robot, mine, begun=True) for other, theirs in begun]
+                told += [self._conflict(other, theirs, robot, mine) for other, theirs in beginning]
+                wrong += filter(None, told)
+                beginning.append((robot, mine))
         return wrong or self._held_elsewhere(plan, valid) or self._detour(plan, valid)
 
     def parking(self, robot: str) -> str | None:
@@ -115,7 +116,11 @@ class HomeScene:
     def _possible(self) -> list[Errand]:
         """Return the open errands that go with what robots do now."""
         at_work = self._state.carrying.values()
-        return [one for one in self._state.open if not any(self._conflict("", other, "", one) for other in at_work)]
+        return [
+            one
+            for one in self._state.open
+            if not any(self._conflict("", other, "", one, begun=True) for other in at_work)
+        ]
 
     def _for(self, robot: str) -> list[Errand]:
         """Return the errands that a robot may do now: that of what it holds, else those of what nobody holds."""
@@ -166,14 +171,19 @@ class HomeScene:
     def _areas(self, errand: Errand) -> set[str]:
         return {errand.area, self._area_of[errand.target]} & self._entries.keys()
 
-    def _conflict(self, one: str, first: Errand, other: str, second: Errand) -> str:
-        """Return why two errands do not go together, '' when they do."""
+    def _conflict(self, one: str, first: Errand, other: str, second: Errand, *, begun: bool = False) -> str:
+        """Return why two errands do not go together, '' when they do.
+
+        With `begun` the first one has been begun before: its robot may be past the point where the ways cross, so that
+        only the same way in the opposite direction counts.
+        """
         if first.thing == second.thing:
             return f"{one} and {other} would both take the {first.thing}."
         if first.target == second.target:
             return f"{one} and {other} would both put something down at the {first.target}; let one wait."
         ways = self._way(first), self._way(second)
-        if ways[0] is not None and ways[1] is not None and cross(ways[0], ways[1]):
+        meet = opposite if begun else cross
+        if ways[0] is not None and ways[1] is not None and meet(ways[0], ways[1]):
             return (
                 f"The ways of {one} ({first.area} to {first.target}) and {other} ({second.area} to {second.target}) "
                 "cross; let one wait."
@@ -189,7 +199,12 @@ class HomeScene:
 def cross(one: Way, other: Way) -> bool:
     """Whether two straight ways cross inside of both, or are the same in opposite directions."""
     (a, b), (c, d) = one, other
-    return one == (d, c) or (_side(a, b, c) * _side(a, b, d) < 0 and _side(c, d, a) * _side(c, d, b) < 0)
+    return opposite(one, other) or (_side(a, b, c) * _side(a, b, d) < 0 and _side(c, d, a) * _side(c, d, b) < 0)
+
+
+def opposite(one: Way, other: Way) -> bool:
+    """Whether two ways are the same in opposite directions."""
+    return one == other[::-1]
 
 
 def _side(a: Point, b: Point, c: Point) -> float:
