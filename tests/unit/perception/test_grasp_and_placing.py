@@ -92,6 +92,15 @@ def test_the_depth_of_a_grasp_is_the_grippers():
     assert [grasp_depth(height, short) for height in (0.3, 0.04, 0.03)] == pytest.approx([0.03, 0.02, 0.01])
 
 
+@pytest.mark.parametrize("factor", [0.93, 1.07])
+def test_a_size_that_is_off_in_the_catalogue_is_measured(segmenter, catalogue, new_scene, colours, robot, factor):
+    width, _, height = (factor * s for s in catalogue.match("red coke can")[0].appearance.size_m)
+    scene = new_scene().table(0.6, TABLE).cylinder((0.85, 0.0, TABLE + height / 2), width, height, colours["red"])
+    seen, _ = grasp_of(segmenter, scene.view(), robot, "red coke can")
+    assert seen.solid.solid.size[0] == pytest.approx(width, abs=0.0022)
+    assert np.hypot(seen.solid.x - 0.85, seen.solid.y) < 0.0022
+
+
 def test_what_is_wider_than_the_fingers_open_is_refused(segmenter, new_scene, colours, robot):
     view = new_scene().table(0.6, TABLE).box((0.85, 0.0, TABLE + 0.1), (0.15, 0.06, 0.2), colours["yellow"]).view()
     (found,) = segmenter.segment(view, ["cereal box"])

@@ -1,6 +1,8 @@
 """Pose fitting: where a solid of known size stands, from the points that are seen of it and from the whole picture."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,10 @@ Array = NDArray[np.float64]
 _MAX_POINTS = 140
 _ITERATIONS = 9
 _STARTS = 8
+_SIZE_ERROR, _MOST_OFF = 0.1, 0.15
+"""How far sizes of site.yaml are expected to be off, and the most that is believed, relative."""
+_SIZE_PRIOR = 0.02
+"""Cost of sizes that are all off by _SIZE_ERROR; one pixel of the outline that contradicts costs 1 / its pixels."""
 
 
 def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArray[np.floating]) -> list[PosedSolid]:
@@ -68,28 +74,67 @@ def _likeliest(
 
 
 def refine(view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8]) -> PosedSolid:
-    """Return the pose that explains the picture best, by a compass search from an already good one.
+    """Return the pose and size that explain the picture best, by a compass search from an already good one.
 
-    region, member: as in `evaluate_fit`.
+    Sizes of site.yaml may be off by about a tenth; away from them costs a little, so that noise alone does not change
+    them. Of parts and of hollow solids only the pose is refined. region, member: as in `evaluate_fit`.
     """
-    size = int(region.sum())
-    best, cost = posed, evaluate_fit(view, posed, region, member, size).cost
-    step, turn = 0.004, 0.06
+    pixels = int(region.sum())
+    axes = _free_axes(posed.solid)
+
+    def cost_of(trial: PosedSolid) -> float:
+        off = np.log(np.divide(trial.solid.size, posed.solid.size)) / _SIZE_ERROR
+        return evaluate_fit(view, trial, region, member, pixels).cost + _SIZE_PRIOR * float((off**2).mean())
+
+    best, cost = posed, cost_of(posed)
+    step, turn, growth = 0.004, 0.06, 0.04
     while step > 0.0004:
         moves = [(step, 0.0, 0.0), (-step, 0.0, 0.0), (0.0, step, 0.0), (0.0, -step, 0.0)]
         if not posed.solid.round:
             moves += [(0.0, 0.0, turn), (0.0, 0.0, -turn)]
+        changes = [partial(PosedSolid.moved, dx=x, dy=y, dyaw=yaw) for x, y, yaw in moves]
+        changes += [partial(_resized, view, axis, 1 + sign * growth) for axis in axes for sign in (1, -1)]
         improved = False
-        for move in moves:
-            trial = best.moved(*move)
-            value = evaluate_fit(view, trial, region, member, size).cost
+        for change in changes:
+            trial = change(best)
+            if np.abs(np.log(np.divide(trial.solid.size, posed.solid.size))).max() > _MOST_OFF:
+                continue
+            value = cost_of(trial)
             if value < cost - 1e-6:
                 best, cost, improved = trial, value, True
         if not improved:
-            step, turn = step / 2, turn / 2
+            step, turn, growth = step / 2, turn / 2, growth / 2
         if np.hypot(best.x - posed.x, best.y - posed.y) > 0.03:
             return posed
     return best
+
+
+def _free_axes(solid: Solid) -> list[tuple[int, ...]]:
+    """Return which sizes of a solid change together, each as indices of `size`."""
+    if solid.parts or solid.hollow:
+        return []
+    if solid.primitive == "sphere":
+        return [(0, 1, 2)]
+    if solid.primitive == "cylinder":
+        return [(0,), (1, 2)] if solid.lying else [(0, 1), (2,)]
+    return [(0,), (1,), (2,)]
+
+
+def _resized(view: View, axis: tuple[int, ...], factor: float, posed: PosedSolid) -> PosedSolid:
+    """Return it with some sizes multiplied, and moved so that the side that faces the camera stays where it is seen."""
+    size = tuple(s * factor if index in axis else s for index, s in enumerate(posed.solid.size))
+    solid = replace(posed.solid, size=(size[0], size[1], size[2]))
+    away = np.array([posed.x, posed.y]) - view.origin[:2]
+    away = away / max(float(np.linalg.norm(away)), 1e-6)
+    c, s = np.cos(posed.yaw), np.sin(posed.yaw)
+    grown = np.subtract(solid.size, posed.solid.size)[:2] / 2
+    if solid.round:
+        shift = away * grown[0]
+    else:
+        local = np.array([c * away[0] + s * away[1], c * away[1] - s * away[0]])
+        along = grown * np.sign(local) * (np.abs(local) > 0.3)
+        shift = np.array([c * along[0] - s * along[1], s * along[0] + c * along[1]])
+    return replace(posed, solid=solid).moved(float(shift[0]), float(shift[1]))
 
 
 def _descend(solid: Solid, points: Array, poses: Array, z: float, free: int) -> Array:
