@@ -36,21 +36,6 @@ def test_a_process_imports_nothing_heavy_before_it_is_ready(process, not_needed)
     assert loaded.isdisjoint(not_needed), loaded & not_needed
 
 
-def test_messages_are_built_when_they_are_first_used():
-    """A process knows all messages and uses some; building the others took a fifth of an agent's start."""
-    code = (
-        "import quartet_contracts as c, quartet_contracts.tools as t\n"
-        "bases = (c.Message, c.Arguments, t.ToolResult)\n"
-        "models = [m for base in bases for m in base.__subclasses__()]\n"
-        "print(len(models) > 30, *sorted(m.__name__ for m in models if m.__pydantic_complete__))\n"
-        "c.Cancellation.model_validate({'reason': 'x'})\n"
-        "print(c.Cancellation.__pydantic_complete__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
-    # Defaults of other messages are made at once.
-    assert done.stdout.split("\n")[:2] == ["True Budget Usage", "True"], done.stderr
-
-
 def test_processes_of_the_suite_keep_their_bytecode():
     show = ["make", "--no-print-directory", "--eval", "show:;@env", "show"]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}

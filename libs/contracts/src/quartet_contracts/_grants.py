@@ -18,7 +18,7 @@ ROBOT_AUDIENCE = "robot:"
 class GrantClaims(BaseModel):
     """Claims of the signed token (JWT, Ed25519)."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     iss: str = ISSUER
     sub: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]

@@ -27,7 +27,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 class ApprovalClaims(BaseModel):
     """Claims of the signed decision."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     iss: str = ISSUER
     sub: str

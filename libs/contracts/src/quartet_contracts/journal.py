@@ -16,7 +16,7 @@ MAX_TEXT = 16_000
 class Entry(BaseModel):
     """Base of the content of an event; readers ignore fields that they do not know."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]

@@ -23,7 +23,7 @@ class Message(BaseModel):
     major version is refused.
     """
 
-    model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="null", defer_build=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="null")
 
     schema_version: str = SCHEMA_VERSION
 
@@ -31,7 +31,7 @@ class Message(BaseModel):
 class Arguments(BaseModel):
     """Arguments that a model wrote: an unknown field is an error that goes back to the model."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 M = TypeVar("M", bound=Message)

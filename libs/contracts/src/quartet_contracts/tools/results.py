@@ -64,7 +64,7 @@ class PolicyCode(StrEnum):
 class ToolResult(BaseModel):
     """Base of the structured result of a tool: `ok` is true exactly when `error_code` is NONE."""
 
-    model_config = ConfigDict(extra="ignore", defer_build=True)
+    model_config = ConfigDict(extra="ignore")
 
     ok: bool = True
     error_code: str = "NONE"
