@@ -418,6 +418,7 @@ async def second_approach(hand: OwnHand) -> tuple[dict[str, Any], TaskFacts]:
         cast("Any", hand),
         none,
         none,
+        AsyncMock(**{"unknown.return_value": None, "unknown_of.return_value": []}),
         AsyncMock(return_value=[]),
     )
     await tools.run_skill(Skill.APPROACH, approach())
