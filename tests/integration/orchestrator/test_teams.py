@@ -11,7 +11,7 @@ from starlette.routing import Mount, Route
 from quartet_agent_runtime import GatewayClient
 from quartet_agent_runtime._participant import speak
 from quartet_bus import Bus, BusOptions
-from quartet_contracts import TEAM_QUEUE, State, Task, TaskSubmission
+from quartet_contracts import PARKING, TEAM_QUEUE, State, Task, TaskSubmission
 from quartet_orchestrator.tasks import team
 from quartet_scripted_model.answer import answer
 from quartet_scripted_model.app import completion
@@ -151,10 +151,13 @@ async def test_a_robot_that_is_done_goes_on_while_the_other_still_works(two, wor
         sentence = f"{SENTENCE.removesuffix('.')} and the {third} from the kitchen on the bookshelf."
         task_id = await client.submit(sentence, team="cmas")
         await eventually(lambda: [skill for skill, _ in agents.calls].count("place") == 2)
+        # There is nothing left for it: it drives out of the way of the one that works.
+        await eventually(lambda: PARKING in [asked["object_name"] for _, asked in agents.calls])
         go.set()
         status = await client.until_state(task_id, *ENDED)
         events = await client.events(task_id)
     assert (status.state, moved(status)) == (State.SUCCEEDED, {*BOTH, (third, True)}), status.report
+    assert {code for end in of_kind(events, "team_step_ended") for code in end.outcomes.values()} == {"NONE"}
     assert [len(step.plan) for step in errands(events)] == [2, 1]
     assert status.usage.turns > sum(turn.usage.turns for turn in of_kind(events, "team_turn")), "of all errands"
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from quartet_agent_runtime import is_floor
-from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PlaceArguments, SkillArguments
+from quartet_contracts import HELD_OBJECT, PARKING, ApproachArguments, NextAction, PlaceArguments, SkillArguments
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_site import Area, CatalogueObject, Container, SiteFile, Surface, normalise
 
@@ -49,7 +49,7 @@ class NameCheck:
         return True if self._is_named(name) else await self._knows(name)
 
     def _is_named(self, name: str) -> bool:
-        return normalise(name) == HELD_OBJECT or is_floor(name) or self._names.is_named(name)
+        return normalise(name) in {HELD_OBJECT, PARKING} or is_floor(name) or self._names.is_named(name)
 
 
 def _listed(things: Sequence[Area | Surface | Container | CatalogueObject]) -> str:
