@@ -23,4 +23,4 @@ def test_every_activity_is_measured():
 def test_an_unknown_world_is_named_with_the_valid_ones():
     answer = speed("--world", "castle")
     assert answer.returncode == 2
-    assert "unknown world 'castle'; valid: home, studio" in answer.stderr
+    assert "unknown world 'castle'; valid: a folder with world.yaml, flat, home, studio" in answer.stderr

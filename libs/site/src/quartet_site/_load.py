@@ -93,10 +93,12 @@ def _load(
     try:
         loader = _LOADER(text)
         node: yaml.Node | None = loader.get_single_node()
+        # Before the construction, which writes the fields that `<<` brings into the node beside those that replace them.
+        twice = _repeated_fields(node)
         data: Any = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise SiteFileError(f"{what} {path} is not YAML: {error}") from error
-    if twice := _repeated_fields(node):
+    if twice:
         raise SiteFileError(f"{what} {path} cannot be used:\n" + "\n".join(f"  {path}:{fault}" for fault in twice))
     if not isinstance(data, dict):
         raise SiteFileError(f"{what} {path} must hold a mapping of fields, it holds {type(data).__name__}.")
@@ -180,7 +182,8 @@ def _line_of(node: yaml.Node | None, location: tuple[str | int, ...]) -> int:
     line = 1 if node is None else node.start_mark.line + 1
     for part in location:
         if isinstance(node, yaml.MappingNode):
-            found = next(((k, v) for k, v in node.value if k.value == str(part)), None)
+            # The last one: those that `<<` brought stand first.
+            found = next(((k, v) for k, v in reversed(node.value) if k.value == str(part)), None)
             if found is None:
                 return line
             line, node = found[0].start_mark.line + 1, found[1]
