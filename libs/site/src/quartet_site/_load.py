@@ -93,7 +93,7 @@ def _load(
     try:
         loader = _LOADER(text)
         node: yaml.Node | None = loader.get_single_node()
-        # Before the construction, which writes the fields that `<<` brings into the node beside those that replace them.
+        # Before the construction, which puts the fields that `<<` brings into the node, beside those that replace them.
         twice = _repeated_fields(node)
         data: Any = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
