@@ -105,4 +105,7 @@ def test_a_team_shares_its_errands(stack: Stack) -> None:
     assert Goal(second, "in", targets[1]).met(after)
     spoke = {event.participant for event in events if isinstance(event, TeamTurn)}
     assert spoke == {"planner", "summit1", "summit2"}
-    assert [set(event.plan) for event in events if isinstance(event, TeamStep)] == [{"summit1", "summit2"}]
+    steps = [event.plan for event in events if isinstance(event, TeamStep)]
+    assert set(steps[0]) == {"summit1", "summit2"}
+    idle = [action for plan in steps[1:] for action in plan.values()]
+    assert all(action.startswith("park(") for action in idle), "after its errand a robot stands aside, and does no more"
