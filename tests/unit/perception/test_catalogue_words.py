@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartet_perception.catalogue import Catalogue, is_floor
+from quartet_perception.catalogue import Catalogue
 from quartet_perception.errors import UnknownObjectError
 
 
@@ -67,13 +67,6 @@ def test_every_name_and_alias_of_the_home_finds_its_thing(home_catalogue):
     for entry in home_catalogue.entries:
         for name in (entry.name, *entry.aliases):
             assert entry in home_catalogue.match(name, kinds=(entry.kind,)), name
-
-
-@pytest.mark.parametrize(
-    ("text", "floor"), [("floor", True), ("the ground", True), ("kitchen floor", True), ("table", False)]
-)
-def test_floor_is_known_by_its_words(text, floor):
-    assert is_floor(text) is floor
 
 
 def test_catalogue_is_that_of_the_site(site):

@@ -3,7 +3,7 @@
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
-from quartet_agent_runtime._place_region import PlaceRegion, around_drop, is_floor, mode_of, opening_m, region_of
+from quartet_agent_runtime._place_region import PlaceRegion, around_drop, mode_of, opening_m, region_of
 from quartet_agent_runtime._prompt import (
     area_facts,
     arm_facts,
@@ -73,7 +73,6 @@ __all__ = [
     "clean",
     "describe_observations",
     "failure",
-    "is_floor",
     "is_tucked",
     "json_block",
     "load_prompt",

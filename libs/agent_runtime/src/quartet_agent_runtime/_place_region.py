@@ -12,7 +12,6 @@ from quartet_site import SiteFile, Surface, normalise
 Mode = Literal["floor", "surface", "container"]
 Range = tuple[float, float]
 
-FLOOR_NAMES = frozenset({"floor", "ground", "here"})
 EDGE_M = 0.08
 """Slack on the outline of a place: both it and the object are measured from one picture."""
 SINK_M, STACK_M = 0.05, 0.60
@@ -58,11 +57,6 @@ def mode_of(site: SiteFile, location: str) -> Mode:
         if name in {place.name, *place.aliases}:
             return "surface" if isinstance(place, Surface) else "container"
     return "floor"
-
-
-def is_floor(location: str) -> bool:
-    """Whether `location` names the floor."""
-    return normalise(location) in FLOOR_NAMES
 
 
 async def region_of(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:

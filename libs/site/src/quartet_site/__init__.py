@@ -7,9 +7,20 @@ from quartet_site._robots import RobotFiles, RobotSetup, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
 from quartet_site.errors import SiteError, SiteFileError, field_error
 from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, Workspace, Zone
-from quartet_site.site import Area, CatalogueObject, Container, Pose2D, SiteFile, Surface, normalise
+from quartet_site.site import (
+    FLOOR_WORDS,
+    Area,
+    CatalogueObject,
+    Container,
+    Pose2D,
+    SiteFile,
+    Surface,
+    is_floor,
+    normalise,
+)
 
 __all__ = [
+    "FLOOR_WORDS",
     "ApprovalRule",
     "Area",
     "Camera",
@@ -36,6 +47,7 @@ __all__ = [
     "distance_to_edge",
     "field_error",
     "inside",
+    "is_floor",
     "load_file",
     "load_policy",
     "load_robot",

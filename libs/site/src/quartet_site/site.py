@@ -1,5 +1,6 @@
 """The site file: areas, surfaces, containers and the catalogue of objects of one home or lab."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -10,6 +11,12 @@ from quartet_site.errors import field_error
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
 """Lower-case words as a person says them, such as "parents' bedroom"."""
+
+FLOOR_WORDS = ("floor", "ground", "carpet", "rug")
+_PREPOSITIONS = "on|in|at|of|by|near|from|under|beside|behind|before"
+_FLOOR = re.compile(
+    rf"(?:(?!(?:{_PREPOSITIONS})\b)\S+ )*(?:{'|'.join(FLOOR_WORDS)})(?: (?:area|here|(?:{_PREPOSITIONS}) .*))?|here"
+)
 
 
 class Pose2D(Section):
@@ -136,3 +143,11 @@ def normalise(name: str) -> str:
     if words and words[0] in {"the", "a", "an"}:
         words = words[1:]
     return " ".join(words)
+
+
+def is_floor(name: str) -> bool:
+    """Return whether the name of a place means the floor, such as 'the kitchen floor', 'floor by the door' or 'here'.
+
+    'floor lamp' does not, and neither does a thing that lies there, such as 'the can on the floor'.
+    """
+    return bool(_FLOOR.fullmatch(normalise(name)))

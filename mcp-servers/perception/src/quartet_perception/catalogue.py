@@ -30,7 +30,6 @@ _SYNONYMS = (
     ("grey", "gray", "silver"),
     ("purple", "violet"),
 )
-_FLOOR = frozenset({"floor", "ground"})
 
 
 @dataclass(frozen=True)
@@ -144,12 +143,6 @@ def free_name(prompt: str) -> str:
     if not name:
         raise UnknownObjectError(f"{prompt[:80]!r} has no word in it; say what to look for, such as 'red mug'")
     return name
-
-
-def is_floor(prompt: str) -> bool:
-    """Return whether the name of a place means the floor."""
-    words = set(_tokens(normalise(prompt)))
-    return bool(words & _FLOOR) and not words & {"lamp", "mat", "cushion"}
 
 
 def _tokens(text: str) -> list[str]:

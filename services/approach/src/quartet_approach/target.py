@@ -9,9 +9,8 @@ from quartet_approach.geometry import Point, distance_to, to_base, to_map
 from quartet_contracts import PARKING, ApproachArguments, NextAction
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection
-from quartet_site import Area, Container, SiteFile, Surface, normalise
+from quartet_site import Area, Container, SiteFile, Surface, is_floor, normalise
 
-FLOOR_NAMES = frozenset({"floor", "ground", "floor area", "here"})
 AREA_MARGIN_M = 0.4
 """Poses and positions are measured, and a counter may reach into the line of the wall."""
 CLEAR, SURE_M = 0.5, 1.5
@@ -38,7 +37,11 @@ class Target:
         name = normalise(arguments.object_name)
         place = place_named(check.site, name, area)
         standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action.value)
-        if arguments.next_action is NextAction.FLOOR_PLACE or name in FLOOR_NAMES or name in {area.name, *area.aliases}:
+        if (
+            arguments.next_action is NextAction.FLOOR_PLACE
+            or (place is None and is_floor(name))
+            or name in {area.name, *area.aliases}
+        ):
             return cls(name, area, "floor", standoff, None)
         if place is None:
             return cls(arguments.object_name, area, "object", standoff, None, arguments.object_id)

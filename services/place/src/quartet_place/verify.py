@@ -2,12 +2,12 @@
 
 import math
 
-from quartet_agent_runtime import PlaceRegion, RequestContext, around_drop, is_floor, mode_of, opening_m, region_of
+from quartet_agent_runtime import PlaceRegion, RequestContext, around_drop, mode_of, opening_m, region_of
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
-from quartet_site import normalise
+from quartet_site import is_floor, normalise
 
 Point = tuple[float, float, float]
 SETTLED = frozenset({PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED})

@@ -9,13 +9,13 @@ from pydantic import Field
 from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
-from quartet_perception.catalogue import is_floor
 from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
 from quartet_perception.grasp import downward
 from quartet_perception.object_query import ObjectQuery, id_scope
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.placing import Placement, into_container, on_floor, on_surface
 from quartet_perception.pose_memory import RememberedPose
+from quartet_site import is_floor
 from quartet_tool_server import ToolServer
 
 Mode = Literal["floor", "surface", "container"]

@@ -13,7 +13,6 @@ from quartet_agent_runtime import (
     RequestContext,
     VerificationError,
     around_drop,
-    is_floor,
     mode_of,
     opening_m,
     region_of,
@@ -21,7 +20,7 @@ from quartet_agent_runtime import (
 from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PlaceArguments, Skill
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_contracts.tools.perception import LastSeenResult, PlacingPoseResult
-from quartet_site import distance_to_edge, inside, normalise
+from quartet_site import distance_to_edge, inside, is_floor, normalise
 
 GRASP = "moveit__get_grasp_state"
 GRIPPER_AFTER = {Skill.PICK: GraspState.HOLDING, Skill.PLACE: GraspState.EMPTY}

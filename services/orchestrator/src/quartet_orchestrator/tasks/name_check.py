@@ -2,10 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from quartet_agent_runtime import is_floor
 from quartet_contracts import HELD_OBJECT, PARKING, ApproachArguments, NextAction, PlaceArguments, SkillArguments
 from quartet_orchestrator.tasks.names import SiteNames
-from quartet_site import Area, CatalogueObject, Container, SiteFile, Surface, normalise
+from quartet_site import Area, CatalogueObject, Container, SiteFile, Surface, is_floor, normalise
 
 
 class NameCheck:

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from quartet_site import CatalogueObject, Container, SiteFile, Surface, normalise
+from quartet_site import FLOOR_WORDS, CatalogueObject, Container, SiteFile, Surface, normalise
 
 FLOOR = "floor"
-FLOOR_WORDS = ("floor", "ground", "carpet", "rug")
 
 
 class SiteNames:
