@@ -107,11 +107,13 @@ def test_skills_questions_and_overridden_claims_are_told() -> None:
             state="FAILED",
         ),
         event("approach", kind="verified", claimed="NONE", settled="NAV_VERIFY_OVERRIDE", note="1.6 m away"),
+        event("pick", kind="verified", claimed="UNKNOWN", settled="NONE"),
         event("orchestrator", kind="question", question_id="q", text="Which can?", expires_at=999.0),
     )
     assert "→ pick: pick up the can (attempt 2)" in text
     assert "✗ PICK_SEG_MISSED: not seen" in text
-    assert "claimed NONE, settled NAV_VERIFY_OVERRIDE. 1.6 m away" in text
+    assert "reported as done, but the check does not confirm it (NAV_VERIFY_OVERRIDE): 1.6 m away" in text
+    assert "reported as UNKNOWN, but the check finds it done" in text
     assert "asks: Which can?" in text
 
 

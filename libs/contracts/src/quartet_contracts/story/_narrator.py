@@ -227,8 +227,7 @@ def _words(
             return "goes on with the task where its journal ends", "notice", False
         case Verified():
             same = what.claimed == what.settled
-            text = f"checked: claimed {what.claimed}, settled {what.settled}. {what.note}"
-            return text, "plain" if same else "notice", same
+            return _check_words(what), "plain" if same else "notice", same
         case Asked():
             return f"asks: {what.text}  {number_choices(what.choices)}".rstrip(), "question", False
         case Answered():
@@ -238,6 +237,19 @@ def _words(
         case StateChanged():
             ended_or_silent = not what.reason or what.state in TERMINAL
             return f"{what.state}: {what.reason}".rstrip(": "), "quiet", ended_or_silent
+
+
+def _check_words(what: Verified) -> str:
+    """Return what the check in code made of a model's report; error code NONE means done."""
+    if what.claimed == what.settled:
+        text = "the check agrees with the report"
+    elif what.claimed == "NONE":
+        text = f"reported as done, but the check does not confirm it ({what.settled})"
+    elif what.settled == "NONE":
+        text = f"reported as {what.claimed}, but the check finds it done"
+    else:
+        text = f"reported as {what.claimed}, the check finds {what.settled}"
+    return f"{text}: {what.note}" if what.note else text
 
 
 def _key(event: JournalEvent, what: ToolCalled | ToolProgress | ToolReturned) -> tuple[str, str | None, str]:
