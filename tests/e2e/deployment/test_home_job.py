@@ -130,7 +130,7 @@ def _check_folder(folder: Path) -> None:
     assert references <= saved
     with Image.open(folder / "contact_sheet.png") as sheet:
         # A row each for the start and the four skills; three pictures wide.
-        assert sheet.height > 5 * 240
+        assert sheet.height > 5 * 240, [e["text"] for e in happened if e["kind"] == "note"]
         assert sheet.width > 3 * 320
 
 
