@@ -243,6 +243,18 @@ def test_on_a_phone(visitor: Visitor, view: str) -> None:
     visitor.accessible(f"phone-{view}")
 
 
+def test_one_can_sign_out_on_a_phone(visitor: Visitor) -> None:
+    page = visitor.page
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.get_by_role("navigation", name="Views").locator("[data-view=tasks]").click()
+    out = page.get_by_role("button", name="Sign out")
+    expect(out).to_be_in_viewport(ratio=1)
+    box, stop = out.bounding_box(), page.locator("#stop-button").bounding_box()
+    assert box is not None
+    assert stop is not None
+    assert box["x"] + box["width"] <= stop["x"]
+
+
 def test_every_request_of_the_api_has_an_example_that_works(visitor: Visitor, stack: Stack) -> None:
     page = visitor.page
     page.goto(f"{stack.url}/docs")

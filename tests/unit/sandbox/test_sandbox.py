@@ -1,6 +1,7 @@
 """Programs in the sandbox: what they can call, what they print, and how they end."""
 
 import asyncio
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -28,6 +29,16 @@ async def add(x: float, y: float = 1) -> float:
 async def refuse() -> None:
     """Refuse."""
     raise FunctionError("the pose is out of reach")
+
+
+def test_the_first_programs_of_a_process_may_start_together():
+    code = (
+        "import asyncio; from quartet_sandbox import run_program\n"
+        "async def main(): return await asyncio.gather(*(run_program('pass', {}) for _ in range(12)))\n"
+        "print(sum(one.exit_code == 0 for one in asyncio.run(main())))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "12\n", done.stderr
 
 
 def programs() -> list[psutil.Process]:

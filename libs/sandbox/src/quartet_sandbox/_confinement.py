@@ -12,6 +12,7 @@ import os
 import sys
 import sysconfig
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -39,6 +40,7 @@ DENIED_CALLS = (
     *("inotify_init1", "fanotify_init", "splice", "vmsplice", "mount", "chroot", "pivot_root", "syslog", "socketpair"),
 )
 """System calls that are refused beside those that sandlock refuses always."""
+_MODULES_LOCK = threading.Lock()
 
 
 class ConfinedProcess(Protocol):
@@ -57,9 +59,16 @@ class ConfinedProcess(Protocol):
         ...
 
 
-@functools.cache
 def _modules() -> "tempfile.TemporaryDirectory[str]":
     """Return a folder, removed at exit, from which programs import what is not of the interpreter itself: NumPy."""
+    # A cache alone lets two threads that begin together make one each, and the one that it drops is removed under
+    # the program that starts with it.
+    with _MODULES_LOCK:
+        return _make_modules()
+
+
+@functools.cache
+def _make_modules() -> "tempfile.TemporaryDirectory[str]":
     numpy = importlib.util.find_spec("numpy")
     folder = tempfile.TemporaryDirectory(prefix="quartet-modules-")
     for package in _numpy_folders(Path(numpy.origin).parent) if numpy and numpy.origin else []:
