@@ -1,16 +1,20 @@
 """Episodes of the home suite, set up in the real world of the simulation (no camera, no robot motion)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from quartet_benchmarks.home import suite
 from quartet_benchmarks.home.suite import Outcome, _summary, set_up
 from quartet_benchmarks.home.templates import TEMPLATES, Episode, Template
 from quartet_benchmarks.home.world import Goal, disturbed
+from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_contracts import State
+from quartet_deployment import StackError, StackOptions
 from quartet_simulation.simulation import Simulation
 from quartet_site import SiteFile, load_site
 
@@ -136,3 +140,51 @@ def test_the_figures_are_scored_by_the_world() -> None:
     verdicts = ["ok", "FALSE SUCCESS", "failed", "ok", "wrong end", "FALSE SUCCESS"]
     assert [row["verdict"] for row in result.details] == verdicts
     assert result.notes[1] == "failed: home, seed 0, t: PLACE_DROP_VERIFY_FAILED; "
+
+
+BREAKS_AT = 5
+
+
+class Deployment:
+    """A stack that starts in every world but `cellar`."""
+
+    models: dict[str, str] = {}
+
+    def __init__(self, options: StackOptions) -> None:
+        self.world = options.world
+
+    def __enter__(self) -> "Deployment":
+        if self.world == "cellar":
+            raise StackError("the simulation was not ready after 60 s")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def episodes(stack: Deployment, _: BenchParameters, numbers: range, name: str) -> Iterator[Outcome]:
+    for number in numbers:
+        if name == "attic" and number == BREAKS_AT:
+            raise StackError("the simulation was killed by signal 9")
+        yield replace(outcome(State.SUCCEEDED, 1), world=name)
+
+
+def played_in(monkeypatch: pytest.MonkeyPatch, *worlds: str) -> BenchResult:
+    monkeypatch.setattr(suite, "Stack", Deployment)
+    monkeypatch.setattr(suite, "_episodes", episodes)
+    return suite.run(BenchParameters(episodes=2 * len(worlds) + 1, worlds=worlds, progress=lambda _: None))
+
+
+def test_a_world_that_fails_costs_only_what_was_not_played_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = played_in(monkeypatch, "home", "cellar", "attic")
+    assert [row["world"] for row in result.details] == ["home", "home", "attic"]
+    assert result.metrics["episodes_not_played"] == 4
+    assert result.notes[:2] == [
+        "2 episodes of 'cellar' were not played: the simulation was not ready after 60 s",
+        "2 episodes of 'attic' were not played: the simulation was killed by signal 9",
+    ]
+
+
+def test_a_run_without_any_episode_ends_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StackError, match="not ready after 60 s"):
+        played_in(monkeypatch, "cellar", "cellar")

@@ -2,9 +2,13 @@
 
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+
+import httpx
 
 from quartet_benchmarks.errors import UnfitPlacementError
 from quartet_benchmarks.home.templates import TEMPLATES, Draw, Episode, Template
@@ -12,7 +16,7 @@ from quartet_benchmarks.home.world import Truth, World, disturbed
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
 from quartet_contracts import JournalEvent, State, TaskSubmission
 from quartet_contracts.journal import SkillFinished
-from quartet_deployment import ClientError, Stack, StackOptions, run_metrics, state_folder
+from quartet_deployment import ClientError, DeploymentError, Stack, StackOptions, run_metrics, state_folder
 from quartet_site import SiteFile, load_site
 
 EPISODES = 40
@@ -76,19 +80,47 @@ class Outcome:
         return "failed" if self.episode.feasible else "wrong end"
 
 
+@dataclass(frozen=True)
+class Unplayed:
+    """Episodes of a world that were not played, and why."""
+
+    world: str
+    episodes: int
+    reason: str
+
+    @property
+    def told(self) -> str:
+        """The same in a sentence."""
+        return f"{self.episodes} episodes of '{self.world}' were not played: {self.reason}"
+
+
 def run(parameters: BenchParameters) -> BenchResult:
-    """Run the suite, the episodes spread over its worlds. Raises StackError when the processes cannot be started."""
+    """Run the suite, the episodes spread over its worlds.
+
+    A world that does not start, or breaks down, costs its own episodes only; the result says which and why. Raises
+    what the last one failed with, such as StackError, when no episode could be played at all.
+    """
     wanted = parameters.episodes or EPISODES
     worlds = parameters.worlds or ("home",)
     outcomes: list[Outcome] = []
+    unplayed: list[Unplayed] = []
     models = ""
     for number, name in enumerate(worlds):
         folder = state_folder() / ("bench-home" if number == 0 else f"bench-home-{number + 1}")
         options = StackOptions(state_dir=folder, fresh=True, world=name, sensors=parameters.sensors)
-        until = wanted * (number + 1) // len(worlds)
-        with Stack(options) as stack:
-            outcomes += _episodes(stack, parameters, range(len(outcomes), until), name)
-            models = ", ".join(stack.models.values()) or "scripted"
+        numbers = range(wanted * number // len(worlds), wanted * (number + 1) // len(worlds))
+        played = len(outcomes)
+        try:
+            with Stack(options) as stack:
+                models = ", ".join(stack.models.values()) or "scripted"
+                # Not at once, so that what was played is kept when the world breaks down.
+                for outcome in _episodes(stack, parameters, numbers, name):
+                    outcomes.append(outcome)
+        except (DeploymentError, UnfitPlacementError, httpx.HTTPError) as error:
+            if not outcomes and number == len(worlds) - 1:
+                raise
+            unplayed.append(one := Unplayed(name, len(numbers) - (len(outcomes) - played), str(error)))
+            parameters.progress(one.told)
     return _summary(
         outcomes,
         {
@@ -98,27 +130,24 @@ def run(parameters: BenchParameters) -> BenchResult:
             "sensors": parameters.sensors,
             "model": models,
         },
+        unplayed,
     )
 
 
-def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: str) -> list[Outcome]:
+def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: str) -> Iterator[Outcome]:
+    """Play episodes one by one, and keep the journals of those that went wrong."""
     site = load_site(stack.site_dir / "site.yaml")
-    world = World(stack.scoring_url)
-    outcomes: list[Outcome] = []
     begun = time.monotonic()
-    try:
+    with closing(World(stack.scoring_url)) as world:
         for index in numbers:
-            if parameters.short and outcomes and time.monotonic() - begun > SHORT_BUDGET_S:
+            if parameters.short and index > numbers.start and time.monotonic() - begun > SHORT_BUDGET_S:
                 break
             seed, episode, truth = _fitting(index, parameters.seed * 10_000 + index, site, world)
             outcome = play(stack, world, episode, seed, truth, name)
-            outcomes.append(outcome)
             parameters.progress(_line(index, outcome))
             if not outcome.right:
                 _keep(stack, index, outcome)
-    finally:
-        world.close()
-    return outcomes
+            yield outcome
 
 
 def _fitting(index: int, seed: int, site: SiteFile, world: World) -> tuple[int, Episode, Truth]:
@@ -200,7 +229,7 @@ def _line(index: int, outcome: Outcome) -> str:
     )
 
 
-def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult:
+def _summary(outcomes: list[Outcome], parameters: dict[str, Any], unplayed: Sequence[Unplayed] = ()) -> BenchResult:
     feasible = [o for o in outcomes if o.episode.feasible]
     infeasible = [o for o in outcomes if not o.episode.feasible]
     wall = sum(o.metrics["wall_s"] for o in outcomes)
@@ -208,6 +237,7 @@ def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult
         "feasible_success_rate": Rate(sum(o.success for o in feasible), len(feasible)),
         "false_successes": sum(o.false_success for o in outcomes),
         "infeasible_right_code_rate": Rate(sum(o.right_end for o in infeasible), len(infeasible)),
+        "episodes_not_played": sum(one.episodes for one in unplayed),
         "episodes_with_harm": sum(bool(o.harm) for o in outcomes),
         "job_wall_s_p50": percentile([o.metrics["wall_s"] for o in feasible], 0.5) if feasible else 0.0,
         "job_wall_s_max": max((o.metrics["wall_s"] for o in feasible), default=0.0),
@@ -226,6 +256,7 @@ def _summary(outcomes: list[Outcome], parameters: dict[str, Any]) -> BenchResult
         _by_template(outcomes),
         [_detail(index, outcome) for index, outcome in enumerate(outcomes)],
         notes=[
+            *(one.told for one in unplayed),
             *_failures(outcomes),
             "Success: the task SUCCEEDED and every object lies where it should by ground truth. "
             "Right code of an infeasible task: it FAILED with a code that fits and nothing else was moved.",
