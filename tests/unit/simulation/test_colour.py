@@ -9,13 +9,14 @@ from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
 from quartet_simulation.ros.cameras import jpeg
-from quartet_simulation.sensors.colour import ColourCamera, blurred, channel_gains, image_velocity
+from quartet_simulation.sensors.colour import MOST_BLUR, ColourCamera, blurred, channel_gains, image_velocity
 from quartet_simulation.sensors.frames import camera_info, optical_pose
 from quartet_simulation.sensors.levels import LEVELS
 from quartet_simulation.simulation import Simulation
 
 GREY = np.full((480, 640, 3), 120, dtype=np.uint8)
 DEPTH = np.full((480, 640), 1.5, dtype=np.float32)
+EDGE = np.where(np.arange(640) < 320, 0, 200).astype(np.uint8)[None, :, None].repeat(480, axis=0).repeat(3, axis=2)
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +31,20 @@ def level(request):
     return LEVELS[request.param].colour
 
 
-def measure(sim, level, *, seed=0, at=1.0):
+def measure(sim, level, *, seed=0, at=1.0, rgb=GREY, warmth=(1.0, 1.0, 1.0)):
     camera = sim._physics.model.camera("front").id
     camera_of = ColourCamera(sim._physics.model, level)
-    return camera_of.measure(GREY, DEPTH, camera, sim._physics.data, (seed, "front colour", at), (1.0, 1.0, 1.0))
+    return camera_of.measure(rgb, DEPTH, camera, sim._physics.data, (seed, "front colour", at), warmth)
 
 
 def test_the_corners_are_as_dark_as_the_cosine_law_leaves_them(typical, level):
     seen = measure(typical, level).astype(float).mean(axis=2)
-    corner, middle = seen[:24, :32].mean(), seen[228:252, 304:336].mean()
+    ends = (slice(0, 24), slice(-24, None)), (slice(0, 32), slice(-32, None))
+    corners = np.array([seen[rows, columns].mean() for rows in ends[0] for columns in ends[1]])
+    middle = seen[228:252, 304:336].mean()
     focal = camera_info(typical._physics.model, "front")["fx"]
     law = math.cos(math.atan(math.hypot(304, 228) / focal)) ** level.vignetting
-    assert corner / middle == pytest.approx(law, abs=0.02)
+    assert corners / middle == pytest.approx(law, abs=0.02)
 
 
 def test_white_balance_and_exposure_are_off_by_their_rms(level):
@@ -49,6 +52,29 @@ def test_white_balance_and_exposure_are_off_by_their_rms(level):
     angle = np.arccos(np.clip(gains.sum(axis=1) / np.sqrt(3) / np.linalg.norm(gains, axis=1), -1, 1))
     assert np.sqrt((angle**2).mean()) == pytest.approx(level.white_rad, rel=0.2)
     assert np.log2(gains[:, 1]).std() == pytest.approx(level.exposure_stops, rel=0.15)
+
+
+def test_red_and_blue_are_off_each_for_itself(level):
+    gains = np.array([channel_gains(level, (seed, "front", 0.0)) for seed in range(300)])
+    red, blue = gains[:, 0] / gains[:, 1] - 1, gains[:, 2] / gains[:, 1] - 1
+    assert abs(np.corrcoef(red, blue)[0, 1]) < 0.2
+    assert abs(np.corrcoef(red, np.log2(gains[:, 1]))[0, 1]) < 0.2
+
+
+def test_the_colour_of_the_light_tints_the_picture(typical, level):
+    lights = (1.0, 1.0, 1.0), (1.2, 1.0, 0.8)
+    plain, warm = (measure(typical, level, warmth=light).astype(float).mean(axis=(0, 1)) for light in lights)
+    assert warm / plain == pytest.approx([1.2, 1.0, 0.8], rel=0.02)
+
+
+def test_the_gains_of_the_moment_are_in_the_picture(typical, level):
+    middle = measure(typical, level)[228:252, 304:336].astype(float).mean(axis=(0, 1))
+    assert middle == pytest.approx(120 * channel_gains(level, (0, "front colour", 1.0)), rel=0.02)
+
+
+def test_what_is_too_bright_is_white(typical, level):
+    white = measure(typical, level, rgb=np.full_like(GREY, 250), warmth=(2.0, 2.0, 2.0))
+    assert white[200:280, 280:360].min() == 255
 
 
 def test_exposure_changes_slowly_within_an_episode(level):
@@ -73,9 +99,45 @@ def test_the_picture_of_a_robot_that_turns_moves_as_its_points_do(typical):
     assert abs(velocity[0]) > 300
 
 
+def test_the_velocity_of_the_picture_is_that_of_the_pixels_that_have_a_depth(typical):
+    typical.reset("studio", 0)
+    typical.spin(2.0)
+    typical.step(0.8)
+    physics = typical._physics
+    depth = np.where(np.arange(640) < 400, 0.0, DEPTH).astype(np.float32)
+    camera, focal = physics.model.camera("front").id, camera_info(physics.model, "front")["fx"]
+    pictures = DEPTH, depth, np.zeros_like(DEPTH)
+    whole, holed, empty = (image_velocity(physics.model, physics.data, camera, focal, seen) for seen in pictures)
+    assert holed == pytest.approx(whole)
+    # Without any depth only the rotation counts.
+    assert empty == pytest.approx(image_velocity(physics.model, physics.data, camera, focal, DEPTH * 1e6), rel=1e-3)
+
+
+def test_only_a_camera_that_moves_blurs(typical, level):
+    typical.reset("studio", 0)
+    typical.step(0.5)
+    at_rest = _width_of_an_edge(measure(typical, level, rgb=EDGE))
+    typical.spin(2.0)
+    typical.step(0.8)
+    assert at_rest <= 1
+    assert _width_of_an_edge(measure(typical, level, rgb=EDGE)) > 3
+
+
+def _width_of_an_edge(seen):
+    """Return how many columns lie between dark and bright, where noise is averaged away."""
+    row = seen[200:280, 280:360].astype(float).mean(axis=(0, 2))
+    dark, bright = row[0], row[-1]
+    return int(((row > dark + 0.15 * (bright - dark)) & (row < dark + 0.85 * (bright - dark))).sum())
+
+
+def test_motion_beyond_what_is_modelled_blurs_as_far_as_that():
+    for length in (MOST_BLUR, 3 * MOST_BLUR):
+        row = blurred(EDGE, np.array([length, 0.0]))[240, :, 0]
+        assert int(((row > 1) & (row < 199)).sum()) == pytest.approx(MOST_BLUR, abs=1)
+
+
 def test_motion_blurs_over_its_own_length():
-    picture = np.zeros((480, 640, 3), dtype=np.uint8)
-    picture[:, 320:] = 200
+    picture = EDGE
     row = blurred(picture, np.array([12.0, 0.0]))[240, :, 0]
     assert 11 <= int(((row > 1) & (row < 199)).sum()) <= 13
     assert row[300] == 0

@@ -70,7 +70,21 @@ def test_all_faults_of_a_bad_world_are_found_at_once(tmp_path):
             {"furniture": [{"name": "b", "kind": "plant", "centre": [4.2, 2], "height": 1}]},
             "in the door 'kitchen door'",
         ),
-        ({"furniture": [{"name": "b", "kind": "plant", "centre": [2, 9], "height": 1}]}, "in none of the rooms"),
+        (
+            {"furniture": [{"name": "b", "kind": "plant", "centre": [2, 9], "height": 1}]},
+            "'b' stands at (2.00, 9.00), in none of",
+        ),
+        (
+            {
+                "furniture": [
+                    {"name": name, "kind": "table", "rect": rect, "height": 0.7, "colour": "wood"}
+                    for name, rect in (("a", [1, 1, 2, 2]), ("b", [1.8, 1.5, 2.8, 2.5]))
+                ]
+            },
+            "'b' overlaps 'a' by 0.20 x 0.50 m at (1.90, 1.75); move one of them",
+        ),
+        ({"layouts": {"0": {"yellow cup": "sofa"}}}, "layouts.0.yellow cup: 'sofa' is no place; valid: kitchen counter, round"),
+        ({"layouts": {"0": {"orb": "counter"}}}, "layouts.0.orb: there is no thing 'orb'; valid: "),
         (
             {
                 "furniture": [{"name": "t", "kind": "table", "rect": [1, 1, 3.5, 3], "height": 0.7, "colour": "wood"}],
