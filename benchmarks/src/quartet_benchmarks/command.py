@@ -27,15 +27,22 @@ SUITES = {
     "planners": "quartet_benchmarks.planners",
     "stops": "quartet_benchmarks.chaos.stops",
     "teams": "quartet_benchmarks.teams",
+    "time": "quartet_benchmarks.timing",
     "tools": "quartet_benchmarks.tools",
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
 
 MALMM_ONLY = ("tasks", "observation", "feedback")
 PLANNERS_ONLY = ("suite", "robots", "trials", "history", "shard", "replay", "merge")
-NOT_OPTIONS = {"planners": MALMM_ONLY, "malmm": PLANNERS_ONLY}
+TIME_ONLY = ("flame",)
+EXPERIMENTS_ONLY = ("framework", "model", "p_fault", "budget_usd", "price", "token_limit", "time_limit", "out")
+NOT_OPTIONS = {
+    "planners": (*MALMM_ONLY, *TIME_ONLY),
+    "malmm": (*PLANNERS_ONLY, *TIME_ONLY),
+    "time": (*MALMM_ONLY, *PLANNERS_ONLY, *EXPERIMENTS_ONLY),
+}
 """Suites with options, and the options that they have not."""
-WITH_SENSORS = ("bins", "fleet", "home", "perception", "tools")
+WITH_SENSORS = ("bins", "fleet", "home", "perception", "time", "tools")
 """Suites that run the home."""
 WITH_CATALOGUE = ("perception",)
 CATALOGUES = ("exact", "rough")
@@ -73,7 +80,7 @@ def bench(
         sensors: level of the simulated sensors.
         catalogue: exact, or rough: sizes off by a tenth.
         worlds: worlds of the simulation; none: the suite's own.
-        options: those of the suites `planners` and `malmm`.
+        options: those of the suites `planners`, `malmm` and `time`.
 
     Raises:
         UnknownSuiteError, OptionError, StackError.

@@ -5,9 +5,8 @@ from contextlib import AbstractContextManager
 
 import pytest
 
+from quartet_benchmarks.timing.collector import Collector
 from quartet_deployment import Stack
-
-from .collector import Collector
 
 
 @pytest.fixture(scope="package")

@@ -14,10 +14,10 @@ import httpx
 import pytest
 import yaml
 
+from quartet_benchmarks.timing.collector import Collector, Span
+from quartet_benchmarks.timing.parts import PARTS, seconds_by_part, stretches
 from quartet_contracts import State
 from quartet_deployment import Stack, free_ports, hold_ports
-
-from .collector import Collector, Seen
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 """The first test waits for a whole deployment, a job and what is seen of it."""
@@ -147,7 +147,7 @@ def job(
 
 
 @pytest.fixture(scope="module")
-def trace(job: Any, collector: Collector) -> list[Seen]:
+def trace(job: Any, collector: Collector) -> list[Span]:
     """All spans of the job's trace."""
     identity = job.status.task.traceparent.split("-")[1]
 
@@ -161,16 +161,16 @@ def trace(job: Any, collector: Collector) -> list[Seen]:
     return collector.of_trace(identity)
 
 
-def ancestors(one: Seen, trace: list[Seen]) -> list[Seen]:
+def ancestors(one: Span, trace: list[Span]) -> list[Span]:
     by_id = {other.span: other for other in trace}
-    line: list[Seen] = []
+    line: list[Span] = []
     while one.parent:
         one = by_id[one.parent]
         line.append(one)
     return line
 
 
-def test_a_task_is_one_trace_from_its_acceptance_to_the_goals(trace: list[Seen], job: Any) -> None:
+def test_a_task_is_one_trace_from_its_acceptance_to_the_goals(trace: list[Span], job: Any) -> None:
     roots = [one for one in trace if not one.parent]
     assert [(one.service, one.name) for one in roots] == [("orchestrator", "POST /tasks")]
     assert {one.service for one in trace} >= {
@@ -196,7 +196,19 @@ def test_a_task_is_one_trace_from_its_acceptance_to_the_goals(trace: list[Seen],
     }
 
 
-def test_spans_of_models_and_tools_have_the_attributes_of_the_conventions(trace: list[Seen]) -> None:
+def test_the_wall_time_of_a_task_splits_over_the_parts_that_worked_on_it(
+    trace: list[Span], job: Any, collector: Collector
+) -> None:
+    status = job.status
+    start_ns, end_ns = round(status.task.created_at * 1e9), round(status.updated_at * 1e9)
+    found = seconds_by_part(stretches(collector.spans, trace[0].trace, start_ns, end_ns))
+    assert sum(found.values()) == pytest.approx(status.updated_at - status.task.created_at, abs=1e-6)
+    assert {part for part, seconds in found.items() if seconds > 0} >= {*PARTS} - {"other"}
+    # Whatever takes long has a span.
+    assert found["other"] < sum(found.values()) / 4
+
+
+def test_spans_of_models_and_tools_have_the_attributes_of_the_conventions(trace: list[Span]) -> None:
     asked = [one for one in trace if one.name == "chat pick" and one.service == "pick"]
     assert asked
     for one in asked:
@@ -218,7 +230,7 @@ def test_spans_of_models_and_tools_have_the_attributes_of_the_conventions(trace:
     assert [at["quartet.error_code"] for at in ended] == ["NONE"]
 
 
-def test_neither_secrets_nor_what_models_read_and_say_is_in_a_span(trace: list[Seen], job: Any, stack: Stack) -> None:
+def test_neither_secrets_nor_what_models_read_and_say_is_in_a_span(trace: list[Span], job: Any, stack: Stack) -> None:
     told = "\n".join(str(value) for one in trace for value in (one.name, *one.attributes.values()))
     assert len(told) > 1000
     assert not SECRET_LIKE.search(told)
@@ -227,7 +239,7 @@ def test_neither_secrets_nor_what_models_read_and_say_is_in_a_span(trace: list[S
     assert not any("messages" in key for one in trace for key in one.attributes)
 
 
-def test_log_lines_say_which_task_and_trace_they_belong_to(trace: list[Seen], job: Any, stack: Stack) -> None:
+def test_log_lines_say_which_task_and_trace_they_belong_to(trace: list[Span], job: Any, stack: Stack) -> None:
     lines: dict[str, list[dict[str, Any]]] = {}
     for name in ("orchestrator", "pick"):
         text = (stack.log_dir / f"{name}.log").read_text().splitlines()

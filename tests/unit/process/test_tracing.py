@@ -64,6 +64,18 @@ def test_a_span_has_the_ids_of_its_work_and_lies_in_the_one_around_it(spans: Spa
     assert inner.parent.span_id == outer.context.span_id
 
 
+def test_a_step_is_recorded_inside_of_recorded_work_only(spans: Spans) -> None:
+    with tracing.step("alone"):
+        assert tracing.traceparent() is None
+    with tracing.span("work"), tracing.step("part"):
+        pass
+    assert set(spans.all()) == {"work", "part"}
+    assert spans.all()["part"].parent.span_id == spans.all()["work"].context.span_id
+    with tracing.span("failing"), pytest.raises(ValueError, match="hunter2"), tracing.step("failed part"):
+        raise ValueError("hunter2")
+    assert "hunter2" not in spans.all()["failed part"].to_json()
+
+
 def test_a_failure_is_told_by_its_type_alone(spans: Spans) -> None:
     with pytest.raises(ValueError, match="password"), tracing.span("failing"):
         raise ValueError("password is hunter2")

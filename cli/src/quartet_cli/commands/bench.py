@@ -145,6 +145,10 @@ def bench(
         str | None,
         typer.Option("--observation", help="What tells the state: state (ground truth).", rich_help_panel=MALMM),
     ] = None,
+    flame: Annotated[
+        str | None,
+        typer.Option("--flame", help="Of time: process, such as pick, of which a flame graph is taken with py-spy."),
+    ] = None,
     feedback: Annotated[
         list[str] | None,
         typer.Option(
@@ -162,6 +166,7 @@ def bench(
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
         "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback,
+        "flame": flame,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise UsageError(f"--json {json_path}: the folder {json_path.resolve().parent} does not exist")

@@ -6,6 +6,7 @@ from quartet_bus._keys import WRITERS
 from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
 from quartet_bus.errors import BusError
+from quartet_process import tracing
 
 MEDIA_TYPE_BYTES = 200
 
@@ -19,9 +20,9 @@ class Images(Part):
             raise BusError(f"an image of {len(data)} bytes is over the cap of {self._options.image_bytes}")
         reference = _reference(data)
         expiry = round(self._options.images_s * 1000)
-        await self._store.call(
-            "SET", self._keys.image(self._role, task_id, reference), media_type.encode() + b"\n" + data, "PX", expiry
-        )
+        key = self._keys.image(self._role, task_id, reference)
+        with tracing.step("journal image"):
+            await self._store.call("SET", key, media_type.encode() + b"\n" + data, "PX", expiry)
         return reference
 
     async def get(self, task_id: str, reference: str) -> tuple[bytes, str] | None:

@@ -22,7 +22,7 @@ from quartet_bus._store_identity import StoreIdentity
 from quartet_bus.errors import BusError, BusRefusedError, BusServerError, BusUnavailableError, StoreFullError
 from quartet_bus.functions import LIBRARY, NOT_FOUND, Function, library
 from quartet_contracts import Skill
-from quartet_process import Secret
+from quartet_process import Secret, tracing
 
 log = logging.getLogger(__name__)
 _CODE = re.compile(r"(?:Command # \d+ .* of pipeline caused error: (?:\(['\"])?)?([A-Z]+)\b", re.DOTALL)
@@ -157,7 +157,8 @@ class Store:
             await self.close_reader(reader)
 
     async def call(self, *command: Any) -> Any:
-        return await self._guard(lambda: self._client.execute_command(*command))
+        with tracing.step("redis"):
+            return await self._guard(lambda: self._client.execute_command(*command))
 
     async def transaction(self, *commands: Command) -> list[Any]:
         """Run all commands in one MULTI and return their answers in order."""
@@ -168,7 +169,8 @@ class Store:
                     pipe.execute_command(*command)
                 return await pipe.execute()
 
-        return await self._guard(run)
+        with tracing.step("redis"):
+            return await self._guard(run)
 
     async def run(self, function: Function[R]) -> R:
         """Return the answer of a function; load the library first when it is missing and this user may load it."""
@@ -183,7 +185,8 @@ class Store:
                 await self._load_functions()
                 return await self._run_on_link(*command)
 
-        return function.read(await self._guard(run))
+        with tracing.step("redis"):
+            return function.read(await self._guard(run))
 
     async def load_functions(self) -> None:
         """Load the library if it is missing or differs; a user that may not do that leaves it as it is."""

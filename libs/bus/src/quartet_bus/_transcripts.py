@@ -9,7 +9,7 @@ from quartet_bus._part import Part
 from quartet_bus._skipped import log_skipped
 from quartet_bus.errors import BusError
 from quartet_bus.functions.records import ListFields
-from quartet_process import redact
+from quartet_process import redact, tracing
 
 LOOPS = 1_000
 """Most loops of one writer in a task; names of more, or of more than NAME_BYTES bytes, are not listed."""
@@ -21,6 +21,10 @@ class Transcripts(Part):
 
     async def save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> None:
         """Replace the transcript of `loop_id`."""
+        with tracing.step("journal transcript"):
+            await self._save(task_id, loop_id, transcript)
+
+    async def _save(self, task_id: str, loop_id: str, transcript: dict[str, Any]) -> None:
         text = redact(json.dumps(transcript, separators=(",", ":"))).encode()
         if len(text) > self._options.transcript_bytes:
             raise BusError(f"transcript '{loop_id}' has {len(text)} bytes, the cap is {self._options.transcript_bytes}")

@@ -31,7 +31,7 @@ from quartet_contracts.journal import (
     ToolReturned,
     Verified,
 )
-from quartet_process import redact_bytes
+from quartet_process import redact_bytes, tracing
 
 log = logging.getLogger(__name__)
 
@@ -70,8 +70,12 @@ class Journal(Part):
         taken: its own loop and budget limit them, and the journal must be able to tell the end. An event whose `nonce`
         came before is not written again.
         """
-        if self._context.agent is not None:
-            return await self._append_as_agent(event, self._context.agent)
+        with tracing.step("journal"):
+            if self._context.agent is not None:
+                return await self._append_as_agent(event, self._context.agent)
+            return await self._append_as_owner(event, lease_epoch, nonce)
+
+    async def _append_as_owner(self, event: JournalEvent, lease_epoch: LeaseEpoch | None, nonce: str | None) -> str:
         task_id = event.task_id
         ending = event.request_id is None and isinstance(event.event, ENDING)
         append = AppendLastEvent if ending else AppendEvent

@@ -110,6 +110,16 @@ def span(
             raise
 
 
+@contextmanager
+def step(name: str) -> Generator[None]:
+    """Run the block inside a span if the work around it is recorded, else as it is: for what happens often."""
+    if not trace.get_current_span().is_recording():
+        yield
+        return
+    with _tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False):
+        yield
+
+
 def mark_failed(one: Span, kind: str) -> None:
     """Mark a span as failed; `kind` is an error code or the type of an exception."""
     one.set_attribute(ERROR, kind)

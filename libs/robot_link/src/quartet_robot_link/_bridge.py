@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
+from quartet_process import tracing
 from quartet_robot_link._actions import (
     CANCEL_SERVICE,
     NO_GOAL,
@@ -267,9 +268,10 @@ class BridgeLink:
         try:
             # The bridge's own limit is 5 s unless told; ours ends first, so that its late answer is never mistaken.
             operation = {"op": "call_service", "id": key, "service": service, "args": args, "timeout": timeout_s + 1.0}
-            async with asyncio.timeout(timeout_s):
-                await self._connection.send(operation)
-                response = await future
+            with tracing.step(f"rosbridge {service}"):
+                async with asyncio.timeout(timeout_s):
+                    await self._connection.send(operation)
+                    response = await future
         except TimeoutError:
             raise CallTimeoutError(
                 f"service {service} did not answer within {timeout_s:g} s; whether it acted is not known"

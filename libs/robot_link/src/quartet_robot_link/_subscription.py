@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from quartet_process import tracing
 from quartet_robot_link.errors import BridgeUnavailableError, CallTimeoutError
 from quartet_robot_link.link import Message
 
@@ -66,6 +67,12 @@ class BridgeSubscription:
 
     async def next(self, timeout_s: float) -> Message:
         """Return the oldest unread message. Raises CallTimeoutError, BridgeUnavailableError."""
+        if self._unread:
+            return self._unread.popleft()
+        with tracing.step(f"rosbridge {self.topic}"):
+            return await self._wait(timeout_s)
+
+    async def _wait(self, timeout_s: float) -> Message:
         deadline = time.monotonic() + timeout_s
         while not self._unread:
             self._arrived.clear()

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
+from quartet_process import tracing
 from quartet_robot_link._clock import RosClock, stamp_of
 from quartet_robot_link.errors import TransformUnavailableError
 from quartet_robot_link.geometry import Rigid, Transform, slerp, unit
@@ -151,6 +152,12 @@ class TransformBuffer:
         transforms have arrived for that long. Raises TransformUnavailableError, which names the missing link.
         """
         self.start()
+        with tracing.step("rosbridge transforms"):
+            return await self._wait(target, source, stamp, timeout_s, max_age_s)
+
+    async def _wait(
+        self, target: str, source: str, stamp: float | None, timeout_s: float, max_age_s: float
+    ) -> Transform:
         began = time.monotonic()
         deadline = began + timeout_s
         while True:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quartet_process import tracing
 from quartet_robot_link._clock import stamp_of
 from quartet_robot_link._decode import binary
 from quartet_robot_link.errors import BadFrameError, CameraUnavailableError
@@ -116,6 +117,7 @@ async def capture(
                 on_message=lambda message, name=name: keep(name, message),
             )
             stack.callback(subscription.close)
+        stack.enter_context(tracing.step(f"rosbridge {camera.colour_topic}"))
         while True:
             match = _match(seen, since())
             if match is not None:

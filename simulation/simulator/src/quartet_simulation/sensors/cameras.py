@@ -11,6 +11,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from quartet_process import tracing
 from quartet_simulation import metrics
 from quartet_simulation.errors import SimulationError, UnknownNameError
 from quartet_simulation.robot import dimensions as dim
@@ -87,12 +88,13 @@ class Cameras:
         width, height = SIZES[camera]
         name = camera if camera == "overhead" else prefix + camera
         began = wall.perf_counter()
-        rgb, depth = self._draw(name, data, width, height)
-        if camera != "overhead":
-            rgb, depth = (
-                self._noisy_colour(rgb, depth, camera, data, seed, time, warmth),
-                self._measured_depth(depth, rgb, camera, data, seed, time),
-            )
+        with tracing.span(f"render {camera}"):
+            rgb, depth = self._draw(name, data, width, height)
+            if camera != "overhead":
+                rgb, depth = (
+                    self._noisy_colour(rgb, depth, camera, data, seed, time, warmth),
+                    self._measured_depth(depth, rgb, camera, data, seed, time),
+                )
         metrics.RENDER_SECONDS.labels(camera).observe(wall.perf_counter() - began)
         return rgb, depth
 
