@@ -6,9 +6,10 @@ import pytest
 
 ENTRY = {"x": 1.0, "y": 2.0, "yaw": 0.5}
 STAND = {"x": 4.0, "y": 5.0, "yaw": -1.0}
+SPOT = {"x": 7.0, "y": 6.0, "yaw": 0.0}
 FACTS = {
     "areas": [
-        {"name": "kitchen", "aliases": ["galley"], "entry": ENTRY, "landmarks": ["oven"]},
+        {"name": "kitchen", "aliases": ["galley"], "entry": ENTRY, "landmarks": ["oven"], "parking": [SPOT]},
         {"name": "living room", "aliases": [], "entry": {"x": 9.0, "y": 9.0, "yaw": 0.0}, "landmarks": []},
     ],
     "places": [
@@ -179,6 +180,13 @@ def test_approach_clears_the_costmaps_and_drives_once_more(approach, robot):
     talk, report = approach("counter", next_action="surface_place")
     assert steps(talk)[1:4] == ["navigate_to_pose", "clear_costmaps", "navigate_to_pose"]
     assert talk.made("nav2__navigate_to_pose")[1][1] == ENTRY
+    assert report["success"] is True
+
+
+def test_a_robot_that_is_to_park_does_not_drive_into_the_way_of_others_after_a_failure(approach, robot):
+    robot.fail("navigate_to_pose", "NAVIGATION_FAILED", 1)
+    talk, report = approach("parking", next_action="floor_place")
+    assert [asked for _, asked in talk.made("nav2__navigate_to_pose")] == [SPOT, SPOT]
     assert report["success"] is True
 
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from quartet_bus import Bus
-from quartet_contracts import Budget, State, TaskStatus, TaskSubmission, Usage
-from quartet_contracts.journal import ModelTurn, ToolCalled
+from quartet_contracts import Budget, Skill, State, TaskStatus, TaskSubmission, Usage
+from quartet_contracts.journal import ModelTurn, SkillFinished, ToolCalled
 from quartet_orchestrator.recovery import read_history
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
@@ -45,6 +45,12 @@ async def read_end(bus: Bus, end: TaskStatus, names: SiteNames) -> PartEnd:
     code = code_of(end)
     reason = "" if code == "NONE" else end.report.summary if end.report else str(end.state)
     return PartEnd(code, reason, holding, end.usage, spent)
+
+
+async def has_picked(bus: Bus, task_id: str) -> bool:
+    """Return whether a task that runs has picked something up."""
+    events = [noted.event for noted in await bus.journal.read_all(task_id)]
+    return any(isinstance(event, SkillFinished) and event.skill == Skill.PICK and event.success for event in events)
 
 
 def code_of(end: TaskStatus) -> str:

@@ -1,16 +1,20 @@
-"""What a team of robots sees of its errands: who stands where, which errands go together, and who is nearest."""
+"""What a team of robots sees of its errands: who stands where, which errands go together, and how all end soonest."""
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
-from itertools import combinations, permutations
+from collections.abc import Mapping, Sequence, Set
+from itertools import combinations
 
 from quartet_orchestrator.tasks.briefs import RobotBrief
-from quartet_orchestrator.tasks.errands import Errand, TeamState
+from quartet_orchestrator.tasks.errands import Errand, Part, TeamState
+from quartet_orchestrator.tasks.schedule import PICK_S, PLACE_S, Job, Point, Schedule, Scheduler, Worker, drive
 from quartet_site import inside
 from quartet_teams import Plan
 
-DETOUR_M = 2.0
-"""How much less two robots have to drive with each other's errands for a plan to be refused."""
+LATE_S = 10.0
+"""How much later than by the best schedule all may be moved with a plan, by the estimate [s]."""
+LEAST_BUSY_S = 1.0
+"""Least time after which a robot at work is reckoned with as free [s]."""
 AT_SPOT_M = 0.6
 """A robot this near to a parking pose stands there."""
 SPOT_APART_M = 1.2
@@ -19,11 +23,9 @@ RULES = """<sentence>{sentence}</sentence>
 Robots carry objects, one each at a time. The robots that are free get something to do, the others go on meanwhile.
 These are refused at the same time: the same object twice, two objects to the same place, ways that go in opposite
 directions, and ways that cross if they begin together. A robot that holds an object brings that one to its place first.
-An errand goes to the free robot that is nearest to where it begins: a plan is refused in which two robots drive more
-than {detour:g} m farther than with each other's errands."""
+All is to be moved soon: a plan is refused by which the last object is put down more than {late:g} s later than by the
+best one, as estimated from the ways of all errands that are left and the time that picking and placing take."""
 
-Point = tuple[float, float]
-"""x, y [m] in the map frame."""
 Way = tuple[Point, Point]
 
 
@@ -31,19 +33,28 @@ class HomeScene:
     """The errands as what a team of robots sees."""
 
     def __init__(
-        self, state: TeamState, robots: Sequence[str], brief: RobotBrief, positions: Mapping[str, Point] | None = None
+        self,
+        state: TeamState,
+        robots: Sequence[str],
+        brief: RobotBrief,
+        positions: Mapping[str, Point] | None = None,
+        picked: Set[str] = frozenset(),
     ) -> None:
-        """`robots` are free; `positions` are those of the robots whose pose is known."""
+        """`robots` are free; `positions` are those of the robots whose pose is known.
+
+        `picked` are the robots at work that have picked up the object of their errand.
+        """
         self._state = state
         self.robots = robots
-        self.rules = RULES.format(sentence=state.split.sentence, detour=DETOUR_M)
+        self.rules = RULES.format(sentence=state.split.sentence, late=LATE_S)
         self._site = brief.site
         self._positions = positions or {}
+        self._picked = picked
         self._entries = {area.name: (area.entry.x, area.entry.y) for area in brief.site.areas}
         self._area_of = {place.name: place.area for place in (*brief.site.surfaces, *brief.site.containers)}
 
     def describe(self) -> str:
-        """Return the errands by what has become of them, which of them do not go together, and how far each is."""
+        """Return the errands by what has become of them, which do not go together, how far each is, and an estimate."""
         told, possible = [self._state.describe()], self._possible()
         if len(self.robots) > 1:
             pairs = list(combinations(possible, 2))
@@ -57,7 +68,7 @@ class HomeScene:
             ways = [(errand.thing, self._distance(robot, errand)) for errand in self._for(robot)]
             metres = [f"{thing} {away:.1f}" for thing, away in ways if away is not None]
             told += [f"Metres from {robot} to where it would begin: {', '.join(metres)}"] if metres else []
-        return "\n".join(told)
+        return "\n".join([*told, f"Soonest done, by an estimate ({self._best.end_s:.0f} s): {self._told(self._best)}"])
 
     def describe_robot(self, robot: str) -> str:
         """Return where a robot is and what it holds, as far as the team knows."""
@@ -70,7 +81,7 @@ class HomeScene:
         return [errand.action for errand in sorted(self._for(robot), key=lambda one: self._distance(robot, one) or 0.0)]
 
     def complaints(self, plan: Plan) -> Sequence[str]:
-        """Return what is wrong with a plan: names, the same object or place twice, ways that cross, detours."""
+        """Return what is wrong with a plan: names, the same object or place twice, ways that cross, lateness."""
         if not plan and not self._state.running:
             return ["No robot acts in it, and there are objects left to move."]
         wrong: list[str] = []
@@ -87,13 +98,14 @@ class HomeScene:
                 told += [self._conflict(other, theirs, robot, mine) for other, theirs in beginning]
                 wrong += filter(None, told)
                 beginning.append((robot, mine))
-        return wrong or self._held_elsewhere(plan, valid) or self._detour(plan, valid)
+        return wrong or self._held_elsewhere(plan, valid) or self._late(plan, valid)
 
     def parking(self, robot: str) -> str | None:
         """Return the area whose parking pose a robot without an errand drives to; None when there is none for it.
 
-        The poses of its own area come first, then the nearest. None, too, for a robot that stands in one already or
-        whose pose is not known.
+        Those where no other robot has to go come first, of these the poses of its own area, then the nearest. None,
+        too, for a robot that stands in one already, whose pose is not known, or that waits for an errand in nobody's
+        way.
         """
         at = self._positions.get(robot)
         if at is None:
@@ -101,14 +113,17 @@ class HomeScene:
         spots = [((pose.x, pose.y), self._area_at((pose.x, pose.y))) for pose in self._site.parking]
         if any(math.dist(at, spot) < AT_SPOT_M for spot, _ in spots):
             return None
+        needed = {area for errand in self._state.carrying.values() for area in self._areas(errand)}
+        if self._state.open and self._area_at(at) not in needed:
+            return None
         reserved = [part.parks_in for part in self._state.running.values() if part.parks_in]
         others = [where for name, where in self._positions.items() if name != robot]
         free = [
-            (area != self._area_at(at), math.dist(at, spot), area)
+            (area in needed, area != self._area_at(at), math.dist(at, spot), area)
             for spot, area in spots
             if area and area not in reserved and not any(math.dist(spot, other) < SPOT_APART_M for other in others)
         ]
-        return min(free)[2] if free else None
+        return min(free)[-1] if free else None
 
     def _area_at(self, at: Point) -> str:
         return next((area.name for area in self._site.areas if inside(area.outline, *at)), "")
@@ -141,32 +156,77 @@ class HomeScene:
                 wrong.append(f"{holder} holds the {self._held_by()[holder]}: it brings that to its place first.")
         return wrong
 
-    def _detour(self, plan: Plan, valid: Mapping[str, Errand]) -> list[str]:
-        """Return how much less the free robots would drive with each other's errands, where that is much."""
-        held = self._held_by()
-        known = {robot: at for robot in self.robots if robot not in held and (at := self._positions.get(robot))}
-        told: list[str] = []
-        for robot, other in permutations(known, 2):
-            if robot not in plan or (other in plan and other < robot):
-                continue
-            mine, theirs = valid[plan[robot]], valid[plan[other]] if other in plan else None
-            now = self._begins(known[robot], mine) + (self._begins(known[other], theirs) if theirs else 0.0)
-            then = self._begins(known[other], mine) + (self._begins(known[robot], theirs) if theirs else 0.0)
-            if now - then > DETOUR_M:
-                errands = "each other's errands" if theirs else f"{other} in the place of {robot}"
-                told.append(f"With {errands}, {robot} and {other} would drive {now - then:.1f} m less.")
-        return told
+    def _late(self, plan: Plan, valid: Mapping[str, Errand]) -> list[str]:
+        """Return how much sooner all could be moved than with a plan, where that is much."""
+        best = self._best
+        later = self._scheduler.best({robot: valid[action].thing for robot, action in plan.items()})
+        if later.end_s - best.end_s <= LATE_S or not best.possible:
+            return []
+        return [
+            f"With it, all would be moved after about {later.end_s:.0f} s; it would be after about {best.end_s:.0f} s "
+            f"if {self._told(best)}."
+        ]
 
-    def _begins(self, at: Point, errand: Errand) -> float:
-        there = self._entries.get(errand.area)
-        return 0.0 if there is None else math.dist(at, there)
+    @functools.cached_property
+    def _best(self) -> Schedule:
+        return self._scheduler.best()
+
+    @functools.cached_property
+    def _scheduler(self) -> Scheduler:
+        state, held = self._state, self._held_by()
+        holder = {thing: robot for robot, thing in held.items()}
+        jobs = {
+            errand.thing: Job(*self._ends(errand), frozenset(self._areas(errand)), holder.get(errand.thing, ""))
+            for errand in state.open
+        }
+        workers = {robot: Worker(self._positions.get(robot)) for robot in self.robots}
+        workers |= {robot: self._at_work(robot, part) for robot, part in state.running.items()}
+        allowed = {robot: {errand.thing for errand in self._for(robot)} for robot in self.robots}
+        errands = {errand.thing: errand for errand in state.open}
+        return Scheduler(
+            workers,
+            jobs,
+            lambda robot, thing: thing in allowed[robot],
+            lambda one, other: not self._conflict("", errands[one], "", errands[other]),
+        )
+
+    def _at_work(self, robot: str, part: Part) -> Worker:
+        """Return when and where a robot at work will be free: half of a pick or place is left to one that is there."""
+        at = self._positions.get(robot)
+        if part.parks_in:
+            spot = self._entries[part.parks_in]
+            return Worker(spot, max(LEAST_BUSY_S, drive(at, spot)))
+        errand = self._state.by_action(part.action)
+        start, end = self._ends(errand)
+        here = at and self._area_at(at)
+        if robot in self._picked:
+            left = PLACE_S / 2 if here == self._area_of[errand.target] else PLACE_S + drive(at, end)
+            return Worker(end, left, frozenset({self._area_of[errand.target]}))
+        left = PICK_S / 2 if here == errand.area else PICK_S + drive(at, start)
+        return Worker(end, left + drive(start, end) + PLACE_S, frozenset(self._areas(errand)))
+
+    def _told(self, schedule: Schedule) -> str:
+        """Return who does what by a schedule, in words."""
+        told: list[str] = []
+        for robot, things in schedule.queues.items():
+            free = robot in self.robots
+            if things:
+                told.append(f"{robot} {'takes' if free else 'later takes'} {', then '.join(things)}")
+            elif free:
+                told.append(f"{robot} waits")
+        return "; ".join(told)
+
+    def _ends(self, errand: Errand) -> tuple[Point | None, Point | None]:
+        """Return the entries of the areas where an errand begins and ends, None where they are not known."""
+        return self._entries.get(errand.area), self._entries.get(self._area_of[errand.target])
 
     def _distance(self, robot: str, errand: Errand) -> float | None:
         """Return how far it is to where an errand begins [m]; None when that or the robot's pose is not known."""
         at = self._positions.get(robot)
         if at is None or errand.area not in self._entries:
             return None
-        return 0.0 if self._state.holding.get(robot) == errand.thing else self._begins(at, errand)
+        holds = self._state.holding.get(robot) == errand.thing
+        return 0.0 if holds else math.dist(at, self._entries[errand.area])
 
     def _areas(self, errand: Errand) -> set[str]:
         return {errand.area, self._area_of[errand.target]} & self._entries.keys()
@@ -192,7 +252,7 @@ class HomeScene:
 
     def _way(self, errand: Errand) -> Way | None:
         """Return the way with the object, between the entries of two areas; None within one area, or when unknown."""
-        start, end = self._entries.get(errand.area), self._entries.get(self._area_of[errand.target])
+        start, end = self._ends(errand)
         return None if start is None or end is None or start == end else (start, end)
 
 

@@ -40,9 +40,10 @@ from quartet_orchestrator.errors import ParticipantLostError, TaskAbortedError
 from quartet_orchestrator.observation import RobotState, StopMonitor
 from quartet_orchestrator.recovery import TaskRecord, end_unstarted
 from quartet_orchestrator.tasks.errands import ErrandSplit, Part, TeamState, park
-from quartet_orchestrator.tasks.part import read_end, share
+from quartet_orchestrator.tasks.part import has_picked, read_end, share
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext
-from quartet_orchestrator.tasks.scene import HomeScene, Point
+from quartet_orchestrator.tasks.scene import HomeScene
+from quartet_orchestrator.tasks.schedule import Point
 from quartet_process import tracing
 from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
 
@@ -166,7 +167,7 @@ class TeamRun:
             return True
 
     async def _scene(self, robots: list[str]) -> HomeScene:
-        """Return what the free robots see, with the poses of all that answer."""
+        """Return what the free robots see, with the poses of all that answer and how far the others' errands are."""
         names = [name for name in self._context.fleet.names if name not in self._state.left]
         asked = {name: asyncio.create_task(self._context.monitor.pose(name)) for name in names}
         await asyncio.wait(asked.values(), timeout=POSES_WAIT_S)
@@ -175,7 +176,8 @@ class TeamRun:
             if asking.done() and (pose := asking.result().pose):
                 positions[name] = pose["x"], pose["y"]
         await _cancel(*asked.values())
-        return HomeScene(self._state, robots, self._brief, positions)
+        picked = {name for name, part in self._state.running.items() if await has_picked(self._bus, part.task)}
+        return HomeScene(self._state, robots, self._brief, positions, picked)
 
     async def _clear_ways(self) -> bool:
         """Send the next robot that has nothing to do to a parking pose; return False when none is in the way.

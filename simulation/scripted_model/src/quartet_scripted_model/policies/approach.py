@@ -35,7 +35,7 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     area, place = _where(talk, target)
     parks = normal(target) == PARKING and area.get("parking")
     stand = parks[0] if parks else (place or {}).get("approach") or area["entry"]
-    yield from _drive(talk, stand, area)
+    yield from _drive(talk, stand, area, again=stand if parks else area["entry"])
     checks = [(yield from _check_area(talk, area))]
     if is_floor(target) or parks or named(target, talk.facts["areas"]) is not None:
         checks.append(_check("target", "SKIP", "There is nothing to detect."))
@@ -62,8 +62,8 @@ def _where(talk: Conversation, target: str) -> tuple[Entry, Entry | None]:
     raise GiveUpError("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
 
 
-def _drive(talk: Conversation, stand: dict[str, float], area: Entry) -> Doing:
-    """To `stand`; after a failure to the area's entry pose."""
+def _drive(talk: Conversation, stand: dict[str, float], area: Entry, again: dict[str, float]) -> Doing:
+    """To `stand`; after a failure to the pose `again`."""
     result = yield Call(DRIVE, _pose(talk, stand), f"Drive to the {area['name']}.")
     final(result, DRIVE)
     if result.ok:
@@ -74,7 +74,7 @@ def _drive(talk: Conversation, stand: dict[str, float], area: Entry) -> Doing:
         if here.ok and _stands_at(here.get("pose"), stand):
             return
     final((yield Call(COSTMAPS, talk.fit(COSTMAPS, costmap_type="all"))), COSTMAPS)
-    result = yield Call(DRIVE, _pose(talk, area["entry"]))
+    result = yield Call(DRIVE, _pose(talk, again))
     final(result, DRIVE)
     if not result.ok:
         raise GiveUpError("NAV_DRIVE_FAILED", f"The robot did not get to the {area['name']} ({why(result)}).")
@@ -91,7 +91,7 @@ def _check_area(talk: Conversation, area: Entry) -> Generator[Turn, Result, dict
             yield from ask(talk, LOOK, camera="both", say="Look with both cameras.")
             return _check("area", "PASS", f"The pose lies in the {here}.")
         if again:
-            yield from _drive(talk, area["entry"], area)
+            yield from _drive(talk, area["entry"], area, again=area["entry"])
     reason = f"The robot stands in {here or 'no known area'}, not in the {area['name']}."
     raise GiveUpError("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
 

@@ -1,0 +1,100 @@
+"""Estimate of when a team has done all its errands, compared with every schedule there is."""
+
+from itertools import permutations, product
+from random import Random
+
+import pytest
+
+from quartet_orchestrator.tasks.schedule import (
+    DRIVE_S_PER_M,
+    MEETING_S,
+    PICK_S,
+    PLACE_S,
+    Job,
+    Scheduler,
+    Worker,
+    duration,
+)
+
+HANDLING_S = PICK_S + PLACE_S
+
+
+def exact(workers, jobs):
+    """The soonest end of all ways to share the jobs out, in any order [s]."""
+
+    def end(name, order):
+        at, time = workers[name].at, workers[name].ready_s
+        for job in order:
+            at, time = jobs[job].end, time + duration(at, jobs[job])
+        return time
+
+    best = float("inf")
+    for owners in product(workers, repeat=len(jobs)):
+        own = {name: [job for job, owner in zip(jobs, owners, strict=True) if owner == name] for name in workers}
+        best = min(best, max(min(end(name, order) for order in permutations(own[name])) for name in workers))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_schedule_ends_much_sooner_and_all_jobs_are_in_it(seed):
+    rng = Random(seed)
+
+    def point():
+        return rng.uniform(0, 12), rng.uniform(0, 10)
+
+    workers = {"ada": Worker(point()), "bob": Worker(point(), rng.uniform(0, 60))}
+    jobs = {f"thing {number}": Job(point(), point()) for number in range(6)}
+    found = Scheduler(workers, jobs).best()
+    assert sorted(job for queue in found.queues.values() for job in queue) == sorted(jobs)
+    assert exact(workers, jobs) - 1e-6 <= found.end_s <= 1.08 * exact(workers, jobs)
+
+
+def test_a_long_job_is_not_left_for_the_end():
+    jobs = {name: Job((0, 0), (0, 0)) for name in ("a", "b")} | {"far": Job((0, 0), (20, 0))}
+    found = Scheduler({"ada": Worker((0, 0)), "bob": Worker((0, 0))}, jobs).best()
+    assert {"far"} in [set(queue) for queue in found.queues.values()]
+    assert found.end_s == pytest.approx(HANDLING_S + 20 * DRIVE_S_PER_M)
+
+
+def test_a_free_robot_begins_only_what_it_may_and_what_goes_together():
+    workers = {"ada": Worker((0, 0)), "bob": Worker((9, 0))}
+    jobs = {"near": Job((0, 0), (0, 0)), "away": Job((9, 0), (9, 0))}
+    assert Scheduler(workers, jobs).best().first(["ada", "bob"]) == {"ada": "near", "bob": "away"}
+    allowed = Scheduler(workers, jobs, may_begin=lambda robot, job: (robot, job) != ("bob", "away")).best()
+    assert allowed.queues["bob"][:1] != ("away",)
+    apart = Scheduler(workers, jobs, together=lambda _one, _other: False).best()
+    assert len(apart.first(["ada", "bob"])) == 1
+
+
+def test_robots_work_in_different_areas_where_that_costs_little():
+    workers = {"ada": Worker((0, 0)), "bob": Worker((0, 1))}
+    kitchen, hall = frozenset({"kitchen"}), frozenset({"hall"})
+    jobs = {
+        "a": Job((1, 0), (2, 0), kitchen),
+        "b": Job((1, 0), (2, 0), kitchen),
+        "c": Job((1, 1), (2, 1), hall),
+        "d": Job((1, 1), (2, 1), hall),
+    }
+    found = Scheduler(workers, jobs).best()
+    begun = found.first(["ada", "bob"])
+    assert jobs[begun["ada"]].areas != jobs[begun["bob"]].areas
+    assert MEETING_S > 0
+
+
+def test_a_robot_that_is_left_out_waits_for_the_first_of_the_others():
+    workers = {"ada": Worker((0, 0)), "bob": Worker((0, 0))}
+    jobs = {name: Job((0, 0), (0, 0)) for name in ("a", "b")}
+    scheduler = Scheduler(workers, jobs)
+    assert scheduler.best().end_s == pytest.approx(HANDLING_S)
+    left_out = scheduler.best({"ada": "a"})
+    assert left_out.queues["ada"][0] == "a"
+    assert left_out.end_s == pytest.approx(2 * HANDLING_S)
+    assert scheduler.best().end_s == pytest.approx(HANDLING_S), "nothing is left of what was asked before"
+
+
+def test_what_a_robot_holds_is_its_first_job():
+    workers = {"ada": Worker((0, 0)), "bob": Worker((4, 0))}
+    jobs = {"held": Job((4, 0), (4, 0), held_by="ada"), "other": Job((0, 0), (0, 0))}
+    found = Scheduler(workers, jobs).best()
+    assert found.queues["ada"][0] == "held"
+    assert duration((0, 0), jobs["held"], "ada") == pytest.approx(4 * DRIVE_S_PER_M + PLACE_S)

@@ -1,0 +1,46 @@
+"""What the scripted model says as the planner of a team."""
+
+import json
+
+from quartet_scripted_model.policies.team import answer
+
+CAN, MUG = "move(red coke can, kitchen, desk)", "move(kids' mug, kids' room, tv stand)"
+PROMPT = f"""You are the central planner of several robots.
+
+# Current state
+Still to be moved: red coke can, kids' mug
+Soonest done, by an estimate (118 s): ada takes kids' mug, then red coke can; bob takes red coke can; cy waits; \
+eve later takes orange
+
+# What each robot can do now
+ada: {MUG}; {CAN}
+bob: {CAN}; {MUG}
+cy: {CAN}
+
+# Your answer
+"""
+BEST = {"ada": MUG, "bob": CAN}
+
+
+def refused(said, why):
+    return f"{PROMPT}\n\nYour last answer was:\n{json.dumps(said)}\n\nIt was refused: {why}\nGive a corrected plan."
+
+
+def test_the_first_errand_of_each_free_robot_by_the_estimate_is_proposed():
+    assert json.loads(answer(PROMPT)) == BEST
+
+
+def test_an_errand_that_a_robot_may_not_do_now_is_not_proposed():
+    assert json.loads(answer(PROMPT.replace(f"bob: {CAN}; {MUG}", f"bob: {MUG}"))) == {"ada": MUG}
+
+
+def test_nothing_is_proposed_where_nothing_is_estimated():
+    assert json.loads(answer(PROMPT.replace("Soonest done", "Latest done"))) == {}
+
+
+def test_a_plan_that_was_refused_is_replaced_by_the_estimated_one():
+    assert json.loads(answer(refused({"cy": CAN}, "With it, all would be moved after about 150 s"))) == BEST
+
+
+def test_of_two_robots_that_are_refused_together_the_second_one_waits():
+    assert json.loads(answer(refused(BEST, "bob and ada would both take it."))) == {"bob": CAN}
