@@ -96,6 +96,11 @@ async def test_grasp_pose_near_the_truth_and_steady(eyes, studio):
         file = eyes.server.robot.file.manipulation
         assert first["pre_grasp_pose"]["position"][2] == pytest.approx(gz + file.pre_grasp_height_m)
         assert first["lift_pose"]["position"][2] == pytest.approx(gz + file.lift_height_m)
+        # At the least height the finger tips pass 2 cm above the object.
+        top = first["bounding_box"]["maximum"][2] + 0.02
+        lowest = first["pre_grasp_pose"]["position"][2] - first["pre_grasp_lower_by_m"] - offset
+        assert lowest == pytest.approx(top, abs=0.001)
+        assert gz - offset + first["lift_min_fraction"] * file.lift_height_m == pytest.approx(top, abs=0.001)
         again = await eyes.call("get_topdown_grasp_pose", object_name=name, camera="front")
         assert again["centroid_base"] == first["centroid_base"]
 
@@ -132,9 +137,13 @@ async def test_placing_on_the_counter_into_the_bin_and_on_the_floor(eyes, studio
         assert math.dist(studio.position_in_base(name)[:2], drop[:2]) > 0.1
     gap = result["pre_place_pose"]["position"][2] - result["place_pose"]["position"][2]
     assert gap == pytest.approx(eyes.server.robot.file.manipulation.pre_place_height_m)
+    # At the least height the finger tips, which overlap the uppermost 6.5 cm, pass 2 cm above it.
+    assert gap - result["pre_place_lower_by_m"] == pytest.approx(0.085, abs=1e-4)
+    assert result["retract_min_fraction"] * gap == pytest.approx(0.085, abs=1e-4)
     higher = await eyes.call(
         "get_topdown_placing_pose", object_name="counter", object_height_m=0.12, top_clearance_m=0.3
     )
+    assert higher["pre_place_lower_by_m"] == pytest.approx(0.215, abs=1e-4)
     assert higher["pre_place_pose"]["position"][2] - higher["place_pose"]["position"][2] == pytest.approx(0.3)
 
     floor = await eyes.call("get_topdown_placing_pose", object_name="the floor", object_height_m=0.12)

@@ -107,7 +107,7 @@ async def test_a_stop_does_not_wait_for_what_moves_nothing(far, peer):
 
 
 async def test_a_stop_reaches_the_arm_while_it_plans(far, peer, open_server, monkeypatch):
-    monkeypatch.setattr("quartet_moveit.plan.IK_TIMEOUT_S", 600.0)
+    monkeypatch.setattr("quartet_moveit.inverse.IK_TIMEOUT_S", 600.0)
     moveit = await open_server(quartet_moveit, over=far)
     ordinary = peer.answer
     peer.answer = lambda operation: None if operation.get("service") == "/compute_ik" else ordinary(operation)

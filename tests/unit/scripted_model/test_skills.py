@@ -262,6 +262,26 @@ def test_pick_goes_down_closes_lifts_and_reports_the_height(pick):
     assert talk.made("moveit__plan_and_execute")[0][1]["target"] == pose(0.5)
 
 
+def test_pick_and_place_let_the_arm_be_lower_where_it_cannot_be_high(pick, place, robot):
+    robot.held = False
+    grasp = {"pre_grasp_pose": pose(0.5), "grasp_pose": pose(0.3), "lift_pose": pose(0.6)}
+    lower = {"pre_grasp_lower_by_m": 0.12, "lift_min_fraction": 0.4}
+    robot.say("get_topdown_grasp_pose", {"ok": True, **grasp, **lower})
+    talk, _ = pick()
+    planned = [arguments for _, arguments in talk.made("moveit__plan_and_execute")]
+    straight = [arguments for _, arguments in talk.made("moveit__plan_cartesian_path")]
+    assert [one.get("lower_by_m") for one in planned] == [0.12, None]
+    assert [one.get("min_fraction") for one in straight] == [None, 0.4]
+    drop = {"pre_place_pose": pose(0.7), "place_pose": pose(0.5)}
+    room = {"pre_place_lower_by_m": 0.06, "retract_min_fraction": 0.5}
+    robot.say("get_topdown_placing_pose", {"ok": True, **drop, **room})
+    talk, _ = place()
+    planned = [arguments for _, arguments in talk.made("moveit__plan_and_execute")]
+    straight = [arguments for _, arguments in talk.made("moveit__plan_cartesian_path")]
+    assert [one.get("lower_by_m") for one in planned] == [0.06, None]
+    assert [one.get("min_fraction") for one in straight] == [None, 0.5]
+
+
 def test_pick_with_something_in_the_gripper(pick, robot):
     robot.held = True
     talk, report = pick()

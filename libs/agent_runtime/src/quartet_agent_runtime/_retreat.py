@@ -8,6 +8,9 @@ from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
 TUCKED_RAD = 0.15
 """The arm counts as tucked when each joint is this near to its transit position."""
 
+LEAST_FRACTION = 0.05
+"""Least part of the lift height that is worth a motion."""
+
 
 async def is_tucked(check: RequestContext) -> bool:
     """Return whether the arm is measured in its transit state. Raises VerificationError."""
@@ -22,7 +25,7 @@ def _at(position: float | None, wanted: float) -> bool:
 
 
 async def retreat(check: RequestContext) -> None:
-    """Raise the arm straight up by the lift height, then bring it to its transit state.
+    """Raise the arm straight up by the lift height or as far as it gets, then bring it to its transit state.
 
     A halted arm may be low between things that the planner does not know, and its next motion to the side would knock
     them over. A motion that does not succeed is left to the model. Raises VerificationError.
@@ -32,7 +35,7 @@ async def retreat(check: RequestContext) -> None:
     if now.pose is None:
         return
     x, y, z = now.pose.position
-    # An arm that is up already may have no way further up.
+    # Under a board, or where it is up already, there may be no way further up.
     await check.call(
         ArmResult,
         "moveit__plan_cartesian_path",
@@ -40,6 +43,7 @@ async def retreat(check: RequestContext) -> None:
         position=[x, y, z + check.robot.manipulation.lift_height_m],
         orientation=list(now.pose.orientation),
         frame_id=now.pose.frame_id,
+        min_fraction=LEAST_FRACTION,
     )
     target = {"state_name": arm.transit_state}
     await check.call(ArmResult, "moveit__plan_and_execute", group=arm.group, target_type="named_state", target=target)

@@ -5,18 +5,23 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
 from quartet_moveit.arm import failed, missed, moveit_code, not_reached, run, tool_pose, tool_pose_or_none, verdict
 from quartet_moveit.codes import SUCCESS, name_of, tool_code
 from quartet_moveit.requests import cartesian_request, flange_at, move_goal
 from quartet_moveit.target import check_group, in_base
-from quartet_robot_link import Message
+from quartet_robot_link import Message, Robot
+from quartet_robot_link.geometry import slerp
 from quartet_tool_server import Finite, Orientation, Position, ToolServer
 
 MAX_STEP_M = 0.01
 """Distance between two points of a straight path that are checked, as MoveIt's tutorials use it."""
 PLANNING_TIMEOUT_S = 15.0
 COMPLETE = 0.999
+ROOM_M = 0.02
+"""A path that is possible in part ends this far before what stops it, more than an arm may miss its target by
+(arm.REACHED_M), as far as min_fraction allows."""
 
 
 def register(server: ToolServer) -> None:
@@ -38,7 +43,8 @@ def register(server: ToolServer) -> None:
 
         position [x,y,z] m; orientation [x,y,z,w] of the flange, the present one when left out; frame_id defaults to the
         base frame. The path is planned first; when less than min_fraction of it is free and reachable nothing moves
-        and PATH_INCOMPLETE gives the fraction. pose is where the tool is after the motion. Before descending onto an
+        and PATH_INCOMPLETE gives the fraction; otherwise the tool goes as far as it can, a little short of what stops
+        it (ok is true, fraction says how far). pose is where the tool is after the motion. Before descending onto an
         object, clear_planning_scene makes the planner forget it as an obstacle. Failures: PATH_INCOMPLETE,
         START_IN_COLLISION (clear_planning_scene, then once more; or go with plan_and_execute), EXECUTION_FAILED (the
         arm stopped on the way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS, INVALID_GROUP,
@@ -53,20 +59,19 @@ def register(server: ToolServer) -> None:
                 goal = in_frame.model_copy(update={"orientation": start.orientation})
             else:
                 goal = await in_base(robot, position, orientation, frame_id)
-            response = await lease.unless_canceled(
-                robot.link.call_service(
-                    robot.file.services.compute_cartesian_path,
-                    cartesian_request(robot, chosen, goal, MAX_STEP_M),
-                    timeout_s=PLANNING_TIMEOUT_S,
-                )
-            )
-            code, fraction = moveit_code(response), float(response.get("fraction") or 0.0)
+            response, fraction = await lease.unless_canceled(_path(robot, chosen, goal))
+            length = math.dist(start.position, goal.position)
+            if min_fraction <= fraction < COMPLETE and moveit_code(response) == SUCCESS and length > 0:
+                shorter = max(min_fraction, fraction - ROOM_M / length)
+                part = _between(start, goal, shorter)
+                response, share = await lease.unless_canceled(_path(robot, chosen, part))
+                fraction = shorter * share
+            code = moveit_code(response)
             report = {"moveit_error_code": code, "fraction": fraction, "pose": start}
             if code != SUCCESS:
                 text = f"no straight path: {name_of(code)}; nothing moved"
                 return ArmResult(**report, moveit_error=name_of(code), **failed(tool_code(code, planned=False), text))
             if fraction < min_fraction:
-                length = math.dist(start.position, goal.position)
                 text = (
                     f"only {fraction:.0%} of the straight path of {length:.2f} m is free and reachable, wanted "
                     f"{min_fraction:.0%}; nothing moved. clear_planning_scene if the object itself is in the way, or "
@@ -88,3 +93,20 @@ def register(server: ToolServer) -> None:
                 if off is not None:
                     fields |= not_reached(off)
             return ArmResult(**fields, fraction=fraction, pose=reached)
+
+
+async def _path(robot: Robot, group: str, goal: Pose3D) -> tuple[Message, float]:
+    """Return MoveIt's straight path from where the arm is to `goal`, and the part of it that is possible, 0 to 1."""
+    response = await robot.link.call_service(
+        robot.file.services.compute_cartesian_path,
+        cartesian_request(robot, group, goal, MAX_STEP_M),
+        timeout_s=PLANNING_TIMEOUT_S,
+    )
+    return response, float(response.get("fraction") or 0.0)
+
+
+def _between(start: Pose3D, goal: Pose3D, share: float) -> Pose3D:
+    """Return the pose at that share of the straight way, both in the base frame."""
+    x, y, z = (a + share * (b - a) for a, b in zip(start.position, goal.position, strict=True))
+    turned = slerp(start.orientation, goal.orientation, share)
+    return Pose3D(frame_id=goal.frame_id, position=(x, y, z), orientation=turned)

@@ -4,26 +4,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
-from quartet_moveit.arm import (
-    arm_joints,
-    missed,
-    missed_joints,
-    moveit_code,
-    not_reached,
-    run,
-    tool_pose_or_none,
-    verdict,
-)
-from quartet_moveit.codes import ADVICE, SUCCESS, name_of
-from quartet_moveit.requests import flange_at, ik_request, joint_constraints, move_goal, pose_constraints
+from quartet_moveit.arm import arm_joints, missed, missed_joints, not_reached, run, tool_pose_or_none, verdict
+from quartet_moveit.inverse import MAX_LOWER_M, highest
+from quartet_moveit.requests import flange_at, joint_constraints, move_goal, pose_constraints
 from quartet_moveit.target import Target, check_group, in_base, joints_of
-from quartet_robot_link import Message, Robot
+from quartet_robot_link import Message
 from quartet_safety.motion import MotionLease
-from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolServer
 
-IK_TIMEOUT_S = 5.0
 MAX_PLANNING_S = 15.0
 """Less than the wall time for which a simulated clock may stand still while a goal runs (robot_link, _motion.py)."""
 
@@ -53,26 +42,28 @@ def register(server: ToolServer) -> None:
         group: str | None = None,
         planner_id: str = "",
         timeout: Annotated[Finite, Field(gt=0, le=MAX_PLANNING_S, description="planning time [s]")] = 5.0,  # noqa: ASYNC109
+        lower_by_m: Annotated[
+            Finite, Field(ge=0, le=MAX_LOWER_M, description="for a pose: how much lower the tool may end [m]")
+        ] = 0.0,
     ) -> ArmResult:
         """Move the arm to a target along a path without collisions; returns when it is there (measured) or has failed.
 
         target is exactly one of: {position [x,y,z] m, orientation [x,y,z,w], frame_id} for the tool flange (the finger
         tips are further along its +z; fingers straight down is [1,0,0,0]); {joint_positions} rad; {state_name}, e.g.
         the transit state that the arm drives with. frame_id defaults to the base frame (x forward, y left, z up from
-        the floor). target_type and group may be left out. pose is where the tool is after the motion, in the base
-        frame. Failures: OUT_OF_REACH (drive nearer), GOAL_IN_COLLISION, START_IN_COLLISION or PLANNING_FAILED
-        (clear_planning_scene, then once more), EXECUTION_FAILED (the arm stopped on the way: get_current_pose),
-        UNKNOWN_STATE, INVALID_GROUP, INVALID_PARAMETERS (the message has the valid values), TRANSFORM_UNAVAILABLE,
-        CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
+        the floor). target_type and group may be left out. Where the arm cannot be at a pose, because it is too high or
+        something is above, lower_by_m lets it end up to that much straight below it, as high as it can. pose is where
+        the tool is after the motion, in the base frame, lowered_m how much lower than asked. Failures: OUT_OF_REACH
+        (drive nearer), GOAL_IN_COLLISION, START_IN_COLLISION or PLANNING_FAILED (clear_planning_scene, then once more),
+        EXECUTION_FAILED (the arm stopped on the way: get_current_pose), UNKNOWN_STATE, INVALID_GROUP,
+        INVALID_PARAMETERS (the message has the valid values), TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or
+        BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
         """
-        if target_type not in {None, target.kind}:
-            raise InvalidArgumentsError(
-                f"target_type '{target_type}' does not go with this target, which is a {target.kind}"
-            )
+        _check_kind(target, target_type, lower_by_m)
         chosen = check_group(group, robot)
         async with server.leases.acquire("arm", "plan_and_execute") as lease:
             if target.kind == "pose":
-                return await _to_pose(server, lease, target, chosen, planner_id, timeout)
+                return await _to_pose(server, lease, target, chosen, planner_id, timeout, lower_by_m)
             joints = joints_of(target, robot)
             fields = await _move(server, lease, chosen, joint_constraints(robot, joints), planner_id, timeout)
             if fields["executed"] and (off := missed_joints(robot, await arm_joints(robot), joints)):
@@ -80,8 +71,26 @@ def register(server: ToolServer) -> None:
             return ArmResult(**fields, pose=await tool_pose_or_none(robot))
 
 
+def _check_kind(target: Target, target_type: str | None, lower_by_m: float) -> None:
+    """Raise InvalidArgumentsError for arguments that do not go with this kind of target."""
+    if target_type not in {None, target.kind}:
+        raise InvalidArgumentsError(
+            f"target_type '{target_type}' does not go with this target, which is a {target.kind}"
+        )
+    if lower_by_m > 0 and target.kind != "pose":
+        raise InvalidArgumentsError(
+            f"lower_by_m {lower_by_m:g} goes with a pose only; this target is a {target.kind}, leave it out"
+        )
+
+
 async def _to_pose(
-    server: ToolServer, lease: MotionLease, target: Target, group: str, planner_id: str, planning_s: float
+    server: ToolServer,
+    lease: MotionLease,
+    target: Target,
+    group: str,
+    planner_id: str,
+    planning_s: float,
+    lower_by_m: float,
 ) -> ArmResult:
     """Move to a pose: inverse kinematics from where the arm is, which takes the near solution, then a joint plan.
 
@@ -90,8 +99,8 @@ async def _to_pose(
     robot = server.robot
     assert target.position is not None
     assert target.orientation is not None
-    pose = await in_base(robot, target.position, target.orientation, target.frame_id)
-    joints = await lease.unless_canceled(solve(robot, group, pose))
+    wanted = await in_base(robot, target.position, target.orientation, target.frame_id)
+    pose, joints = await lease.unless_canceled(highest(robot, group, wanted, lower_by_m))
     fields = await _move(server, lease, group, joint_constraints(robot, joints), planner_id, planning_s)
     if fields.get("error_code") == MoveitCode.PLANNING_FAILED:
         fields = await _move(server, lease, group, pose_constraints(robot, pose), planner_id, planning_s)
@@ -100,33 +109,7 @@ async def _to_pose(
         off = "where the tool is cannot be read from /tf" if reached is None else missed(reached, pose)
         if off is not None:
             fields |= not_reached(off)
-    return ArmResult(**fields, pose=reached)
-
-
-async def solve(robot: Robot, group: str, pose: Pose3D) -> list[float]:
-    """Joint positions for a tool pose. Raises ToolError OUT_OF_REACH or GOAL_IN_COLLISION."""
-    for avoid_collisions in (True, False):
-        request = ik_request(robot, group, pose, avoid_collisions=avoid_collisions)
-        response = await robot.link.call_service(robot.file.services.compute_ik, request, timeout_s=IK_TIMEOUT_S)
-        code = moveit_code(response)
-        if code == SUCCESS:
-            break
-    x, y, z = pose.position
-    where = f"({x:.3f}, {y:.3f}, {z:.3f}) in {pose.frame_id}"
-    if code != SUCCESS:
-        raise _unreachable(code, f"no joint positions bring the tool to {where}", MoveitCode.OUT_OF_REACH)
-    if not avoid_collisions:
-        text = f"at {where} the arm would touch something in the planning scene"
-        raise _unreachable(-12, text, MoveitCode.GOAL_IN_COLLISION)
-    state = response["solution"]["joint_state"]
-    found = dict(zip(state["name"], map(float, state["position"]), strict=True))
-    return [found[name] for name in robot.file.arm.joints]
-
-
-def _unreachable(code: int, text: str, wire: MoveitCode) -> ToolError:
-    return ToolError(
-        f"{text}; {ADVICE[wire]}. Nothing moved.", code=wire, moveit_error_code=code, moveit_error=name_of(code)
-    )
+    return ArmResult(**fields, pose=reached, lowered_m=wanted.position[2] - pose.position[2])
 
 
 async def _move(

@@ -7,8 +7,9 @@ from pydantic import Field
 from quartet_contracts.tools.moveit import MoveitCode, OperationState, PlanResult
 from quartet_moveit.arm import failed, moveit_code
 from quartet_moveit.codes import ADVICE, SUCCESS, name_of, tool_code
+from quartet_moveit.inverse import solve
 from quartet_moveit.operations import Operations
-from quartet_moveit.plan import MAX_PLANNING_S, solve
+from quartet_moveit.plan import MAX_PLANNING_S
 from quartet_moveit.requests import joint_constraints, move_goal, pose_constraints
 from quartet_moveit.target import Target, check_group, in_base, joints_of
 from quartet_robot_link import Message, seconds

@@ -17,6 +17,31 @@ _TURN_TOLERANCE = np.radians(16)
 """How far a grasp of a long object may turn from its short axis to keep the fingers free."""
 _HAND_BEHIND_M, _HAND_BEYOND_M = 0.10, 0.02
 """The hand's own body reaches from this far behind the flange to this far beyond the finger tips."""
+_CLEAR_M = 0.02
+"""The finger tips pass over an object at least this far above its top. An arm may miss its target by 0.01 m
+(quartet_moveit.arm.REACHED_M); the rest is for the height that a camera has measured."""
+_WHOLE_WAY = 0.95
+"""Part of a straight way that counts as all of it, as in plan_cartesian_path."""
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """How low the hand may turn off the straight way down to an object, or up from it.
+
+    lower_by: how far below the wanted height that is [m]. fraction: the part of the straight way up to it, 0 to 1.
+    """
+
+    lower_by: float
+    fraction: float
+
+
+def clearance(overlap: float, height: float) -> Clearance:
+    """Return the clearance over an object of which the finger tips overlap the uppermost `overlap` [m].
+
+    height: where the hand is to be above its lowest pose [m], which is asked for wherever the arm can be there.
+    """
+    least = overlap + _CLEAR_M
+    return Clearance(max(0.0, height - least), min(_WHOLE_WAY, least / max(height, least)))
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ async def _look_from_above(
     region = region or around_drop(mode, pose, opening)
     seen: list[Detection] = []
     for position in viewpoints(pose.pre_place_pose.position, opening):
-        if await _move(check, "pose", pose.pre_place_pose.model_copy(update={"position": position})):
+        wanted = pose.pre_place_pose.model_copy(update={"position": position})
+        if await _move(check, "pose", wanted, pose.pre_place_lower_by_m):
             seen += await check.detect(arguments.object_name, "arm", arguments.object_id)
         if _in(region, seen):
             break
@@ -108,12 +109,13 @@ async def _placing_pose(check: RequestContext, arguments: PlaceArguments, target
     )
 
 
-async def _move(check: RequestContext, target_type: str, pose: Pose3D | None) -> bool:
-    """Bring the arm to `pose`, or to its transit state for None; return whether it succeeded."""
+async def _move(check: RequestContext, target_type: str, pose: Pose3D | None, lower_by_m: float = 0.0) -> bool:
+    """Bring the arm to `pose` or up to lower_by_m below, or to its transit state for None; return whether it did."""
     arm = check.robot.arm
     target = {"state_name": arm.transit_state} if pose is None else pose.model_dump(mode="json")
+    lower = {"lower_by_m": lower_by_m} if lower_by_m > 0 else {}
     moved = await check.call(
-        ArmResult, "moveit__plan_and_execute", group=arm.group, target_type=target_type, target=target
+        ArmResult, "moveit__plan_and_execute", group=arm.group, target_type=target_type, target=target, **lower
     )
     return moved.ok
 

@@ -42,6 +42,8 @@ class ArmResult(ToolResult):
     """Part of a Cartesian path that could be planned, 0 to 1."""
     pose: Pose3D | None = None
     """Tool pose in the base frame after the motion."""
+    lowered_m: Metres = 0.0
+    """How far below the wanted pose the motion was to end, because the arm cannot be any higher there."""
     duration_s: float | None = None
 
 

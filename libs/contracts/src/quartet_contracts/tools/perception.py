@@ -144,7 +144,12 @@ class GraspPoseResult(ToolResult):
     centroid_base: tuple[Metres, Metres, Metres] | None = None
     grasp_pose: Pose3D | None = None
     pre_grasp_pose: Pose3D | None = None
+    pre_grasp_lower_by_m: Metres = 0.0
+    """How much lower than pre_grasp_pose the hand may stop, where it cannot be there: the finger tips still clear the
+    object."""
     lift_pose: Pose3D | None = None
+    lift_min_fraction: float | None = None
+    """Least part of the straight way from grasp_pose to lift_pose after which the hand may move to the side, 0 to 1."""
     bounding_box: BoundingBox | None = None
     object_height_m: Metres | None = None
     grasp_width_m: Metres | None = None
@@ -171,6 +176,11 @@ class PlacingPoseResult(ToolResult):
     place_pose: Pose3D | None = None
     """Tool pose at the release."""
     pre_place_pose: Pose3D | None = None
+    pre_place_lower_by_m: Metres = 0.0
+    """How much lower than pre_place_pose the hand may stop, where it cannot be there."""
+    retract_min_fraction: float | None = None
+    """Least part of the straight way from place_pose back to pre_place_pose after which the finger tips clear what was
+    put down, 0 to 1."""
     drop_point: tuple[Metres, Metres, Metres] | None = None
     """Position of the object's underside after the release, base frame."""
     distance_m: Metres | None = None

@@ -10,7 +10,7 @@ from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import BoundingBox, CameraName, GraspPoseResult
 from quartet_perception.errors import BadParametersError, ObjectTooWideError
 from quartet_perception.estimate import Estimate, estimate
-from quartet_perception.grasp import Grasp, plan_grasp, reach_of_pick
+from quartet_perception.grasp import Grasp, clearance, plan_grasp, reach_of_pick
 from quartet_perception.object_query import id_scope
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.pose_memory import RememberedPose
@@ -36,11 +36,12 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
         """Work out a grasp from above for an object, by name or object_id, from a fresh picture.
 
         pre_grasp_pose (go there first), grasp_pose (then straight down to it and close) and lift_pose (then straight
-        up) are poses of the tool flange in the base frame, pointing down; use them as they are. object_height_m is
-        what the place agent needs later. If reachable is false, do not move the arm: the base must come nearer first
-        (distance_m says how far the object is). NO_OBJECTS_FOUND: try the other camera or drive nearer.
-        TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
-        UNKNOWN_OBJECT_ID: go on with the name.
+        up) are poses of the tool flange in the base frame, pointing down; use them as they are. Under a board or near
+        the end of its reach the arm does not get as high: pass pre_grasp_lower_by_m as lower_by_m of plan_and_execute
+        and lift_min_fraction as min_fraction of plan_cartesian_path. object_height_m is what the place agent needs
+        later. If reachable is false, do not move the arm: the base must come nearer first (distance_m says how far the
+        object is). NO_OBJECTS_FOUND: try the other camera or drive nearer. TOO_FEW_POINTS: seen without depth, look
+        from elsewhere. UNKNOWN_OBJECT: not in the catalogue. UNKNOWN_OBJECT_ID: go on with the name.
         """
         sought = perceiver.query(object_name, object_id, "object_name", kinds=("object",))
         for name in sought.names if object_name is None else [object_name]:
@@ -88,7 +89,9 @@ def _result(perceiver: Perceiver, view: View, found: SegmentedObject, seen: Esti
         centroid_base=seen.centre,
         grasp_pose=pose(0.0),
         pre_grasp_pose=pose(m.pre_grasp_height_m),
+        pre_grasp_lower_by_m=clearance(seen.top - grasp.tip_z, m.pre_grasp_height_m).lower_by,
         lift_pose=pose(m.lift_height_m),
+        lift_min_fraction=clearance(seen.top - grasp.tip_z, m.lift_height_m).fraction,
         bounding_box=BoundingBox(
             minimum=(float(low[0]), float(low[1]), seen.support), maximum=(float(high[0]), float(high[1]), seen.top)
         ),

@@ -10,7 +10,7 @@ from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
 from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
-from quartet_perception.grasp import downward
+from quartet_perception.grasp import clearance, downward, grasp_depth
 from quartet_perception.object_query import ObjectQuery, id_scope
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.placing import Placement, into_container, on_floor, on_surface
@@ -68,7 +68,9 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
         """Work out where to let the held object go, from a fresh picture.
 
         pre_place_pose (go there first) and place_pose (then straight down to it and open) are poses of the tool flange
-        in the base frame, pointing down; use them as they are. mode is floor, surface or container; drop_point is where
+        in the base frame, pointing down; use them as they are. Under a board or near the end of its reach the arm does
+        not get as high: pass pre_place_lower_by_m as lower_by_m of plan_and_execute, and retract_min_fraction as
+        min_fraction of plan_cartesian_path on the way back. mode is floor, surface or container; drop_point is where
         the underside of the object comes to lie. If reachable is false, do not move the arm: the base must come nearer
         (distance_m says how far the spot is). NOT_A_PLACE: the name is an object, not a place. NO_OBJECTS_FOUND: the
         place is not in view, drive or turn towards it. NO_FREE_SPACE: it is full. TOO_FEW_POINTS: drive nearer.
@@ -81,7 +83,7 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
         if object_name is not None and object_id is None and is_floor(object_name):
             view = await perceiver.view(cameras[0])
             drop = await perceiver.compute(on_floor, view, object_height_m, perceiver.file, x_bias_m=x_bias_m)
-            return _result(perceiver, "floor", "floor", cameras[0], drop, top_clearance_m)
+            return _result(perceiver, "floor", "floor", cameras[0], drop, object_height_m, top_clearance_m)
         view, found, _ = await perceiver.best(_place(perceiver, object_name, object_id), cameras)
         seen_by: CameraName = "arm" if view.camera == "arm" else "front"
         if found.kind == "object":
@@ -101,7 +103,8 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
         new = RememberedPose(drop, (drop.x, drop.y, drop.height), 0.0, 0.0, await perceiver.base(), drop.distance)
         if not use_cached:
             perceiver.placements.clear()
-        result = _result(perceiver, found.label, mode, seen_by, perceiver.placements.update(key, new), top_clearance_m)
+        drop = perceiver.placements.update(key, new)
+        result = _result(perceiver, found.label, mode, seen_by, drop, object_height_m, top_clearance_m)
         return result.model_copy(update={"object_id": found.object_id})
 
 
@@ -137,12 +140,19 @@ def _radius(perceiver: Perceiver, held: str | None) -> float:
 
 
 def _result(
-    perceiver: Perceiver, name: str, mode: Mode, camera: CameraName, drop: Placement, top_clearance_m: float | None
+    perceiver: Perceiver,
+    name: str,
+    mode: Mode,
+    camera: CameraName,
+    drop: Placement,
+    object_height_m: float,
+    top_clearance_m: float | None,
 ) -> PlacingPoseResult:
     frame = perceiver.file.frames.base
     orientation = downward(float(np.arctan2(drop.y, drop.x)) + np.pi / 2)
     above = perceiver.file.manipulation.pre_place_height_m if top_clearance_m is None else top_clearance_m
     place = Pose3D(frame_id=frame, position=(drop.x, drop.y, drop.z), orientation=orientation)
+    room = clearance(grasp_depth(object_height_m, perceiver.file.gripper), above)
     higher = replace(drop, z=drop.z + above)
     notes = [f"{mode} '{name}', {drop.distance:.2f} m away"]
     if drop.note:
@@ -158,6 +168,8 @@ def _result(
         surface_centroid=drop.centroid,
         place_pose=place,
         pre_place_pose=place.model_copy(update={"position": (higher.x, higher.y, higher.z)}),
+        pre_place_lower_by_m=room.lower_by,
+        retract_min_fraction=room.fraction,
         drop_point=drop.underside,
         distance_m=drop.distance,
         reachable=drop.reachable,

@@ -19,19 +19,19 @@ def named_state(talk: Conversation, state: str) -> dict[str, Any]:
     return talk.fit(MOVE, group=_group(talk), target_type="named_state", target={"state_name": state})
 
 
-def to_pose(talk: Conversation, pose: Pose) -> dict[str, Any]:
-    """Arguments of plan_and_execute that take the tool to `pose`."""
-    return talk.fit(MOVE, group=_group(talk), target_type="pose", target=_target(pose))
+def to_pose(talk: Conversation, pose: Pose, lower_by_m: float | None = None) -> dict[str, Any]:
+    """Arguments of plan_and_execute that take the tool to `pose`, or up to `lower_by_m` below it."""
+    return talk.fit(MOVE, group=_group(talk), target_type="pose", target=_target(pose), lower_by_m=lower_by_m)
 
 
-def straight_to(talk: Conversation, pose: Pose) -> dict[str, Any]:
-    """Arguments of plan_cartesian_path that take the tool to `pose` in a straight line."""
+def straight_to(talk: Conversation, pose: Pose, min_fraction: float | None = None) -> dict[str, Any]:
+    """Arguments of plan_cartesian_path that take the tool to `pose` in a straight line, or that part of the way."""
     properties = talk.tools.get(STRAIGHT, {}).get("properties", {})
     if "waypoints" in properties:
         return talk.fit(STRAIGHT, group=_group(talk), waypoints=[_target(pose)])
     if "target" in properties:
         return talk.fit(STRAIGHT, group=_group(talk), target=_target(pose))
-    return talk.fit(STRAIGHT, group=_group(talk), **_target(pose))
+    return talk.fit(STRAIGHT, group=_group(talk), **_target(pose), min_fraction=min_fraction)
 
 
 def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = "") -> Asking:
@@ -50,11 +50,13 @@ def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = ""
     return result
 
 
-def straight_or_planned(talk: Conversation, pose: Pose, say: str = "") -> Asking:
-    """A straight motion, or a planned one to the same pose where the straight one is not possible."""
-    result = yield from move(talk, STRAIGHT, straight_to(talk, pose), say)
+def straight_up(
+    talk: Conversation, pose: Pose, min_fraction: float | None, lower_by_m: float | None, say: str = ""
+) -> Asking:
+    """A straight motion up to `pose` or that part of the way, or a planned one where that is not possible."""
+    result = yield from move(talk, STRAIGHT, straight_to(talk, pose, min_fraction), say)
     if not result.ok:
-        result = yield from move(talk, MOVE, to_pose(talk, pose))
+        result = yield from move(talk, MOVE, to_pose(talk, pose, lower_by_m))
     return result
 
 

@@ -11,8 +11,8 @@ from quartet_scripted_model.policies.arm import (
     grasp_state,
     gripper,
     move,
-    straight_or_planned,
     straight_to,
+    straight_up,
     to_pose,
     transit,
 )
@@ -42,7 +42,7 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     pose = yield from _grasp(talk, wanted)
     height = pose.get("object_height_m")
     held = {"held_object_height_m": height} if isinstance(height, (int, float)) and 0 <= height <= 1 else {}
-    lifted = yield from straight_or_planned(talk, pose.get("lift_pose") or pose.get("pre_grasp_pose"), "Lift.")
+    lifted = yield from _up(talk, pose, "Lift.")
     if not lifted.ok:
         raise GiveUpError("PICK_PLAN_FAILED", f"'{wanted}' is held, but could not be lifted ({why(lifted)}).", **held)
     yield from transit(talk, "PICK_PLAN_FAILED", f"'{wanted}' is held. ", **held)
@@ -64,16 +64,23 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
         opened = yield from gripper(talk, OPEN)
         if not opened.ok:
             raise GiveUpError("UNKNOWN", f"The gripper does not open ({why(opened)}).")
-        yield from _motion(talk, move(talk, MOVE, to_pose(talk, pose.get("pre_grasp_pose")), "To the pre-grasp pose."))
+        above = to_pose(talk, pose.get("pre_grasp_pose"), pose.get("pre_grasp_lower_by_m"))
+        yield from _motion(talk, move(talk, MOVE, above, "To the pre-grasp pose."))
         yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, pose.get("grasp_pose")), "Straight down."))
         final((yield Call(CLOSE, talk.fit(CLOSE))), CLOSE)
         if (yield from grasp_state(talk)).get("state") == "HOLDING":
             return pose
         final((yield Call(OPEN, talk.fit(OPEN))), OPEN)
-        yield from straight_or_planned(talk, pose.get("pre_grasp_pose"), "Nothing was grasped: up again.")
+        yield from _up(talk, pose, "Nothing was grasped: up again.")
         if last:
             yield from transit(talk, "PICK_PLAN_FAILED")
     raise GiveUpError("PICK_ATTACH_TIMEOUT", f"The fingers closed on nothing at '{wanted}', twice.")
+
+
+def _up(talk: Conversation, pose: Result, say: str) -> Generator[Turn, Result, Result]:
+    """The hand straight up from the grasp, as high as it gets."""
+    lift = pose.get("lift_pose") or pose.get("pre_grasp_pose")
+    return (yield from straight_up(talk, lift, pose.get("lift_min_fraction"), pose.get("pre_grasp_lower_by_m"), say))
 
 
 def _holding_already(talk: Conversation, wanted: str, state: Result) -> Doing:

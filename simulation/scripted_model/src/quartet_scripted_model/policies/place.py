@@ -11,8 +11,8 @@ from quartet_scripted_model.policies.arm import (
     grasp_state,
     gripper,
     move,
-    straight_or_planned,
     straight_to,
+    straight_up,
     to_pose,
     transit,
 )
@@ -52,11 +52,12 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     if (yield from grasp_state(talk)).get("state") == "EMPTY":
         raise GiveUpError("PLACE_HOLDING_NOTHING", "The gripper is empty.")
     drop = yield from _drop_pose(talk, _known_target(talk, target))
-    yield from _motion(talk, move(talk, MOVE, to_pose(talk, drop.get("pre_place_pose")), "Above the place."))
+    above, lower_by = drop.get("pre_place_pose"), drop.get("pre_place_lower_by_m")
+    yield from _motion(talk, move(talk, MOVE, to_pose(talk, above, lower_by), "Above the place."))
     yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, drop.get("place_pose")), "Down to the release."))
     opened = yield from gripper(talk, OPEN, "Release.")
     let_go = yield from _let_go(talk, held, opened)
-    yield from straight_or_planned(talk, drop.get("pre_place_pose"), "Retract.")
+    yield from straight_up(talk, above, drop.get("retract_min_fraction"), lower_by, "Retract.")
     seen = yield from _sees(talk, held, "arm", "Look down at what was placed.")
     yield from transit(talk, "PLACE_PLAN_FAILED", f"{let_go} ")
     if (yield from grasp_state(talk)).get("state") == "HOLDING":
