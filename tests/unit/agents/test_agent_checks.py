@@ -13,7 +13,7 @@ from quartet_agent_runtime._place_region import _around
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
 from quartet_approach.target import Target, place_named
 from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
-from quartet_contracts import PickReport, PlaceArguments, PlaceReport, Skill, SkillRequest
+from quartet_contracts import PickArguments, PickReport, PlaceArguments, PlaceReport, Skill, SkillRequest
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_pick import agent as pick
@@ -219,6 +219,41 @@ async def test_a_size_of_the_site_that_is_off_makes_no_wrong_object_of_what_the_
     settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
     assert settled.error_code == code
     assert settled.held_object == ("red coke can" if code == "NONE" else None)
+
+
+class GreenInHand(RequestContext):
+    """A hand around something 66 mm wide that the wrist camera calls `label`; `left`: the bottle still stands there."""
+
+    label = ""
+    left = False
+
+    async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
+        if tool == "moveit__get_grasp_state":
+            return ToolOutcome({"ok": True, "state": "HOLDING", "width_m": 0.066, "effort_n": 20.0})
+        one = {"score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": given["camera"]}
+        if given["camera"] == "front":
+            return ToolOutcome({"ok": True, "detections": [{**one, "label": "green bottle"}] if self.left else []})
+        asked = given.get("names")
+        shown = [] if asked else [{**one, "label": self.label, "in_gripper": True}]
+        return ToolOutcome({"ok": True, "detections": shown})
+
+
+@pytest.mark.parametrize(
+    ("label", "left", "code", "held"),
+    [
+        ("green tea box", False, "NONE", "green bottle"),
+        ("green tea box", True, "PICK_WRONG_OBJECT", "green tea box"),
+        ("red coke can", False, "PICK_WRONG_OBJECT", "red coke can"),
+        ("gold bar", False, "PICK_WRONG_OBJECT", None),
+    ],
+)
+async def test_a_thing_of_the_same_colour_in_the_hand_is_told_by_what_was_left_behind(label, left, code, held):
+    """A bottle and a box of one colour and width look alike between the fingers."""
+    request = fingers().request.model_copy(update={"arguments": PickArguments(object_name="green bottle")})
+    check = GreenInHand(request, ROBOT, HOME, None, None)
+    check.label, check.left = label, left
+    settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
+    assert (settled.error_code, settled.held_object) == (code, held)
 
 
 @pytest.mark.parametrize(

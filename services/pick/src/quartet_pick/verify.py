@@ -158,9 +158,9 @@ async def _other_thing(
     """Return what tells that the held thing is not the wanted one, else None; its id goes into the result.
 
     The gripper driver's word counts where it gives one. Otherwise the width between the fingers must be one that the
-    wanted thing has, and the wrist camera must not show something else there. Where it shows nothing that it knows,
-    the wanted thing must not be seen standing somewhere else. What a camera or a driver calls a thing is told only
-    where the site knows it by that name.
+    wanted thing has, and the wrist camera must not show something else there. Where it shows nothing that it knows, or
+    something of the same colour, since the fingers hide shapes, the wanted thing must not be seen standing somewhere
+    else. What a camera or a driver calls a thing is told only where the site knows it by that name.
     """
     name, object_id = arguments.object_name, arguments.object_id
     if grasp.attached_object:
@@ -179,14 +179,16 @@ async def _other_thing(
     held = [one for one in _in_hand(everything.detections) if _fits_hand(_named(check, one.label), grasp.width_m)]
     # It has a new id when perception was not asked for the grasp by the old one.
     alike = [one for one in held if normalise(one.label) == normalise(name if wanted is None else wanted.name)]
-    others = [one for one in held if one not in alike]
-    if others and not alike:
+    others = [] if alike else held
+    other = _named(check, others[0].label) if others else None
+    if others and not _same_colour(wanted, other):
         check.object_id = others[0].object_id
-        other = _named(check, others[0].label)
         return _other(other, f"between the fingers is {_called(other)}, not '{name}'")
     seen = [one for one in await check.detect(name, "front", object_id) if not one.in_gripper]
     if seen:
-        return _Other(f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers")
+        check.object_id = others[0].object_id if others else check.object_id
+        reason = f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers"
+        return _other(other, reason)
     check.object_id = alike[0].object_id if alike else object_id
     return None
 
@@ -197,6 +199,13 @@ def _in_hand(seen: list[Detection]) -> list[Detection]:
 
 def _other(thing: CatalogueObject | None, reason: str) -> _Other:
     return _Other(reason, None if thing is None else thing.name)
+
+
+def _same_colour(wanted: CatalogueObject | None, other: CatalogueObject | None) -> bool:
+    """Whether a thing may look like the wanted one where the fingers hide its shape."""
+    if wanted is None or other is None:
+        return False
+    return not set(wanted.appearance.colours).isdisjoint(other.appearance.colours)
 
 
 def _called(thing: CatalogueObject | None) -> str:
