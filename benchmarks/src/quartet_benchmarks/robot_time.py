@@ -7,7 +7,7 @@ from quartet_contracts import JournalEvent
 from quartet_contracts.journal import TeamStep, ToolCalled, ToolReturned
 
 WAIT = "nav2__wait"
-PARTS = ("driving", "arm", "waiting", "thinking", "parking", "free")
+PARTS: tuple[str, ...] = ("driving", "arm", "waiting", "thinking", "parking", "free")
 """What a robot does: drive; move arm and gripper; let another robot pass; perceive, ask models and check within an
 errand; drive to a parking pose; have no errand, as in a discussion of the team or when nothing is left to do."""
 

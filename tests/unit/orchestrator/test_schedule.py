@@ -7,13 +7,15 @@ import pytest
 
 from quartet_orchestrator.tasks.schedule import (
     DRIVE_S_PER_M,
-    MEETING_S,
+    MEETING_MARGIN_S,
     PICK_S,
     PLACE_S,
     Job,
     Scheduler,
     Worker,
     duration,
+    meeting_s,
+    visits,
 )
 
 HANDLING_S = PICK_S + PLACE_S
@@ -68,17 +70,31 @@ def test_a_free_robot_begins_only_what_it_may_and_what_goes_together():
 
 def test_robots_work_in_different_areas_where_that_costs_little():
     workers = {"ada": Worker((0, 0)), "bob": Worker((0, 1))}
-    kitchen, hall = frozenset({"kitchen"}), frozenset({"hall"})
     jobs = {
-        "a": Job((1, 0), (2, 0), kitchen),
-        "b": Job((1, 0), (2, 0), kitchen),
-        "c": Job((1, 1), (2, 1), hall),
-        "d": Job((1, 1), (2, 1), hall),
+        "a": Job((1, 0), (2, 0), "kitchen", "kitchen"),
+        "b": Job((1, 0), (2, 0), "kitchen", "kitchen"),
+        "c": Job((1, 1), (2, 1), "hall", "hall"),
+        "d": Job((1, 1), (2, 1), "hall", "hall"),
     }
-    found = Scheduler(workers, jobs).best()
-    begun = found.first(["ada", "bob"])
-    assert jobs[begun["ada"]].areas != jobs[begun["bob"]].areas
-    assert MEETING_S > 0
+    begun = Scheduler(workers, jobs).best().first(["ada", "bob"])
+    assert jobs[begun["ada"]].start_area != jobs[begun["bob"]].start_area
+
+
+def test_a_robot_begins_elsewhere_while_another_one_is_where_its_nearest_job_is():
+    jobs = {"here": Job((0, 0), (3, 0), "kitchen", "hall"), "away": Job((4, 0), (7, 0), "hall", "bedroom")}
+    for visit, begun in (((), "here"), ((("kitchen", 5.0, 30.0),), "away"), ((("kitchen", 90.0, 110.0),), "here")):
+        workers = {"ada": Worker((0, 0)), "bob": Worker(None, 300.0, visit)}
+        assert Scheduler(workers, jobs).best().first(["ada"]) == {"ada": begun}, visit
+
+
+def test_how_long_two_robots_are_in_the_same_area():
+    job = Job((4, 0), (8, 0), "kitchen", "hall")
+    seen = visits((0, 0), job)
+    assert seen == (("kitchen", 10.0, 10.0 + PICK_S), ("hall", 20.0 + PICK_S, 20.0 + HANDLING_S))
+    assert visits((0, 0), Job((4, 0), (8, 0), "kitchen", "hall", "ada"), "ada") == (("hall", 20.0, 20.0 + PLACE_S),)
+    assert meeting_s(seen, (("kitchen", 20.0, 99.0),)) == pytest.approx(PICK_S - 10.0 + MEETING_MARGIN_S)
+    assert meeting_s(seen, (("kitchen", 90.0, 99.0), ("bedroom", 0.0, 99.0))) == 0
+    assert meeting_s((("", 0.0, 9.0),), (("", 0.0, 9.0),)) == 0, "it is not known where"
 
 
 def test_a_robot_that_is_left_out_waits_for_the_first_of_the_others():

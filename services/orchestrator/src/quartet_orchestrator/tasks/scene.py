@@ -176,7 +176,9 @@ class HomeScene:
         state, held = self._state, self._held_by()
         holder = {thing: robot for robot, thing in held.items()}
         jobs = {
-            errand.thing: Job(*self._ends(errand), frozenset(self._areas(errand)), holder.get(errand.thing, ""))
+            errand.thing: Job(
+                *self._ends(errand), errand.area, self._area_of[errand.target], holder.get(errand.thing, "")
+            )
             for errand in state.open
         }
         workers = {robot: Worker(self._positions.get(robot)) for robot in self.robots}
@@ -198,12 +200,13 @@ class HomeScene:
             return Worker(spot, max(LEAST_BUSY_S, drive(at, spot)))
         errand = self._state.by_action(part.action)
         start, end = self._ends(errand)
-        here = at and self._area_at(at)
+        here, there = at and self._area_at(at), self._area_of[errand.target]
         if robot in self._picked:
-            left = PLACE_S / 2 if here == self._area_of[errand.target] else PLACE_S + drive(at, end)
-            return Worker(end, left, frozenset({self._area_of[errand.target]}))
-        left = PICK_S / 2 if here == errand.area else PICK_S + drive(at, start)
-        return Worker(end, left + drive(start, end) + PLACE_S, frozenset(self._areas(errand)))
+            left = PLACE_S / 2 if here == there else PLACE_S + drive(at, end)
+            return Worker(end, left, ((there, max(0.0, left - PLACE_S), left),))
+        picked = PICK_S / 2 if here == errand.area else PICK_S + drive(at, start)
+        left = picked + drive(start, end) + PLACE_S
+        return Worker(end, left, ((errand.area, max(0.0, picked - PICK_S), picked), (there, left - PLACE_S, left)))
 
     def _told(self, schedule: Schedule) -> str:
         """Return who does what by a schedule, in words."""

@@ -7,7 +7,7 @@ moves and swaps errands while that helps, and does so in several orders: exact e
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 
 Point = tuple[float, float]
@@ -23,27 +23,33 @@ PICK_S = 25.0
 """From the entry of an area until an object is held: search, drive-in, grasp [s]."""
 PLACE_S = 17.0
 """From the entry of an area until an object is put down [s]."""
-MEETING_S = 8.0
-"""What it costs that two robots work in the same area at the same time [s]: one may have to let the other pass."""
+MEETING_WEIGHT = 1.0
+"""Cost of each second in which two robots work in the same area: about every second time one had to leave the area and
+wait, which took it twice as long as they would have been there together."""
+MEETING_MARGIN_S = 10.0
+"""How far apart two visits of an area must be at least for the estimate to be sure that they do not meet [s]."""
 DRIVE_WEIGHT = 0.05
 """Weight of the sum of all robots' work beside the end of the last: of plans that end together, the shorter ways."""
 IMPOSSIBLE_S = 1e6
 ORDERS = 6
 """Orders in which the jobs are inserted."""
-MOST_TRIED = 20_000
+MOST_TRIED = 5_000
 """Schedules that are compared, in all of them, before the best so far is taken."""
 
+Visit = tuple[str, float, float]
+"""Area, and from when until when a robot works in it [s]."""
 Queues = dict[str, tuple[str, ...]]
 """Errands of each robot, in order."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One errand: where its object is and where it goes; None where that is not known."""
+    """One errand: where its object is and where it goes; None and '' where that is not known."""
 
     start: Point | None
     end: Point | None
-    areas: frozenset[str] = frozenset()
+    start_area: str = ""
+    end_area: str = ""
     held_by: str = ""
     """The robot that holds the object already."""
 
@@ -54,8 +60,8 @@ class Worker:
 
     at: Point | None
     ready_s: float = 0.0
-    areas: frozenset[str] = frozenset()
-    """Areas in which it works until then."""
+    visits: tuple[Visit, ...] = ()
+    """Where it works until then."""
 
 
 @dataclass(frozen=True)
@@ -176,11 +182,11 @@ class Scheduler:
             if queue and self._workers[robot].ready_s <= 0 and robot not in self._waits_until
         }
         cost = sum(IMPOSSIBLE_S for robot, job in free.items() if not self._may(robot, job))
-        for (_, one), (_, other) in combinations(free.items(), 2):
-            cost += 0.0 if self._together(one, other) else IMPOSSIBLE_S
-            cost += MEETING_S if self._jobs[one].areas & self._jobs[other].areas else 0.0
-        busy = [worker.areas for worker in self._workers.values() if worker.ready_s > 0]
-        return cost + sum(MEETING_S for job in free.values() for areas in busy if areas & self._jobs[job].areas)
+        cost += sum(IMPOSSIBLE_S for one, other in combinations(free.values(), 2) if not self._together(one, other))
+        visited = [visits(self._workers[robot].at, self._jobs[job], robot) for robot, job in free.items()]
+        busy = [worker.visits for worker in self._workers.values() if worker.ready_s > 0]
+        pairs = [*combinations(visited, 2), *product(visited, busy)]
+        return cost + MEETING_WEIGHT * sum(meeting_s(one, other) for one, other in pairs)
 
     def _may(self, robot: str, job: str) -> bool:
         key = robot, job
@@ -195,10 +201,10 @@ class Scheduler:
             if not queue:
                 self._times[key] = self._workers[robot].ready_s
             else:
-                before = self._time(robot, queue[:-1])
-                begin = max(before, self._waits_until.get(robot, 0.0))
-                at = self._jobs[queue[-2]].end if len(queue) > 1 else self._workers[robot].at
-                self._times[key] = begin + duration(at, self._jobs[queue[-1]], robot)
+                *earlier, last = queue
+                begin = max(self._time(robot, tuple(earlier)), self._waits_until.get(robot, 0.0))
+                at = self._jobs[earlier[-1]].end if earlier else self._workers[robot].at
+                self._times[key] = begin + duration(at, self._jobs[last], robot)
         return self._times[key]
 
 
@@ -207,6 +213,26 @@ def duration(at: Point | None, job: Job, robot: str = "") -> float:
     if job.held_by and job.held_by == robot:
         return drive(at, job.end) + PLACE_S
     return drive(at, job.start) + PICK_S + drive(job.start, job.end) + PLACE_S
+
+
+def visits(at: Point | None, job: Job, robot: str = "") -> tuple[Visit, ...]:
+    """Return where and when a robot that stands at `at` works for a job that it begins now."""
+    whole = duration(at, job, robot)
+    place = (job.end_area, whole - PLACE_S, whole)
+    if job.held_by and job.held_by == robot:
+        return (place,)
+    there = drive(at, job.start)
+    return (job.start_area, there, there + PICK_S), place
+
+
+def meeting_s(one: Sequence[Visit], other: Sequence[Visit]) -> float:
+    """Return for how long two robots may be in the same area [s], with a margin for what estimates are off."""
+    return sum(
+        max(0.0, min(end, end_there) - max(begin, begin_there) + MEETING_MARGIN_S)
+        for area, begin, end in one
+        for area_there, begin_there, end_there in other
+        if area and area == area_there
+    )
 
 
 def drive(start: Point | None, end: Point | None) -> float:
