@@ -249,6 +249,7 @@ class Stage:
         deadline_s: float = 60.0,
         budget: Budget | None = None,
         follows_uncertain: bool = False,
+        alike_before: Any = None,
         **arguments: Any,
     ) -> SkillRequest:
         request_id = f"r{time.monotonic_ns()}"
@@ -259,6 +260,7 @@ class Stage:
                 "robot": self.robot.name,
                 "skill": skill,
                 "follows_uncertain": follows_uncertain,
+                "alike_before": alike_before,
                 "created_at": time.time(),
                 "deadline": time.time() + deadline_s,
                 "arguments": arguments,

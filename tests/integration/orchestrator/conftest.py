@@ -163,6 +163,8 @@ class World:
         """Position in the base frame of what the cameras show, by name."""
         self.remembered: dict[str, tuple[float, float, float]] = {}
         """Position in the base frame of what perception saw last, by name, for what is out of view."""
+        self.alike: list[tuple[str, tuple[float, float, float]]] = []
+        """Name and position in the base frame of further things that the front camera shows."""
         self.nameless: set[str] = set()
         """Names that perception cannot look for."""
         self.servers = {name: FastMCP(name) for name in ("nav2", "moveit", "perception")}
@@ -215,7 +217,11 @@ class World:
         return {**DONE, "pose": {**self.pose, "frame_id": "map"}}
 
     async def detect_objects(
-        self, names: list[str] | None = None, object_ids: list[str] | None = None, camera: str = "front"
+        self,
+        names: list[str] | None = None,
+        object_ids: list[str] | None = None,
+        camera: str = "front",
+        held_object_id: str | None = None,
     ) -> dict[str, Any]:
         """What the front camera shows, as far as it has that name."""
         assert object_ids is None
@@ -227,12 +233,17 @@ class World:
                 "camera": "front",
                 "distance_m": math.hypot(*at[:2]),
                 "position_base": at,
+                "position_map": self._in_map(at),
                 "size_m": (0.6, 0.6, 0.1),
             }
-            for name, at in self.in_view.items()
+            for name, at in [*self.in_view.items(), *self.alike]
             if camera == "front" and (names is None or name in names)
         ]
         return {**DONE, "detections": seen}
+
+    def _in_map(self, at: tuple[float, float, float]) -> tuple[float, float, float]:
+        c, s = math.cos(self.pose["yaw"]), math.sin(self.pose["yaw"])
+        return self.pose["x"] + c * at[0] - s * at[1], self.pose["y"] + s * at[0] + c * at[1], at[2]
 
     async def get_topdown_placing_pose(
         self, object_name: str, object_height_m: float | None = None, camera: str = "front"
@@ -244,15 +255,14 @@ class World:
         """What perception remembers."""
         if self.nameless.intersection(names):
             return {**DONE, "ok": False, "error_code": "UNKNOWN_OBJECT", "message": "no such thing"}
-        c, s = math.cos(self.pose["yaw"]), math.sin(self.pose["yaw"])
         found = [
             {
                 "object_id": new_object_id(),
                 "label": name,
-                "position_map": (self.pose["x"] + c * x - s * y, self.pose["y"] + s * x + c * y, z),
+                "position_map": self._in_map(at),
                 "age_s": 0.0,
             }
-            for name, (x, y, z) in self.remembered.items()
+            for name, at in self.remembered.items()
             if name in names
         ]
         return {**DONE, "sightings": found}

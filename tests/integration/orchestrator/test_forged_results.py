@@ -110,6 +110,81 @@ async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model
     assert status.state is State.SUCCEEDED, status.report
 
 
+BESIDE = (0.9, 0.3, 0.56)
+
+
+def with_another_on_the_table(world):
+    """The approach to the table ends where another can like the one in the gripper is in view on it."""
+
+    async def arrive(agents, delivery):
+        world.do(Skill.APPROACH, delivery.request.arguments)
+        if delivery.request.arguments.object_name == TABLE:
+            world.in_view[TABLE], world.alike = (0.9, 0.0, 0.5), [(CAN, BESIDE)]
+        return agents.FORGED
+
+    return arrive
+
+
+@pytest.mark.parametrize("dropped", [{}, {CAN: (0.5, 0.9, 0.06)}], ids=["out of view", "on the floor"])
+async def test_another_thing_that_lay_at_the_target_before_confirms_no_place(
+    start, with_cameras, model, agents, world, do, dropped
+):
+    async def lose(*_):
+        world.grasp = "EMPTY"
+        world.in_view |= dropped
+        return agents.FORGED
+
+    agents.answers["approach"] = [with_another_on_the_table(world)] * 2
+    agents.answers["place"] = [lose]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.look, do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        task_id = await client.submit()
+        events = await client.events(task_id)
+        status = await client.status(task_id)
+    assert status.state is State.FAILED, status.report
+    assert results(events, "place") == [(False, State.UNCERTAIN)]
+    assert any("was there before" in r.get("reason", "") for r in model.results())
+
+
+async def test_a_thing_put_down_beside_one_that_looks_like_it_is_confirmed(
+    start, with_cameras, model, agents, world, do
+):
+    async def put(*_):
+        world.grasp, world.in_view[CAN] = "EMPTY", (0.9, 0.12, 0.56)
+        return agents.FORGED
+
+    agents.answers["approach"] = [with_another_on_the_table(world)] * 2
+    agents.answers["place"] = [put]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        status = await client.run()
+    assert status.state is State.SUCCEEDED, status.report
+
+
+async def test_another_thing_that_lay_at_the_target_confirms_no_place_that_is_taken_over(
+    start, with_cameras, model, agents, world, do, eventually
+):
+    """What the first orchestrator saw before the place is in the journal."""
+
+    agents.answers["approach"] = [with_another_on_the_table(world)] * 2
+    agents.answers["place"] = [agents.until_canceled]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.look, do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        task_id = await client.submit()
+        await eventually(lambda: agents.requests and agents.requests[-1].skill is Skill.PLACE)
+    request, world.grasp = agents.requests[-1], "EMPTY"
+    forged = PlaceResult(request_id=request.request_id, task_id=task_id, **HELD)
+    await command(agents.bus, "SET", KEYS.done("skill:place", request.request_id), forged.model_dump_json())
+    async with start(servers=with_cameras) as client:
+        events = await client.events(task_id)
+        status = await client.status(task_id)
+    assert status.state is State.FAILED, status.report
+    assert results(events, "place") == [(False, State.UNCERTAIN)]
+
+
 async def test_a_forged_approach_that_is_taken_over_is_none(start, with_cameras, model, agents, do, eventually):
     """Its result is in the store when the orchestrator starts, and the robot has not moved."""
     agents.answers["approach"] = [agents.until_canceled]

@@ -1,6 +1,6 @@
 """Rules of recovery that the code keeps, whatever the model wants."""
 
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any, cast
 from unittest.mock import AsyncMock
 
@@ -8,6 +8,7 @@ import pytest
 
 from quartet_contracts import (
     RESULTS,
+    AlikeThing,
     ApproachArguments,
     ApproachCode,
     PickArguments,
@@ -16,9 +17,11 @@ from quartet_contracts import (
     PlaceCode,
     Skill,
     State,
+    new_object_id,
 )
 from quartet_contracts.journal import SkillSettled
-from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
+from quartet_orchestrator.recovery import AttemptOutcome
+from quartet_orchestrator.tasks.facts import OTHER_PUT_DOWN, GripperContent, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_FAILED_PICKS, SPARE_APPROACHES, CallRules
 from quartet_orchestrator.tasks.terms import TermPolicy
@@ -96,11 +99,12 @@ class Story:
         code: str = "NONE",
         state: State | None = None,
         seen: SkillSettled | None = None,
+        alike_before: Sequence[AlikeThing] = (),
         **told: Any,
     ) -> "Story":
         """A call that was allowed and ended with `code`; `seen`: what was found where that left it open."""
         assert self.refusal(arguments) is None
-        self.facts.note(arguments, result_of(arguments, code, state, **told), seen)
+        self.facts.note(arguments, result_of(arguments, code, state, **told), seen, alike_before)
         return self
 
     def refusal(self, arguments: Any) -> str | None:
@@ -138,6 +142,34 @@ def test_these_codes_need_an_approach_before_the_next_pick(code):
     story = Story().then(approach()).then(pick(), code)
     assert story.refuses(pick(), code, "approach it again")
     assert story.then(approach()).refusal(pick()) is None
+
+
+def carried(code: str) -> tuple[Story, str]:
+    """A can that was to be put down beside one that looks like it, and was lost with `code`; the id of the other."""
+    mine, other = new_object_id(), new_object_id()
+    story = Story().then(approach()).then(pick(), object_id=mine).then(DROP)
+    return story.then(place(), code, alike_before=[AlikeThing(position=(1, 2, 0.5), object_id=other)]), other
+
+
+@pytest.mark.parametrize("code", ["PLACE_DROP_VERIFY_FAILED", "PLACE_HOLDING_NOTHING"])
+def test_one_that_lay_at_the_target_before_is_not_fetched_for_one_that_was_lost(code):
+    story, other = carried(code)
+    assert story.refuses(approach().model_copy(update={"object_id": other}), "it is another one")
+    story.then(approach(area="kitchen"), object_id=other)
+    assert story.refuses(pick().model_copy(update={"object_id": other}), "it is another one")
+    assert story.refusal(pick().model_copy(update={"object_id": new_object_id()})) is None
+
+
+def test_one_that_lay_at_the_target_before_is_no_delivery_of_one_that_was_lost():
+    """Also where the calls name no ids."""
+    story, other = carried("PLACE_DROP_VERIFY_FAILED")
+    story.then(approach(area="living room"), object_id=other).then(pick(), object_id=other).then(DROP).then(place())
+    record = story.facts.objects["red coke can"]
+    assert (record.place_succeeded, record.last_reason) == (False, OTHER_PUT_DOWN)
+    story, _ = carried("PLACE_DROP_VERIFY_FAILED")
+    story.then(approach(), object_id=(found := new_object_id())).then(pick(), object_id=found)
+    story.then(DROP).then(place())
+    assert story.facts.objects["red coke can"].place_succeeded
 
 
 def test_a_failed_plan_is_tried_once_more_from_the_same_place():
@@ -399,7 +431,7 @@ class OwnHand:
 
     async def call(self, skill: Skill, arguments: Any) -> Any:
         self.called.append(skill)
-        return SimpleNamespace(result=result_of(arguments, "NAV_TARGET_NOT_VISIBLE"), settled=None)
+        return AttemptOutcome(arguments, result_of(arguments, "NAV_TARGET_NOT_VISIBLE"))
 
     def is_ready(self, _arguments: Any) -> bool:
         return False

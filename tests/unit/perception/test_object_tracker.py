@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from quartet_contracts.tools.perception import SAME_PLACE_M
 from quartet_perception.errors import UnknownObjectIdError
-from quartet_perception.object_tracker import MAX_OBJECTS, MAX_TASKS, SAME_M, ObjectTracker, Observation
+from quartet_perception.object_tracker import MAX_OBJECTS, MAX_TASKS, ObjectTracker, Observation
 
 CAN, TWIN = Observation("can", (1.0, 0.0, 0.9)), Observation("can", (1.0, 0.25, 0.9))
 
@@ -31,7 +32,7 @@ def test_two_of_a_name_keep_their_ids_in_any_order_and_alone(tracker):
 
 def test_what_stands_elsewhere_is_another_thing(tracker):
     (first,) = tracker.update("t", [CAN])
-    (other,) = tracker.update("t", [moved(CAN, SAME_M + 0.01)])
+    (other,) = tracker.update("t", [moved(CAN, SAME_PLACE_M + 0.01)])
     assert other != first
     assert tracker.update("t", [CAN]) == [first]
     assert tracker.update("t", [replace(CAN, frame="odom")]) != [first], "places of two frames say nothing"
@@ -65,6 +66,16 @@ def test_what_an_agent_says_is_held_may_turn_up_anywhere(tracker):
     assert tracker.update("t", [TWIN]) == [second]
     tracker.mark_held("t", second)
     assert tracker.update("t", [CAN, Observation("can", (4.0, 2.0, 0.5))]) == [first, second]
+
+
+def test_what_is_known_to_be_held_is_nothing_that_lies_elsewhere(tracker):
+    (held,) = tracker.update("t", [CAN])
+    tracker.mark_held("t", held)
+    lying = Observation("can", (4.0, 2.0, 0.5))
+    (other,) = tracker.update("t", [lying], holding=held)
+    assert other != held
+    beside = replace(lying, place=(4.0, 2.15, 0.5))
+    assert tracker.update("t", [lying, beside]) == [other, held], "the one where nothing was before is the one put down"
 
 
 def test_something_in_the_hand_that_nobody_grasped_is_new(tracker):

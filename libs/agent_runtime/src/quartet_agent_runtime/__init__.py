@@ -1,9 +1,10 @@
 """How an agent thinks: gateway client, MCP tools, the loop, budgets, transcript, and the life of an agent process."""
 
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition
+from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
-from quartet_agent_runtime._place_region import PlaceRegion, around_drop, mode_of, opening_m, region_of
+from quartet_agent_runtime._place_region import FLOOR_RADIUS_M, PlaceRegion, around_drop, mode_of, opening_m, region_of
 from quartet_agent_runtime._prompt import (
     area_facts,
     arm_facts,
@@ -35,6 +36,7 @@ from quartet_agent_runtime.errors import (
 from quartet_agent_runtime.gateway import GatewayClient
 
 __all__ = [
+    "FLOOR_RADIUS_M",
     "AgentContext",
     "AgentDefinition",
     "AgentError",
@@ -79,6 +81,8 @@ __all__ = [
     "load_settings",
     "mark_untrusted",
     "mode_of",
+    "new_detections",
+    "new_places",
     "observe",
     "opening_m",
     "place_facts",

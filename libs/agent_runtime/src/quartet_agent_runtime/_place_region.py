@@ -19,6 +19,7 @@ SINK_M, STACK_M = 0.05, 0.60
 FLOOR_M = 0.35
 """The middle of an object that lies on the floor is lower than this."""
 FLOOR_RADIUS_M = 1.5
+"""What is put on the floor, or lies at any other target, is at most this far from the robot that stands before it."""
 NEAR_DROP_M = 0.35
 
 

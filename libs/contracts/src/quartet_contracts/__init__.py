@@ -19,7 +19,7 @@ from quartet_contracts._grants import (
     control_url,
     health_url,
 )
-from quartet_contracts._objects import ObjectId, Term, new_object_id
+from quartet_contracts._objects import MAX_ALIKE, AlikeThing, AlikeThings, ObjectId, Position, Term, new_object_id
 from quartet_contracts._schema import json_schemas
 from quartet_contracts._skill_tools import (
     CONFIRM_TOOLS,
@@ -100,6 +100,7 @@ __all__ = [
     "GRANT_HEADER",
     "HELD_OBJECT",
     "ISSUER",
+    "MAX_ALIKE",
     "MAX_MESSAGE_BYTES",
     "MAX_SENTENCE",
     "MAX_SPOKEN",
@@ -123,6 +124,8 @@ __all__ = [
     "UNKNOWN_NAME",
     "VERIFY_TOOLS",
     "Actor",
+    "AlikeThing",
+    "AlikeThings",
     "Answer",
     "ApproachArguments",
     "ApproachCode",
@@ -155,6 +158,7 @@ __all__ = [
     "PlaceCode",
     "PlaceReport",
     "PlaceResult",
+    "Position",
     "Seconds",
     "Skill",
     "SkillArguments",

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 def _shaped(pattern: str, words: str) -> Callable[[str], str]:
@@ -43,6 +43,29 @@ Term = Annotated[
     ),
 ]
 """Name of an object or a place, as a person or a site file gives it."""
+
+
+Position = tuple[
+    Annotated[float, Field(allow_inf_nan=False)],
+    Annotated[float, Field(allow_inf_nan=False)],
+    Annotated[float, Field(allow_inf_nan=False)],
+]
+"""x, y and z of a point [m]."""
+
+
+class AlikeThing(BaseModel):
+    """A thing with the name of one that is to be put down, as it was before that."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    position: Position
+    """Map frame."""
+    object_id: ObjectId | None = None
+    """Of one that is in view near the robot, so that it may lie at the target; None for others."""
+
+
+MAX_ALIKE = 50
+AlikeThings = Annotated[list[AlikeThing], Field(max_length=MAX_ALIKE)]
 
 
 def new_object_id() -> str:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices
+from quartet_contracts._objects import AlikeThings
 from quartet_contracts._states import State
 from quartet_contracts._tasks import Actor, TaskReport
 from quartet_contracts.messages import Identifier, Message, Seconds
@@ -104,6 +105,8 @@ class SkillRequested(Entry):
     deadline: Seconds | None = None
     stops: dict[str, int] = {}
     """Stops that each motion server had counted when the task began."""
+    alike_before: AlikeThings | None = None
+    """As in the request."""
 
 
 class SkillStarted(Entry):

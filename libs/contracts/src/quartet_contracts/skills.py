@@ -7,7 +7,7 @@ from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._codes import ApproachCode, PickCode, PlaceCode
-from quartet_contracts._objects import ObjectId, Term
+from quartet_contracts._objects import AlikeThings, ObjectId, Term
 from quartet_contracts._states import State
 from quartet_contracts.errors import MalformedMessageError
 from quartet_contracts.messages import Arguments, Identifier, Message, Seconds, read_json
@@ -118,6 +118,9 @@ class SkillRequest(Message):
     deadline: Seconds
     """Wall time after which the agent must have answered."""
     arguments: SerializeAsAny[SkillArguments]
+    alike_before: AlikeThings | None = None
+    """Of a place: things with the name of what is held, as they were before, so that none of them is taken for it
+    afterwards. None: nobody looked."""
     grant: Annotated[str, Field(repr=False)]
     """Signed token, the agent's only credential towards the MCP servers."""
     reply_to: Annotated[str, Field(min_length=1, max_length=200)]

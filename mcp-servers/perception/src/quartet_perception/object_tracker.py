@@ -1,9 +1,9 @@
 """Object tracking: everything that a task has seen keeps one opaque object_id while it can be told that it is the same.
 
 Two cans that look alike differ by where they stand, so an object is recognised by its name and its place: within
-SAME_M of where it was seen last, nearest first. An object seen between the fingers is the one that a grasp was last
-planned for; after it has left them, it is the one of its name where no known object stood. A surface or container of
-the site file is the only one of its name, wherever its middle seems to be from here.
+SAME_PLACE_M of where it was seen last, nearest first. An object seen between the fingers is the one that a grasp was
+last planned for; after it has left them, it is the one of its name where no known object stood. A surface or container
+of the site file is the only one of its name, wherever its middle seems to be from here.
 """
 
 import math
@@ -13,13 +13,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from quartet_contracts import new_object_id
+from quartet_contracts.tools.perception import SAME_PLACE_M
 from quartet_perception.errors import UnknownObjectIdError
 
 Point = tuple[float, float, float]
 
-SAME_M = 0.2
-"""Distance [m] within which an object of the same name is the same one: localisation error, depth error from afar and a
-nudge by the fingers stay below it. Two objects side by side are told apart since each takes the nearest."""
 MAX_OBJECTS, MAX_TASKS = 256, 32
 """Objects kept per task and tasks kept per robot; the least recently seen are dropped first."""
 
@@ -91,8 +89,11 @@ class ObjectTracker:
         known.held = True
         return known
 
-    def update(self, task: str, seen: Sequence[Observation]) -> list[str | None]:
-        """Take in the objects of one picture and return their ids in the same order; None for one without a place."""
+    def update(self, task: str, seen: Sequence[Observation], holding: str | None = None) -> list[str | None]:
+        """Take in the objects of one picture and return their ids in the same order; None for one without a place.
+
+        holding: id of what the gripper is known to hold, so that nothing elsewhere is taken for it.
+        """
         tracked = self._of(task)
         ids = [self._id_of_unique(tracked, one) for one in seen]
         free = {object_id: known for object_id, known in tracked.items() if object_id not in ids}
@@ -104,7 +105,8 @@ class ObjectTracker:
             ids[index] = self._id_of_held(task, seen[index], free)
         for index, one in enumerate(seen):
             if ids[index] is None and one.place is not None:
-                put_down = next((t for t in free.values() if t.held and t.name == one.name and not in_gripper), None)
+                carried = [t for t in free.values() if t.held and t.name == one.name and t.object_id != holding]
+                put_down = carried[0] if carried and not in_gripper else None
                 ids[index] = free.pop(put_down.object_id).object_id if put_down else self._new(tracked, one)
         for one, object_id in zip(seen, ids, strict=True):
             if object_id is not None:
@@ -161,6 +163,6 @@ def _pairs_by_distance(seen: Sequence[Observation], tracked: OrderedDict[str, Tr
                 continue
             if one.place and known.place and one.frame == known.frame:
                 distance = math.dist(one.place, known.place)
-                if distance <= SAME_M:
+                if distance <= SAME_PLACE_M:
                     pairs.append((distance, index, known.object_id))
     return [(index, object_id) for _, index, object_id in sorted(pairs)]

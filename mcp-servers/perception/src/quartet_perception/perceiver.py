@@ -168,10 +168,12 @@ class Perceiver:
         executor = self._waiters if self.segmenter.remote else self._worker
         return await self._run(executor, self.segmenter.segment, view, prompts)
 
-    async def find(self, camera: CameraName, names: Sequence[str]) -> tuple[View, list[SegmentedObject]]:
+    async def find(
+        self, camera: CameraName, names: Sequence[str], holding: str | None = None
+    ) -> tuple[View, list[SegmentedObject]]:
         """Take a fresh picture and find `names` in it, best first, each with its object_id in the caller's task.
 
-        Raises UnknownObjectError, SegmenterError, RobotLinkError.
+        holding: id of what the gripper is known to hold. Raises UnknownObjectError, SegmenterError, RobotLinkError.
         """
         for name in names:
             self.names(name)
@@ -181,14 +183,18 @@ class Perceiver:
         held = await self.compute(find_held_object, view, self.catalogue.entries, entries, self.file)
         everything = [*(f for f in found if not (held and f.in_gripper)), *held]
         base = await self.base() if everything and view.map_from_base is None else None
-        return view, await self.compute(self._with_ids, view, everything, base)
+        return view, await self.compute(self._with_ids, view, everything, base, holding)
 
     def _with_ids(
-        self, view: View, found: Sequence[SegmentedObject], base: tuple[float, float, float] | None
+        self,
+        view: View,
+        found: Sequence[SegmentedObject],
+        base: tuple[float, float, float] | None,
+        holding: str | None,
     ) -> list[SegmentedObject]:
         """Return `found` with object_ids; `base` is the pose in the odometry frame of a robot without localisation."""
         seen = [_observation(view, one, base, self.file.frames.odom) for one in found]
-        ids = self.tracker.update(id_scope(), seen)
+        ids = self.tracker.update(id_scope(), seen, holding)
         return [replace(one, object_id=object_id) for one, object_id in zip(found, ids, strict=True)]
 
     async def best(

@@ -2,7 +2,15 @@
 
 import math
 
-from quartet_agent_runtime import PlaceRegion, RequestContext, around_drop, mode_of, opening_m, region_of
+from quartet_agent_runtime import (
+    PlaceRegion,
+    RequestContext,
+    around_drop,
+    mode_of,
+    new_detections,
+    opening_m,
+    region_of,
+)
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
@@ -33,19 +41,21 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     if arguments.object_id is None and normalise(arguments.object_name) == HELD_OBJECT:
         return _failed("the gripper is empty; what it held has no name, so that no camera can look for it")
     region = await region_of(check, arguments)
-    seen = await check.first_seen(arguments.object_name, object_id=arguments.object_id)
-    if inside := _in(region, seen):
+    seen = await check.first_seen(arguments.object_name, object_id=_object_id(check))
+    if inside := _in(check, region, seen):
         return _reached(check, inside)
-    above, region = await _look_from_above(check, arguments, region)
-    if inside := _in(region, above):
+    inside, above, region = await _look_from_above(check, arguments, region)
+    if inside is not None:
         return _reached(check, inside)
-    if arguments.object_id is not None and not seen and not above and normalise(arguments.object_name) != HELD_OBJECT:
+    if _object_id(check) is not None and not seen and not above and normalise(arguments.object_name) != HELD_OBJECT:
         # Perception lost its id when it did not see it in the gripper: then look for it by its name.
         seen = await check.first_seen(arguments.object_name)
-        if inside := _in(region, seen):
+        if inside := _in(check, region, seen):
             return _reached(check, inside)
     if done_before:
         return report
+    if region is not None and any(region.holds(one) for one in [*seen, *above]):
+        return _failed(f"what is seen of '{arguments.object_name}' at '{arguments.target_location}' was there before")
     where = _distances([*seen, *above])
     return _failed(
         f"'{arguments.object_name}' is not seen at '{arguments.target_location}'" + (f"; seen {where}" if where else "")
@@ -54,8 +64,10 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
 
 async def _look_from_above(
     check: RequestContext, arguments: PlaceArguments, region: PlaceRegion | None
-) -> tuple[list[Detection], PlaceRegion | None]:
+) -> tuple[Detection | None, list[Detection], PlaceRegion | None]:
     """Look for the object with the wrist camera above the target; the arm returns to its transit state.
+
+    Return it where it lies at the target, everything of its name that was seen, and the region.
 
     Into a container it looks from above each side of the rim as well: of a can that stands upright in it, the view from
     straight above shows the lid only, which has none of its colours.
@@ -64,19 +76,21 @@ async def _look_from_above(
     if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
         pose = await _placing_pose(check, arguments, None)
     if not pose.ok or pose.pre_place_pose is None or pose.reachable is False:
-        return [], region
+        return None, [], region
     mode = mode_of(check.site, arguments.target_location)
     opening = opening_m(check.site, arguments)
     region = region or around_drop(mode, pose, opening)
+    inside: Detection | None = None
     seen: list[Detection] = []
     for position in viewpoints(pose.pre_place_pose.position, opening):
         wanted = pose.pre_place_pose.model_copy(update={"position": position})
         if await _move(check, "pose", wanted, pose.pre_place_lower_by_m):
-            seen += await check.detect(arguments.object_name, "arm", arguments.object_id)
-        if _in(region, seen):
-            break
+            shown = await check.detect(arguments.object_name, "arm", _object_id(check))
+            seen += shown
+            if inside := _in(check, region, shown):
+                break
     await _move(check, "named_state", None)
-    return seen, region
+    return inside, seen, region
 
 
 def viewpoints(above: Point, opening: float | None) -> list[Point]:
@@ -120,9 +134,17 @@ async def _move(check: RequestContext, target_type: str, pose: Pose3D | None, lo
     return moved.ok
 
 
-def _in(region: PlaceRegion | None, seen: list[Detection]) -> Detection | None:
-    """Return the first of `seen` that lies in the region."""
-    return None if region is None else next((one for one in seen if region.holds(one)), None)
+def _object_id(check: RequestContext) -> str | None:
+    """Return the id to look for; None to look for all of that name, where others look like it."""
+    arguments = check.request.arguments
+    assert isinstance(arguments, PlaceArguments)
+    return None if check.request.alike_before else arguments.object_id
+
+
+def _in(check: RequestContext, region: PlaceRegion | None, seen: list[Detection]) -> Detection | None:
+    """Return the first of `seen`, from one picture, that lies in the region and is none of those known before."""
+    new = new_detections(seen, check.request.alike_before or [])
+    return None if region is None else next((one for one in new if region.holds(one)), None)
 
 
 def _reached(check: RequestContext, lying: Detection) -> PlaceReport:

@@ -10,6 +10,10 @@ from quartet_contracts.tools.results import Metres, Pose3D, ToolResult
 
 CameraName = Literal["front", "arm"]
 
+SAME_PLACE_M = 0.2
+"""Distance [m] within which two sightings of things with one name are of the same thing, as far as places can tell:
+localisation error, depth error from afar and a nudge by the fingers stay below it. Of several, each is the nearest."""
+
 
 class PerceptionCode(StrEnum):
     """Error codes of these tools, in addition to CommonCode."""

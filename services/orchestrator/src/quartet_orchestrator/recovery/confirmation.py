@@ -14,6 +14,8 @@ from quartet_agent_runtime import (
     VerificationError,
     around_drop,
     mode_of,
+    new_detections,
+    new_places,
     opening_m,
     region_of,
 )
@@ -88,10 +90,12 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments) -> str
     """Return why the object does not lie where a place was to put it.
 
     What is out of view from here, such as a thing in a bin, the agent has seen from above: then the perception server
-    has seen it there since the request was made.
+    has seen it there since the request was made. What looks like it and was known before the place bears out nothing.
     """
-    name, object_id = arguments.object_name, arguments.object_id
-    if object_id is None and normalise(name) == HELD_OBJECT:
+    name, before = arguments.object_name, check.request.alike_before or []
+    # Where others look like it, all of them are needed to tell which one is new.
+    object_id = None if before else arguments.object_id
+    if arguments.object_id is None and normalise(name) == HELD_OBJECT:
         return "what was put down has no name by which it could be looked for"
     # Asked before the look, which replaces it by what is measured from here.
     remembered = await _last_seen(check, name, object_id)
@@ -101,8 +105,11 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments) -> str
     seen = await check.first_seen(name, object_id=object_id)
     if not seen and object_id is not None and normalise(name) != HELD_OBJECT:
         seen = await check.first_seen(name)
-    if any(region.holds(one) for one in seen) or any(region.contains(point) for point in remembered):
+    new = new_detections(seen, before)
+    if any(region.holds(one) for one in new) or any(region.contains(point) for point in remembered):
         return ""
+    if any(region.holds(one) for one in seen):
+        return f"what is seen of '{name}' at '{arguments.target_location}' was there before"
     return f"'{name}' is {'seen elsewhere' if seen else 'not seen'}, not at '{arguments.target_location}'"
 
 
@@ -121,12 +128,13 @@ async def _around_drop(check: RequestContext, arguments: PlaceArguments) -> Plac
 async def _last_seen(check: RequestContext, name: str, object_id: str | None) -> list[tuple[float, float, float]]:
     """Return where a camera saw the object last since the request was made [m, base frame].
 
-    Only the very thing where it still has its id, else all of its name.
+    Only the very thing where it still has its id, else all of its name but for what was known before the place.
     """
     found = await check.call(LastSeenResult, "perception__last_seen", names=[name])
     pose, age_s = await check.pose(), time.time() - check.request.created_at
     recent = [one for one in found.sightings if one.age_s <= age_s]
     recent = [one for one in recent if one.object_id == object_id] or recent
     places = [one.position_map for one in recent if one.position_map is not None and not one.in_gripper]
+    places = new_places(places, check.request.alike_before or [])
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
     return [(c * (x - pose.x) + s * (y - pose.y), c * (y - pose.y) - s * (x - pose.x), z) for x, y, z in places]

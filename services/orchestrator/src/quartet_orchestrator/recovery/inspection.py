@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from quartet_agent_runtime import (
+    FLOOR_RADIUS_M,
     Observations,
     Recorder,
     RequestContext,
@@ -16,13 +17,22 @@ from quartet_agent_runtime import (
     observe,
 )
 from quartet_bus import Bus
-from quartet_contracts import CONFIRM_TOOLS, OBSERVE_TOOLS, STANDSTILL_TOOLS, SkillRequest
+from quartet_contracts import (
+    CONFIRM_TOOLS,
+    HELD_OBJECT,
+    MAX_ALIKE,
+    OBSERVE_TOOLS,
+    STANDSTILL_TOOLS,
+    AlikeThing,
+    PlaceArguments,
+    SkillRequest,
+)
 from quartet_contracts.tools.moveit import GraspState
-from quartet_contracts.tools.perception import DetectResult, PerceptionCode
+from quartet_contracts.tools.perception import Detection, DetectResult, LastSeenResult, PerceptionCode
 from quartet_orchestrator.observation import ObserverSessions
 from quartet_orchestrator.recovery.confirmation import GRASP, doubt
 from quartet_orchestrator.recovery.record import TaskRecord
-from quartet_site import RobotSetup
+from quartet_site import RobotSetup, normalise
 
 DETECT = "perception__detect_objects"
 LAST_SEEN = "perception__last_seen"
@@ -79,6 +89,39 @@ class Inspector:
             check = RequestContext(in_time, self._setup.robot, self._setup.site, toolbox, recorder)
             return await doubt(check, sees=self._sessions.has_server(request.robot, "perception"))
 
+    async def alike_before(self, request_id: str, arguments: PlaceArguments) -> list[AlikeThing] | None:
+        """Return the things with the name of what is held that are in view, or were seen before in this task.
+
+        None when nobody can tell: no perception server, one that does not answer, or a name that it cannot look for.
+        """
+        name, held = arguments.object_name, arguments.object_id
+        if not self._sessions.has_server(self._record.task.robot, "perception") or normalise(name) == HELD_OBJECT:
+            return None
+        recorder = self._recorder(request_id)
+        holding = {} if held is None else {"held_object_id": held}
+        async with await self._open([DETECT, LAST_SEEN]) as toolbox:
+            outcome = (await observe(toolbox, recorder, {DETECT: {"names": [name], **holding}}))[DETECT][0]
+            if outcome.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
+                outcome = (await observe(toolbox, recorder, {DETECT: {"names": [name]}}))[DETECT][0]
+            remembered = (await observe(toolbox, recorder, {LAST_SEEN: {"names": [name]}}))[LAST_SEEN][0]
+        try:
+            seen = DetectResult.model_validate(outcome.content)
+            known = LastSeenResult.model_validate(remembered.content)
+        except ValidationError:
+            return None
+        if not (seen.ok and known.ok):
+            return None
+        in_view = [one for one in seen.detections if not one.in_gripper]
+        ids = {held, *(one.object_id for one in in_view)}
+        others = [one for one in known.sightings if one.object_id not in ids and not one.in_gripper]
+        alike = [
+            AlikeThing(position=one.position_map, object_id=one.object_id if _is_near(one) else None)
+            for one in in_view
+            if one.position_map is not None
+        ]
+        alike += [AlikeThing(position=one.position_map) for one in others if one.position_map is not None]
+        return alike[:MAX_ALIKE]
+
     async def look_at_gripper(self, request_id: str) -> tuple[str, str]:
         """Return the state of the gripper, and the label of what the wrist camera shows in it."""
         recorder = self._recorder(request_id)
@@ -121,6 +164,10 @@ async def _look_at_gripper(toolbox: Toolbox, recorder: Recorder, sight: Observat
         return grasp, ""
     sight |= await observe(toolbox, recorder, {DETECT: {"camera": "arm"}})
     return grasp, _label_in_gripper(sight[DETECT][0])
+
+
+def _is_near(seen: Detection) -> bool:
+    return seen.distance_m is not None and seen.distance_m <= FLOOR_RADIUS_M
 
 
 def _grasp(sight: Observations) -> str:

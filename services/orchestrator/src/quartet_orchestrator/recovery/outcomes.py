@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from quartet_contracts import (
+    AlikeThing,
     ApproachResult,
     PickCode,
     PickResult,
@@ -37,6 +38,8 @@ class AttemptOutcome:
     """What the agent answered."""
     settled: SkillSettled | None = None
     """What was seen afterwards, where the answer left the outcome open."""
+    alike_before: Sequence[AlikeThing] = ()
+    """As in the request."""
 
 
 class OutcomeResolver:
@@ -89,7 +92,7 @@ class OutcomeResolver:
         await self._progressed()
         if result.state is State.UNCERTAIN:
             return await self._look(request, result, revoked=revoked)
-        return AttemptOutcome(request.arguments, result)
+        return AttemptOutcome(request.arguments, result, alike_before=request.alike_before or ())
 
     async def look(self, request: SkillRequest, result: SkillResult) -> AttemptOutcome:
         """Look at the world after an outcome that is in the journal and not known, and write down what was seen."""
@@ -128,7 +131,8 @@ class OutcomeResolver:
         )
         await self._record.write(settled)
         update = {"reason": settled.reason, "observed": settled.observed[:4000]}
-        return AttemptOutcome(request.arguments, result.model_copy(update=update), settled)
+        result = result.model_copy(update=update)
+        return AttemptOutcome(request.arguments, result, settled, request.alike_before or ())
 
 
 def finished_event(result: SkillResult) -> SkillFinished:

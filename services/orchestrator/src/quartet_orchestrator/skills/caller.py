@@ -11,7 +11,9 @@ from opentelemetry.trace import SpanKind
 
 from quartet_bus import Bus, BusUnavailableError, JournalFullError, NoAnswerError, QueueFullError, Replies
 from quartet_contracts import (
+    AlikeThing,
     Budget,
+    PlaceArguments,
     Skill,
     SkillArguments,
     SkillRequest,
@@ -22,6 +24,7 @@ from quartet_contracts import (
 )
 from quartet_contracts.journal import SkillRequested
 from quartet_contracts.skills import unknown_result
+from quartet_contracts.tools.moveit import GraspState
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.observation import CameraClient, ObserverSessions, StopMonitor
@@ -78,6 +81,8 @@ class SkillCaller:
         self._pictures = PictureRecorder(record, bus, cameras)
         self._attempts: dict[SkillArguments, int] = {}
         self._count = 0
+        self._alike_before: list[AlikeThing] | None = None
+        """Things that look like the one that is to be put down, as they were before that was tried."""
         self._granted: SkillRequest | None = None
         """The request whose grant may still be used at the servers."""
         self._restored: Attempt | None = None
@@ -92,6 +97,8 @@ class SkillCaller:
         for attempt in history.attempts:
             self._count += 1
             self._attempts[without_ids(attempt.arguments)] = attempt.requested.attempt
+            if attempt.skill is Skill.PLACE:
+                self._alike_before = attempt.requested.alike_before
             if attempt.finished is not None and attempt.started:
                 self._resolver.note(attempt.skill, attempt.finished.state, attempt.finished.error_code)
         self._restored = history.last
@@ -107,7 +114,8 @@ class SkillCaller:
             return
         task_id = self._record.task.task_id
         if not attempt.open:
-            self._ready = AttemptOutcome(attempt.arguments, attempt.result(task_id), attempt.settled)
+            before = attempt.requested.alike_before or ()
+            self._ready = AttemptOutcome(attempt.arguments, attempt.result(task_id), attempt.settled, before)
             return
         request = self._request_again(attempt)
         if attempt.finished is None:
@@ -232,6 +240,9 @@ class SkillCaller:
         # Not to be guessed: whatever is written under it before the agent has it was forged.
         request_id = f"{task.task_id}-{self._count:02d}-{skill}-{secrets.token_hex(8)}"
         fence = await self._fences.raise_fence(task.robot, request_id, self._record.lease_epoch)
+        if isinstance(arguments, PlaceArguments):
+            await self._look_for_alike(arguments)
+        alike_before = self._alike_before if skill is Skill.PLACE else None
         # After the fence: what was started before a stop has ended by then.
         if reason := await self._stops.reason():
             raise TaskAbortedError(f"{reason}. Nothing moved in this step.")
@@ -259,6 +270,7 @@ class SkillCaller:
                 arguments=arguments.model_dump(mode="json", exclude_none=True),
                 deadline=deadline,
                 stops=self._stops.counts,
+                alike_before=alike_before,
             )
         )
         return SkillRequest(
@@ -271,11 +283,21 @@ class SkillCaller:
             created_at=now,
             deadline=deadline,
             arguments=arguments,
+            alike_before=alike_before,
             grant=grant,
             reply_to=self._replies.stream(skill),
             traceparent=tracing.traceparent(),
             budget=Budget(wall_s=max(1.0, work_s)),
         )
+
+    async def _look_for_alike(self, arguments: PlaceArguments) -> None:
+        """Learn where things like the held one are, unless it may lie where it should already, as one of them."""
+        moment = f"{self._record.task.task_id}-{self._count:02d}-before"
+        if self._resolver.is_uncertain(Skill.PLACE):
+            grasp, _ = await self._inspector.look_at_gripper(moment)
+            if grasp != GraspState.HOLDING:
+                return
+        self._alike_before = await self._inspector.alike_before(moment, arguments)
 
     def _request_again(self, attempt: Attempt) -> SkillRequest:
         """Return a request as the journal has it: enough to ask for its result, not to submit it."""
@@ -291,6 +313,7 @@ class SkillCaller:
             created_at=max(task.created_at, deadline - self._settings.skill_timeout_s - self._approval_wait_s),
             deadline=deadline,
             arguments=attempt.arguments,
+            alike_before=asked.alike_before,
             grant="",
             reply_to=self._replies.stream(attempt.skill),
             # How long a person was waited for is not known here: the agent's own clock ends its work before.

@@ -1,11 +1,12 @@
 """Facts of a task so far, by object: what the rules for calls and the check of the final report stand on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from quartet_contracts import (
     HELD_OBJECT,
+    AlikeThing,
     ApproachArguments,
     ApproachCode,
     NextAction,
@@ -24,6 +25,8 @@ from quartet_contracts.tools.moveit import GraspState
 from quartet_orchestrator.recovery import History
 from quartet_orchestrator.tasks.names import FLOOR, SiteNames
 from quartet_site import normalise
+
+OTHER_PUT_DOWN = "what was put down is another one that looks like it and lay there before; where it is is not known"
 
 
 class GripperContent(StrEnum):
@@ -60,6 +63,8 @@ class ObjectRecord:
     place_succeeded: bool | None = None
     """Result of the last place; None: not placed."""
     placed_at: str = ""
+    others: set[str] = field(default_factory=set[str])
+    """Ids of things that look like it and lay near its target before a place of it failed: none of them is this one."""
     given_up: str = ""
     """Reason why it is not worked on any more, '' while it is."""
 
@@ -95,6 +100,8 @@ class TaskFacts:
     looked: bool = False
     """A look has succeeded."""
 
+    held_id: str | None = None
+    """Object id of what the last pick reported to hold."""
     in_hand: str = ""
     """The site's name of what the gripper holds, as a pick or the wrist camera told it; '' where nobody could."""
     stands_at: tuple[str, str] | None = None
@@ -127,8 +134,17 @@ class TaskFacts:
         name = self.held or self.in_hand
         return arguments.model_copy(update={"object_name": name}) if name else arguments
 
-    def note(self, arguments: SkillArguments, result: SkillResult, settled: SkillSettled | None = None) -> None:
-        """Note what a skill reported, and what was seen afterwards where that left the outcome open."""
+    def note(
+        self,
+        arguments: SkillArguments,
+        result: SkillResult,
+        settled: SkillSettled | None = None,
+        alike_before: Sequence[AlikeThing] = (),
+    ) -> None:
+        """Note what a skill reported, and what was seen afterwards where that left the outcome open.
+
+        alike_before: of a place, the things that could be taken for what was held.
+        """
         code = str(result.error_code)
         self._count_repeats(arguments, code)
         self.look_needed = result.state is State.UNCERTAIN
@@ -141,9 +157,12 @@ class TaskFacts:
         elif isinstance(arguments, PickArguments):
             told = result.held_object if isinstance(result, PickResult) else None
             self.in_hand = self.names.known(told or (arguments.object_name if code == PickCode.NONE else "")) or ""
+            self.held_id = result.object_id
             self._picked(self.record(arguments.object_name), code)
         else:
             self._placed(record, arguments, code)
+            if record is not None and code != PlaceCode.NONE:
+                record.others |= {one.object_id for one in alike_before if one.object_id is not None}
         if settled is not None:
             self._note_settled(settled, subject)
 
@@ -166,7 +185,8 @@ class TaskFacts:
         """Note everything that the model has read so far, from the journal."""
         for index, attempt in enumerate(history.attempts, start=1):
             if attempt.returned and attempt.started:
-                self.note(attempt.arguments, attempt.result(task_id), attempt.settled)
+                before = attempt.requested.alike_before or ()
+                self.note(attempt.arguments, attempt.result(task_id), attempt.settled, before)
             for after, ok in history.looks:
                 if after == index:
                     self.note_look(ok=ok)
@@ -235,6 +255,9 @@ class TaskFacts:
             if code == PlaceCode.NONE:
                 record.placed_at = arguments.target_location
                 record.drop_failures_in_a_row = 0
+                if (arguments.object_id or self.held_id) in record.others:
+                    record.place_succeeded = False
+                    record.last_code, record.last_reason = "UNKNOWN", OTHER_PUT_DOWN
             elif code == PlaceCode.PLACE_DROP_VERIFY_FAILED:
                 record.drop_failures_in_a_row += 1
         self.release_uncertain, self.unverified_place = code == PlaceCode.UNKNOWN, ""

@@ -52,6 +52,7 @@ class CallRules:
             self._two_objects_failed,
             self._given_up,
             self._same_call,
+            self._not_another,
         ]
         if isinstance(arguments, ApproachArguments):
             checks.append(self._drive_to_drop)
@@ -140,6 +141,18 @@ class CallRules:
                 "go on with the next one, or report"
             )
         return None
+
+    def _not_another(self, arguments: SkillArguments) -> str | None:
+        """What lay at the target before, and looks like a thing that was lost, is not fetched in its place."""
+        if isinstance(arguments, PlaceArguments) or arguments.object_id is None:
+            return None
+        record = self._facts.objects.get(self._facts.names.thing(arguments.object_name))
+        if record is None or arguments.object_id not in record.others:
+            return None
+        return (
+            f"{arguments.object_id} looks like '{record.name}' and lay near the target before that was to be put down: "
+            "it is another one. Look for the lost one elsewhere, or report that where it is is not known"
+        )
 
     def _drive_to_drop(self, arguments: SkillArguments) -> str | None:
         """A failed pick is never followed by a drive to the drop place."""

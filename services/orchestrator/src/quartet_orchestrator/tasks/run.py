@@ -209,7 +209,7 @@ class TaskRun:
         if outcome is None:
             return ""
         last = outcome.result
-        self._facts.note(outcome.arguments, last, outcome.settled)
+        self._facts.note(outcome.arguments, last, outcome.settled, outcome.alike_before)
         text = f" {last.skill}: {last.reason}."
         if self._facts.look_needed:
             text += " It is not known whether the robot stands still and what it did last: look before you go on."
@@ -317,7 +317,7 @@ class TaskRun:
                 return State.FAILED, TaskReport(success=False, summary=summary[:4000])
         outcome = await self._caller.call(step.skill, step.arguments)
         result: SkillResult = outcome.result
-        self._facts.note(step.arguments, result, outcome.settled)
+        self._facts.note(step.arguments, result, outcome.settled, outcome.alike_before)
         summary = f"{step.skill}: {result.reason or result.error_code}"
         if not result.success:
             summary = f"{step.skill} ended with {result.error_code}: {result.reason}"

@@ -125,7 +125,7 @@ class TaskTools:
                 await self._record.write(Note(text=f"refused {skill}: {reason}"))
                 return failure("REFUSED", reason, success=False)
         outcome = await self._caller.call(skill, arguments)
-        self._facts.note(arguments, outcome.result, outcome.settled)
+        self._facts.note(arguments, outcome.result, outcome.settled, outcome.alike_before)
         self._terms.hear(outcome.result)
         return ToolOutcome(answer_of(outcome.result))
 
