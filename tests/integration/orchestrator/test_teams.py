@@ -13,6 +13,7 @@ from quartet_agent_runtime._participant import speak
 from quartet_bus import Bus, BusOptions
 from quartet_contracts import PARKING, TEAM_QUEUE, State, Task, TaskSubmission
 from quartet_orchestrator.tasks import team
+from quartet_orchestrator.tasks.part import has_picked
 from quartet_scripted_model.answer import answer
 from quartet_scripted_model.app import completion
 from quartet_scripted_model.conversation import text_of
@@ -160,6 +161,22 @@ async def test_a_robot_that_is_done_goes_on_while_the_other_still_works(two, wor
     assert {code for end in of_kind(events, "team_step_ended") for code in end.outcomes.values()} == {"NONE"}
     assert [len(step.plan) for step in errands(events)] == [2, 1]
     assert status.usage.turns > sum(turn.usage.turns for turn in of_kind(events, "team_turn")), "of all errands"
+
+
+async def test_the_team_knows_which_robots_have_picked_up_their_thing(two, working, agents, eventually, redis_url):
+    """The estimate of when a robot will be free stands on it."""
+    pick, place = agents.hold("pick", "pick"), agents.hold("place", "place")
+    async with two() as client, await Bus.connect(redis_url) as bus:
+        task_id = await client.submit(SENTENCE, team="cmas")
+        await eventually(lambda: [skill for skill, _ in agents.calls].count("pick") == 2)
+        listed = (await client.http.get("/tasks")).json()["tasks"]
+        parts = [one["task"]["task_id"] for one in listed if one["task"]["parent"] == task_id]
+        assert [await has_picked(bus, part) for part in parts] == [False, False]
+        pick.set()
+        await eventually(lambda: [skill for skill, _ in agents.calls].count("place") == 2)
+        assert [await has_picked(bus, part) for part in parts] == [True, True]
+        place.set()
+        assert (await client.until_state(task_id, *ENDED)).state is State.SUCCEEDED
 
 
 async def test_a_plan_with_a_conflict_goes_back_with_the_reason_and_nothing_moves(two, working, model, agents):
