@@ -35,21 +35,37 @@ def test_a_value_that_there_is_not_is_refused(options: dict[str, object], said: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("colour: red\n", "no field colour; valid: framework, suite"),
-        ("trials: many\n", "trials 'many' is no whole number"),
-        ("trials: true\n", "trials True is no whole number"),
-        ("robots: [4.5]\n", "robots 4.5 is no whole number"),
-        ("robots: {a: 1}\n", "robots {'a': 1} is no whole number"),
-        ("suite:\n  boxnet1: 3\n", "suite {'boxnet1': 3} is no name"),
-        ("p-fault: high\n", "p_fault 'high' is no number"),
-        ("framework: 3\n", "framework 3 is no name"),
-        ("- cmas\n", "no mapping of fields"),
-        ("suite: [\n", "cannot be read"),
+        ("trials: 2\ncolour: red\n", r":2: colour: .*valid fields here: framework, history, model"),
+        ("suite: boxnet1\ntrials: many\n", ":2: trials: trials 'many' is no whole number"),
+        ("trials: true\n", ":1: trials: trials True is no whole number"),
+        ("trials: 0\n", ":1: trials: trials 0: trials is at least 1"),
+        ("seed: -1\n", ":1: seed: seed -1: seed is at least 0"),
+        ("robots: [4.5]\n", ":1: robots: robots 4.5 is no whole number"),
+        ("robots: {a: 1}\n", r":1: robots: robots \{'a': 1\} is no whole number"),
+        ("robots:\n  - 4\n  - 7\n", r":3: robots.1: boxnet1 with 7 robots: .*published are 4, 8, 16, 32"),
+        ("suite:\n  boxnet1: 3\n", r":1: suite: suite \{'boxnet1': 3\} is no name"),
+        ("suite: [boxnet1, nix]\n", ":1: suite.1: there is no suite 'nix'; valid: boxnet1, boxnet2"),
+        ("\nframework: nix\n", ":2: framework.0: there is no framework 'nix'; valid: cmas, dmas, hmas1, hmas2"),
+        ("framework: []\n", ":1: framework: framework is empty; name at least one"),
+        ("history: nix\n", ":1: history.0: there is no history 'nix'; valid: none, pairs, all"),
+        ("p-fault: high\n", ":1: p-fault: p_fault 'high' is no number"),
+        ("p-fault: [0.1, 2]\n", ":1: p-fault.1: p-fault 2.0: a rate is from 0 to 1"),
+        ("model: openai/m\np-fault: 0.1\n", ":2: p-fault: p-fault is of the reference speakers"),
+        ("framework: 3\n", ":1: framework: framework 3 is no name"),
+        ("trials: 2\ntrials: 3\n", ":2: trials: it is there twice"),
+        ("- cmas\n", "must hold a mapping of fields"),
+        ("suite: [\n", "is not YAML"),
     ],
 )
-def test_a_file_with_a_wrong_field_is_refused(text: str, said: str, tmp_path: Path) -> None:
+def test_a_wrong_field_of_a_file_is_told_with_its_line_and_what_is_valid(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "suite.yaml").write_text(text)
-    with pytest.raises(OptionError, match=said):
+    with pytest.raises(OptionError, match=f"(?s)suite file {tmp_path}/suite.yaml.*{said}"):
+        read_experiment({"suite": [str(tmp_path / "suite.yaml")]})
+
+
+def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text("suite: nix\nhistory: long\ntrials: 0\n")
+    with pytest.raises(OptionError, match=r"(?s):1: suite\.0: .*:2: history\.0: .*:3: trials: "):
         read_experiment({"suite": [str(tmp_path / "suite.yaml")]})
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from quartet_grid_worlds import (
@@ -111,6 +112,44 @@ def test_an_ended_episode_takes_no_step() -> None:
     assert not instance.done
     with pytest.raises(IllegalPlanError, match="ended after 1 steps"):
         instance.step({})
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_plan_in_which_nobody_acts_is_a_complaint_and_a_legal_step(world: str) -> None:
+    instance = make(world, 4, 0)
+    for plan in ({}, {instance.robots[0]: WAIT}):
+        assert instance.complaints(plan) == ["No robot acts in it, and the task is not done."]
+        instance.step(plan)
+    assert instance.steps == 2
+
+
+def test_weights_and_capabilities_are_drawn_as_published() -> None:
+    """A weight is the volume with Gaussian noise of a tenth; one in 20 differs by half of the volume in addition."""
+    boxes = [box for seed in range(200) for box in make("boxlift", 10, seed).boxes.values() if box.volume > 2]
+    shares = np.array([box.weight / box.volume - 1 for box in boxes])
+    odd = np.abs(shares) > 0.3
+    assert 0.03 < odd.mean() < 0.07
+    assert shares[~odd].std() == pytest.approx(0.1, abs=0.01)
+    assert np.abs(shares[odd]).mean() == pytest.approx(0.5, abs=0.03)
+
+
+def test_capabilities_are_raised_alike_until_they_lift_the_heaviest_box() -> None:
+    for seed in range(50):
+        world = BoxLift.generate(2, np.random.default_rng(seed), 20)
+        heaviest = max(box.weight for box in world.boxes.values())
+        weak, strong = sorted(world.lifters.values())
+        assert weak + strong >= heaviest
+        if strong > 7.5:
+            # No pair is raised beyond need, and both are by as much: the weaker one began at 0.5 W or above.
+            assert weak + strong - 2 * 0.5 < heaviest
+            assert weak >= 0.5 + strong - 7.5
+
+
+def test_the_warehouse_of_four_robots_has_the_published_size() -> None:
+    worlds = [make("warehouse", 4, seed) for seed in range(100)]
+    assert {(world.tracks, world.columns) for world in worlds} == {(3, 5)}
+    assert np.mean([len(world.boxes) for world in worlds]) == pytest.approx(5, abs=0.5)
+    assert any(robot.place is None for world in worlds for robot in world.where.values())
 
 
 def collision(world: World, plan: dict[str, str]) -> str:

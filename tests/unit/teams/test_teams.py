@@ -121,6 +121,27 @@ async def test_hmas1_lets_those_who_act_discuss_the_planners_plan() -> None:
     assert "# Plan of the planner\n" + MOVE in discussion.turns[1].prompt
 
 
+async def test_hmas1_carries_the_planners_plan_out_where_the_robots_do_not_agree() -> None:
+    plan, discussion = await decide("hmas1", lambda who, prompt, call: MOVE if who == "planner" else "PROCEED")
+    assert plan == {LEFT: "move(box_blue, square[0.5, 1.5])"}
+    assert asked(discussion) == ["planner", *[LEFT] * MOST_ROUNDS]
+
+
+async def test_the_word_at_the_end_of_a_turn_counts() -> None:
+    def talk(who: str, prompt: str, call: int) -> str:
+        return "There is nothing to EXECUTE yet.\nPROCEED" if call == 0 else f"PROCEED as said: EXECUTE {MOVE}"
+
+    plan, discussion = await decide("dmas", talk)
+    assert plan
+    assert asked(discussion) == [LEFT, RIGHT]
+
+
+@pytest.mark.parametrize("answer", ["I Agree", "I agree.", '"I Agree"', "**I Agree**", "`I Agree`\n"])
+async def test_an_agreement_may_stand_in_quotes_or_emphasis(answer: str) -> None:
+    _, discussion = await decide("hmas2", lambda who, prompt, call: MOVE if who == "planner" else answer)
+    assert asked(discussion) == ["planner", LEFT]
+
+
 @pytest.mark.parametrize(("world", "rounds"), [("boxnet1", 1), ("boxnet2", 3)])
 async def test_hmas2_plans_again_until_all_agree_or_its_rounds_are_over(world: str, rounds: int) -> None:
     plan, discussion = await decide("hmas2", lambda who, prompt, call: MOVE if who == "planner" else "I object", world)
@@ -144,13 +165,14 @@ async def test_a_decision_describes_its_scene_once_however_many_speak() -> None:
             return super().actions(robot)
 
     async def model(participant: str, prompt: str) -> Answer:
-        return Answer("EXECUTE {}" if len(discussion.turns) == 7 else "PROCEED")
+        return Answer(f"EXECUTE {MOVE}" if len(discussion.turns) == 7 else "PROCEED")
 
     scene = Counting((1, 2), {(0, 0): ["blue"]}, {(0, 1): ["blue"]}, step_limit=9)
     discussion = Discussion(model)
     await make_team("dmas").decide(scene, Prompts(scene, [], Window()), discussion)
     assert len(discussion.turns) == 8
-    assert (scene.described, scene.asked) == (1, 2)
+    # Once for each robot, and once more to check the plan.
+    assert (scene.described, scene.asked) == (1, 3)
 
 
 @pytest.mark.parametrize("mode", HistoryMode)

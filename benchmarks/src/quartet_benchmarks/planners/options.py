@@ -2,16 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.planners.speakers import SPEAKERS, speakers_name
 from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, GridWorldError, make
+from quartet_site import Fault, SiteFileError, field_error, load_file
 from quartet_teams import TEAMS, HistoryMode
 
 KIND_NAMES = {int: "whole number", float: "number", str: "name"}
@@ -36,22 +38,9 @@ class Experiment:
     """Fault rates of the reference speakers."""
 
     def __post_init__(self) -> None:
-        _among("framework", self.framework, TEAMS)
-        _among("suite", self.suite, WORLDS)
-        _among("history", self.history, HISTORY)
-        if self.trials < 1 or self.seed < 0:
-            raise OptionError(f"trials {self.trials} with seed {self.seed}: trials is at least 1, seed at least 0")
-        for rate in self.p_fault:
-            if not 0 <= rate <= 1:
-                raise OptionError(f"p-fault {rate}: a rate is from 0 to 1")
-        if any(self.p_fault) and SPEAKERS not in self.model:
-            raise OptionError(f"p-fault is of the reference speakers; add the model {SPEAKERS} or leave it out")
-        for world in self.suite:
-            for size in self.robots:
-                try:
-                    make(world, size, self.seed)
-                except GridWorldError as error:
-                    raise OptionError(f"{error}; published are {_list(PUBLISHED_ROBOTS[world])}") from error
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if wrong := [text for _, text in find_faults(values)]:
+            raise OptionError(wrong[0])
 
     @property
     def instances(self) -> list[tuple[str, int, int]]:
@@ -75,24 +64,96 @@ class Experiment:
         return [name for names in named for name in names]
 
 
+class SuiteFile(BaseModel):
+    """A suite as a YAML file: fields of an experiment, each with one value or a list."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    framework: Any = None
+    suite: Any = None
+    robots: Any = None
+    trials: Any = None
+    seed: Any = None
+    model: Any = None
+    history: Any = None
+    p_fault: Any = Field(default=None, alias="p-fault")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _of_its_kind(cls, value: Any, info: ValidationInfo) -> Any:
+        try:
+            return _typed(str(info.field_name), value)
+        except OptionError as error:
+            raise field_error(str(error)) from error
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields that the file has."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+def find_faults(values: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield place (field, and position in it) and text of what is wrong with the values of an experiment."""
+    experiment = SimpleNamespace(**{field.name: field.default for field in fields(Experiment)} | values)
+    yield from _strangers("framework", experiment.framework, TEAMS)
+    yield from _strangers("suite", experiment.suite, WORLDS)
+    yield from _strangers("history", experiment.history, HISTORY)
+    if not experiment.model:
+        yield ("model",), "model is empty; name at least one or leave it out"
+    if experiment.trials < 1:
+        yield ("trials",), f"trials {experiment.trials}: trials is at least 1"
+    if experiment.seed < 0:
+        yield ("seed",), f"seed {experiment.seed}: seed is at least 0"
+    yield from _wrong_rates(experiment.p_fault, experiment.model)
+    for world in experiment.suite:
+        for at, size in enumerate(experiment.robots if world in WORLDS else ()):
+            try:
+                make(world, size, max(0, experiment.seed))
+            except GridWorldError as error:
+                yield ("robots", at), f"{error}; published are {_list(PUBLISHED_ROBOTS[world])}"
+
+
+def _strangers(field: str, given: Sequence[str], valid: Mapping[str, Any]) -> Iterator[Fault]:
+    if not given:
+        yield (field,), f"{field} is empty; name at least one or leave it out; valid: {_list(valid)}"
+    for at, one in enumerate(given):
+        if one not in valid:
+            yield (field, at), f"there is no {field} '{one}'; valid: {_list(valid)}"
+
+
+def _wrong_rates(rates: Sequence[float], models: Sequence[str]) -> Iterator[Fault]:
+    if not rates:
+        yield ("p-fault",), "p-fault is empty; give at least one rate or leave it out"
+    for at, rate in enumerate(rates):
+        if not 0 <= rate <= 1:
+            yield ("p-fault", at), f"p-fault {rate}: a rate is from 0 to 1"
+    if any(rates) and SPEAKERS not in models:
+        yield ("p-fault",), f"p-fault is of the reference speakers; add the model {SPEAKERS} or leave it out"
+
+
 def read_experiment(options: Mapping[str, Any]) -> Experiment:
     """Return the experiment of the options that are given, others as they are; a suite may be a YAML file of options.
 
     Raises:
-        OptionError: a field or value that there is not; it names the valid ones.
+        OptionError: a field or value that there is not; it names the valid ones, and file and line of a file.
     """
     values = {name: value for name, value in options.items() if value not in (None, (), [])}
     suites = [str(name) for name in _tuple(values.get("suite", ()))]
     files = [name for name in suites if name.endswith((".yaml", ".yml"))]
+    of_file: dict[str, Any] = {}
     if files:
         if len(suites) > 1:
             raise OptionError(f"suite {_list(suites)}: a file of a suite stands alone")
         del values["suite"]
-        values = _read_file(Path(files[0])) | values
+        try:
+            read = load_file(Path(files[0]), SuiteFile, "suite file", check=lambda file: find_faults(file.values))
+        except SiteFileError as error:
+            raise OptionError(str(error)) from error
+        of_file = read.values
     valid = {field.name: field.default for field in fields(Experiment)}
     if unknown := [name for name in values if name not in valid]:
         raise OptionError(f"there is no field {_list(unknown)}; valid: {_list(valid)}")
-    return Experiment(**{name: _typed(name, value) for name, value in values.items()})
+    return Experiment(**of_file | {name: _typed(name, value) for name, value in values.items()})
 
 
 def read_shard(text: str) -> tuple[int, int]:
@@ -116,21 +177,6 @@ def _typed(name: str, value: Any) -> Any:
 
 def _tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list | tuple) else (value,)
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise OptionError(f"suite {path} cannot be read: {error}") from error
-    if not isinstance(found, dict):
-        raise OptionError(f"suite {path} has no mapping of fields")
-    return {str(name).replace("-", "_"): value for name, value in found.items()}
-
-
-def _among(what: str, given: tuple[str, ...], valid: Mapping[str, Any]) -> None:
-    if unknown := [name for name in given if name not in valid]:
-        raise OptionError(f"there is no {what} '{unknown[0]}'; valid: {_list(valid)}")
 
 
 def _list(names: Any) -> str:

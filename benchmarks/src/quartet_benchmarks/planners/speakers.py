@@ -17,13 +17,14 @@ from quartet_teams.errors import AnswerError
 
 _SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n?)*)", re.MULTILINE)
 _FAILED_LIFT = re.compile(r"(box\d+) was not lifted by .* \(([\d.]+)W\)")
+_STEP = re.compile(r"^Step (\d+)\. ", re.MULTILINE)
 _PROPOSAL = re.compile(r"^(.+?): I would (.+)\.$", re.MULTILINE)
 SPEAKERS = "reference-speakers"
 WEIGHT_MARGIN = 1.1
 """A box may weigh a tenth more than its volume tells."""
 MORE_AFTER_FAILURE = 1.25
-MOST_QUIET_STEPS = 7
-"""Variants of the planner that take turns, so that a deadlock does not last."""
+VARIANTS = 7
+"""Variants of a good plan that take turns, so that a deadlock does not last."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,14 @@ class Speakers:
 
     def _best(self, world: World, history: str) -> dict[str, str]:
         if not isinstance(world, BoxLift):
-            return good_step(world, history.count("Plan: ") % MOST_QUIET_STEPS)
+            return good_step(world, variant_of(history))
         weights = {name: box.volume * WEIGHT_MARGIN for name, box in world.boxes.items()}
         for name, tried in _FAILED_LIFT.findall(history):
             if name in weights:
                 weights[name] = max(weights[name], float(tried) * MORE_AFTER_FAILURE)
         strength = sum(world.lifters.values())
-        return lift_step(world, {name: min(weight, strength) for name, weight in weights.items()}, self._rng)
+        weights = {name: min(weight, strength) for name, weight in weights.items()}
+        return _helped(world, lift_step(world, weights, np.random.default_rng(variant_of(history))), weights)
 
     def _chance(self, rate: float) -> bool:
         return rate > 0 and float(self._rng.random()) < rate
@@ -132,3 +134,26 @@ class Speakers:
     def _plan_of(self, said: Mapping[str, str]) -> str:
         text = json.dumps({name: action for name, action in said.items() if action != WAIT})
         return text[: len(text) // 2] if self._chance(self._faults.malformed) else text
+
+
+def variant_of(history: str) -> int:
+    """Return which variant of a good plan is due by the newest step that a prompt tells.
+
+    All participants of a step take the same, also where some are told more of the past than others.
+    """
+    told = _STEP.findall(history)
+    return int(told[-1]) % VARIANTS if told else 0
+
+
+def _helped(world: BoxLift, plan: Mapping[str, str], weights: Mapping[str, float]) -> dict[str, str]:
+    """Return the plan in which the lifters that are left help at the boxes with the least strength to spare."""
+    helped = dict(plan)
+    strength: dict[str, float] = {}
+    for lifter, action in plan.items():
+        box = action.removeprefix("lift ")
+        strength[box] = strength.get(box, 0.0) + world.lifters[lifter]
+    for lifter in sorted(world.lifters.keys() - plan.keys(), key=lambda name: (-world.lifters[name], name)):
+        box = min(strength, key=lambda name: strength[name] / weights[name])
+        strength[box] += world.lifters[lifter]
+        helped[lifter] = f"lift {box}"
+    return helped

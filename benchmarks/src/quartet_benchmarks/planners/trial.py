@@ -5,7 +5,19 @@ import time
 from dataclasses import dataclass
 
 from quartet_grid_worlds import World
-from quartet_teams import Answer, Discussion, Model, PastStep, Plan, Prompts, Team, TeamError, Turn, Window
+from quartet_teams import (
+    Answer,
+    Discussion,
+    Model,
+    NoAgreementError,
+    PastStep,
+    Plan,
+    Prompts,
+    Team,
+    TeamError,
+    Turn,
+    Window,
+)
 
 
 @dataclass(frozen=True)
@@ -41,22 +53,30 @@ async def play(world: World, team: Team, model: Model, window: Window) -> Trial:
 
     began = time.thread_time()
     reason = ""
+    idle = 0
     while not world.ended and not reason:
         discussion = Discussion(timed)
+        plan: Plan | None = None
+        told = ""
         try:
             plan = await team.decide(world, Prompts(world, past, window), discussion)
+        except NoAgreementError as error:
+            # As in the paper's code: in this step nobody acts, and then the robots discuss anew.
+            plan, told = {}, f"Nobody acted: {error}."
+            idle += 1
         except TeamError as error:
             reason = f"{type(error).__name__}: {error}"
-        else:
+        turns += discussion.turns
+        if plan is not None:
             state = world.describe()
             step = world.step(plan)
             plans.append(plan)
             dialogue = "\n".join(f"{turn.participant}: {turn.answer.text}" for turn in discussion.turns)
-            past.append(PastStep(state, json.dumps(plan), step.feedback, dialogue))
+            past.append(PastStep(state, json.dumps(plan), told or step.feedback, dialogue))
             reason = f"collision: {step.collision}" if step.collision else ""
-        turns += discussion.turns
     if not world.done and not reason:
         reason = f"not done in {world.step_limit} steps"
+        reason += f": in {idle} of them the robots did not agree" if idle else ""
     return Trial(
         succeeded=not reason,
         steps=world.steps,

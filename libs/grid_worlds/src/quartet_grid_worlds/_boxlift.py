@@ -17,8 +17,10 @@ from quartet_grid_worlds.errors import StateError
 PUBLISHED_BOXES = {4: 10, 6: 14, 8: 18, 10: 24}
 """Boxes by number of lifters."""
 WEIGHT_NOISE = 0.1
+"""Standard deviation of a weight, as a share of the volume."""
 ODD_SHARE, ODD_NOISE = 0.05, 0.5
-"""Share of the boxes whose weight differs from the volume by up to half."""
+"""Share of the boxes that weigh half of their volume more or less in addition."""
+LEAST_WEIGHT = 0.1
 VOLUMES = (1.0, 10.0)
 CAPABILITIES = (0.5, 7.5)
 _LIFT = re.compile(r"lift (box\d+)")
@@ -57,16 +59,18 @@ class BoxLift(World):
 
     @classmethod
     def generate(cls, robots: int, rng: np.random.Generator, step_limit: int) -> Self:
-        """Draw boxes and lifters; capabilities are raised until all together lift the heaviest box."""
+        """Draw boxes and lifters; all capabilities are raised alike until together they lift the heaviest box."""
         boxes: dict[str, Box] = {}
         for index in range(boxes_for(robots)):
             volume = _halves(rng, *VOLUMES)
-            noise = ODD_NOISE if rng.random() < ODD_SHARE else WEIGHT_NOISE
-            boxes[f"box{index}"] = Box(volume, round(volume * (1 + float(rng.uniform(-noise, noise))), 2))
+            share = 1 + float(rng.normal(0.0, WEIGHT_NOISE))
+            if rng.random() < ODD_SHARE:
+                share += float(rng.choice((-ODD_NOISE, ODD_NOISE)))
+            boxes[f"box{index}"] = Box(volume, max(LEAST_WEIGHT, round(volume * share, 1)))
         strengths = [_halves(rng, *CAPABILITIES) for _ in range(robots)]
         heaviest = max(box.weight for box in boxes.values())
         while sum(strengths) < heaviest:
-            strengths[int(rng.integers(robots))] += 0.5
+            strengths = [strength + 0.5 for strength in strengths]
         return cls({f"lifter{index}": s for index, s in enumerate(strengths)}, boxes, step_limit=step_limit)
 
     @property
@@ -84,7 +88,7 @@ class BoxLift(World):
         at: dict[str, list[str]] = {}
         for robot, action in plan.items():
             match = _LIFT.fullmatch(action)
-            assert match is not None, "complaints has passed it"
+            assert match is not None, "illegal has passed it"
             at.setdefault(match[1], []).append(robot)
         feedback: list[str] = []
         for box, lifters in at.items():

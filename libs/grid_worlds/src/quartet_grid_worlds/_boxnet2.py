@@ -53,11 +53,18 @@ class BoxNet2(World):
 
     @classmethod
     def generate(cls, shape: tuple[int, int], rng: np.random.Generator, step_limit: int) -> Self:
-        """Draw one box of each colour on a corner of its own, and a target in any cell."""
-        corners = [(row, column) for row in range(shape[0] + 1) for column in range(shape[1] + 1)]
-        drawn = rng.permutation(len(corners))[: len(COLOURS)]
-        boxes = {colour: corners[int(index)] for colour, index in zip(COLOURS, drawn, strict=True)}
-        targets = {colour: (int(rng.integers(shape[0])), int(rng.integers(shape[1]))) for colour in COLOURS}
+        """Draw one box of each colour on a free corner of any cell, and a target in any cell."""
+
+        def any_cell() -> Cell:
+            return int(rng.integers(shape[0])), int(rng.integers(shape[1]))
+
+        boxes: dict[str, Corner] = {}
+        for colour in COLOURS:
+            while colour not in boxes:
+                free = [corner for corner in corners_of(any_cell()) if corner not in boxes.values()]
+                if free:
+                    boxes[colour] = free[int(rng.integers(len(free)))]
+        targets = {colour: any_cell() for colour in COLOURS}
         return cls(shape, boxes, targets, step_limit=step_limit)
 
     @property
@@ -86,7 +93,7 @@ class BoxNet2(World):
         moved: dict[str, Corner | None] = {}
         for robot, action in plan.items():
             match = _MOVE.fullmatch(action)
-            assert match is not None, "complaints has passed it"
+            assert match is not None, "illegal has passed it"
             colour, row, column = match.groups()
             if colour in moved:
                 return Step(collision=f"{robot} and another arm move box_{colour}")

@@ -44,8 +44,7 @@ def make(world: str, robots: int, seed: int) -> World:
         raise SizeError(f"{world} with {robots} robots: from 2 to {MOST_ROBOTS} are possible")
     rng = np.random.default_rng([list(WORLDS).index(world), robots, seed])
     if world == "warehouse":
-        # Beyond the published sizes there are more robots on each column of the tracks, which wait for each other.
-        return Warehouse.generate(robots, rng, 30 if robots < 8 else 40 if robots <= 10 else 4 * robots)
+        return Warehouse.generate(robots, rng, 40 if robots >= 8 else 30)
     if world == "boxlift":
         return BoxLift.generate(robots, rng, 25 if robots >= 8 else 20)
     grid = _GRIDS.get(robots) or _grid(world, robots)

@@ -1,7 +1,7 @@
 """Warehouse: mobile manipulators on parallel tracks fetch boxes from between the tracks to a target region.
 
-Chen et al., "Scalable Multi-Robot Collaboration with Large Language Models", ICRA 2024. The published code has one
-instance; the sizes of the others are ours.
+Chen et al., "Scalable Multi-Robot Collaboration with Large Language Models", ICRA 2024. The published code has the size
+of 4 robots only; those of the others are ours, in the same proportion.
 """
 
 import re
@@ -20,8 +20,11 @@ Place = tuple[int, int]
 Shelf = tuple[int, int]
 """Gap and column of a box; gap g lies between the tracks g and g + 1."""
 
-COLUMNS = 8
-BOXES_PER_ROBOT = 2
+COLUMNS = 5
+BOX_SHARE = 0.5
+"""Share of the shelves with a box."""
+TARGET_PLACES = 5
+"""Places in the target region where a robot may begin, beside those of the tracks."""
 TO_TARGET = "move to the target region and drop"
 _TO_TRACK = re.compile(r"move to the start of track_(\d+)")
 PICK = re.compile(r"pick box\[([\d.]+), (\d+)\]")
@@ -70,14 +73,17 @@ class Warehouse(World):
 
     @classmethod
     def generate(cls, robots: int, rng: np.random.Generator, step_limit: int) -> Self:
-        """Draw boxes between the tracks and robots at places of their own; there are two robots for each track."""
-        tracks = max(2, robots // 2)
-        places = rng.permutation(tracks * COLUMNS)[:robots]
-        shelves = rng.permutation((tracks - 1) * COLUMNS)[: BOXES_PER_ROBOT * robots]
+        """Draw boxes between the tracks and robots on the tracks or in the target region; 3 tracks have 4 robots."""
+        tracks = robots // 2 + 1
+        shelves = [(gap, column) for gap in range(tracks - 1) for column in range(COLUMNS)]
+        boxes: frozenset[Shelf] = frozenset()
+        while not boxes:
+            boxes = frozenset(shelf for shelf in shelves if rng.random() < BOX_SHARE)
+        drawn = rng.permutation(tracks * COLUMNS + TARGET_PLACES)[:robots]
         where = {
-            f"agent{index}": Robot((int(place) // COLUMNS, int(place) % COLUMNS)) for index, place in enumerate(places)
+            f"agent{index}": Robot((place // COLUMNS, place % COLUMNS) if place < tracks * COLUMNS else None)
+            for index, place in enumerate(drawn.tolist())
         }
-        boxes = frozenset((int(shelf) // COLUMNS, int(shelf) % COLUMNS) for shelf in shelves)
         return cls(tracks, COLUMNS, where, boxes, step_limit=step_limit)
 
     @property

@@ -92,7 +92,17 @@ class World(ABC):
         return {"step_limit": self.step_limit, "steps": self.steps, "collision": self.collision}
 
     def complaints(self, plan: Mapping[str, str]) -> list[str]:
-        """Return what is wrong with a plan: robots that there are not, actions that are not available."""
+        """Return what is wrong with a plan of a team: what `illegal` finds, or that no robot acts in it.
+
+        A step in which all wait is legal, but nothing changes by itself, so that no plan needs one.
+        """
+        found = self.illegal(plan)
+        if not found and not self.done and all(action == WAIT for action in plan.values()):
+            found.append("No robot acts in it, and the task is not done.")
+        return found
+
+    def illegal(self, plan: Mapping[str, str]) -> list[str]:
+        """Return why a step cannot be taken: robots that there are not, actions that are not available."""
         found: list[str] = []
         robots = self.robots
         for robot, action in plan.items():
@@ -105,11 +115,11 @@ class World(ABC):
     def step(self, plan: Mapping[str, str]) -> Step:
         """Take one step in which each robot does its action of the plan, or waits.
 
-        Raises IllegalPlanError when `complaints` has any, or the episode has ended. The state is unchanged then.
+        Raises IllegalPlanError when `illegal` finds anything, or the episode has ended. The state is unchanged then.
         """
         if self.ended:
             raise IllegalPlanError(f"the episode has ended after {self.steps} steps; make another world")
-        if found := self.complaints(plan):
+        if found := self.illegal(plan):
             raise IllegalPlanError(" ".join(found))
         result = self._apply({robot: plan[robot] for robot in self.robots if plan.get(robot, WAIT) != WAIT})
         self.steps += 1

@@ -19,6 +19,8 @@ MOST_ROUNDS = 4
 FEEDBACK_ROUNDS = 3
 """Times that the planner of HMAS-2 hears objections; 1 in BoxNet1."""
 AGREEMENT = "i agree"
+_AROUND = " \n\t.!\"'*_`"
+"""What a model may put around its answer: quotes, emphasis."""
 
 
 class Team(Protocol):
@@ -41,7 +43,7 @@ class Dmas:
     """The robots speak in turn, each hears what was said, until one ends with EXECUTE and a plan."""
 
     async def decide(self, scene: Scene, prompts: Prompts, discussion: Discussion) -> Plan:
-        """Return the plan with which a robot has ended the discussion."""
+        """Return the plan with which a robot has ended the discussion. Raises NoAgreementError."""
         return await discuss(scene, prompts, discussion, list(scene.robots))
 
 
@@ -49,12 +51,15 @@ class Hmas1:
     """A central plan first; then the robots that act in it discuss it as in DMAS."""
 
     async def decide(self, scene: Scene, prompts: Prompts, discussion: Discussion) -> Plan:
-        """Return the plan with which a robot has ended the discussion; the planner's, where nobody acts in it."""
+        """Return the plan with which a robot has ended the discussion; the planner's, where nobody ends it or acts."""
         plan = await discussion.plan(scene, PLANNER, prompts.planner())
         if not plan:
             return plan
         acting = [robot for robot in scene.robots if robot in plan]
-        return await discuss(scene, prompts, discussion, acting, plan_of_the_planner=json.dumps(plan))
+        try:
+            return await discuss(scene, prompts, discussion, acting, plan_of_the_planner=json.dumps(plan))
+        except NoAgreementError:
+            return plan
 
 
 class Hmas2:
@@ -76,7 +81,7 @@ class Hmas2:
             for robot in scene.robots:
                 if robot in plan:
                     answer = await discussion.ask(robot, prompts.critic(robot, plan_of_the_planner=told))
-                    if not answer.strip().strip(".!\"'").lower().startswith(AGREEMENT):
+                    if not answer.strip(_AROUND).lower().startswith(AGREEMENT):
                         objections.append(f"{robot}: {answer.strip()}")
             if not objections:
                 break
@@ -94,7 +99,8 @@ async def discuss(
         for robot in speakers:
             prompt = prompts.robot(robot, plan_of_the_planner=plan_of_the_planner, said_before="\n".join(said))
             answer = await discussion.ask(robot, prompt)
-            if "EXECUTE" in answer:
+            # Who is not ready may say "nothing to EXECUTE yet"; the word at the end counts.
+            if answer.rfind("EXECUTE") > answer.rfind("PROCEED"):
                 return await discussion.plan(scene, robot, prompt, answer)
             said.append(f"{robot}: {answer.strip()}")
     raise NoAgreementError(f"no robot said EXECUTE in {MOST_ROUNDS} rounds of {len(speakers)} robots")
