@@ -9,6 +9,7 @@ import numpy as np
 from quartet_benchmarks.arm_table.layout import Layout, Point
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.model import add_arm, add_gripper
+from quartet_simulation.solver import new_scene
 
 COLOURS: dict[str, tuple[float, float, float, float]] = {
     "blue": (0.15, 0.30, 0.80, 1),
@@ -17,7 +18,6 @@ COLOURS: dict[str, tuple[float, float, float, float]] = {
     "purple": (0.50, 0.20, 0.65, 1),
     "orange": (0.95, 0.50, 0.10, 1),
 }
-TIMESTEP = 0.002
 BOX_HALF = 0.0225
 BOWL_RADIUS = 0.075
 BOWL_WALL_HALF = 0.025
@@ -41,14 +41,7 @@ def compile_table(arms: int, bowls: tuple[tuple[str, Point], ...], margin: float
     of different arms that are so near count as contacts [m].
     """
     layout = Layout.of(arms)
-    spec = mujoco.MjSpec()
-    spec.modelname = "arm_table"
-    spec.compiler.degree = False
-    spec.option.timestep = TIMESTEP
-    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    spec.option.impratio = 10
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    spec.visual.global_.offwidth, spec.visual.global_.offheight = 1280, 960
+    spec = new_scene("arm_table")
     spec.worldbody.add_light(pos=(0.7, 0.5, 4), dir=(0.1, 0.15, -1), type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
     spec.worldbody.add_camera(name="overview", pos=(0.7, -1.7, 1.9), xyaxes=(1, 0, 0, 0, 0.66, 0.75), fovy=52)
     spec.worldbody.add_geom(

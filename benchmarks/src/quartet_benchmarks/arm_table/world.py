@@ -15,7 +15,6 @@ from quartet_benchmarks.arm_table.model import (
     BOX_HALF,
     COLOURS,
     MARGIN,
-    TIMESTEP,
     compile_table,
     joints_of,
     touching_arms,
@@ -23,6 +22,7 @@ from quartet_benchmarks.arm_table.model import (
 from quartet_benchmarks.arm_table.motion import GRASP, RELEASE, SAMPLE_S, Motion, facing_of, home, plan_motion
 from quartet_benchmarks.errors import MeasurementError
 from quartet_grid_worlds import WAIT, SizeError, StateError, Step, World, limits_of
+from quartet_simulation.solver import TIMESTEP
 
 BOXES = {3: 4, 6: 5}
 """Boxes, one of a colour each, by number of arms."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.planners.speakers import SPEAKERS, speakers_name
+from quartet_benchmarks.harness.speakers import SPEAKERS, speakers_name
 from quartet_simulation.tabletop import TASKS
 from quartet_teams.malmm import ROUNDS
 

@@ -8,14 +8,11 @@ import math
 import re
 from dataclasses import dataclass
 
-import numpy as np
-
+from quartet_benchmarks.harness.speakers import RuleSpeakers
 from quartet_benchmarks.malmm.jobs import Job, find_jobs
 from quartet_benchmarks.malmm.scene import Scene, read_scene
-from quartet_teams import Answer
 from quartet_teams.malmm import CODER, PLANNER, RUNNER, SINGLE, SUPERVISOR
 
-_SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n?)*)", re.MULTILINE)
 _MESSAGE = re.compile(r"^\[(planner|coder|single|runner)\]\n", re.MULTILINE)
 _STEP = re.compile(r"^Step: (.+)$", re.MULTILINE)
 _POSE = re.compile(r"position \[([-\d.]+), ([-\d.]+), ([-\d.]+)\], yaw ([-\d.]+)$")
@@ -46,7 +43,7 @@ class Rates:
         return cls(rate, rate / 2)
 
 
-class ArmSpeakers:
+class ArmSpeakers(RuleSpeakers):
     """Answers the prompts of all participants.
 
     Args:
@@ -55,16 +52,10 @@ class ArmSpeakers:
     """
 
     def __init__(self, rates: Rates, seed: int) -> None:
+        super().__init__(seed)
         self._rates = rates
-        self._rng = np.random.default_rng(seed)
 
-    async def __call__(self, participant: str, prompt: str) -> Answer:
-        """Return the answer of a participant, with a quarter of the characters as its tokens."""
-        text = self._answer(participant, prompt)
-        return Answer(text, tokens_in=len(prompt) // 4, tokens_out=len(text) // 4)
-
-    def _answer(self, participant: str, prompt: str) -> str:
-        parts = {heading: body.strip() for heading, body in _SECTION.findall(prompt)}
+    def _answer(self, participant: str, parts: dict[str, str]) -> str:
         said = _messages(parts["Conversation"])
         if participant == SUPERVISOR:
             return supervise(said)
@@ -136,9 +127,6 @@ class ArmSpeakers:
             lines.append(f"position = [{x:.4f}, {y:.4f}, {z:.4f}]")
         lines += [f"yaw = {yaw:.4f}", "execute_trajectory(position, yaw)"]
         return "\n".join(lines) + "\n"
-
-    def _chance(self, rate: float) -> bool:
-        return rate > 0 and float(self._rng.random()) < rate
 
 
 def supervise(said: list[tuple[str, str]]) -> str:

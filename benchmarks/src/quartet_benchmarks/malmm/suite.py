@@ -6,11 +6,11 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.extras import require_inspect
+from quartet_benchmarks.harness.speakers import SPEAKERS
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
 from quartet_benchmarks.malmm.speakers import ArmSpeakers, Rates
 from quartet_benchmarks.malmm.table import Entry, detail, headline, stack_rows, task_rows
 from quartet_benchmarks.malmm.trial import play
-from quartet_benchmarks.planners.speakers import SPEAKERS
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_simulation.tabletop import Tabletop
 
@@ -73,9 +73,9 @@ def make_result(experiment: Experiment, entries: list[Entry]) -> BenchResult:
 def _ask_models(experiment: Experiment, running: dict[str, Any]) -> tuple[list[Entry], int]:
     """Return the episodes of the language models and how many have not ended."""
     require_inspect("malmm")
+    from quartet_benchmarks.harness.prices import read_price
+    from quartet_benchmarks.harness.run import Limits
     from quartet_benchmarks.malmm.experiment.run import run_episodes
-    from quartet_benchmarks.planners.experiment.command import read_price
-    from quartet_benchmarks.planners.experiment.run import Limits
 
     limits = Limits(
         budget_usd=running.get("budget_usd"),

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.planners.speakers import SPEAKERS, speakers_name
+from quartet_benchmarks.harness.speakers import SPEAKERS, speakers_name
 from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, GridWorldError, make
 from quartet_site import Fault, SiteFileError, field_error, load_file
 from quartet_teams import TEAMS, HistoryMode
@@ -94,7 +94,7 @@ class SuiteFile(BaseModel):
 
 def find_faults(values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield place (field, and position in it) and text of what is wrong with the values of an experiment."""
-    experiment = SimpleNamespace(**{field.name: field.default for field in fields(Experiment)} | values)
+    experiment = SimpleNamespace(**{field.name: field.default for field in fields(Experiment)} | dict(values))
     yield from _strangers("framework", experiment.framework, TEAMS)
     yield from _strangers("suite", experiment.suite, WORLDS)
     yield from _strangers("history", experiment.history, HISTORY)

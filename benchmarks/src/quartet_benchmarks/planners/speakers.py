@@ -11,15 +11,14 @@ from typing import Self
 
 import numpy as np
 
+from quartet_benchmarks.harness.speakers import RuleSpeakers
 from quartet_grid_worlds import WAIT, WORLDS, BoxLift, World, good_step, lift_step
-from quartet_teams import PLANNER, Answer, parse_plan
+from quartet_teams import PLANNER, parse_plan
 from quartet_teams.errors import AnswerError
 
-_SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n?)*)", re.MULTILINE)
 _FAILED_LIFT = re.compile(r"(box\d+) was not lifted by .* \(([\d.]+)W\)")
 _STEP = re.compile(r"^Step (\d+)\. ", re.MULTILINE)
 _PROPOSAL = re.compile(r"^(.+?): I would (.+)\.$", re.MULTILINE)
-SPEAKERS = "reference-speakers"
 WEIGHT_MARGIN = 1.1
 """A box may weigh a tenth more than its volume tells."""
 MORE_AFTER_FAILURE = 1.25
@@ -46,12 +45,7 @@ class Faults:
         return cls(rate, rate, rate / 2, rate / 2)
 
 
-def speakers_name(rate: float) -> str:
-    """Return the name of reference speakers of this fault rate, as a model is named."""
-    return f"{SPEAKERS}/{rate:g}"
-
-
-class Speakers:
+class Speakers(RuleSpeakers):
     """Answers the prompts of all participants. What it knows is what the prompt tells.
 
     Args:
@@ -60,17 +54,11 @@ class Speakers:
     """
 
     def __init__(self, faults: Faults, seed: int) -> None:
+        super().__init__(seed)
         self._faults = faults
-        self._rng = np.random.default_rng(seed)
         self._last: Mapping[str, str] = {}
 
-    async def __call__(self, participant: str, prompt: str) -> Answer:
-        """Return the answer of a participant, with the characters over four as its tokens."""
-        text = self._answer(participant, prompt)
-        return Answer(text, tokens_in=len(prompt) // 4, tokens_out=len(text) // 4)
-
-    def _answer(self, participant: str, prompt: str) -> str:
-        parts = {heading: body.strip() for heading, body in _SECTION.findall(prompt)}
+    def _answer(self, participant: str, parts: dict[str, str]) -> str:
         world = self._world(parts["Task"]).parse(parts["Current state"])
         best = self._best(world, parts["Steps so far"])
         if participant == PLANNER:
@@ -93,9 +81,6 @@ class Speakers:
         strength = sum(world.lifters.values())
         weights = {name: min(weight, strength) for name, weight in weights.items()}
         return _helped(world, lift_step(world, weights, np.random.default_rng(variant_of(history))), weights)
-
-    def _chance(self, rate: float) -> bool:
-        return rate > 0 and float(self._rng.random()) < rate
 
     def _with_faults(self, world: World, plan: Mapping[str, str]) -> dict[str, str]:
         return {

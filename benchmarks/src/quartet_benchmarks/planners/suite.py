@@ -4,7 +4,8 @@ import asyncio
 import time
 
 from quartet_benchmarks.extras import require_inspect
-from quartet_benchmarks.planners.speakers import Faults, Speakers, speakers_name
+from quartet_benchmarks.harness.speakers import speakers_name
+from quartet_benchmarks.planners.speakers import Faults, Speakers
 from quartet_benchmarks.planners.table import Entry, detail, harness_ms_per_step, headline, main_rows
 from quartet_benchmarks.planners.trial import play
 from quartet_benchmarks.result import BenchParameters, BenchResult

@@ -14,7 +14,8 @@ import numpy as np
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.robot.model import number_of, prefix_of
-from quartet_simulation.worlds.compile import TIMESTEP, make_spec
+from quartet_simulation.solver import TIMESTEP
+from quartet_simulation.worlds.compile import make_spec
 from quartet_simulation.worlds.objects import body_name
 from quartet_simulation.worlds.world import World
 

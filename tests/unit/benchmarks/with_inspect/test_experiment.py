@@ -11,8 +11,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from quartet_benchmarks.errors import BudgetSpentError, OptionError
-from quartet_benchmarks.planners.experiment import command, prices
-from quartet_benchmarks.planners.experiment.budget import FREE, Price, Spending
+from quartet_benchmarks.harness import prices
+from quartet_benchmarks.harness.budget import FREE, Price, Spending
+from quartet_benchmarks.planners.experiment import command
 from quartet_benchmarks.planners.suite import run
 from quartet_benchmarks.result import BenchParameters, Rate
 from quartet_cli.main import app

@@ -1,21 +1,20 @@
-"""Runs the episodes as an eval set of Inspect, which resumes what was begun in the same folder, and reads them back."""
+"""Runs the episodes on Inspect and reads them back."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import eval_set
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.malmm.experiment.task import MOST_TOKENS_OUT, malmm
+from quartet_benchmarks.harness.budget import FREE
+from quartet_benchmarks.harness.models import connect
+from quartet_benchmarks.harness.run import LOGS, Limits, run_tasks
+from quartet_benchmarks.malmm.experiment.task import malmm
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment
 from quartet_benchmarks.malmm.table import Entry
 from quartet_benchmarks.malmm.trial import Trial
-from quartet_benchmarks.planners.experiment.budget import FREE, Spending, use
-from quartet_benchmarks.planners.experiment.run import LOGS, SPENT, Limits, connect
 
 
 def run_episodes(
@@ -30,32 +29,12 @@ def run_episodes(
     models, prices = connect(experiment.language_models, environment, limits.price)
     if limits.budget_usd is None and any(price != FREE for price in prices.values()):
         raise OptionError("these models cost money; give --budget-usd, which stops the run")
-    folder.mkdir(parents=True, exist_ok=True)
-    use(Spending(folder / SPENT, prices, limits.budget_usd, MOST_TOKENS_OUT))
     tasks = [
         malmm(framework, list(experiment.tasks), experiment.episodes, experiment.seed, feedback)
         for framework in experiment.framework
         for feedback in experiment.feedback
     ]
-    try:
-        eval_set(
-            tasks,
-            log_dir=str(folder / LOGS),
-            model=models,
-            # An episode that fails does not end the others; the next run of the same folder repeats it.
-            fail_on_error=True,
-            continue_on_fail=True,
-            retry_attempts=0,
-            retry_immediate=False,
-            log_buffer=1,
-            token_limit=limits.token_limit,
-            time_limit=limits.time_limit_s,
-            display="none",
-            log_level="error",
-            ctl_server=False,
-        )
-    except PrerequisiteError as error:
-        raise OptionError(f"{folder}: {error}; another experiment needs another --out") from error
+    run_tasks(tasks, models, prices, folder, limits)
     entries = read_entries(folder)
     wanted = len(models) * len(tasks) * len(experiment.instances)
     return entries, wanted - len(entries)

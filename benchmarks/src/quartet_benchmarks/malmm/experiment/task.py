@@ -4,18 +4,16 @@ from dataclasses import asdict
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageUser, GenerateConfig, get_model
+from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from quartet_benchmarks.harness.models import asker
+from quartet_benchmarks.harness.run import MOST_TOKENS_OUT
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment
 from quartet_benchmarks.malmm.trial import play
-from quartet_benchmarks.planners.experiment.budget import spending
 from quartet_simulation.tabletop import TASKS, Tabletop
-from quartet_teams import Answer
 
-MOST_TOKENS_OUT = 4096
-"""Tokens of one answer; a whole plan with its programs has about as many."""
 TRIAL = "trial"
 
 
@@ -63,19 +61,8 @@ def move(framework: str, feedback: bool) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         about = state.metadata
-        model = get_model()
-
-        async def ask(participant: str, prompt: str) -> Answer:
-            told = {"trial": state.uuid, "seed": about["seed"], "participant": participant}
-            with spending().call(str(model), prompt) as call:
-                output = await model.generate([ChatMessageUser(content=prompt, metadata=told)])
-                used = output.usage
-                tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
-                call.settle(*tokens)
-            return Answer(output.completion, *tokens)
-
         world = Tabletop.generate(about["task"], about["variation"], about["seed"])
-        state.store.set(TRIAL, asdict(await play(world, framework, ask, feedback=feedback)))
+        state.store.set(TRIAL, asdict(await play(world, framework, asker(state), feedback=feedback)))
         return state
 
     return solve

@@ -1,17 +1,15 @@
 """`quartet bench planners` with options: runs an experiment or a shard of it, or puts the shards together."""
 
-import math
 from pathlib import Path
 from typing import Any
 
-from inspect_ai._util.error import PrerequisiteError
-
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.planners.experiment.budget import Price
+from quartet_benchmarks.harness.prices import read_price
+from quartet_benchmarks.harness.run import Limits
 from quartet_benchmarks.planners.experiment.logs import read_trials
 from quartet_benchmarks.planners.experiment.replays import draw_trials
 from quartet_benchmarks.planners.experiment.report import make_result, write
-from quartet_benchmarks.planners.experiment.run import Limits, run_trials
+from quartet_benchmarks.planners.experiment.run import run_trials
 from quartet_benchmarks.planners.options import read_experiment, read_shard
 from quartet_benchmarks.result import BenchParameters, BenchResult
 
@@ -46,10 +44,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         folder = out if count == 1 else out / f"shard-{number}-of-{count}"
         facts = {"trials": experiment.trials, "seed": experiment.seed, "shard": shard}
         parameters.progress(f"{len(experiment.instances)} instances; logs and tables in {folder}")
-        try:
-            run_trials(experiment, folder, shard=shard, limits=limits, progress=parameters.progress)
-        except PrerequisiteError as error:
-            raise OptionError(f"{folder}: {error}; another experiment needs another --out") from error
+        run_trials(experiment, folder, shard=shard, limits=limits, progress=parameters.progress)
     folder.mkdir(parents=True, exist_ok=True)
     entries, errors = read_trials(merged or [folder], whole=bool(merged))
     if not entries:
@@ -58,16 +53,3 @@ def run(parameters: BenchParameters) -> BenchResult:
     for path in write(folder, result, entries):
         parameters.progress(f"wrote {path}")
     return result
-
-
-def read_price(text: str | None) -> Price | None:
-    """Return the price of a text such as `2.5,10`, in USD per million tokens. Raises OptionError."""
-    if text is None:
-        return None
-    try:
-        price = Price(*map(float, text.split(",")))
-        if not (0 <= price.tokens_in < math.inf and 0 <= price.tokens_out < math.inf):
-            raise ValueError
-    except (TypeError, ValueError) as error:
-        raise OptionError(f"price '{text}': give IN,OUT in USD per million tokens, such as 2.5,10") from error
-    return price

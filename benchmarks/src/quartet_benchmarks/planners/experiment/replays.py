@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.harness.speakers import speakers_name
 from quartet_benchmarks.planners.experiment.logs import read_plans
 from quartet_benchmarks.planners.options import HISTORY
-from quartet_benchmarks.planners.speakers import speakers_name
 from quartet_benchmarks.planners.table import Entry
 from quartet_benchmarks.result import BenchResult
 from quartet_grid_worlds import make, replay

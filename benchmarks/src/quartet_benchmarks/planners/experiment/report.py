@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from quartet_benchmarks.planners.speakers import SPEAKERS
+from quartet_benchmarks.harness.speakers import SPEAKERS
 from quartet_benchmarks.planners.table import (
     Entry,
     detail,

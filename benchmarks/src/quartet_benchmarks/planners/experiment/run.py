@@ -1,46 +1,25 @@
-"""Runs an experiment as an eval set of Inspect, which resumes what was begun in the same folder."""
+"""Runs an experiment, or a shard of it, after an estimate of what it costs."""
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import httpx
-from inspect_ai import Task, eval_set
-from inspect_ai.model import GenerateConfig, Model, get_model
-from rich.text import Text
+from inspect_ai import Task
 
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.planners.experiment.budget import FREE, Price, Spending, use
-from quartet_benchmarks.planners.experiment.prices import known_price
-from quartet_benchmarks.planners.experiment.task import MOST_TOKENS_OUT, planners
+from quartet_benchmarks.harness.budget import FREE, Price
+from quartet_benchmarks.harness.models import connect
+from quartet_benchmarks.harness.run import Limits, run_tasks
+from quartet_benchmarks.planners.experiment.task import planners
 from quartet_benchmarks.planners.options import HISTORY, Experiment, read_shard
-from quartet_benchmarks.planners.speakers import SPEAKERS, Faults, Speakers
+from quartet_benchmarks.planners.speakers import Faults, Speakers
 from quartet_benchmarks.planners.trial import play
-from quartet_contracts import GRANT_HEADER
 from quartet_grid_worlds import make
 from quartet_teams import Answer, Window, make_team
 
-GATEWAY = "gateway/"
-LOGS, SPENT = "logs", "spent-usd.txt"
-"""Parts of the folder of a run."""
 TOKENS_PER_ANSWER = 200
 """Of a language model, for the estimate: it says more than the reference speakers do."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a run; None: no limit."""
-
-    budget_usd: float | None = None
-    """Of the whole run."""
-    price: Price | None = None
-    """Price of the models, where it is not known."""
-    token_limit: int | None = None
-    """Tokens of one trial."""
-    time_limit_s: int | None = None
-    """Seconds of one trial."""
 
 
 def run_trials(
@@ -63,31 +42,14 @@ def run_trials(
         environment: has QUARTET_GATEWAY_URL, QUARTET_GATEWAY_KEY and QUARTET_GATEWAY_GRANT for models of the gateway.
 
     Raises:
-        OptionError: a shard, model or price that there is not, or a model that costs money without a budget.
+        OptionError: a shard, model or price that there is not, a model that costs money without a budget, or a folder
+            of another experiment.
     """
     number, count = read_shard(shard)
     models, prices = connect(experiment.models, environment, limits.price)
     if any(price != FREE for price in prices.values()):
         _tell_cost(experiment, prices, count, limits.budget_usd, progress)
-    folder.mkdir(parents=True, exist_ok=True)
-    use(Spending(folder / SPENT, prices, limits.budget_usd, MOST_TOKENS_OUT))
-    eval_set(
-        _tasks(experiment, number, count),
-        log_dir=str(folder / LOGS),
-        model=models,
-        # A trial that fails does not end the others; the next run of the same folder repeats it.
-        fail_on_error=True,
-        continue_on_fail=True,
-        retry_attempts=0,
-        retry_immediate=False,
-        # A run that is killed loses no finished trial.
-        log_buffer=1,
-        token_limit=limits.token_limit,
-        time_limit=limits.time_limit_s,
-        display="none",
-        log_level="error",
-        ctl_server=False,
-    )
+    run_tasks(_tasks(experiment, number, count), models, prices, folder, limits)
 
 
 def _tasks(experiment: Experiment, number: int, count: int) -> list[Task]:
@@ -99,63 +61,6 @@ def _tasks(experiment: Experiment, number: int, count: int) -> list[Task]:
         for history in experiment.history
         for framework in experiment.framework
     ]
-
-
-def connect(
-    names: Sequence[str], environment: Mapping[str, str], given: Price | None
-) -> tuple[list[Model], dict[str, Price]]:
-    """Return the models of these names and their prices by their names in Inspect.
-
-    Args:
-        names: of models of Inspect, of `gateway/AGENT` or of the reference speakers.
-        environment: has QUARTET_GATEWAY_URL, QUARTET_GATEWAY_KEY and QUARTET_GATEWAY_GRANT for models of the gateway.
-        given: price, where it is not known.
-
-    Raises:
-        OptionError: a model or price that there is not.
-    """
-    models: list[Model] = []
-    prices: dict[str, Price] = {}
-    for name in names:
-        real = name
-        try:
-            if name.startswith(GATEWAY):
-                url = environment.get("QUARTET_GATEWAY_URL", "http://127.0.0.1:8400").rstrip("/")
-                key = environment.get("QUARTET_GATEWAY_KEY") or "none"
-                real = _behind_gateway(url, key, name.removeprefix(GATEWAY))
-                grant = environment.get("QUARTET_GATEWAY_GRANT")
-                config = GenerateConfig(extra_headers={GRANT_HEADER: grant} if grant else None)
-                model = get_model(f"openai-api/{name}", config=config, base_url=f"{url}/v1", api_key=key)
-            else:
-                model = get_model(name)
-        except OptionError:
-            raise
-        except Exception as error:
-            # Every provider has errors of its own for a name, a key or a package that it misses.
-            told = " ".join(Text.from_markup(str(error)).plain.split())
-            raise OptionError(f"model '{name}': {told}") from error
-        price = FREE if name.startswith(SPEAKERS) else given or known_price(real)
-        if price is None:
-            raise OptionError(
-                f"the price of model '{real}' is not known; give --price IN,OUT in USD per million tokens"
-            )
-        models.append(model)
-        prices[str(model)] = price
-    return models, prices
-
-
-def _behind_gateway(url: str, key: str, agent: str) -> str:
-    try:
-        answer = httpx.get(f"{url}/v1/models", headers={"Authorization": f"Bearer {key}"}, timeout=10)
-        answer.raise_for_status()
-        known = {entry["id"]: entry["models"] for entry in answer.json()["data"]}
-    except (httpx.HTTPError, ValueError, KeyError) as error:
-        raise OptionError(
-            f"the gateway at {url} does not answer: {error}; start it or set QUARTET_GATEWAY_URL"
-        ) from error
-    if not known.get(agent):
-        raise OptionError(f"the gateway has no model for '{agent}'; valid: {', '.join(a for a in known if known[a])}")
-    return known[agent][0]
 
 
 def _tell_cost(

@@ -6,7 +6,8 @@ They are rules, no language model, which is why their name says so in every log 
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput, ModelUsage, modelapi
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from quartet_benchmarks.planners.speakers import SPEAKERS, Faults, Speakers
+from quartet_benchmarks.harness.speakers import SPEAKERS
+from quartet_benchmarks.planners.speakers import Faults, Speakers
 
 
 @modelapi(name=SPEAKERS)

@@ -5,19 +5,18 @@ from dataclasses import asdict
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageUser, GenerateConfig, get_model
+from inspect_ai.model import GenerateConfig, get_model
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from quartet_benchmarks.planners.experiment.budget import spending
-from quartet_benchmarks.planners.experiment.prices import tokenizer
+from quartet_benchmarks.harness.models import asker
+from quartet_benchmarks.harness.prices import tokenizer
+from quartet_benchmarks.harness.run import MOST_TOKENS_OUT
 from quartet_benchmarks.planners.options import HISTORY, Experiment, read_shard
 from quartet_benchmarks.planners.trial import play
 from quartet_grid_worlds import make, reference
-from quartet_teams import Answer, Window, make_team
+from quartet_teams import Window, make_team
 
-MOST_TOKENS_OUT = 4096
-"""Tokens of one answer; a plan of a hundred robots has about as many."""
 SCORER, TRIAL = "outcome", "trial"
 
 
@@ -70,19 +69,8 @@ def agree(framework: str, history: str) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         world, robots, seed = state.metadata["world"], state.metadata["robots"], state.metadata["seed"]
-        model = get_model()
-
-        async def ask(participant: str, prompt: str) -> Answer:
-            about = {"trial": state.uuid, "seed": seed, "participant": participant}
-            with spending().call(str(model), prompt) as call:
-                output = await model.generate([ChatMessageUser(content=prompt, metadata=about)])
-                used = output.usage
-                tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
-                call.settle(*tokens)
-            return Answer(output.completion, *tokens)
-
-        window = Window(HISTORY[history], count=tokenizer(str(model)))
-        trial = await play(make(world, robots, seed), make_team(framework, world), ask, window)
+        window = Window(HISTORY[history], count=tokenizer(str(get_model())))
+        trial = await play(make(world, robots, seed), make_team(framework, world), asker(state), window)
         state.store.set(TRIAL, asdict(trial))
         return state
 

@@ -9,6 +9,7 @@ from typing import Self
 import mujoco
 import numpy as np
 
+from quartet_simulation.solver import TIMESTEP, new_scene
 from quartet_simulation.tabletop import panda
 from quartet_simulation.tabletop.errors import (
     CollisionError,
@@ -23,7 +24,6 @@ from quartet_simulation.tabletop.placing import TRIES, Places
 from quartet_simulation.tabletop.tasks import TASKS, TabletopTask
 from quartet_simulation.tabletop.things import TABLE_Z, Layout, Thing, Vector, add_thing, add_volume
 
-TIMESTEP = 0.002
 TICK_S = 0.02
 START = ((0.278, -0.008, 1.25), 0.0)
 """Where the hand begins: position [m] and yaw [rad]. The paper's log has it 0.22 m higher, where a hand that points
@@ -280,14 +280,7 @@ class Tabletop:
 
 
 def _compile(layout: Layout) -> mujoco.MjModel:
-    spec = mujoco.MjSpec()
-    spec.modelname = "tabletop"
-    spec.compiler.degree = False
-    spec.option.timestep = TIMESTEP
-    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    spec.option.impratio = 10
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    spec.visual.global_.offwidth, spec.visual.global_.offheight = 1280, 960
+    spec = new_scene("tabletop")
     spec.worldbody.add_light(pos=(0.3, 0.4, 3), dir=(0, -0.1, -1), type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
     spec.worldbody.add_camera(name="front", pos=(1.35, 0, 1.6), xyaxes=(0, 1, 0, -0.6, 0, 0.8), fovy=50)
     spec.worldbody.add_geom(

@@ -6,11 +6,11 @@ import mujoco
 
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.robot.model import add_robots, number_of
+from quartet_simulation.solver import new_scene
 from quartet_simulation.worlds.objects import add_object
 from quartet_simulation.worlds.paint import add_materials
 from quartet_simulation.worlds.world import World
 
-TIMESTEP = 0.002
 PARKING = (60.0, 60.0)
 """Where objects stand that are not part of the episode: far outside every view."""
 
@@ -21,18 +21,11 @@ def parking_of(index: int) -> tuple[float, float]:
 
 
 def make_spec(world: World, *, textures: bool = True, robots: int = 1) -> mujoco.MjSpec:
-    """The world with its robots and all its objects; solver settings as measured for friction grasps."""
-    spec = mujoco.MjSpec()
-    spec.modelname = world.name
-    spec.compiler.degree = False
-    spec.option.timestep = TIMESTEP
-    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    spec.option.impratio = 10
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    """The world with its robots and all its objects."""
+    spec = new_scene(world.name)
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
     spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
     visual = spec.visual
-    visual.global_.offwidth, visual.global_.offheight = 1280, 960
     visual.quality.offsamples = 0
     visual.quality.shadowsize = 2048
     visual.map.shadowclip, visual.map.shadowscale = 4.0, 0.9

@@ -1,14 +1,16 @@
 """Prices and tokenizers of models as LiteLLM knows them, read from the package and not from the network."""
 
 import functools
+import math
 import os
 import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from quartet_benchmarks.planners.experiment.budget import FREE, Price
-from quartet_benchmarks.planners.speakers import SPEAKERS
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.harness.budget import FREE, Price
+from quartet_benchmarks.harness.speakers import SPEAKERS
 from quartet_teams import count_tokens
 
 FREE_PROVIDERS = (SPEAKERS, "mockllm", "none", "hf", "vllm", "ollama", "sglang", "llama-cpp-python")
@@ -18,6 +20,19 @@ FREE_PROVIDERS = (SPEAKERS, "mockllm", "none", "hf", "vllm", "ollama", "sglang",
 def provider(model: str) -> str:
     """Return the provider of a model by its name in Inspect."""
     return model.partition("/")[0]
+
+
+def read_price(text: str | None) -> Price | None:
+    """Return the price of a text such as `2.5,10`, in USD per million tokens. Raises OptionError."""
+    if text is None:
+        return None
+    try:
+        price = Price(*map(float, text.split(",")))
+        if not (0 <= price.tokens_in < math.inf and 0 <= price.tokens_out < math.inf):
+            raise ValueError
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"price '{text}': give IN,OUT in USD per million tokens, such as 2.5,10") from error
+    return price
 
 
 def known_price(model: str) -> Price | None:

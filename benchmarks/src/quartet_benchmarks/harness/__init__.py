@@ -1,0 +1,1 @@
+"""What experiments with language models share: models, money, runs on Inspect, and speakers by rules."""
