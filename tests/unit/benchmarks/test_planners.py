@@ -68,6 +68,15 @@ async def test_without_faults_nobody_objects(world: str) -> None:
     assert set(judged) == {"I Agree"}
 
 
+async def test_who_ends_a_discussion_in_which_nobody_would_act_proposes_a_plan() -> None:
+    """A fault makes the only robot with something to do say that it waits; the others have nothing to add."""
+    played = [
+        await play(make("boxnet1", 4, seed), make_team("dmas"), Speakers(Faults(wrong_action=0.5), seed), Window())
+        for seed in range(12)
+    ]
+    assert not [one.reason for one in played if one.reason.startswith("NoPlanError")]
+
+
 async def test_lifters_without_a_box_help_the_others() -> None:
     """A hundred lifters leave a prompt no room for the past; boxes heavier than they look are lifted, too."""
     for seed in (3, 6):

