@@ -121,7 +121,7 @@ def orchestrator() -> Callable[..., Conversation]:
             HOME if facts is None else facts,
             f"<sentence>{sentence}</sentence>",
             [
-                tool("approach", "target_area", "object_name", "next_action"),
+                tool("approach", "target_area", "object_name", "next_action", "stand"),
                 tool("pick", "object_name", "object_id"),
                 tool("place", "target_location", "object_name", "object_height_m", "target_id", "object_id"),
                 tool("look", "camera"),

@@ -54,7 +54,8 @@ def brief(call):
     a = call.arguments
     match call.name:
         case "approach":
-            return f"approach {a['object_name']} @ {a['target_area']} [{a['next_action']}]"
+            stand = f" {a['stand']}" if "stand" in a else ""
+            return f"approach {a['object_name']} @ {a['target_area']} [{a['next_action']}]{stand}"
         case "pick":
             return f"pick {a['object_name']}"
         case "place":
@@ -141,11 +142,20 @@ def test_verify_override_is_tried_with_another_name(carry, agents):
 # pick
 
 
-@pytest.mark.parametrize("code", ["PICK_SEG_MISSED", "PICK_REACH_EXCEEDED", "PICK_ATTACH_TIMEOUT"])
-def test_pick_again_from_a_new_approach(carry, agents, code):
+@pytest.mark.parametrize(
+    ("code", "stand"),
+    [
+        ("PICK_SEG_MISSED", ""),
+        ("PICK_ATTACH_TIMEOUT", ""),
+        ("PICK_REACH_EXCEEDED", " nearer"),
+        ("PICK_PLAN_FAILED", " other_side"),
+    ],
+)
+def test_pick_again_from_a_new_approach(carry, agents, code, stand):
+    """What the arm did not get to from there is not tried again from the same stand."""
     agents.fail("pick", code)
     calls, report = carry()
-    assert calls == [TO_MUG, PICK, TO_MUG, PICK, TO_TABLE, PLACE]
+    assert calls == [TO_MUG, PICK, TO_MUG + stand, PICK, TO_TABLE, PLACE]
     assert report["success"] is True
 
 
@@ -159,12 +169,6 @@ def test_a_failed_pick_is_never_followed_by_a_drive_to_the_drop_place(carry, age
     assert calls.count(PICK) == 2
     assert report["success"] is False
     assert report["objects"][0]["error_code"] == code
-
-
-def test_pick_plan_failed_is_called_once_more(carry, agents):
-    agents.fail("pick", "PICK_PLAN_FAILED")
-    calls, _ = carry()
-    assert calls == [TO_MUG, PICK, PICK, TO_TABLE, PLACE]
 
 
 def test_a_wrong_object_goes_to_the_floor_and_the_right_one_is_approached(carry, agents):
@@ -223,16 +227,11 @@ def test_place_seg_missed_approaches_again(carry, agents):
     assert report["success"] is True
 
 
-def test_place_reach_exceeded_approaches_for_the_target(carry, agents):
-    agents.fail("place", "PLACE_REACH_EXCEEDED")
+@pytest.mark.parametrize(("code", "stand"), [("PLACE_REACH_EXCEEDED", " nearer"), ("PLACE_PLAN_FAILED", " other_side")])
+def test_place_again_from_another_stand(carry, agents, code, stand):
+    agents.fail("place", code)
     calls, _ = carry()
-    assert calls == [*PLAIN, TO_TABLE, PLACE]
-
-
-def test_place_plan_failed_is_called_once_more(carry, agents):
-    agents.fail("place", "PLACE_PLAN_FAILED")
-    calls, _ = carry()
-    assert calls == [*PLAIN, PLACE]
+    assert calls == [*PLAIN, TO_TABLE + stand, PLACE]
 
 
 @pytest.mark.parametrize("code", ["PLACE_SEG_MISSED", "PLACE_REACH_EXCEEDED", "PLACE_PLAN_FAILED"])

@@ -88,6 +88,7 @@ from quartet_contracts.skills import (
     SkillArguments,
     SkillRequest,
     SkillResult,
+    Stand,
     without_ids,
 )
 
@@ -164,6 +165,7 @@ __all__ = [
     "SkillArguments",
     "SkillRequest",
     "SkillResult",
+    "Stand",
     "State",
     "Task",
     "TaskReport",

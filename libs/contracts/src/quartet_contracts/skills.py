@@ -30,6 +30,16 @@ class NextAction(StrEnum):
     FLOOR_PLACE = "floor_place"
 
 
+class Stand(StrEnum):
+    """Where before its target the robot is to stand."""
+
+    USUAL = "usual"
+    NEARER = "nearer"
+    """Nearer than usual, for an arm that did not reach."""
+    OTHER_SIDE = "other_side"
+    """At another side than where the robot stands now, for an arm that found no way."""
+
+
 class ApproachArguments(Arguments):
     """Drive to an area and stand before an object or a place."""
 
@@ -42,6 +52,9 @@ class ApproachArguments(Arguments):
         ObjectId | None,
         Field(description="object_id of an earlier result: this very thing, not another of its name."),
     ] = None
+    stand: Annotated[
+        Stand, Field(description="After the arm failed there: nearer than usual, or at another side than now.")
+    ] = Stand.USUAL
 
 
 PARKING = "parking"

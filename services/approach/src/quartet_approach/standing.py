@@ -1,11 +1,11 @@
 """Bring the robot to the standoff: straight in where that works, around the furniture where it does not."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import facing
-from quartet_approach.target import Sight, Target, look, remembered
+from quartet_approach.target import NEARER_M, Sight, Target, look, remembered
 from quartet_approach.traffic import drive_if_open
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import ApproachTargetResult, MotionResult
@@ -20,6 +20,8 @@ AROUND_DEG = (0, 35, -35, 70, -70, 110, -110, 145, -145, 180)
 TOO_NEAR_M = 0.25
 FACING_RAD = math.radians(20)
 BACK_OFF_M = 0.25
+OTHER_SIDE_M = 0.3
+"""A pose at least this far from where the robot stands is another side, from which the arm has another way."""
 FAR_ENOUGH_M = 0.15
 """A target still counts as reached this far beyond standoff and tolerance, when nothing brings the robot nearer."""
 
@@ -34,9 +36,17 @@ class Standing:
 
 
 async def stand_before(check: RequestContext, target: Target, sight: Sight) -> Standing:
-    """Drive in, look again and correct, at most ROUNDS times."""
-    limit = target.standoff + check.robot.approach.tolerance_m
+    """Drive in, look again and correct, at most ROUNDS times; from another side first where that is asked for.
+
+    Where no other side is free, the robot stands nearer than usual instead.
+    """
     note, fresh = "", False
+    if target.other_side:
+        if (moved := await _from_another_side(check, target, sight)) is not None:
+            sight, fresh = moved, True
+        else:
+            target = replace(target, standoff=target.standoff - NEARER_M)
+    limit = target.standoff + check.robot.approach.tolerance_m
     for _ in range(ROUNDS):
         if sight.distance <= limit:
             fresh = await _settled(check, target, sight) and fresh
@@ -104,10 +114,15 @@ async def _from_another_side(check: RequestContext, target: Target, sight: Sight
 
 
 def _candidates(check: RequestContext, target: Target, sight: Sight, here: Pose2D) -> list[Pose2D]:
-    """Return poses in the area that face the target from its sides; the site's own pose before it comes first."""
+    """Return poses in the area that face the target from its sides; the site's own pose before it comes first.
+
+    Without the present side where the robot is to stand at another one.
+    """
+    apart = OTHER_SIDE_M if target.other_side else BACK_OFF_M
     poses: list[Pose2D] = []
     given = target.place.approach if target.place else None
-    if given is not None and math.dist((given.x, given.y), (here.x, here.y)) > check.robot.base.footprint_radius_m:
+    away = check.robot.base.footprint_radius_m
+    if given is not None and not target.other_side and math.dist((given.x, given.y), (here.x, here.y)) > away:
         poses.append(Pose2D(x=given.x, y=given.y, yaw=given.yaw))
     # Around the middle of a surface, as far from its edge as the base needs.
     inside = math.dist(sight.centre, sight.aim)
@@ -117,6 +132,8 @@ def _candidates(check: RequestContext, target: Target, sight: Sight, here: Pose2
     seen_from = math.atan2(here.y - sight.centre[1], here.x - sight.centre[0])
     for degrees in AROUND_DEG:
         pose = facing(sight.centre, seen_from + math.radians(degrees), inside + distance)
-        if target.holds((pose.x, pose.y)) and math.dist((pose.x, pose.y), (here.x, here.y)) > BACK_OFF_M:
+        if target.other_side and degrees == 0:
+            continue
+        if target.holds((pose.x, pose.y)) and math.dist((pose.x, pose.y), (here.x, here.y)) > apart:
             poses.append(pose)
     return poses

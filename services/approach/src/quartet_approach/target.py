@@ -6,7 +6,7 @@ from typing import Literal
 
 from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import Point, distance_to, to_base, to_map
-from quartet_contracts import PARKING, ApproachArguments, NextAction
+from quartet_contracts import PARKING, ApproachArguments, NextAction, Stand
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection
 from quartet_site import Area, Container, SiteFile, Surface, is_floor, normalise
@@ -15,6 +15,9 @@ AREA_MARGIN_M = 0.4
 """Poses and positions are measured, and a counter may reach into the line of the wall."""
 CLEAR, SURE_M = 0.5, 1.5
 """A detection less than half visible (CLEAR) from farther away than SURE_M is not taken for the target."""
+NEARER_M = 0.10
+"""A robot that is to stand nearer does so by this: within the slack of a drive-in that ends before furniture
+(standing.FAR_ENOUGH_M), so that it still counts as reached where the base gets no nearer."""
 SAME_THING_M = 0.6
 """A detection at most this far from where the target was seen before is taken for the target."""
 
@@ -30,6 +33,8 @@ class Target:
     place: Surface | Container | None
     object_id: str | None = None
     """Id of the thing that is meant, where the request gives one."""
+    other_side: bool = False
+    """Whether the robot is to stand at another side of it than now."""
 
     @classmethod
     def of(cls, check: RequestContext, arguments: ApproachArguments, area: Area) -> "Target":
@@ -37,6 +42,9 @@ class Target:
         name = normalise(arguments.object_name)
         place = place_named(check.site, name, area)
         standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action.value)
+        if arguments.stand is Stand.NEARER:
+            standoff -= NEARER_M
+        other_side = arguments.stand is Stand.OTHER_SIDE
         if (
             arguments.next_action is NextAction.FLOOR_PLACE
             or (place is None and is_floor(name))
@@ -44,9 +52,9 @@ class Target:
         ):
             return cls(name, area, "floor", standoff, None)
         if place is None:
-            return cls(arguments.object_name, area, "object", standoff, None, arguments.object_id)
+            return cls(arguments.object_name, area, "object", standoff, None, arguments.object_id, other_side)
         kind = "surface" if isinstance(place, Surface) else "container"
-        return cls(arguments.object_name, area, kind, standoff, place, arguments.object_id)
+        return cls(arguments.object_name, area, kind, standoff, place, arguments.object_id, other_side)
 
     @property
     def is_parking(self) -> bool:

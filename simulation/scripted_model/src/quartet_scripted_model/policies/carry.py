@@ -113,6 +113,7 @@ class Carrier:
                     return
                 case "PICK_PLAN_FAILED" if not retried_plan:
                     retried_plan = True
+                    yield from self._stand_before(job, "other_side")
                     continue
                 case "PICK_HOLDING_ALREADY" if self.held == job.item or _says_it_holds(result, job):
                     self.held = job.item
@@ -131,7 +132,7 @@ class Carrier:
                 case _:
                     break
             if attempt < PICKS_PER_CYCLE:
-                yield from self._stand_before(job)
+                yield from self._stand_before(job, "nearer" if result.code == "PICK_REACH_EXCEEDED" else None)
         raise StageFailedError("pick", result)
 
     def _find(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
@@ -150,8 +151,8 @@ class Carrier:
                 break
         raise StageFailedError("approach", result)
 
-    def _stand_before(self, job: Job) -> Generator[Turn, Result, None]:
-        result = yield from self.approach(job.areas[0], job.item, "pick", job.names, job.source_place)
+    def _stand_before(self, job: Job, stand: str | None = None) -> Generator[Turn, Result, None]:
+        result = yield from self.approach(job.areas[0], job.item, "pick", job.names, job.source_place, stand=stand)
         if not result.ok:
             raise StageFailedError("approach", result)
         job.object_id = result.get("object_id")
@@ -221,16 +222,23 @@ class Carrier:
             tried.add(result.code)
             match result.code:
                 case "PLACE_PLAN_FAILED":
-                    continue
-                case "PLACE_SEG_MISSED" | "PLACE_REACH_EXCEEDED":
+                    moved = yield from self.approach(
+                        job.target_area, str(job.target), job.next_action, stand="other_side"
+                    )
+                    # Where the thing may have been let go already, only the same place may look for it.
+                    if not moved.ok and not moved.get("refused"):
+                        raise StageFailedError("approach", moved)
+                case "PLACE_SEG_MISSED":
                     yield from self._stand_at_target(job)
+                case "PLACE_REACH_EXCEEDED":
+                    yield from self._stand_at_target(job, "nearer")
                 case "UNKNOWN" if not _stopped(result):
                     yield from self._look()
                 case _:
                     return result
 
-    def _stand_at_target(self, job: Job) -> Generator[Turn, Result, None]:
-        result = yield from self.approach(job.target_area, str(job.target), job.next_action)
+    def _stand_at_target(self, job: Job, stand: str | None = None) -> Generator[Turn, Result, None]:
+        result = yield from self.approach(job.target_area, str(job.target), job.next_action, stand=stand)
         if not result.ok:
             raise StageFailedError("approach", result)
         job.target_id = result.get("object_id")
@@ -246,10 +254,11 @@ class Carrier:
         place: str = "",
         *,
         tries: int = 2,
+        stand: str | None = None,
     ) -> Asking:
         """Approaches, and once more in the way that the code calls for."""
-        where, name = area, thing
-        result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
+        where, name, how = area, thing, {"next_action": next_action, "stand": stand}
+        result = yield from self._call("approach", target_area=where, object_name=name, **how)
         # An outcome that nobody knows says nothing about where the thing is.
         for _ in range(max(tries, 2) - 1 if result.code == "UNKNOWN" else tries - 1):
             if result.ok or result.get("refused") or result.code in {*_NO_SENSE, HOLDING} or _stopped(result):
@@ -265,7 +274,7 @@ class Carrier:
                 name = other_names[0]
             elif result.code == "UNKNOWN":
                 yield from self._look()
-            result = yield from self._call("approach", target_area=where, object_name=name, next_action=next_action)
+            result = yield from self._call("approach", target_area=where, object_name=name, **how)
         return result
 
     def _more_specific(self, area: str, place: str) -> str | None:
