@@ -17,7 +17,7 @@ async def test_none_from_the_entry_pose_to_the_standoff(studio):
     assert abs(studio.distance("red coke can") - standoff) < 0.15
 
 
-async def test_nav_plan_failed_when_the_arm_cannot_be_tucked(studio):
+async def raised_at_the_counter(studio):
     """With the arm up, the robot stands so near to the counter that the tucked hand would be inside of it."""
     await studio.drive(0.80, 0.0, 0.0)
     up = {"position": [0.45, 0.0, 1.35], "orientation": [0.7071, 0.7071, 0.0, 0.0], "frame_id": "base_footprint"}
@@ -26,9 +26,39 @@ async def test_nav_plan_failed_when_the_arm_cannot_be_tucked(studio):
     nearer = await studio.call("nav2__drive_on_heading", distance=0.3)
     assert raised.ok, raised
     assert nearer.ok, nearer
+
+
+async def test_an_arm_that_cannot_be_tucked_where_the_robot_stands_is_tucked_a_little_back(studio):
+    await raised_at_the_counter(studio)
+    result = await studio.approach("studio", "red coke can", "pick")
+    assert result.error_code == "NONE", studio.memory.story()
+    moved = [tool for tool in studio.memory.tools() if tool.startswith("nav2__") and not tool.endswith("_pose")]
+    assert moved[0] == "nav2__backup_robot", studio.memory.story()
+    assert studio.memory.tools().index("nav2__backup_robot") < studio.memory.tools().index("nav2__navigate_to_pose")
+
+
+async def test_nav_plan_failed_when_the_arm_cannot_be_tucked(studio):
+    """Nor can the robot back off: things stand behind it."""
+    await raised_at_the_counter(studio)
+    studio.put_before("green tea box", -0.46, 0.1, 0.0)
+    studio.put_before("red cup", -0.46, -0.1, 0.0)
     result = await studio.approach("studio", "red coke can", "pick")
     assert result.error_code == "NAV_PLAN_FAILED", studio.memory.story()
     assert "nav2__navigate_to_pose" not in studio.memory.tools()
+
+
+async def test_the_robot_stands_nearer_or_at_another_side_where_it_is_asked_to(studio):
+    await studio.approach("studio", "red coke can", "pick")
+    usual, at = studio.distance("red coke can"), studio.truth()["robot"]["pose"]
+    result = await studio.approach("studio", "red coke can", "pick", stand="nearer")
+    assert result.error_code == "NONE", studio.memory.story()
+    assert studio.distance("red coke can") < usual - 0.05
+    result = await studio.approach("studio", "red coke can", "pick", stand="other_side")
+    assert result.error_code == "NONE", studio.memory.story()
+    there = studio.truth()["robot"]["pose"]
+    assert math.dist(there[:2], at[:2]) > 0.2
+    assert abs(math.remainder(there[2] - at[2], math.tau)) > math.radians(20)
+    assert abs(studio.distance("red coke can") - studio.robot.approach.standoff_m.pick) < 0.2
 
 
 def block_entry(studio):

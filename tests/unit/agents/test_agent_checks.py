@@ -10,6 +10,7 @@ import pytest
 
 from quartet_agent_runtime import PlaceRegion, RequestContext, ToolOutcome, around_drop, mode_of, opening_m
 from quartet_agent_runtime._place_region import _around
+from quartet_approach import agent as approach
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
 from quartet_approach.target import Target, place_named
 from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
@@ -320,6 +321,42 @@ async def test_the_held_object_is_no_name_to_look_for():
     assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
     assert "has no name" in settled.reason
     assert check.asked == ["get_grasp_state"]
+
+
+class Touching(Fingers):
+    """An arm that something keeps from its transit state until the base has moved; `shut`: ways that are not free."""
+
+    code = "START_IN_COLLISION"
+    shut: tuple[str, ...] = ()
+    moved = 0.0
+
+    async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
+        name = tool.partition("__")[2]
+        self.asked.append(name)
+        if name == "get_current_pose":
+            pose = {"frame_id": "base_footprint", "position": (0.7, 0.0, 0.9), "orientation": (1, 0, 0, 0)}
+            return ToolOutcome({"ok": True, "pose": pose, "joint_positions": {}})
+        if name in {"backup_robot", "drive_on_heading"} and name not in self.shut:
+            self.moved += given["distance"]
+        free = self.moved > 0.3 if name == "plan_and_execute" else name not in self.shut
+        return ToolOutcome({"ok": True} if free else {"ok": False, "error_code": self.code, "message": "no way"})
+
+
+@pytest.mark.parametrize(
+    ("code", "shut", "ways"),
+    [
+        ("START_IN_COLLISION", (), ["backup_robot", "backup_robot"]),
+        ("GOAL_IN_COLLISION", ("backup_robot",), ["backup_robot", "drive_on_heading", "drive_on_heading"]),
+        ("PLANNING_FAILED", ("backup_robot", "drive_on_heading"), ["backup_robot", "drive_on_heading"]),
+        ("TIMEOUT", (), []),
+    ],
+)
+async def test_an_arm_that_touches_something_at_the_start_is_backed_off_the_way_that_is_free(code, shut, ways):
+    check = Touching(fingers().request, ROBOT, HOME, None, None)
+    check.asked, check.code, check.shut = [], code, ("plan_cartesian_path", *shut)
+    await approach.prepare(check)
+    assert [name for name in check.asked if name in {"backup_robot", "drive_on_heading"}] == ways
+    assert check.moved <= 0.41
 
 
 class OverBin(Fingers):

@@ -18,7 +18,7 @@ from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
-from quartet_agent_runtime._retreat import is_tucked, retreat
+from quartet_agent_runtime._retreat import back_off_and_tuck, is_tucked, retreat, tuck
 from quartet_agent_runtime._serve import run_agent, serve_agent
 from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
@@ -71,6 +71,7 @@ __all__ = [
     "area_facts",
     "arm_facts",
     "around_drop",
+    "back_off_and_tuck",
     "bring_to_standstill",
     "clean",
     "describe_observations",
@@ -96,4 +97,5 @@ __all__ = [
     "site_names",
     "skill_report",
     "task_report",
+    "tuck",
 ]

@@ -7,6 +7,7 @@ from quartet_agent_runtime import (
     RequestContext,
     area_facts,
     arm_facts,
+    back_off_and_tuck,
     is_tucked,
     load_prompt,
     place_facts,
@@ -14,7 +15,11 @@ from quartet_agent_runtime import (
 )
 from quartet_approach.verify import verify
 from quartet_contracts import Skill
+from quartet_contracts.tools.moveit import MoveitCode
 from quartet_site import RobotFile, SiteFile
+
+IN_THE_WAY = frozenset({MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLISION, MoveitCode.PLANNING_FAILED})
+"""Codes of an arm that something keeps from its transit state."""
 
 
 def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
@@ -30,10 +35,15 @@ def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
 async def prepare(check: RequestContext) -> None:
     """Bring an arm straight up and back that a pick or place, also of an earlier task, has left where it was halted.
 
-    The way to the transit pose from between things would knock them over, and a drive would drag them along.
+    The way to the transit pose from between things would knock them over, and a drive would drag them along. An arm
+    that touches something, or whose transit pose would, is tucked a little farther away, behind the robot first, since
+    the arm is before it.
     """
-    if not await is_tucked(check):
-        await retreat(check)
+    if await is_tucked(check):
+        return
+    tucked = await retreat(check)
+    if tucked is not None and tucked.error_code in IN_THE_WAY:
+        await back_off_and_tuck(check, ("nav2__backup_robot", "nav2__drive_on_heading"))
 
 
 def definition() -> AgentDefinition:

@@ -1,6 +1,6 @@
 """Verify an approach after the model's report: search for the target, drive in, look once more."""
 
-from quartet_agent_runtime import RequestContext, is_tucked
+from quartet_agent_runtime import RequestContext, is_tucked, tuck
 from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
@@ -8,7 +8,6 @@ from quartet_approach.target import AREA_MARGIN_M, Target
 from quartet_approach.traffic import Arrival, Patience, is_parked, obstructed, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
-from quartet_contracts.tools.moveit import ArmResult
 from quartet_site import Area
 
 
@@ -101,15 +100,9 @@ async def _tuck(check: RequestContext) -> str | None:
     """Bring the arm to its transit state, in which alone the base may move; return why it failed, else None."""
     if await is_tucked(check):
         return None
-    arm = check.robot.arm
-    moved = await check.call(
-        ArmResult,
-        "moveit__plan_and_execute",
-        group=arm.group,
-        target_type="named_state",
-        target={"state_name": arm.transit_state},
-    )
-    return None if moved.ok else f"the arm is not in '{arm.transit_state}': {moved.error_code} {moved.message}"
+    moved = await tuck(check)
+    state = check.robot.arm.transit_state
+    return None if moved.ok else f"the arm is not in '{state}': {moved.error_code} {moved.message}"
 
 
 def _failed(

@@ -8,16 +8,13 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from quartet_agent_runtime import RequestContext
+from quartet_agent_runtime import RequestContext, back_off_and_tuck
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
-from quartet_contracts.tools.nav2 import MotionResult
 from quartet_contracts.tools.perception import Detection, DetectResult
 from quartet_site import CatalogueObject, normalise
 
 POLL_S = 0.2
-BACK_OFF_M, BACK_OFF_STEPS = 0.20, 2
-BACK_OFF_SPEED_M_S = 0.1
 EXTRA_LIFT_M = 0.05
 HEIGHT_SLACK_M = 0.03
 """How far a measured height may be from any of the thing's sizes: it may also lie on its side."""
@@ -45,7 +42,7 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     wanted = _named(check, arguments.object_name)
     grasp = await _settled_grasp(check)
     if not report.success:
-        if not (_holds(check, grasp) and await _back_off_and_tuck(check)):
+        if not (_holds(check, grasp) and await _lift_and_back_off(check)):
             return report
         report = report.model_copy(
             update={
@@ -100,7 +97,7 @@ async def _named_report(check: RequestContext, report: PickReport, name: str) ->
     return report.model_copy(update={"reason": reason, "held_object_height_m": height, "held_object": thing.name})
 
 
-async def _back_off_and_tuck(check: RequestContext) -> bool:
+async def _lift_and_back_off(check: RequestContext) -> bool:
     """Lift a little more, then drive back step by step until the arm can be tucked."""
     arm = check.robot.arm
     now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
@@ -118,20 +115,7 @@ async def _back_off_and_tuck(check: RequestContext) -> bool:
     )
     if not lifted.ok:
         return False
-    for _ in range(BACK_OFF_STEPS):
-        backed = await check.call(MotionResult, "nav2__backup_robot", distance=BACK_OFF_M, speed=BACK_OFF_SPEED_M_S)
-        if not backed.ok:
-            return False
-        tucked = await check.call(
-            ArmResult,
-            "moveit__plan_and_execute",
-            group=arm.group,
-            target_type="named_state",
-            target={"state_name": arm.transit_state},
-        )
-        if tucked.ok:
-            return True
-    return False
+    return await back_off_and_tuck(check)
 
 
 async def _settled_grasp(check: RequestContext) -> GripperResult:
