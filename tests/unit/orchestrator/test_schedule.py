@@ -87,6 +87,13 @@ def test_a_robot_begins_elsewhere_while_another_one_is_where_its_nearest_job_is(
         assert Scheduler(workers, jobs).best().first(["ada"]) == {"ada": begun}, visit
 
 
+@pytest.mark.parametrize("robots", [2, 3, 4])
+def test_all_robots_work_where_there_is_one_area_only(robots):
+    workers = {f"robot{number}": Worker((0, number)) for number in range(robots)}
+    jobs = {f"thing {number}": Job((2, number), (2, number), "studio", "studio") for number in range(robots)}
+    assert set(Scheduler(workers, jobs).best().first(list(workers))) == set(workers)
+
+
 def test_how_long_two_robots_are_in_the_same_area():
     job = Job((4, 0), (8, 0), "kitchen", "hall")
     seen = visits((0, 0), job)

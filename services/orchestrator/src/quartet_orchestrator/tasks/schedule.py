@@ -23,9 +23,11 @@ PICK_S = 25.0
 """From the entry of an area until an object is held: search, drive-in, grasp [s]."""
 PLACE_S = 17.0
 """From the entry of an area until an object is put down [s]."""
-MEETING_WEIGHT = 1.0
-"""Cost of each second in which two robots work in the same area: about every second time one had to leave the area and
-wait, which took it twice as long as they would have been there together."""
+MEETING_MOST_S = 20.0
+"""Most that it costs that two robots work in the same area at the same time [s]: one has to leave it and wait, every
+second time or so. Less than an errand takes, so that all robots work where there is one area only."""
+MEETING_WEIGHT = 0.1
+"""Weight of the sum of all meetings beside the longest one: robots wait at the same time."""
 MEETING_MARGIN_S = 10.0
 """How far apart two visits of an area must be at least for the estimate to be sure that they do not meet [s]."""
 DRIVE_WEIGHT = 0.05
@@ -186,7 +188,8 @@ class Scheduler:
         visited = [visits(self._workers[robot].at, self._jobs[job], robot) for robot, job in free.items()]
         busy = [worker.visits for worker in self._workers.values() if worker.ready_s > 0]
         pairs = [*combinations(visited, 2), *product(visited, busy)]
-        return cost + MEETING_WEIGHT * sum(meeting_s(one, other) for one, other in pairs)
+        meetings = [min(MEETING_MOST_S, meeting_s(one, other)) for one, other in pairs]
+        return cost + max(meetings, default=0.0) + MEETING_WEIGHT * sum(meetings)
 
     def _may(self, robot: str, job: str) -> bool:
         key = robot, job
