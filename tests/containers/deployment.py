@@ -22,7 +22,7 @@ BASE = os.environ.get("QUARTET_BASE_IMAGE") or "python:3.13-slim-trixie"
 START_S = 400.0
 """For everything to be healthy; a machine that builds at the same time is slow."""
 
-AGENTS = ("approach", "pick", "place")
+AGENTS = ("approach", "pick", "place", "executor")
 SERVERS = ("nav2", "moveit", "perception", "ros")
 PROCESSES = (*AGENTS, *SERVERS, "orchestrator", "gateway", "stop", "simulation", "scripted-model")
 """What is built here and stays up."""

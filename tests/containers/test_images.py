@@ -11,6 +11,8 @@ MB = 1e6
 LIMITS_MB = {
     **dict.fromkeys(AGENTS, 110),
     **dict.fromkeys(SERVERS, 110),
+    # NumPy, which programs may use.
+    "executor": 200,
     "orchestrator": 110,
     "stop": 110,
     "gateway": 330,

@@ -27,6 +27,7 @@ AGENT_PORT = 9100
 """/health and /metrics of an agent."""
 REACHES = {
     **{agent: {"redis", "gateway", "orchestrator", "stop", "prometheus", *SERVERS} for agent in AGENTS},
+    "executor": {"redis", "orchestrator", "stop", "prometheus", *SERVERS},
     "orchestrator": {"redis", "gateway", "orchestrator", "stop", "prometheus", "grafana", *SERVERS},
     **{server: {"simulation", "orchestrator", "stop", "prometheus", *SERVERS} for server in SERVERS},
     "perception": {"simulation", "orchestrator", "stop", "prometheus", "gateway", *SERVERS},
@@ -161,7 +162,7 @@ def writable(folder):
     except OSError:
         return False
 print(json.dumps({
-    "uid": os.getuid(), "capabilities": {int(status[n], 16) for n in ("CapEff", "CapPrm", "CapBnd")} == {0},
+    "uid": os.getuid(), "capabilities": [int(status[n], 16) for n in ("CapEff", "CapPrm", "CapBnd")],
     "no_new_privileges": status["NoNewPrivs"].strip(),
     "writable": [f for f in ("/", "/opt/quartet", "/etc", "/site", "/secrets", "/tmp") if writable(f)],
     "others": sorted(os.listdir("/secrets")),
@@ -169,7 +170,8 @@ print(json.dumps({
 """
     told = json.loads(deployment.execute(service, "python", "-IS", "-c", script))
     assert told["uid"] == 10001
-    assert told["capabilities"] is True
+    # The executor's bounding set has CAP_SYS_PTRACE, for the seccomp profile alone; no process of it has it.
+    assert told["capabilities"] == [0, 0, 1 << 19 if service == "executor" else 0]
     assert told["no_new_privileges"] == "1"
     assert told["writable"] == ["/tmp"]
 
@@ -182,7 +184,8 @@ def test_its_memory_and_processes_are_limited(deployment: Deployment, service: s
     assert host["ReadonlyRootfs"] is True
     assert host["Privileged"] is False
     assert host["CapDrop"] == ["ALL"]
-    assert not host["CapAdd"]
+    added = [one.removeprefix("CAP_") for one in host["CapAdd"] or []]
+    assert added == (["SYS_PTRACE"] if service == "executor" else [])
     assert host["Init"] is True
 
 

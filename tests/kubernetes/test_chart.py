@@ -16,7 +16,7 @@ from .conftest import CHART, LAB
 from .helm import run
 from .reach import selects
 
-AGENTS = ("approach", "pick", "place")
+AGENTS = ("approach", "pick", "place", "executor")
 SERVERS = ("nav2", "moveit", "perception", "ros")
 
 
@@ -88,7 +88,7 @@ def test_every_pod_is_shut_in(installed):
         assert container["securityContext"] == {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
+            "capabilities": {"drop": ["ALL"]} | ({"add": ["SYS_PTRACE"]} if name == "quartet-executor" else {}),
         }, name
         assert spec["automountServiceAccountToken"] is (name == "quartet-secrets"), "one alone speaks to the cluster"
         assert container["resources"]["limits"]["memory"], name

@@ -10,7 +10,19 @@ from .conftest import ROOT
 
 CONTROLLER = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}
 PROMETHEUS = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
-PROCESSES = ("approach", "pick", "place", "nav2", "moveit", "perception", "ros", "gateway", "stop", "simulation")
+PROCESSES = (
+    "approach",
+    "pick",
+    "place",
+    "executor",
+    "nav2",
+    "moveit",
+    "perception",
+    "ros",
+    "gateway",
+    "stop",
+    "simulation",
+)
 PAGE = "https://quartet.example.org"
 VALUES = {
     "ingress": {

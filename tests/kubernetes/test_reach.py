@@ -8,7 +8,7 @@ import pytest
 
 from .reach import Outside, Reach, selects
 
-AGENTS = ("approach", "pick", "place")
+AGENTS = ("approach", "pick", "place", "executor")
 SERVERS = ("nav2", "moveit", "perception", "ros")
 REDIS = {"app": "redis"}
 INTERNET, ROBOT, ELSEWHERE = Outside("93.184.216.34"), Outside("192.168.1.10"), Outside("192.168.1.11")
@@ -50,6 +50,7 @@ def test_nobody_reaches_anybody_else(reach, pods):
     wanted = {
         "orchestrator": {"gateway", *SERVERS, "stop"},
         **{agent: {"gateway", *SERVERS} for agent in AGENTS},
+        "executor": {*SERVERS},
         "gateway": {"scripted-model"},
         "stop": set(SERVERS),
         "perception": {"gateway"},

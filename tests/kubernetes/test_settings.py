@@ -16,7 +16,7 @@ from quartet_site import load_policy, load_robot, load_site
 from quartet_stop.settings import load_stop_settings
 from quartet_tool_server.settings import ServerSettings
 
-AGENTS = ("approach", "pick", "place")
+AGENTS = ("approach", "pick", "place", "executor")
 SERVERS = ("nav2", "moveit", "perception", "ros")
 ROBOTS = ("summit", "second", "lab")
 
@@ -70,7 +70,7 @@ def test_agents_and_orchestrator(become):
         become(name)
         settings = load_settings()
         assert set(settings.known_robots()) == set(ROBOTS)
-        assert settings.secret("gateway_key") is not None
+        assert (settings.secret("gateway_key") is None) == (name == "executor"), "it asks no model"
         assert settings.secret("redis_password") is not None
     become("orchestrator")
     settings = load_orchestrator_settings()

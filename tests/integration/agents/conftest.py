@@ -20,7 +20,15 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from quartet_agent_runtime import AgentContext, AgentDefinition, AgentSettings, GatewayClient, Toolbox, ToolOutcome
+from quartet_agent_runtime import (
+    AgentContext,
+    AgentDefinition,
+    AgentSettings,
+    CodedAgent,
+    GatewayClient,
+    Toolbox,
+    ToolOutcome,
+)
 from quartet_agent_runtime._skill_run import SkillRun
 from quartet_contracts import (
     ALGORITHM,
@@ -35,7 +43,7 @@ from quartet_contracts import (
     audience,
     granted_tools,
 )
-from quartet_site import RobotSetup, load_robot, load_site
+from quartet_site import ProgramRule, RobotSetup, load_robot, load_site
 
 ROOT = Path(__file__).parents[3]
 TWINS = str(ROOT / "tests" / "integration" / "simulation_with_twins.py")
@@ -43,13 +51,19 @@ SERVERS = {"nav2": "quartet_nav2", "moveit": "quartet_moveit", "perception": "qu
 START_S = 120.0
 
 
-def definition_of(skill: Skill) -> AgentDefinition:
+def definition_of(skill: Skill) -> AgentDefinition | CodedAgent:
     """The definition that the agent's process serves."""
     import quartet_approach
+    import quartet_executor
     import quartet_pick
     import quartet_place
 
-    agents = {Skill.APPROACH: quartet_approach, Skill.PICK: quartet_pick, Skill.PLACE: quartet_place}
+    agents = {
+        Skill.APPROACH: quartet_approach,
+        Skill.PICK: quartet_pick,
+        Skill.PLACE: quartet_place,
+        Skill.EXECUTOR: quartet_executor,
+    }
     return agents[skill].definition()
 
 
@@ -211,7 +225,7 @@ class Stage:
         async with self.toolbox() as toolbox:
             return await toolbox.call(tool, arguments, _ignore)
 
-    def definition(self, skill: Skill) -> AgentDefinition:
+    def definition(self, skill: Skill) -> AgentDefinition | CodedAgent:
         return definition_of(skill)
 
     async def install_fence(self) -> None:
@@ -280,13 +294,15 @@ class Stage:
         )
 
     @contextlib.asynccontextmanager
-    async def outside(self, skill: Skill, model_url: str | None = None) -> AsyncIterator[AgentContext]:
+    async def outside(
+        self, skill: Skill, model_url: str | None = None, programs: ProgramRule = "auto"
+    ) -> AsyncIterator[AgentContext]:
         """What the process of `skill` hands to its requests."""
         model = GatewayClient(model_url or self.model_url, skill.value)
         try:
             yield AgentContext(
                 definition=definition_of(skill),
-                robots={self.robot.name: RobotSetup(self.robot, self.site)},
+                robots={self.robot.name: RobotSetup(self.robot, self.site, programs=programs)},
                 model=model,
                 journal=self.memory,
                 images=self.memory,

@@ -12,7 +12,7 @@ import quartet_pick
 import quartet_place
 from quartet_agent_runtime import load_prompt
 from quartet_agent_runtime._untrusted import MARK
-from quartet_contracts import ARGUMENTS, MODEL_TOOLS, REPORTS, RESULTS, Skill, TaskReport
+from quartet_contracts import ARGUMENTS, MODEL_SKILLS, MODEL_TOOLS, REPORTS, RESULTS, TaskReport
 from quartet_orchestrator.tasks.briefs import orchestrator_facts
 from quartet_perception import server as perception
 from quartet_site import load_robot, load_site
@@ -76,7 +76,7 @@ async def test_a_prompt_tells_what_each_tool_needs(agent, tools):
 def test_the_orchestrators_prompt_tells_each_tool_with_its_arguments():
     told = {name: set(re.findall(r"\w+", given)) for name, given in re.findall(r"^- `(\w+)\((.*?)\)`", PROMPT, re.M)}
     assert told == {
-        **{skill.value: set(ARGUMENTS[skill].model_fields) for skill in Skill},
+        **{skill.value: set(ARGUMENTS[skill].model_fields) for skill in MODEL_SKILLS},
         "look": {"camera"},
         "ask_person": {"question", "choices"},
         "report_task_result": set(TaskReport.model_fields),
@@ -84,8 +84,8 @@ def test_the_orchestrators_prompt_tells_each_tool_with_its_arguments():
 
 
 def test_every_name_in_the_orchestrators_prompt_is_there():
-    known = {MARK, "ok", *(skill.value for skill in Skill), *fields(TaskReport.model_json_schema())}
-    for skill in Skill:
+    known = {MARK, "ok", *(skill.value for skill in MODEL_SKILLS), *fields(TaskReport.model_json_schema())}
+    for skill in MODEL_SKILLS:
         known |= set(ARGUMENTS[skill].model_fields) | set(RESULTS[skill].model_fields)
     known |= keys(facts_of(orchestrator_facts)) | {"look", "ask_person", "choices", "report_task_result"}
     assert set(NAME.findall(PROMPT)) - known == set()

@@ -155,7 +155,7 @@ async def test_health_and_metrics(client, model, do):
     await client.run()
     health = (await client.http.get("/health")).json()
     assert health["status"] == "ok"
-    assert health["agents"] == {"approach": 1, "pick": 1, "place": 1}
+    assert health["agents"] == {"approach": 1, "pick": 1, "place": 1, "executor": 1}
     assert abs(health["time"] - time.time()) < 60
     assert health["store_clock_ahead_s"] == 0.0
     assert health["agent_clocks_ahead_s"] == {}

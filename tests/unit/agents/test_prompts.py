@@ -15,6 +15,7 @@ import quartet_nav2
 from quartet_approach.agent import facts as approach_facts
 from quartet_contracts import (
     ARGUMENTS,
+    MODEL_SKILLS,
     MODEL_TOOLS,
     REPORTS,
     RESULTS,
@@ -96,7 +97,7 @@ def all_codes() -> set[str]:
     return {str(code) for enum in enums if issubclass(enum, StrEnum) for code in enum}
 
 
-@pytest.mark.parametrize("skill", list(Skill))
+@pytest.mark.parametrize("skill", MODEL_SKILLS)
 def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> None:
     robot: RobotFile = load_robot(SITE / "robot.yaml")
     site: SiteFile = load_site(SITE / "site.yaml")
@@ -119,7 +120,7 @@ def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> No
     assert named - known == set()
 
 
-@pytest.mark.parametrize("skill", list(Skill))
+@pytest.mark.parametrize("skill", MODEL_SKILLS)
 def test_a_prompt_says_when_to_use_each_code(skill: Skill) -> None:
     prompt = (ROOT / "services" / skill / "src" / f"quartet_{skill}" / "prompt.md").read_text()
     of_code_alone = {"NONE", "NAV_PLAN_FAILED", "NAV_VERIFY_OVERRIDE"}
@@ -129,7 +130,7 @@ def test_a_prompt_says_when_to_use_each_code(skill: Skill) -> None:
 def test_the_orchestrators_prompt_names_what_there_is() -> None:
     prompt = (ROOT / "services/orchestrator/src/quartet_orchestrator/prompt.md").read_text()
     signatures = dict(re.findall(r"^- `(\w+)\(([^)]*)\)`", prompt, re.MULTILINE))
-    for skill in Skill:
+    for skill in MODEL_SKILLS:
         assert set(signatures[skill].split(", ")) == set(ARGUMENTS[skill].model_fields), skill
     assert set(signatures["report_task_result"].split(", ")) == set(TaskReport.model_fields)
     known = {

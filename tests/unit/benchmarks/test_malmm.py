@@ -6,11 +6,11 @@ from quartet_benchmarks.command import bench, load_suite
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.malmm.arm import TabletopArm
 from quartet_benchmarks.malmm.options import read_experiment
-from quartet_benchmarks.malmm.scene import read_scene
-from quartet_benchmarks.malmm.speakers import ArmSpeakers, Rates
+from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.table import Entry, headline, stack_rows, task_rows
 from quartet_benchmarks.malmm.trial import Trial, play
 from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_scripted_model.programs import ArmSpeakers, Rates, read_scene
 from quartet_simulation.tabletop import TASKS, Tabletop
 from quartet_teams import Answer
 
@@ -59,19 +59,19 @@ async def test_variables_do_not_last_and_after_completion_nothing_moves():
 
 @pytest.mark.parametrize("task", ["insert-in-peg", "open-bottle", "rubbish-in-bin"])
 async def test_the_speakers_do_a_task_by_their_prompts_alone(task):
-    trial = await play(Tabletop.generate(task, 0, 0), "malmm", ArmSpeakers(Rates(), 0))
+    trial = await play(Tabletop.generate(task, 0, 0), "malmm", ReferenceModel(Rates(), 0))
     assert (trial.succeeded, trial.ending, trial.failed_executions) == (True, "completed", 0)
 
 
 async def test_without_feedback_the_speakers_plan_all_at_once():
-    trial = await play(Tabletop.generate("put-block", 0, 0), "malmm", ArmSpeakers(Rates(), 0), feedback=False)
+    trial = await play(Tabletop.generate("put-block", 0, 0), "malmm", ReferenceModel(Rates(), 0), feedback=False)
     assert (trial.succeeded, trial.calls) == (True, 4)
 
 
 async def test_faults_are_drawn_by_the_seed_and_feedback_makes_up_for_them():
     rates = Rates.equal(0.3)
-    first = await play(Tabletop.generate("put-block", 0, 0), "sa", ArmSpeakers(rates, 5))
-    again = await play(Tabletop.generate("put-block", 0, 0), "sa", ArmSpeakers(rates, 5))
+    first = await play(Tabletop.generate("put-block", 0, 0), "sa", ReferenceModel(rates, 5))
+    again = await play(Tabletop.generate("put-block", 0, 0), "sa", ReferenceModel(rates, 5))
     assert (first.calls, first.failed_executions) == (again.calls, again.failed_executions)
     assert first.succeeded
     assert first.executions > 9, "more than a way without faults has"

@@ -9,13 +9,17 @@ from pydantic import ValidationError
 
 from quartet_contracts import (
     MAX_MESSAGE_BYTES,
+    MODEL_SKILLS,
     RESULTS,
     ApproachArguments,
     ApproachResult,
+    ArmScene,
     Budget,
     Check,
     DeliveryOutcome,
     DirectStep,
+    ExecutorArguments,
+    ExecutorResult,
     JournalEvent,
     MalformedMessageError,
     MessageTooLargeError,
@@ -23,6 +27,7 @@ from quartet_contracts import (
     PickResult,
     PlaceArguments,
     PlaceResult,
+    SceneObject,
     Skill,
     SkillRequest,
     SkillResult,
@@ -43,10 +48,17 @@ from quartet_contracts import (
 from quartet_contracts.skills import unknown_result, unreadable_request
 
 NOW = time.time()
+SCENE = ArmScene(
+    objects=(SceneObject(name="can", position=(0.7, 0.1, 0.8), yaw=0.3, size_m=(0.06, 0.06, 0.12)),),
+    hand_position=(0.5, 0.0, 1.1),
+    hand_yaw=0.0,
+    held="can",
+)
 ARGUMENTS = {
     Skill.APPROACH: ApproachArguments(target_area="kitchen", object_name="can", next_action="pick"),
     Skill.PICK: PickArguments(object_name="can"),
     Skill.PLACE: PlaceArguments(target_location="bin", object_name="can", object_height_m=0.1),
+    Skill.EXECUTOR: ExecutorArguments(code="open_gripper()", before=SCENE),
 }
 
 
@@ -125,8 +137,9 @@ MESSAGES = [
         **IDS, success=False, error_code="UNKNOWN", reason="lost", state=State.UNCERTAIN, observed="it lies there"
     ),
     task(),
-    *(task(step=DirectStep(skill=skill, arguments=ARGUMENTS[skill])) for skill in Skill),
+    *(task(step=DirectStep(skill=skill, arguments=ARGUMENTS[skill])) for skill in MODEL_SKILLS),
     task(team="hmas2"),
+    ExecutorResult(**IDS, success=True, error_code="NONE", reason="", output="up", completed=True, scene=SCENE),
     TurnRequest(
         request_id="r1",
         task_id="t1",
@@ -258,7 +271,7 @@ def test_a_grant_is_not_printed():
 
 
 def test_a_result_can_be_read_before_its_skill_is_known():
-    assert decode(SkillResult, encode(MESSAGES[3])).skill is Skill.APPROACH
+    assert decode(SkillResult, encode(MESSAGES[len(Skill)])).skill is Skill.APPROACH
 
 
 @pytest.mark.parametrize("skill", Skill)

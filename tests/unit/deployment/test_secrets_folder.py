@@ -41,6 +41,7 @@ def test_each_process_holds_what_it_needs_and_nothing_more(folder: SecretsFolder
         "approach": agent,
         "pick": agent,
         "place": agent,
+        "executor": ["metrics_token", "redis_password"],
         "nav2": server,
         "moveit": server,
         "ros": server,

@@ -251,6 +251,7 @@ def test_each_process_has_its_own_secrets_and_no_agent_a_bridge(tmp_path: Path) 
         "approach",
         "pick",
         "place",
+        "executor",
     }
     assert (built["nav2"].env["A"], built["nav2"].env["B"]) == ("1", "2")
     assert not any(at.url("scoring") in value for spec in built.values() for value in spec.env.values())

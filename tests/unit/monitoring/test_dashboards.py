@@ -77,7 +77,19 @@ def test_prometheus_reads_every_process_that_compose_starts(deploy: Path) -> Non
             asked |= dict.fromkeys(one["names"], one["port"])
     asked.pop("localhost")
     assert asked.keys() <= services.keys()
-    ours = {"orchestrator", "approach", "pick", "place", "gateway", "moveit", "nav2", "perception", "ros", "stop"}
+    ours = {
+        "orchestrator",
+        "approach",
+        "pick",
+        "place",
+        "executor",
+        "gateway",
+        "moveit",
+        "nav2",
+        "perception",
+        "ros",
+        "stop",
+    }
     ours |= {"simulation", "scripted-model"}
     assert asked.keys() == ours | {"redis-exporter"}
     reader = set(services["prometheus"]["networks"])

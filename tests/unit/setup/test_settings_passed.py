@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CHART = ROOT / "deploy/kubernetes/quartet/templates"
 CLASSES: dict[str, list[type[BaseSettings]]] = {
     "orchestrator": [OrchestratorSettings],
-    **{agent: [AgentSettings] for agent in ("approach", "pick", "place")},
+    **{agent: [AgentSettings] for agent in ("approach", "pick", "place", "executor")},
     **{server: [ServerSettings] for server in ("nav2", "moveit", "ros")},
     "perception": [ServerSettings, PerceptionSettings],
     "gateway": [GatewaySettings],
@@ -178,7 +178,7 @@ def test_the_example_names_everything_that_compose_takes_and_nothing_else() -> N
 @pytest.mark.parametrize("service", sorted(CLASSES.keys() - {"cli", "bridge-proxy"}))
 def test_the_chart_lets_every_setting_of_a_process_be_set(service: str) -> None:
     where = {
-        **dict.fromkeys(("approach", "pick", "place"), ("agents.yaml", "$agent")),
+        **dict.fromkeys(("approach", "pick", "place", "executor"), ("agents.yaml", "$agent")),
         **dict.fromkeys(("nav2", "moveit", "perception", "ros"), ("servers.yaml", "$server")),
         "simulation": ("simulations.yaml", '"simulation"'),
         "scripted-model": ("gateway.yaml", '"scripted-model"'),

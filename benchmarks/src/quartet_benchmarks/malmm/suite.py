@@ -8,10 +8,11 @@ from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.extras import require_inspect
 from quartet_benchmarks.harness.speakers import SPEAKERS
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
-from quartet_benchmarks.malmm.speakers import ArmSpeakers, Rates
+from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.table import Entry, detail, headline, stack_rows, task_rows
 from quartet_benchmarks.malmm.trial import play
 from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_scripted_model.programs import Rates
 from quartet_simulation.tabletop import Tabletop
 
 FOLDER = Path("runs/malmm")
@@ -93,7 +94,7 @@ def _play_all(
     entries: list[Entry] = []
     for task, variation, seed in experiment.instances:
         world = Tabletop.generate(task, variation, seed)
-        speakers = ArmSpeakers(Rates.equal(rate), seed)
+        speakers = ReferenceModel(Rates.equal(rate), seed)
         trial = asyncio.run(play(world, framework, speakers, feedback=feedback))
         entries.append(Entry(task, variation, seed, model, framework, feedback, trial))
         if entries[-1].seed == experiment.seed + experiment.episodes - 1:

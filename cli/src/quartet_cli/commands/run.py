@@ -35,7 +35,11 @@ def run(
     robot: Robot = None,
     team: Annotated[
         str | None,
-        typer.Option("--team", help="All robots do it together; how they agree on a plan: cmas, dmas, hmas1 or hmas2."),
+        typer.Option(
+            "--team",
+            help="Several models do it: for all robots together cmas, dmas, hmas1 or hmas2; for one robot's arm, by "
+            "programs, sa, ma or malmm.",
+        ),
     ] = None,
     timeout_s: TimeoutS = 1800.0,
     detach: Annotated[bool, typer.Option("--detach", help="Print the task's id and return; the task goes on.")] = False,

@@ -43,7 +43,7 @@ securityContext:
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
-  capabilities: {drop: [ALL]}
+  capabilities: {drop: [ALL]{{ with .capabilities }}, add: {{ toJson . }}{{ end }}}
 {{- end }}
 
 {{/* A process that serves HTTP. It lives while its port is open: /health also says what it waits for, such as a Redis

@@ -1,6 +1,6 @@
 """How an agent thinks: gateway client, MCP tools, the loop, budgets, transcript, and the life of an agent process."""
 
-from quartet_agent_runtime._agent import AgentContext, AgentDefinition
+from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
@@ -43,6 +43,7 @@ __all__ = [
     "AgentSettings",
     "ArgumentsError",
     "Cause",
+    "CodedAgent",
     "Ending",
     "GatewayClient",
     "Image",

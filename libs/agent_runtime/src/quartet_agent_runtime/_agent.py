@@ -1,8 +1,8 @@
-"""What an agent is (AgentDefinition), and what its process hands to each request (AgentContext)."""
+"""What an agent is (AgentDefinition, CodedAgent), and what its process hands to each request (AgentContext)."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal, TranscriptStore
 from quartet_agent_runtime._request_context import RequestContext
@@ -20,6 +20,9 @@ Verify = Callable[[RequestContext, Any], Awaitable[Any]]
 Prepare = Callable[[RequestContext], Awaitable[None]]
 """Runs before the model: brings the robot into a defined state, where an earlier attempt may have left another one."""
 
+Perform = Callable[[RequestContext], Awaitable[dict[str, Any]]]
+"""Does a whole request and returns the fields of its result: success, error_code, reason, and those of the skill."""
+
 
 @dataclass(frozen=True)
 class AgentDefinition:
@@ -36,10 +39,19 @@ class AgentDefinition:
 
 
 @dataclass(frozen=True)
+class CodedAgent:
+    """An agent without a model: its own code does what a request asks."""
+
+    skill: Skill
+    perform: Perform
+    speaks: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
 class AgentContext:
     """Everything that one process hands to its requests."""
 
-    definition: AgentDefinition
+    definition: AgentDefinition | CodedAgent
     robots: Mapping[str, RobotSetup]
     model: GatewayClient
     journal: Journal

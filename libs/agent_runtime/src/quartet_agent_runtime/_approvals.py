@@ -1,6 +1,7 @@
 """Calls that a server puts off until a person allows them: ask, and return the signed decision."""
 
 import logging
+import secrets
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from quartet_agent_runtime._protocols import ApprovalClient
 from quartet_agent_runtime._work_clock import WorkClock
 from quartet_contracts import SkillRequest
-from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalRequest
+from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalDecision, ApprovalRequest
 
 if TYPE_CHECKING:
     from mcp_types import ElicitResult, InputRequiredResult
@@ -55,9 +56,23 @@ class ApprovalRequester:
         given = float(until) if isinstance(until, int | float) else time.time() + WAIT_S
         return min(given, self._request.deadline)
 
+    async def ask(
+        self, tool: str, arguments: dict[str, Any], because: str, expires_at: float
+    ) -> ApprovalDecision | None:
+        """Return a person's decision on something of the agent's own, None when there is none in time."""
+        with self._clock.waiting():
+            until = min(expires_at, self._request.deadline)
+            return await self._decision(f"own-{secrets.token_hex(8)}", tool, arguments, because, until)
+
     async def _ask(
         self, approval_id: str, tool: str, arguments: dict[str, Any], because: str, expires_at: float
     ) -> str | None:
+        decision = await self._decision(approval_id, tool, arguments, because, expires_at)
+        return None if decision is None else decision.token
+
+    async def _decision(
+        self, approval_id: str, tool: str, arguments: dict[str, Any], because: str, expires_at: float
+    ) -> ApprovalDecision | None:
         request = self._request
         if expires_at <= time.time():
             return None
@@ -75,4 +90,4 @@ class ApprovalRequester:
             )
         )
         log.info("%s of request %s: %s", tool, request.request_id, decision.reason if decision else "no decision came")
-        return None if decision is None else decision.token
+        return decision

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._model import ToolCall
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._toolbox import Toolbox
@@ -17,7 +18,7 @@ from quartet_contracts import SkillRequest
 from quartet_contracts.tools import Pose2D, ToolResult
 from quartet_contracts.tools.nav2 import RobotPoseResult
 from quartet_contracts.tools.perception import Detection, DetectResult, PerceptionCode
-from quartet_site import RobotFile, SiteFile
+from quartet_site import ProgramRule, RobotFile, SiteFile
 
 R = TypeVar("R", bound=ToolResult)
 
@@ -40,6 +41,10 @@ class RequestContext:
     """All robots of the same place, sorted."""
     clock: WorkClock | None = None
     """Moves the end of the request's time; None: that is the request's deadline."""
+    approver: ApprovalRequester | None = None
+    """Asks a person; None where nobody can be asked."""
+    programs: ProgramRule = "deny"
+    """What the policy says of programs that models wrote."""
     calls: int = 0
     running: bool = False
     """A call is running or was cut off, so its effect is not known."""

@@ -14,7 +14,7 @@ from typing import Any
 from opentelemetry.trace import SpanKind
 
 from quartet_agent_runtime import _metrics as metrics
-from quartet_agent_runtime._agent import AgentContext, AgentDefinition
+from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._participant import speak
 from quartet_agent_runtime._protocols import Delivery, SkillSource, Store
 from quartet_agent_runtime._settings import AgentSettings, load_settings
@@ -45,7 +45,7 @@ SETTLE_S = 4.0
 
 
 def run_agent(
-    definition: AgentDefinition,
+    definition: AgentDefinition | CodedAgent,
     open_store: Callable[[AgentSettings, str, Callable[[str], None]], Coroutine[Any, Any, Store]],
     expected: tuple[type[Exception], ...] = (),
 ) -> int:
@@ -63,7 +63,7 @@ def run_agent(
 
 
 async def serve_agent(
-    definition: AgentDefinition,
+    definition: AgentDefinition | CodedAgent,
     settings: AgentSettings,
     open_store: Callable[[Callable[[str], None]], Coroutine[Any, Any, Store]],
     stop: asyncio.Event,

@@ -4,7 +4,7 @@ import logging
 import time
 from typing import Any, cast
 
-from quartet_agent_runtime._agent import AgentContext
+from quartet_agent_runtime._agent import AgentContext, CodedAgent
 from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._loop import Loop
@@ -88,8 +88,19 @@ class SkillRun:
         setup = context.robots[request.robot]
         fleet = context.robots_in_same_place(request.robot)
         self._request_context = check = RequestContext(
-            request, setup.robot, setup.site, toolbox, self._recorder, fleet, self._clock
+            request,
+            setup.robot,
+            setup.site,
+            toolbox,
+            self._recorder,
+            fleet,
+            self._clock,
+            self._approver(),
+            setup.programs,
         )
+        if isinstance(agent, CodedAgent):
+            fields = await agent.perform(check)
+            return self._result(state=State.SUCCEEDED if fields["success"] else State.FAILED, **fields)
         if agent.prepare is not None:
             await agent.prepare(check)
         self._loop = Loop(
@@ -119,7 +130,7 @@ class SkillRun:
         return await self.settle(reason, None if uncertain else State.FAILED)
 
     def _toolbox(self) -> Toolbox:
-        robot, settings, approvals = self._request.robot, self._context.settings, self._context.approvals
+        robot, settings = self._request.robot, self._context.settings
         servers = settings.servers.get(robot)
         if servers is None:
             valid = ", ".join(sorted(settings.servers))
@@ -129,9 +140,13 @@ class SkillRun:
             self._request.grant,
             MODEL_TOOLS[self._request.skill],
             settings.tool_timeout_s,
-            None if approvals is None else ApprovalRequester(self._request, approvals, self._clock),
+            self._approver(),
             self._untrusted,
         )
+
+    def _approver(self) -> ApprovalRequester | None:
+        approvals = self._context.approvals
+        return None if approvals is None else ApprovalRequester(self._request, approvals, self._clock)
 
     @property
     def _usage(self) -> Usage:
@@ -147,6 +162,8 @@ class SkillRun:
     def _result(self, *, reason: str, observed: str = "", **fields: Any) -> SkillResult:
         """Return the result; it goes to another agent, so that what labels say is taken out of its texts."""
         request, usage, redact = self._request, self._usage, self._untrusted.redact
+        if "output" in fields:
+            fields["output"] = redact(fields["output"])
         if "checks" in fields:
             fields["checks"] = [{**one, "note": redact(one["note"])[:500]} for one in fields["checks"]]
         withdrawn = None if fields["state"] == State.SUCCEEDED or self._tools is None else self._tools.withdrawn

@@ -2,7 +2,7 @@
 
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices, chosen, number_choices
-from quartet_contracts._codes import UNKNOWN_NAME, ApproachCode, PickCode, PlaceCode
+from quartet_contracts._codes import UNKNOWN_NAME, ApproachCode, ExecutorCode, PickCode, PlaceCode
 from quartet_contracts._grants import (
     ALGORITHM,
     FENCE_SCOPE,
@@ -20,6 +20,7 @@ from quartet_contracts._grants import (
     health_url,
 )
 from quartet_contracts._objects import MAX_ALIKE, AlikeThing, AlikeThings, ObjectId, Position, Term, new_object_id
+from quartet_contracts._scenes import ArmScene, SceneObject
 from quartet_contracts._schema import json_schemas
 from quartet_contracts._skill_tools import (
     CONFIRM_TOOLS,
@@ -69,6 +70,8 @@ from quartet_contracts.messages import (
 from quartet_contracts.skills import (
     ARGUMENTS,
     HELD_OBJECT,
+    MAX_PROGRAM_OUTPUT,
+    MODEL_SKILLS,
     PARKING,
     REPORTS,
     RESULTS,
@@ -77,6 +80,8 @@ from quartet_contracts.skills import (
     ApproachResult,
     Check,
     CheckResult,
+    ExecutorArguments,
+    ExecutorResult,
     NextAction,
     PickArguments,
     PickReport,
@@ -89,6 +94,7 @@ from quartet_contracts.skills import (
     SkillRequest,
     SkillResult,
     Stand,
+    StepArguments,
     without_ids,
 )
 
@@ -103,9 +109,11 @@ __all__ = [
     "ISSUER",
     "MAX_ALIKE",
     "MAX_MESSAGE_BYTES",
+    "MAX_PROGRAM_OUTPUT",
     "MAX_SENTENCE",
     "MAX_SPOKEN",
     "MODEL_AUDIENCE",
+    "MODEL_SKILLS",
     "MODEL_TOOLS",
     "MOTION_SERVERS",
     "OBSERVE_TOOLS",
@@ -133,6 +141,7 @@ __all__ = [
     "ApproachReport",
     "ApproachResult",
     "Arguments",
+    "ArmScene",
     "Budget",
     "Cancellation",
     "Check",
@@ -141,6 +150,9 @@ __all__ = [
     "ContractError",
     "DeliveryOutcome",
     "DirectStep",
+    "ExecutorArguments",
+    "ExecutorCode",
+    "ExecutorResult",
     "GrantClaims",
     "Identifier",
     "IllegalTransitionError",
@@ -160,6 +172,7 @@ __all__ = [
     "PlaceReport",
     "PlaceResult",
     "Position",
+    "SceneObject",
     "Seconds",
     "Skill",
     "SkillArguments",
@@ -167,6 +180,7 @@ __all__ = [
     "SkillResult",
     "Stand",
     "State",
+    "StepArguments",
     "Task",
     "TaskReport",
     "TaskStatus",

@@ -1,4 +1,4 @@
-"""Error codes of the three sub-agents. NONE means success; anything abnormal is UNKNOWN."""
+"""Error codes of the sub-agents. NONE means success; anything abnormal is UNKNOWN."""
 
 from enum import StrEnum
 
@@ -58,4 +58,17 @@ class PlaceCode(StrEnum):
     """The gripper is empty."""
     PLACE_OUT_OF_SCOPE = "PLACE_OUT_OF_SCOPE"
     """The target is not something that this robot can put things on or into."""
+    UNKNOWN = "UNKNOWN"
+
+
+class ExecutorCode(StrEnum):
+    """How a program ended."""
+
+    NONE = "NONE"
+    PROGRAM_FAILED = "PROGRAM_FAILED"
+    """Its exit code is not 0; the output says why."""
+    PROGRAM_REFUSED = "PROGRAM_REFUSED"
+    """The policy wants a person's approval of each program, and none came. Nothing ran."""
+    NO_CONFINEMENT = "NO_CONFINEMENT"
+    """The machine of the executor cannot confine a program, so none is run."""
     UNKNOWN = "UNKNOWN"

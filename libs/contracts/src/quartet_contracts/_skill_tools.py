@@ -36,6 +36,7 @@ MODEL_TOOLS: dict[Skill, tuple[str, ...]] = {
         "moveit__open_gripper",
         "moveit__get_grasp_state",
     ),
+    Skill.EXECUTOR: (),
 }
 """Tools that the model of each agent sees."""
 
@@ -51,8 +52,18 @@ VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
     ),
     Skill.PICK: ("perception__look", "perception__detect_objects", "nav2__backup_robot"),
     Skill.PLACE: (),
+    Skill.EXECUTOR: (
+        "moveit__plan_and_execute",
+        "moveit__plan_cartesian_path",
+        "moveit__clear_planning_scene",
+        "moveit__open_gripper",
+        "moveit__close_gripper",
+        "perception__detect_objects",
+        "perception__get_topdown_grasp_pose",
+    ),
 }
-"""Further tools that the agent's own code may use before its model and after its report."""
+"""Further tools that the agent's own code may use before its model and after its report; all of an agent without a
+model."""
 
 MOTION_SERVERS: tuple[str, ...] = ("nav2", "moveit")
 """Servers that move a robot: each must know the newest fence before a grant that carries it is used."""

@@ -8,7 +8,13 @@ from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices
 from quartet_contracts._states import State
 from quartet_contracts.messages import Arguments, Identifier, Message, Seconds
-from quartet_contracts.skills import Skill, SkillArguments, check_arguments_of_skill, read_arguments_of_skill
+from quartet_contracts.skills import (
+    MODEL_SKILLS,
+    Skill,
+    StepArguments,
+    check_arguments_of_skill,
+    read_arguments_of_skill,
+)
 
 MAX_SENTENCE = 1000
 ANY_ROBOT = "any"
@@ -25,7 +31,8 @@ class TaskSubmission(Arguments):
     robot: Identifier | None = None
     """None: the first free robot."""
     team: Identifier | None = None
-    """Way in which all robots agree on a plan (cmas, dmas, hmas1, hmas2); None: one robot does the task."""
+    """Way in which all robots agree on a plan (cmas, dmas, hmas1, hmas2), or in which several models write programs for
+    one robot's arm (sa, ma, malmm); None: one model does the task."""
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
     """The task fails when its work takes longer (wall time). Time in the queue and in PAUSED is none of it."""
     queue_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 86_400.0
@@ -48,7 +55,7 @@ class DirectStep(Arguments):
     """Single skill that a person requested, without the orchestrator's model."""
 
     skill: Skill
-    arguments: SerializeAsAny[SkillArguments]
+    arguments: SerializeAsAny[StepArguments]
 
     @model_validator(mode="before")
     @classmethod
@@ -57,6 +64,8 @@ class DirectStep(Arguments):
 
     @model_validator(mode="after")
     def _skill_takes_these(self) -> Self:
+        if self.skill not in MODEL_SKILLS:
+            raise ValueError(f"skill '{self.skill}' is no step of a person; valid: {', '.join(MODEL_SKILLS)}")
         check_arguments_of_skill(self.skill, self.arguments)
         return self
 
@@ -77,7 +86,7 @@ class Task(Message):
     step: DirectStep | None = None
     """Set for a task that is one skill and needs no orchestrator model."""
     team: Identifier | None = None
-    """Way in which the robots of a team agree, for a task of all robots."""
+    """Way in which the robots of a team agree, or models write programs for one robot; as in the submission."""
     parent: Identifier | None = None
     """The team's task that this one is a part of."""
     submission: Identifier | None = None
@@ -139,4 +148,4 @@ class Pause(Arguments):
     reason: Annotated[str, Field(max_length=500)] = "paused by a person"
 
 
-Actor = Literal["orchestrator", "approach", "pick", "place"]
+Actor = Literal["orchestrator", "approach", "pick", "place", "executor"]

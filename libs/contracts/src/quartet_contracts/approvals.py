@@ -20,6 +20,8 @@ DECISION_FIELD = "decision"
 """Field of the form in which the signed decision comes back."""
 EXPIRES_AT = "quartet/expires_at"
 """In `_meta` of the result: seconds since the epoch after which no decision is accepted."""
+RUN_PROGRAM = "executor__run_program"
+"""In place of a tool: what the executor asks about, where the policy wants a person's word on each program."""
 Text = Annotated[str, Field(max_length=2000)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 

@@ -130,7 +130,8 @@ class SkillFinished(Entry):
     state: State
     usage: Usage = Usage()
     details: dict[str, Any] = {}
-    """checks of approach, held_object_height_m of pick; observed: how it was found after an uncertain end."""
+    """checks of approach, held_object_height_m of pick, output and scene of a program; observed: how it was found after
+    an uncertain end."""
 
 
 class SkillSettled(Entry):
@@ -223,6 +224,8 @@ class TeamTurn(Entry):
     participant: str
     text: Text
     usage: Usage = Usage()
+    about: Literal["errands", "program"] = "errands"
+    """What the team makes: errands of several robots, or programs for the arm of one."""
 
 
 class TeamStep(Entry):

@@ -6,8 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
 from quartet_contracts._budgets import Budget, Usage
-from quartet_contracts._codes import ApproachCode, PickCode, PlaceCode
+from quartet_contracts._codes import ApproachCode, ExecutorCode, PickCode, PlaceCode
 from quartet_contracts._objects import AlikeThings, ObjectId, Term
+from quartet_contracts._scenes import ArmScene
 from quartet_contracts._states import State
 from quartet_contracts.errors import MalformedMessageError
 from quartet_contracts.messages import Arguments, Identifier, Message, Seconds, read_json
@@ -19,6 +20,12 @@ class Skill(StrEnum):
     APPROACH = "approach"
     PICK = "pick"
     PLACE = "place"
+    EXECUTOR = "executor"
+    """Runs a program that a team of models wrote for the arm."""
+
+
+MODEL_SKILLS = (Skill.APPROACH, Skill.PICK, Skill.PLACE)
+"""Skills with a model of their own, which the orchestrator's model and a person ask for."""
 
 
 class NextAction(StrEnum):
@@ -87,11 +94,27 @@ class PlaceArguments(Arguments):
     object_id: Annotated[ObjectId | None, Field(description="object_id of what is held, as pick reported it.")] = None
 
 
-SkillArguments = ApproachArguments | PickArguments | PlaceArguments
+MAX_PROGRAM, MAX_PROGRAM_OUTPUT = 12_000, 8_000
+"""Characters of a program and of what it prints."""
+
+
+class ExecutorArguments(Arguments):
+    """Run a program for the arm; the base stands."""
+
+    code: Annotated[str, Field(max_length=MAX_PROGRAM, description="Python; '' only looks.")] = ""
+    before: Annotated[ArmScene | None, Field(description="State before the program, as the last request gave it.")] = (
+        None
+    )
+
+
+StepArguments = ApproachArguments | PickArguments | PlaceArguments
+"""Of MODEL_SKILLS."""
+SkillArguments = StepArguments | ExecutorArguments
 ARGUMENTS: dict[Skill, type[SkillArguments]] = {
     Skill.APPROACH: ApproachArguments,
     Skill.PICK: PickArguments,
     Skill.PLACE: PlaceArguments,
+    Skill.EXECUTOR: ExecutorArguments,
 }
 
 
@@ -247,10 +270,24 @@ class PlaceResult(SkillResult):
     error_code: PlaceCode  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
-RESULTS: dict[Skill, type[ApproachResult] | type[PickResult] | type[PlaceResult]] = {
+class ExecutorResult(SkillResult):
+    """Result of a program: an exit code other than 0 is PROGRAM_FAILED."""
+
+    skill: Literal[Skill.EXECUTOR] = Skill.EXECUTOR  # pyright: ignore[reportIncompatibleVariableOverride]
+    error_code: ExecutorCode  # pyright: ignore[reportIncompatibleVariableOverride]
+    output: Annotated[str, Field(max_length=MAX_PROGRAM_OUTPUT)] = ""
+    """What the program printed, with the text of its error."""
+    completed: bool = False
+    """The program has called task_completed()."""
+    scene: ArmScene | None = None
+    """State after a program that succeeded."""
+
+
+RESULTS: dict[Skill, type[ApproachResult] | type[PickResult] | type[PlaceResult] | type[ExecutorResult]] = {
     Skill.APPROACH: ApproachResult,
     Skill.PICK: PickResult,
     Skill.PLACE: PlaceResult,
+    Skill.EXECUTOR: ExecutorResult,
 }
 
 

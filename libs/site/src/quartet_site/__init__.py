@@ -6,7 +6,7 @@ from quartet_site._robot import Camera, Gripper, RobotFile
 from quartet_site._robots import RobotFiles, RobotSetup, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
 from quartet_site.errors import SiteError, SiteFileError, field_error
-from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, Workspace, Zone
+from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, ProgramRule, Workspace, Zone
 from quartet_site.site import (
     FLOOR_WORDS,
     Area,
@@ -31,6 +31,7 @@ __all__ = [
     "Gripper",
     "PolicyFile",
     "Pose2D",
+    "ProgramRule",
     "RobotFile",
     "RobotFiles",
     "RobotSetup",

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from quartet_site._load import load_policy, load_robot, load_site
 from quartet_site._robot import RobotFile
 from quartet_site.errors import SiteFileError
-from quartet_site.policy import PolicyFile
+from quartet_site.policy import PolicyFile, ProgramRule
 from quartet_site.site import SiteFile
 
 
@@ -34,7 +34,9 @@ class RobotSetup:
     robot: RobotFile
     site: SiteFile
     approval_wait_s: float = 0.0
-    """How long a call may wait for a person's approval; 0 where no policy.yaml asks for one [s]."""
+    """How long a call or a program may wait for a person's approval; 0 where no policy.yaml asks for one [s]."""
+    programs: ProgramRule = "auto"
+    """Whether programs of models run."""
 
 
 def load_robots(
@@ -62,5 +64,6 @@ def load_robots(
             sites[where] = load_site(where)
         policy_file = (entry.policy_file if entry is not None else None) or where.parent / "policy.yaml"
         policy = load_policy(policy_file, sites[where], robot) if policy_file.is_file() else PolicyFile()
-        known[name] = RobotSetup(robot, sites[where], policy.approval_wait_s if policy.approval else 0.0)
+        asks = policy.approval or policy.programs == "ask"
+        known[name] = RobotSetup(robot, sites[where], policy.approval_wait_s if asks else 0.0, policy.programs)
     return known

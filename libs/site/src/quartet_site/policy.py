@@ -175,6 +175,9 @@ class Unchecked(Section):
     topics: list[AbsoluteName] = []
 
 
+ProgramRule = Literal["auto", "ask", "deny"]
+
+
 class PolicyFile(Section):
     """policy.yaml, whole."""
 
@@ -191,4 +194,7 @@ class PolicyFile(Section):
     approval: list[ApprovalRule] = []
     approval_wait_s: Annotated[float, Field(gt=0, le=3600)] = 300.0
     """Wall time [s] after which a call without an answer is refused."""
+    programs: ProgramRule = "auto"
+    """Whether programs that a team of models writes for the arm run: each at once, after a person's word, or never.
+    Their calls of the servers are judged by all of this file in any case."""
     unchecked: Unchecked = Unchecked()

@@ -36,8 +36,15 @@ def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]], kind: Ki
     if agent is not None:
         _, policy = AGENTS[agent]
         return next_turn(policy(conversation), conversation.steps)
-    if not tools and (said := team.answer("\n".join(text_of(message) for message in messages))) is not None:
-        return Text(said)
+    if not tools:
+        prompt = "\n".join(text_of(message) for message in messages)
+        if (said := team.answer(prompt)) is not None:
+            return Text(said)
+        # Imported here, since it needs NumPy and few deployments have such a team.
+        from quartet_scripted_model import programs
+
+        if (said := programs.answer(prompt)) is not None:
+            return Text(said)
     reports = ", ".join(report for report, _ in AGENTS.values())
     return Text(
         "I am Quartet's scripted model, not an LLM: I can only play the orchestrator, approach, pick and place "

@@ -7,9 +7,10 @@ import pytest
 from inspect_ai.model import ChatMessage, ModelAPI, ModelOutput, ModelUsage, modelapi
 
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.malmm.speakers import ArmSpeakers, Rates
+from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.suite import run
 from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_scripted_model.programs import Rates
 
 CALLS: list[str] = []
 
@@ -23,7 +24,7 @@ class TabletopModel(ModelAPI):
         CALLS.append(asked.text)
         text = "```python\ntask_completed()\n```"
         if self.model_name.endswith("honest"):
-            text = (await ArmSpeakers(Rates(), 0)((asked.metadata or {})["participant"], asked.text)).text
+            text = (await ReferenceModel(Rates(), 0)((asked.metadata or {})["participant"], asked.text)).text
         output = ModelOutput.from_content(self.model_name, text)
         output.usage = ModelUsage(input_tokens=1000, output_tokens=100, total_tokens=1100)
         return output

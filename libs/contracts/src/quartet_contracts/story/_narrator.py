@@ -91,12 +91,7 @@ class Narrator:
             case ModelTurn():
                 return self._turn(event, what)
             case SkillRequested():
-                if what.skill == "approach":
-                    self._approaches[what.request_id] = what.arguments
-                again = f" (attempt {what.attempt})" if what.attempt > 1 else ""
-                text = f"→ {what.skill}: {skill_words(what.skill, what.arguments)}{again}"
-                now = Now(actor=what.skill, text="waits for the agent")
-                return Narration(lines=(_line(event, text, "strong"),), now=now)
+                return self._requested(event, what)
             case SkillFinished():
                 return _finished(what, at)
             case TeamErrands() | TeamTurn() | TeamStep() | TeamStepEnded() | RobotLeft():
@@ -106,6 +101,16 @@ class Narrator:
             case _:
                 text, tone, detail = _words(what)
                 return Narration(lines=(_line(event, text, tone),)) if self._verbose or not detail else Narration()
+
+    def _requested(self, event: JournalEvent, what: SkillRequested) -> Narration:
+        if what.skill == "executor":
+            return _program(event, what)
+        if what.skill == "approach":
+            self._approaches[what.request_id] = what.arguments
+        again = f" (attempt {what.attempt})" if what.attempt > 1 else ""
+        text = f"→ {what.skill}: {skill_words(what.skill, what.arguments)}{again}"
+        now = Now(actor=what.skill, text="waits for the agent")
+        return Narration(lines=(_line(event, text, "strong"),), now=now)
 
     def _called(self, event: JournalEvent, what: ToolCalled) -> Narration:
         self._calls[_key(event, what)] = what
@@ -255,6 +260,14 @@ def _check_words(what: Verified) -> str:
 def _key(event: JournalEvent, what: ToolCalled | ToolProgress | ToolReturned) -> tuple[str, str | None, str]:
     """Return the key of a call; call ids are unique within one loop only."""
     return event.actor, event.request_id, what.call_id
+
+
+def _program(event: JournalEvent, what: SkillRequested) -> Narration:
+    """Return a program that is about to run, as it will run."""
+    code = str(what.arguments.get("code", ""))
+    text = f"→ {what.skill}: " + ("run this program" if code else "look at what the arm has before it")
+    line = Line(actor=event.actor, at=event.at, spans=(Span(text=text),), tone="strong", body=code.strip("\n"))
+    return Narration(lines=(line,), now=Now(actor=what.skill, text="waits for the executor"))
 
 
 def _finished(what: SkillFinished, at: float) -> Narration:

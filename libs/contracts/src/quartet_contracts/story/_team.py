@@ -9,6 +9,7 @@ from quartet_contracts.story._lines import SHORT_TEXT, Line, Span, Tone, clip
 
 MOVE = re.compile(r"move\(([^,()]+), ([^,()]+), ([^,()]+)\)")
 PARK = re.compile(r"park\(([^()]+)\)")
+CODE = re.compile(r"```python\n.*?```", re.DOTALL)
 AGREES = re.compile(r"\W*i agree\b", re.IGNORECASE)
 
 TeamEvent = TeamErrands | TeamTurn | TeamStep | TeamStepEnded | RobotLeft
@@ -42,6 +43,8 @@ class TeamWords:
                 return _line(actor, at, f"goes on without {what.robot} ({what.error_code}): {what.reason}", "notice")
 
     def _turn(self, at: float, turn: TeamTurn) -> Line:
+        if turn.about == "program":
+            return _program_turn(at, turn)
         plan, said = _proposal(turn.text)
         if plan is None:
             agrees = AGREES.match(turn.text)
@@ -65,6 +68,17 @@ class TeamWords:
             if held := ended.holding.get(robot):
                 spans.append(Span(text=f"  It still holds the {held}.", tone="notice"))
         return Line(actor=actor, at=at, spans=tuple(spans))
+
+
+def _program_turn(at: float, turn: TeamTurn) -> Line:
+    """Return what a participant says whose team writes programs; these are shown when they are about to run."""
+    if turn.participant == "supervisor":
+        return _line(turn.participant, at, f"lets the {clip(turn.text, SHORT_TEXT)} speak", "quiet")
+    said = CODE.sub("", turn.text).strip()
+    programs = len(CODE.findall(turn.text))
+    wrote = "" if not programs else "writes a program" if programs == 1 else f"writes {programs} programs"
+    head = "  ".join(part for part in (clip(said, SHORT_TEXT), wrote) if part)
+    return _line(turn.participant, at, head or "says nothing", "plain" if said else "quiet")
 
 
 def _proposal(text: str) -> tuple[dict[str, str] | None, str]:

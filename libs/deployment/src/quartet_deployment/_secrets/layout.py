@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quartet_bus.access import ADMIN, AGENTS, EXPORTER, ORCHESTRATOR
+from quartet_contracts import MODEL_SKILLS
 
 SERVERS = ("nav2", "moveit", "perception", "ros")
 BRIDGE_PROXY = "bridge_proxy"
 PROCESSES = (ORCHESTRATOR, *AGENTS, *SERVERS, "gateway", "scripted_model", "stop", "simulation")
-ASKERS = (ORCHESTRATOR, *AGENTS, "perception")
+ASKERS = (ORCHESTRATOR, *MODEL_SKILLS, "perception")
 """Processes that call the gateway."""
 USERS_FILE = Path("redis", "users.acl")
 

@@ -21,6 +21,8 @@ class Facts:
     """Where the hand begins [m]."""
     hand_yaw: float
     """[rad]."""
+    axes: str = "x points to the right, y away from you, z up"
+    """Directions of the axes, in words."""
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,7 @@ class Team:
         facts = self.arm.facts
         pace = _template("pace_feedback" if self.feedback else "pace_once").template.strip()
         return _template(participant).substitute(
+            axes=facts.axes,
             table_z=facts.table_z,
             x_low=facts.x_range[0],
             x_high=facts.x_range[1],

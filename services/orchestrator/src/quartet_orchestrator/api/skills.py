@@ -8,10 +8,12 @@ from fastapi.responses import Response
 from quartet_contracts import (
     ARGUMENTS,
     MAX_SENTENCE,
+    MODEL_SKILLS,
     DirectStep,
     Identifier,
     Skill,
     SkillArguments,
+    StepArguments,
     TaskStatus,
     TaskSubmission,
 )
@@ -26,7 +28,7 @@ def skill_routes(service: TaskService) -> APIRouter:
     router = APIRouter(prefix="/skills", tags=["skills"])
 
     async def accept(
-        skill: Skill, arguments: SkillArguments, robot: str | None, timeout_s: float, key: str | None
+        skill: Skill, arguments: StepArguments, robot: str | None, timeout_s: float, key: str | None
     ) -> Response:
         named = arguments.model_dump(mode="json", exclude_none=True)
         sentence = f"{skill}: {', '.join(f'{name} {value}' for name, value in named.items())}"[:MAX_SENTENCE]
@@ -49,6 +51,6 @@ def skill_routes(service: TaskService) -> APIRouter:
         ) -> Response:
             return await accept(skill, arguments, robot, timeout_s, idempotency_key)
 
-    for skill, model in ARGUMENTS.items():
-        add(skill, model)
+    for skill in MODEL_SKILLS:
+        add(skill, ARGUMENTS[skill])
     return router

@@ -13,6 +13,7 @@ from quartet_contracts.journal import (
     SkillRequested,
     SkillSettled,
     StateChanged,
+    TeamTurn,
     ToolCalled,
     ToolReturned,
 )
@@ -112,6 +113,8 @@ class History:
     """Questions whose time is over without an answer, approvals among them, by id."""
     answers: list[str] = field(default_factory=list[str])
     """All answers of persons, in order."""
+    turns: list[TeamTurn] = field(default_factory=list[TeamTurn])
+    """What the participants of a team have said that writes programs for the robot."""
     looks: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
     """Looks of the model: number of attempts before, and whether the look succeeded."""
 
@@ -163,6 +166,8 @@ def read_history(events: Iterable[JournalEvent]) -> History:  # noqa: C901 - one
                 by_id[what.request_id].settled = what
             case Asked():
                 history.question, history.answer = what, None
+            case TeamTurn():
+                history.turns.append(what)
             case Answered():
                 history.answer = what
                 history.answers.append(what.text)

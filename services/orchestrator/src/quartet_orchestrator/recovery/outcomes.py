@@ -9,6 +9,7 @@ from typing import Any
 from quartet_contracts import (
     AlikeThing,
     ApproachResult,
+    ExecutorResult,
     PickCode,
     PickResult,
     Skill,
@@ -170,4 +171,7 @@ def skill_details(result: SkillResult) -> dict[str, Any]:
     if isinstance(result, PickResult):
         held = {} if result.held_object is None else {"held_object": result.held_object}
         return {"held_object_height_m": result.held_object_height_m, **held, **named}
+    if isinstance(result, ExecutorResult):
+        told = result.model_dump(mode="json", include={"output", "completed", "scene"})
+        return {**told, **named}
     return named

@@ -8,6 +8,7 @@ import time
 from quartet_bus import Bus, BusUnavailableError, Question
 from quartet_contracts import JournalEvent, SkillRequest, State
 from quartet_contracts.approvals import (
+    RUN_PROGRAM,
     ApprovalClaims,
     ApprovalDecision,
     ApprovalRequest,
@@ -134,12 +135,14 @@ class ApprovalService:
 
 def describe_approval(asked: ApprovalRequest) -> str:
     """Return the question for the person, in plain words."""
+    because = " ".join(asked.because.split())[:MAX_TEXT]
+    told = f"Asked because: {because}. Answer yes to allow it; anything else refuses it."
+    if asked.tool == RUN_PROGRAM:
+        return f"May {asked.agent} of robot {asked.robot} run this program?\n{asked.arguments.get('code', '')}\n{told}"
     server, _, tool = asked.tool.partition("__")
     given = ", ".join(f"{name} {_value(value)}" for name, value in asked.arguments.items()) or "no arguments"
-    because = " ".join(asked.because.split())[:MAX_TEXT]
     return (
-        f"May {asked.agent} of robot {asked.robot} do this once: {tool.replace('_', ' ')} ({server}; {given})? "
-        f"Asked because: {because}. Answer yes to allow it; anything else refuses it."
+        f"May {asked.agent} of robot {asked.robot} do this once: {tool.replace('_', ' ')} ({server}; {given})? {told}"
     )
 
 

@@ -9,6 +9,7 @@ from quartet_contracts import (
     AlikeThing,
     ApproachArguments,
     ApproachCode,
+    ExecutorArguments,
     NextAction,
     PickArguments,
     PickCode,
@@ -18,6 +19,7 @@ from quartet_contracts import (
     SkillArguments,
     SkillResult,
     State,
+    StepArguments,
     without_ids,
 )
 from quartet_contracts.journal import SkillSettled
@@ -123,11 +125,13 @@ class TaskFacts:
             return None
         if isinstance(arguments, PickArguments | PlaceArguments):
             return self.names.thing(arguments.object_name)
+        if isinstance(arguments, ExecutorArguments):
+            return None
         if arguments.next_action is NextAction.PICK:
             return self.names.thing(arguments.object_name)
         return self.held or None
 
-    def with_name_of_held(self, arguments: SkillArguments) -> SkillArguments:
+    def with_name_of_held(self, arguments: StepArguments) -> StepArguments:
         """Return the arguments of a place with the name of what is held, where they say HELD_OBJECT and it is known."""
         if not isinstance(arguments, PlaceArguments) or normalise(arguments.object_name) != HELD_OBJECT:
             return arguments
@@ -148,6 +152,12 @@ class TaskFacts:
         code = str(result.error_code)
         self._count_repeats(arguments, code)
         self.look_needed = result.state is State.UNCERTAIN
+        if isinstance(arguments, ExecutorArguments):
+            # A program may have done anything with the hand.
+            self.gripper = GripperContent.UNCERTAIN
+            if settled is not None:
+                self._note_settled(settled, None)
+            return
         subject = self.object_of(arguments)
         record = self.record(subject) if subject else None
         if record is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from quartet_contracts import HELD_OBJECT, PARKING, ApproachArguments, NextAction, PlaceArguments, SkillArguments
+from quartet_contracts import HELD_OBJECT, PARKING, ApproachArguments, NextAction, PlaceArguments, StepArguments
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_site import Area, CatalogueObject, Container, SiteFile, Surface, is_floor, normalise
 
@@ -19,7 +19,7 @@ class NameCheck:
         self._names = names
         self._knows = knows
 
-    async def unknown(self, arguments: SkillArguments) -> str | None:
+    async def unknown(self, arguments: StepArguments) -> str | None:
         """Return what is not known of a call's area, place or thing, and what there is; None when all is known.
 
         What has an id was seen, whatever it is called.

@@ -12,7 +12,7 @@ from quartet_contracts import (
     PickCode,
     PlaceArguments,
     PlaceCode,
-    SkillArguments,
+    StepArguments,
     without_ids,
 )
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
@@ -43,7 +43,7 @@ class CallRules:
         self._facts = facts
         self._max_failed_approaches = areas + SPARE_APPROACHES
 
-    def refusal(self, arguments: SkillArguments) -> str | None:
+    def refusal(self, arguments: StepArguments) -> str | None:
         """Return why the call must not be made now, None when it may."""
         checks = [
             self._has_name,
@@ -65,7 +65,7 @@ class CallRules:
                 return reason
         return None
 
-    def _has_name(self, arguments: SkillArguments) -> str | None:
+    def _has_name(self, arguments: StepArguments) -> str | None:
         """What is held and has no name can be put down; nobody can drive to it or fetch it."""
         empty = self._facts.gripper is GripperContent.EMPTY
         if isinstance(arguments, PlaceArguments) or (isinstance(arguments, PickArguments) and not empty):
@@ -76,12 +76,12 @@ class CallRules:
             f"'{HELD_OBJECT}' is no name that can be looked for: name the object in the person's words or as Facts do"
         )
 
-    def _look_first(self, _: SkillArguments) -> str | None:
+    def _look_first(self, _: StepArguments) -> str | None:
         if self._facts.look_needed:
             return "the outcome of the last motion is not known: call look first, then decide on a new attempt"
         return None
 
-    def _verify_place_first(self, arguments: SkillArguments) -> str | None:
+    def _verify_place_first(self, arguments: StepArguments) -> str | None:
         """An object that may lie at its target already is not fetched again before a place has looked."""
         name = self._facts.unverified_place
         if not name or isinstance(arguments, PlaceArguments) or self._facts.object_of(arguments) != name:
@@ -91,7 +91,7 @@ class CallRules:
             "place again with the same arguments; it sees whether the thing lies there already"
         )
 
-    def _two_objects_failed(self, arguments: SkillArguments) -> str | None:
+    def _two_objects_failed(self, arguments: StepArguments) -> str | None:
         """After two objects in a row that failed at the same stage, no third is begun."""
         subject = self._facts.object_of(arguments)
         if subject is None or subject in self._facts.objects or self._frees_the_gripper(arguments):
@@ -104,7 +104,7 @@ class CallRules:
             )
         return None
 
-    def _given_up(self, arguments: SkillArguments) -> str | None:
+    def _given_up(self, arguments: StepArguments) -> str | None:
         subject = self._facts.object_of(arguments)
         record = self._facts.objects.get(subject) if subject else None
         if record is None:
@@ -123,13 +123,13 @@ class CallRules:
             return "two drops in a row could not be verified"
         return ""
 
-    def _frees_the_gripper(self, arguments: SkillArguments) -> bool:
+    def _frees_the_gripper(self, arguments: StepArguments) -> bool:
         return isinstance(arguments, PlaceArguments) and self._facts.gripper in {
             GripperContent.OBJECT,
             GripperContent.SOMETHING,
         }
 
-    def _same_call(self, arguments: SkillArguments) -> str | None:
+    def _same_call(self, arguments: StepArguments) -> str | None:
         arguments = without_ids(arguments)
         code = self._facts.last_codes.get(arguments, "NONE")
         if code in ONCE_ONLY:
@@ -142,7 +142,7 @@ class CallRules:
             )
         return None
 
-    def _not_another(self, arguments: SkillArguments) -> str | None:
+    def _not_another(self, arguments: StepArguments) -> str | None:
         """What lay at the target before, and looks like a thing that was lost, is not fetched in its place."""
         if isinstance(arguments, PlaceArguments) or arguments.object_id is None:
             return None
@@ -154,7 +154,7 @@ class CallRules:
             "it is another one. Look for the lost one elsewhere, or report that where it is is not known"
         )
 
-    def _drive_to_drop(self, arguments: SkillArguments) -> str | None:
+    def _drive_to_drop(self, arguments: StepArguments) -> str | None:
         """A failed pick is never followed by a drive to the drop place."""
         assert isinstance(arguments, ApproachArguments)
         if arguments.next_action is NextAction.PICK:
@@ -168,7 +168,7 @@ class CallRules:
             )
         return None
 
-    def _pick(self, arguments: SkillArguments) -> str | None:
+    def _pick(self, arguments: StepArguments) -> str | None:
         assert isinstance(arguments, PickArguments)
         record = self._facts.objects.get(self._facts.names.thing(arguments.object_name))
         if record is not None and record.needs_approach:
@@ -189,7 +189,7 @@ class CallRules:
             )
         return None
 
-    def _place(self, arguments: SkillArguments) -> str | None:
+    def _place(self, arguments: StepArguments) -> str | None:
         assert isinstance(arguments, PlaceArguments)
         to_floor = self._facts.names.place(arguments.target_location) == FLOOR
         if self._facts.pick_failed == PickCode.PICK_WRONG_OBJECT and not to_floor and not self._nothing_held():

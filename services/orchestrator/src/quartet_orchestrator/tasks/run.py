@@ -29,9 +29,11 @@ from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.name_check import NameCheck
 from quartet_orchestrator.tasks.plan import PlanRow, stated_plan
+from quartet_orchestrator.tasks.programs import ProgramTeam
 from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
 from quartet_orchestrator.tasks.rules import CallRules
+from quartet_orchestrator.tasks.speech import Speech
 from quartet_orchestrator.tasks.terms import TermPolicy
 from quartet_orchestrator.tasks.tools import TaskTools
 
@@ -257,6 +259,8 @@ class TaskRun:
         await self._begin()
         if self._task.step is not None:
             return await self._direct(self._task.step)
+        if self._task.team is not None:
+            return await self._program_team().run()
         self._loop = loop = Loop(
             model=self._context.model.for_task(self._task.task_id, "orchestrator", self._model_grant),
             tools=self._tools.build(),
@@ -279,6 +283,13 @@ class TaskRun:
         ending = await loop.run(self._brief.system_prompt, f"<sentence>{sentence}</sentence>", past)
         self._record.add_usage(ending.usage)
         return await self._conclude(ending)
+
+    def _program_team(self) -> ProgramTeam:
+        context = self._context
+        speech = Speech(context.model, context.signer, self._task.task_id, context.settings.model_timeout_s)
+        return ProgramTeam(
+            self._record, self._caller, speech, self._facts, self._brief.setup, self._history, self._look_at_gripper
+        )
 
     async def _plan(self) -> list[PlanRow]:
         return stated_plan(await self._context.bus.journal.read_all(self._task.task_id))

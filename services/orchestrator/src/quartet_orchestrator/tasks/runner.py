@@ -122,7 +122,7 @@ class TaskRunner:
             await self._end_grants(task)
             await TaskRecord(bus, status, lease_epoch).end(State.FAILED, TaskReport(success=False, summary=text))
         else:
-            if task.team is not None:
+            if task.robot == TEAM_QUEUE:
                 await TeamRun(self._context, delivery, status, lease_epoch).run(stop)
             else:
                 await TaskRun(self._context, tasks, delivery, status, lease_epoch).run(stop)
@@ -137,7 +137,7 @@ class TaskRunner:
 
     async def _end_grants(self, task: Task) -> bool:
         """Void every grant of a task that ends without a run of its own; return whether the servers know it."""
-        if task.team is not None:
+        if task.robot == TEAM_QUEUE:
             # Its robots have grants for tasks of their own only.
             return True
         return await self._context.fences.revoke(task.robot, task.task_id)

@@ -15,6 +15,7 @@ from quartet_contracts import (
     TEAM_QUEUE,
     TERMINAL,
     Answer,
+    Budget,
     Cancellation,
     DirectStep,
     JournalEvent,
@@ -35,10 +36,12 @@ from quartet_orchestrator.stop_client import StopClient, describe_stop
 from quartet_orchestrator.tasks.part import team_budget
 from quartet_process import tracing
 from quartet_teams import TEAMS
+from quartet_teams.malmm import CODER, PLANNER, ROUNDS, SUPERVISOR
 
 log = logging.getLogger(__name__)
 
 EMERGENCY = "Press the emergency stop on the robot itself"
+PARTICIPANTS = len((PLANNER, CODER, SUPERVISOR))
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -71,11 +74,11 @@ class TaskService:
         task = Task(
             task_id=new_task_id(),
             sentence=submission.sentence,
-            robot=self._robot(submission.robot, step) if submission.team is None else self._team_queue(submission),
+            robot=self._queue(submission, step),
             created_at=now,
             deadline=now + submission.queue_timeout_s,
             timeout_s=timeout_s,
-            budget=budget if submission.team is None else team_budget(submission, len(self.fleet.names)),
+            budget=self._budget(submission),
             step=step,
             team=submission.team,
             traceparent=origin,
@@ -116,6 +119,24 @@ class TaskService:
             except BusError as error:
                 log.warning("who ordered '%s' of task %s is not in its journal: %s", order, task_id, error)
 
+    def _queue(self, submission: TaskSubmission, step: DirectStep | None) -> str:
+        if submission.team is None:
+            return self._robot(submission.robot, step)
+        if submission.team not in ROUNDS:
+            return self._team_queue(submission)
+        robot = self._robot(submission.robot, None)
+        if robot == ANY_ROBOT:
+            valid = ", ".join(self.fleet.names)
+            detail = f"robot: a team's programs work where the robot stands already, so name the robot; valid: {valid}"
+            raise RequestError(422, "Robot missing", detail)
+        return robot
+
+    def _budget(self, submission: TaskSubmission) -> Budget:
+        """Return the budget: as submitted for one model, and for each loop of a team as much."""
+        if submission.team is None:
+            return submission.budget
+        return team_budget(submission, PARTICIPANTS - 1 if submission.team in ROUNDS else len(self.fleet.names))
+
     def _robot(self, wanted: str | None, step: DirectStep | None) -> str:
         try:
             robot = self.fleet.resolve(wanted)
@@ -132,7 +153,7 @@ class TaskService:
     def _team_queue(self, submission: TaskSubmission) -> str:
         team = submission.team
         if team not in TEAMS:
-            detail = f"team: there is no team '{team}'; valid: {', '.join(TEAMS)}"
+            detail = f"team: there is no team '{team}'; valid: {', '.join((*TEAMS, *ROUNDS))}"
             raise RequestError(422, "Unknown team", detail)
         if submission.robot is not None:
             detail = "robot: a team is all robots of the deployment; name a robot or a team, not both"

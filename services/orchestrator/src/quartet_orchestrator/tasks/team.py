@@ -7,7 +7,6 @@ import secrets
 import time
 from typing import Literal
 
-from quartet_agent_runtime import ModelUnavailableError
 from quartet_bus import BusUnavailableError, LeaseEpoch, LeaseLostError, NoAnswerError, TaskDelivery
 from quartet_contracts import (
     PARKING,
@@ -44,6 +43,7 @@ from quartet_orchestrator.tasks.part import has_picked, read_end, share
 from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext
 from quartet_orchestrator.tasks.scene import HomeScene
 from quartet_orchestrator.tasks.schedule import Point
+from quartet_orchestrator.tasks.speech import Speech
 from quartet_process import tracing
 from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
 
@@ -80,6 +80,7 @@ class TeamRun:
         self._split = ErrandSplit(self._task.sentence, self._brief)
         self._state = TeamState(self._split)
         self._stops = {robot: StopMonitor(context.fleet, robot) for robot in context.fleet.names}
+        self._speech = Speech(context.model, context.signer, self._task.task_id, context.settings.model_timeout_s)
         self._heard: list[TeamTurn] = []
         """Turns of an unfinished discussion that another replica has recorded."""
         self._repeats = False
@@ -275,7 +276,7 @@ class TeamRun:
             self._heard.clear()
         if spent := self._task.budget.spent(self._spent):
             raise TaskAbortedError(f"The team has spent its budget: {spent}.")
-        ask = self._ask_planner if participant == PLANNER else self._ask_robot
+        ask = self._speech.ask if participant == PLANNER else self._ask_robot
         text, usage = await ask(participant, prompt)
         await self._record.write(TeamTurn(participant=participant, text=text, usage=usage))
         self._record.add_usage(usage)
@@ -286,24 +287,6 @@ class TeamRun:
         if not self._repeats:
             await self._record.write(Note(text=f"what {participant} said was refused: {wrong}"[:2000]))
 
-    async def _ask_planner(self, participant: str, prompt: str) -> tuple[str, Usage]:
-        model = self._context.model.for_task(self._task.task_id, "orchestrator", self._model_grant)
-        asked, limit_s = [{"role": "user", "content": prompt}], self._context.settings.model_timeout_s
-        try:
-            said = await model.answer(asked, [], limit_s)
-        except ModelUnavailableError as error:
-            raise TaskAbortedError(f"The planner's model cannot be reached: {error}") from error
-        usage = Usage(
-            turns=1,
-            prompt_tokens=said.prompt_tokens,
-            completion_tokens=said.completion_tokens,
-            cost_usd=said.cost_usd,
-        )
-        return said.text or said.refusal or "", usage
-
-    def _model_grant(self) -> str:
-        return self._context.signer.sign_model_grant(self._task.task_id, self._context.settings.model_timeout_s)
-
     async def _ask_robot(self, participant: str, prompt: str) -> tuple[str, Usage]:
         """Ask the participant of a robot over the stream of turns. Raises ParticipantLostError."""
         now, queue = time.time(), self._bus.turns
@@ -313,7 +296,7 @@ class TeamRun:
             task_id=self._task.task_id,
             robot=participant,
             prompt=prompt,
-            grant=self._model_grant(),
+            grant=self._speech.grant(),
             created_at=now,
             deadline=min(self._record.task.deadline, now + self._context.settings.model_timeout_s),
             reply_to=queue.reply_stream(request_id),

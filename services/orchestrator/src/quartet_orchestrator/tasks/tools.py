@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, clean, failure, mark_untrusted
 from quartet_contracts import (
     ARGUMENTS,
+    MODEL_SKILLS,
     UNKNOWN_NAME,
     ApproachArguments,
     Arguments,
@@ -15,9 +16,9 @@ from quartet_contracts import (
     NextAction,
     PickCode,
     Skill,
-    SkillArguments,
     SkillResult,
     State,
+    StepArguments,
     describe,
 )
 from quartet_contracts.journal import Note
@@ -85,7 +86,7 @@ class TaskTools:
         """Return the tools for the model's loop."""
         skills = [
             LocalTool(_spec(str(skill), DESCRIPTIONS[skill], ARGUMENTS[skill]), self._skill_handler(skill))
-            for skill in Skill
+            for skill in MODEL_SKILLS
         ]
         look = LocalTool(_spec("look", "See what the robot's cameras show now.", LookArguments), self._look)
         ask = LocalTool(
@@ -109,7 +110,7 @@ class TaskTools:
 
         return handle
 
-    async def run_skill(self, skill: Skill, arguments: SkillArguments) -> ToolOutcome:
+    async def run_skill(self, skill: Skill, arguments: StepArguments) -> ToolOutcome:
         """Refuse the call by terms and rules, or make one attempt and note its outcome."""
         arguments = self._facts.with_name_of_held(arguments)
         if not self._caller.is_ready(arguments):
@@ -138,7 +139,7 @@ class TaskTools:
             told = ", ".join(f"'{name}'" for name in unknown)
             await self._record.write(Note(text=f"the site knows nothing called {told}: that part will not be done"))
 
-    async def _look_at_own_hand(self, arguments: SkillArguments) -> ToolOutcome | None:
+    async def _look_at_own_hand(self, arguments: StepArguments) -> ToolOutcome | None:
         """After an approach that missed an object, return a failure when the gripper holds that very thing.
 
         A task that was canceled may have left it there, where no search of further rooms would find it.

@@ -58,6 +58,7 @@ export function heldAt(events, at = Infinity) {
     if (then > at) break;
     if (event.kind === "skill_requested") wanted.set(event.request_id, event.arguments.object_name ?? null);
     if (event.kind !== "skill_result" || !event.success) continue;
+    if (event.skill === "executor") held = event.details?.scene?.held ?? null;
     if (event.skill === "pick") held = wanted.get(event.request_id) ?? null;
     if (event.skill === "place") held = null;
   }

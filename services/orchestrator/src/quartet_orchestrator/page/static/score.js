@@ -3,25 +3,37 @@
 import { h, s } from "/page/dom.js";
 
 export const AGENTS = ["orchestrator", "approach", "pick", "place"];
+/** It plays in tasks of teams that write programs alone. */
+export const EXECUTOR = "executor";
 const ROW = 22;
 const BAR = 12;
 const SHORTEST_S = 1;
 
 export class Score {
   constructor() {
-    this.svg = s("svg", { class: "score", height: ROW * AGENTS.length, role: "img", "aria-label": "When each agent worked" });
-    this.head = s("line", { class: "head", y1: 0, y2: ROW * AGENTS.length, visibility: "hidden" });
-    const names = AGENTS.map((name) => h("li", { "data-actor": name }, name));
-    this.element = h("div", { class: "staves" }, h("ol", { class: "stave-names", "aria-hidden": "true" }, names), this.svg);
+    this.svg = s("svg", { class: "score", role: "img", "aria-label": "When each agent worked" });
+    this.head = s("line", { class: "head", y1: 0, visibility: "hidden" });
+    this.names = h("ol", { class: "stave-names", "aria-hidden": "true" });
+    this.element = h("div", { class: "staves" }, this.names, this.svg);
+    this.agents = [];
+    AGENTS.forEach((agent) => this.#seat(agent));
     this.bars = [];
     this.ticks = [];
     this.from = this.to = null;
     this.frame = 0;
   }
 
+  #seat(agent) {
+    this.agents.push(agent);
+    this.names.append(h("li", { "data-actor": agent }, agent));
+    this.svg.setAttribute("height", String(ROW * this.agents.length));
+    this.head.setAttribute("y2", String(ROW * this.agents.length));
+  }
+
   add({ actor, at, event }) {
     this.from ??= at;
     this.to = Math.max(this.to ?? at, at);
+    if (event.kind === "skill_requested" && event.skill === EXECUTOR && !this.agents.includes(EXECUTOR)) this.#seat(EXECUTOR);
     if (event.kind === "skill_requested") this.bars.push({ id: event.request_id, skill: event.skill, from: at, to: null, good: null });
     if (event.kind === "skill_result" || event.kind === "skill_settled") {
       const bar = this.bars.find(({ id }) => id === event.request_id);
@@ -61,18 +73,18 @@ export class Score {
   }
 
   #draw() {
-    const staves = AGENTS.map((_, row) => s("line", { class: "stave", x1: 0, x2: "100%", y1: (row + 0.5) * ROW, y2: (row + 0.5) * ROW }));
+    const staves = this.agents.map((_, row) => s("line", { class: "stave", x1: 0, x2: "100%", y1: (row + 0.5) * ROW, y2: (row + 0.5) * ROW }));
     const bars = this.bars.map((bar) => {
       const length = Math.max((bar.to ?? this.to) - bar.from, 0);
       const share = (100 * length) / Math.max(this.to - this.from, SHORTEST_S);
       const kind = bar.good === null ? "open" : bar.good ? "good" : "failed";
       return s("rect", {
         class: `bar ${kind}`, "data-actor": bar.skill, x: this.#x(bar.from), width: `${Math.max(share, 0.4).toFixed(3)}%`,
-        y: AGENTS.indexOf(bar.skill) * ROW + (ROW - BAR) / 2, height: BAR, rx: 3,
+        y: this.agents.indexOf(bar.skill) * ROW + (ROW - BAR) / 2, height: BAR, rx: 3,
       });
     });
     const ticks = this.ticks.map(({ actor, at, kind }) => {
-      const middle = (AGENTS.indexOf(actor) + 0.5) * ROW;
+      const middle = (this.agents.indexOf(actor) + 0.5) * ROW;
       if (kind === "tool_call" && actor !== "orchestrator") return s("line", { class: "tick", x1: this.#x(at), x2: this.#x(at), y1: middle - 3.5, y2: middle + 3.5 });
       if (kind === "tool_call") return null;
       if (actor !== "orchestrator") return null;

@@ -1,7 +1,7 @@
 // Tokens and cost of a task, by agent.
 
 import { h, replace } from "/page/dom.js";
-import { AGENTS } from "/page/score.js";
+import { AGENTS, EXECUTOR } from "/page/score.js";
 
 export class Usage {
   constructor() {
@@ -25,7 +25,7 @@ export class Usage {
   }
 
   draw() {
-    const rows = AGENTS.filter((agent) => this.agents.has(agent)).map((agent) => [agent, this.agents.get(agent)]);
+    const rows = [...AGENTS, EXECUTOR].filter((agent) => this.agents.has(agent)).map((agent) => [agent, this.agents.get(agent)]);
     const sum = (field) => rows.reduce((total, [, one]) => total + one[field], 0);
     const total = { turns: sum("turns"), prompt: sum("prompt"), completion: sum("completion"), cost: sum("cost") };
     const models = new Set(rows.flatMap(([, one]) => [...one.models]));

@@ -5,14 +5,19 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quartet_benchmarks.malmm.arm import RELEASE_M
-from quartet_benchmarks.malmm.scene import Described, Scene, Vector
+from quartet_scripted_model.programs.scene import Described, Scene, Vector
 
 UNSCREW_FROM, UNSCREW_BY = -1.0, 2.1
 """Yaw at which a cap is grasped and how far it is turned [rad]."""
 LIFTED = 0.03
 """A cap that is so much over its place is off [m]."""
 STACKED_XY = 0.025
+PUT_WITHIN = 0.1
+"""A thing lies on its place when its centre is so near to the place's, on a large one [m]."""
+HIGH = 0.02
+"""The hand is up when it is at most this much below the height at which it travels [m]."""
+NOT_IN_THE_WAY = ("backboard",)
+"""It stands behind the hoop, out of the arm's way."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class Job:
     place_yaw: float = 0.0
     turn: float = 0.0
     """Turn after the grasp [rad]; then it is raised and kept."""
+    keeps: bool = False
+    """It is raised and kept, without a turn."""
 
 
 def find_jobs(instruction: str, scene: Scene) -> list[Job]:
@@ -42,7 +49,7 @@ def _bring(scene: Scene, name: str, onto: str, point: tuple[float, float] | None
     """Return the job of letting a thing go over another one, or over a point of it."""
     thing, goal = scene.things[name], scene.things[onto]
     x, y = point or goal.position[:2]
-    z = (base or goal.top) + RELEASE_M + thing.height / 2
+    z = (base or goal.top) + scene.release_m + thing.height / 2
     return Job(name, onto, thing.position, _narrow(thing), (x, y, z), _quarter(goal.yaw))
 
 
@@ -148,6 +155,41 @@ def _stack(scene: Scene, count: str, colour: str) -> list[Job]:
     ]
 
 
+def _named(scene: Scene, words: str) -> str | None:
+    """Return the longest name of the scene that the words have."""
+    said = f" {words.lower()} "
+    return max((name for name in scene.things if f" {name} " in said), key=len, default=None)
+
+
+def _put(scene: Scene, what: str, where: str) -> list[Job]:
+    name, onto = _named(scene, what), _named(scene, where)
+    if name is None or onto is None:
+        raise ValueError(f"the state has nothing called {what!r}" if name is None else f"no place called {where!r}")
+    thing, goal = scene.things[name], scene.things[onto]
+    sides = math.hypot(goal.length, goal.width) / 2
+    there = math.dist(thing.position[:2], goal.position[:2]) < min(sides, PUT_WITHIN) and scene.held != name
+    return [] if there and thing.position[2] < goal.top + thing.height else [_bring(scene, name, onto)]
+
+
+def _pick(scene: Scene, what: str) -> list[Job]:
+    name = _named(scene, what)
+    if name is None:
+        raise ValueError(f"the state has nothing called {what!r}")
+    thing = scene.things[name]
+    job = Job(name, name, thing.position, _narrow(thing), thing.position, keeps=True)
+    return [] if scene.held == name and scene.hand[2] > travel_height(job, scene) - HIGH else [job]
+
+
+def travel_height(job: Job | None, scene: Scene) -> float:
+    """Return the height of the hand at which what it carries passes over everything that is in the way [m]."""
+    own = scene.things[job.thing] if job else None
+    tops = [thing.top for thing in scene.things.values() if thing is not own and thing.name not in NOT_IN_THE_WAY]
+    over = max(tops, default=0.0) + (own.height / 2 if own else 0.0)
+    if own is not None and scene.held != own.name:
+        over = max(over, own.position[2])
+    return over + scene.safe_m
+
+
 _RULES: tuple[tuple[str, Callable[..., list[Job]]], ...] = (
     ("put the ball in the hoop", _ball),
     (r"close the (\w+) jar", _lid),
@@ -158,4 +200,6 @@ _RULES: tuple[tuple[str, Callable[..., list[Job]]], ...] = (
     ("put the block in the target area", _block),
     ("put the rubbish in the bin", _into("rubbish", "bin")),
     (r"stack (\d) (\w+) blocks", _stack),
+    (r"(?i)\b(?:put|place|move|bring)\b (.+?) (?:on|onto|in|into|to|over)\b (.+)", _put),
+    (r"(?i)\b(?:pick|lift|grasp|grab|take)\b(.+)", _pick),
 )

@@ -3,12 +3,12 @@
 import re
 from dataclasses import dataclass
 
-from quartet_benchmarks.malmm.arm import SAFE_M
-
 _THING = re.compile(
     r"\*\*(?P<name>.+)\*\*\nCenter Position: \[(?P<position>.+)\]\nOrientation: \[(?P<turns>.+)\]\n"
     r"Height: (?P<height>.+)\nWidth: (?P<width>.+)\nLength: (?P<length>.+)\nColor: (?P<colour>.+)"
 )
+SAFE_M, RELEASE_M = 0.1, 0.02
+"""Distances of the MALMM paper's prompts, for a prompt that names none [m]."""
 _HAND = re.compile(r"End-effector position: \[(.+)\]")
 _HELD = re.compile(r"Grasped object: (.+)")
 
@@ -42,10 +42,15 @@ class Scene:
     hand: Vector
     held: str | None
     safe_m: float = SAFE_M
+    release_m: float = RELEASE_M
 
 
-def read_scene(text: str) -> Scene:
-    """Return the state that a text tells. Raises ValueError without the hand's position in it."""
+def read_scene(text: str, *, safe_m: float = SAFE_M, release_m: float = RELEASE_M) -> Scene:
+    """Return the state that a text tells; the distances are the prompt's.
+
+    Raises:
+        ValueError: it does not tell where the hand is.
+    """
     things: dict[str, Described] = {}
     for found in _THING.finditer(text):
         things[found["name"]] = Described(
@@ -61,7 +66,7 @@ def read_scene(text: str) -> Scene:
     if hand is None:
         raise ValueError(f"no line 'End-effector position: [x, y, z]' in {text[:200]!r}")
     held = _HELD.search(text)
-    return Scene(things, _vector(hand[1]), held[1] if held else None)
+    return Scene(things, _vector(hand[1]), held[1] if held else None, safe_m, release_m)
 
 
 def _vector(text: str) -> Vector:

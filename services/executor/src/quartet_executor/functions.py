@@ -1,0 +1,163 @@
+"""The functions that a program can call; each is a call of the arm's server under the task's grant and policy."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from quartet_agent_runtime import RequestContext
+from quartet_contracts import ArmScene
+from quartet_contracts.tools.moveit import (
+    ArmResult,
+    CurrentPoseResult,
+    GraspState,
+    GripperResult,
+    MoveitCode,
+    SceneResult,
+)
+from quartet_executor.poses import Hand, hand_at, tool_at
+from quartet_sandbox import Function, FunctionError
+
+COMPLETED = "The task is completed; no further motion is made."
+STRAIGHT_M, STRAIGHT_RAD = 0.02, 0.1
+"""A motion that goes no further to the side and turns no further is made in a straight line: down to an object, or up
+from one."""
+NEAR_M = 0.04
+"""How far beyond its own sides an object may be from the hand that closes on it."""
+AGAIN = frozenset(
+    {
+        MoveitCode.PATH_INCOMPLETE,
+        MoveitCode.START_IN_COLLISION,
+        MoveitCode.GOAL_IN_COLLISION,
+        MoveitCode.PLANNING_FAILED,
+    }
+)
+"""Codes after which the planning scene is cleared, as the pick agent does: the object itself may be in the way."""
+
+
+class ArmFunctions:
+    """The functions of one program.
+
+    Args:
+        check: the request, with the tools of its grant.
+        before: state before the program; None: nothing is known.
+    """
+
+    def __init__(self, check: RequestContext, before: ArmScene | None) -> None:
+        self._check = check
+        self._before = before
+        self._hand: Hand | None = None
+        self.completed = False
+        """The program has called task_completed()."""
+        self.held = before.held if before else None
+        """What the gripper holds, as far as the program's own calls tell."""
+
+    @property
+    def by_name(self) -> Mapping[str, Function]:
+        """What the program may call."""
+        return {
+            "execute_trajectory": self._execute_trajectory,
+            "open_gripper": self._open_gripper,
+            "close_gripper": self._close_gripper,
+            "task_completed": self._task_completed,
+        }
+
+    @property
+    def scene(self) -> ArmScene | None:
+        """The state before the program, with what its calls have told of the hand since."""
+        if self._before is None:
+            return None
+        told: dict[str, Any] = {"held": self.held}
+        if self._hand is not None:
+            told |= {"hand_position": self._hand.position, "hand_yaw": self._hand.yaw}
+        return self._before.model_copy(update=told)
+
+    async def _execute_trajectory(self, position: list[float], yaw: float) -> None:
+        self._refuse_after_end()
+        x, y, z, turn = _numbers(position, yaw)
+        target = tool_at((x, y, z), turn, self._check.robot)
+        hand = await self._current()
+        aside = math.dist(hand.position[:2], (x, y))
+        straight = aside < STRAIGHT_M and abs(math.remainder(turn - hand.yaw, 2 * math.pi)) < STRAIGHT_RAD
+        result = await self._move(target, straight=straight and hand.points_down)
+        if not result.ok and result.error_code in AGAIN:
+            await self._check.call(SceneResult, "moveit__clear_planning_scene")
+            result = await self._move(target, straight=straight and hand.points_down)
+        if result.pose is not None:
+            self._hand = hand_at(result.pose, self._check.robot)
+        if not result.ok:
+            where = f"[{x:.4f}, {y:.4f}, {z:.4f}] with yaw {turn:.4f}"
+            raise FunctionError(f"the gripper did not get to {where}: {result.error_code}: {result.message}")
+
+    async def _move(self, target: dict[str, Any], *, straight: bool) -> ArmResult:
+        group = self._check.robot.arm.group
+        if straight:
+            return await self._check.call(ArmResult, "moveit__plan_cartesian_path", group=group, **target)
+        return await self._check.call(
+            ArmResult, "moveit__plan_and_execute", group=group, target_type="pose", target=target
+        )
+
+    async def _current(self) -> Hand:
+        if self._hand is None:
+            now = await self._check.call(CurrentPoseResult, "moveit__get_current_pose")
+            if now.pose is None:
+                raise FunctionError(f"the pose of the gripper is not known: {now.error_code}: {now.message}")
+            self._hand = hand_at(now.pose, self._check.robot)
+        return self._hand
+
+    async def _open_gripper(self) -> None:
+        self._refuse_after_end()
+        result = await self._check.call(GripperResult, "moveit__open_gripper")
+        if not result.ok:
+            raise FunctionError(f"the gripper did not open: {result.error_code}: {result.message}")
+        self.held = None
+
+    async def _close_gripper(self, object_name: str) -> None:
+        self._refuse_after_end()
+        known = {one.name: one for one in self._before.objects} if self._before else {}
+        if object_name not in known:
+            names = ", ".join(f"'{name}'" for name in known) or "none is seen"
+            raise FunctionError(f"there is no object {object_name!r} in the state; valid: {names}")
+        hand = await self._current()
+        result = await self._check.call(GripperResult, "moveit__close_gripper")
+        if not result.ok:
+            raise FunctionError(f"the gripper did not close: {result.error_code}: {result.message}")
+        if result.state in {GraspState.MOVING, GraspState.UNKNOWN}:
+            result = await self._check.call(GripperResult, "moveit__get_grasp_state")
+        if result.state is not GraspState.HOLDING:
+            raise FunctionError(f"the gripper closed and holds nothing ({result.state}); is it at '{object_name}'?")
+        # What is held is what lies where the fingers closed, whatever the program calls it.
+        site = self._check.site
+        fixed = {place.name for place in (*site.surfaces, *site.containers)}
+        away = {name: _away(hand, one.position, one.size_m) for name, one in known.items() if name not in fixed}
+        nearest = min(away, key=lambda name: away[name], default=object_name)
+        self.held = nearest if away.get(nearest, math.inf) < NEAR_M else object_name
+        if self.held != object_name:
+            raise FunctionError(f"the gripper holds '{self.held}', not '{object_name}'")
+
+    async def _task_completed(self) -> str:
+        self.completed = True
+        return COMPLETED
+
+    def _refuse_after_end(self) -> None:
+        if self.completed:
+            raise FunctionError(COMPLETED)
+
+
+def _numbers(position: object, yaw: object) -> tuple[float, float, float, float]:
+    """Return x, y, z and yaw. Raises FunctionError for anything that is not four finite numbers."""
+    try:
+        x, y, z = (float(value) for value in position)  # type: ignore[attr-defined]
+        turn = float(yaw)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        x = y = z = turn = math.nan
+    if not all(map(math.isfinite, (x, y, z, turn))):
+        raise FunctionError(
+            f"execute_trajectory(position, yaw): position {position!r} must be three finite numbers [x, y, z] and yaw "
+            f"{yaw!r} one"
+        )
+    return x, y, z, turn
+
+
+def _away(hand: Hand, centre: tuple[float, float, float], size: tuple[float, float, float]) -> float:
+    """Return how far the hand is outside of the ball round an object that has half its largest size [m]."""
+    return max(0.0, math.dist(hand.position, centre) - max(size) / 2)

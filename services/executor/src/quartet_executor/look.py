@@ -1,0 +1,119 @@
+"""What the cameras and the gripper's sensors tell of the arm's surroundings, with the last state as its history."""
+
+import math
+from collections.abc import Iterable
+
+from quartet_agent_runtime import RequestContext, VerificationError
+from quartet_contracts import ArmScene, SceneObject
+from quartet_contracts.tools.moveit import CurrentPoseResult, GraspState, GripperResult
+from quartet_contracts.tools.perception import Detection, DetectResult, GraspPoseResult
+from quartet_executor.poses import hand_at, yaw_of
+from quartet_site import CatalogueObject, Container, Surface, normalise
+
+SAME_M, SAME_RAD = 0.01, math.radians(30)
+"""An object that has moved less keeps its pose, one that has turned less its yaw: the rule of the MALMM paper against
+the noise of a camera, by translation and by rotation."""
+NEARBY_M = 0.3
+"""How far beyond the arm's reach an object may be and still be told."""
+MOST = 40
+
+
+async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
+    """Return the state as it is measured now; what is not in view is where it was seen last.
+
+    Raises:
+        VerificationError: the arm's server or the cameras do not answer.
+    """
+    pose = await check.call(CurrentPoseResult, "moveit__get_current_pose")
+    if pose.pose is None:
+        raise VerificationError(f"moveit__get_current_pose: {pose.error_code}: {pose.message}", uncertain=False)
+    hand = hand_at(pose.pose, check.robot)
+    grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+    seen = await check.call(DetectResult, "perception__detect_objects", camera="both")
+    if not seen.ok:
+        raise VerificationError(f"perception__detect_objects: {seen.error_code}: {seen.message}", uncertain=False)
+    held = before.held if before and grasp.state is GraspState.HOLDING else None
+    known = {one.name: one for one in before.objects} if before else {}
+    found: dict[str, SceneObject] = {}
+    for one, thing in _in_reach(check, seen.detections):
+        name = _name_of(one, thing, known, found)
+        if name not in found and name != held and not one.in_gripper and len(found) < MOST:
+            found[name] = await _measured(check, one, thing, name, known.get(name))
+    for name, last in known.items():
+        if name == held:
+            found[name] = last.model_copy(update={"position": hand.position})
+        elif name not in found and len(found) < MOST:
+            found[name] = last
+    return ArmScene(objects=tuple(found.values()), hand_position=hand.position, hand_yaw=hand.yaw, held=held)
+
+
+Thing = CatalogueObject | Surface | Container
+
+
+def _in_reach(check: RequestContext, detections: Iterable[Detection]) -> list[tuple[Detection, Thing]]:
+    """Return what the site knows by name and the arm can get near to, best first.
+
+    What a camera calls a thing that the site does not know is text from outside; it goes to no other agent.
+    """
+    site, limit = check.site, check.robot.arm.reach_floor_m + NEARBY_M
+    by_name: dict[str, Thing] = {}
+    for thing in (*site.objects, *site.surfaces, *site.containers):
+        by_name |= dict.fromkeys((normalise(thing.name), *map(normalise, thing.aliases)), thing)
+    found: list[tuple[Detection, Thing]] = []
+    for one in detections:
+        thing, point = by_name.get(normalise(one.label)), one.near_point_base or one.position_base
+        if thing is not None and point is not None and one.position_base is not None and math.hypot(*point[:2]) < limit:
+            found.append((one, thing))
+    return found
+
+
+def _name_of(one: Detection, thing: Thing, known: dict[str, SceneObject], found: dict[str, SceneObject]) -> str:
+    """Return the name of a detection: that of the same object before, else the site's, numbered where it is taken."""
+    if one.object_id is not None:
+        for name, other in (*known.items(), *found.items()):
+            if other.object_id == one.object_id:
+                return name
+    taken = {
+        name
+        for name, other in (*known.items(), *found.items())
+        if other.object_id is not None and one.object_id is not None and other.object_id != one.object_id
+    }
+    number = 1
+    while (name := thing.name if number == 1 else f"{thing.name} {number}") in taken:
+        number += 1
+    return name
+
+
+async def _measured(
+    check: RequestContext, one: Detection, thing: Thing, name: str, last: SceneObject | None
+) -> SceneObject:
+    assert one.position_base is not None
+    colour = thing.appearance.colours[0]
+    if isinstance(thing, Surface) and last is not None:
+        # It stands; the arm hides a part of it, and its middle would seem to move.
+        return last
+    if not isinstance(thing, CatalogueObject):
+        size = one.size_m or thing.appearance.size_m
+        return SceneObject(name=name, position=one.position_base, size_m=size, colour=colour, object_id=one.object_id)
+    if last is not None and math.dist(one.position_base, last.position) < SAME_M:
+        return last
+    asked = {"object_name": thing.name} if one.object_id is None else {"object_id": one.object_id}
+    grasp = await check.call(GraspPoseResult, "perception__get_topdown_grasp_pose", camera=one.camera, **asked)
+    box, pose, width = grasp.bounding_box, grasp.grasp_pose, grasp.grasp_width_m
+    if not grasp.ok or box is None or pose is None or width is None:
+        size = one.size_m or thing.appearance.size_m
+        return SceneObject(name=name, position=one.position_base, size_m=size, colour=colour, object_id=one.object_id)
+    sides = [high - low for low, high in zip(box.minimum, box.maximum, strict=True)]
+    x, y, z = ((low + high) / 2 for low, high in zip(box.minimum, box.maximum, strict=True))
+    yaw = yaw_of(pose)
+    # A box of sides a and b at this yaw is a|cos| + b|sin| by a|sin| + b|cos| wide.
+    other = max(0.0, (sides[0] + sides[1]) / (abs(math.cos(yaw)) + abs(math.sin(yaw))) - width)
+    if last is not None:
+        if math.dist((x, y, z), last.position) < SAME_M:
+            return last
+        # Half a turn changes nothing between two fingers.
+        if abs(math.remainder(yaw - last.yaw, math.pi)) < SAME_RAD:
+            yaw = last.yaw
+    return SceneObject(
+        name=name, position=(x, y, z), yaw=yaw, size_m=(width, other, sides[2]), colour=colour, object_id=one.object_id
+    )

@@ -1,0 +1,134 @@
+"""The arm of a robot for a team that writes programs: the executor runs them, the cameras tell the state."""
+
+import math
+from collections.abc import Awaitable, Callable
+
+from quartet_contracts import ArmScene, ExecutorArguments, ExecutorCode, ExecutorResult, Skill, State
+from quartet_contracts.skills import MAX_PROGRAM
+from quartet_orchestrator.errors import TaskAbortedError
+from quartet_orchestrator.recovery import AttemptOutcome
+from quartet_site import RobotSetup
+from quartet_teams.malmm import Execution, Facts
+
+AXES = "x points forward from the robot, y to its left, z up; z is 0 on the floor"
+MOVED_M = 0.03
+"""An object that is so far from where it was has been moved; a camera errs by less."""
+
+Call = Callable[[ExecutorArguments], Awaitable[AttemptOutcome]]
+"""Makes one request to the executor, or returns what the journal has of it."""
+
+
+class RobotArm:
+    """An `Arm` of quartet_teams over one robot; `look` comes before everything else."""
+
+    def __init__(self, sentence: str, setup: RobotSetup, call: Call) -> None:
+        self._sentence = sentence
+        self._setup = setup
+        self._call = call
+        self._completed = False
+        self._first: ArmScene | None = None
+        self._scene: ArmScene | None = None
+
+    async def look(self) -> None:
+        """Read the state at the start. Raises TaskAbortedError."""
+        outcome = await self._call(ExecutorArguments())
+        result = outcome.result
+        if not isinstance(result, ExecutorResult) or result.scene is None:
+            raise TaskAbortedError(f"The state of the arm cannot be told: {result.error_code}: {result.reason}")
+        self._first = self._scene = result.scene
+
+    @property
+    def scene(self) -> ArmScene:
+        """The state as it was told last."""
+        assert self._scene is not None
+        return self._scene
+
+    @property
+    def instruction(self) -> str:
+        """The task, as a person says it."""
+        return self._sentence
+
+    @property
+    def completed(self) -> bool:
+        """Whether a program has called task_completed()."""
+        return self._completed
+
+    @property
+    def facts(self) -> Facts:
+        """Numbers for the prompts, of the robot's file and of what stands before it."""
+        robot, scene = self._setup.robot, self._first
+        assert scene is not None
+        reach = robot.arm.reach_top_down_m
+        x, y, z = (round(value, 4) for value in scene.hand_position)
+        return Facts(
+            table_z=round(self._table_z(scene), 4),
+            x_range=(0.0, reach),
+            y_range=(-reach, reach),
+            safe_m=robot.manipulation.pre_grasp_height_m,
+            release_m=robot.manipulation.surface_clearance_m,
+            hand_position=(x, y, z),
+            hand_yaw=round(scene.hand_yaw, 4),
+            axes=AXES,
+        )
+
+    def state(self) -> str:
+        """Return the state as text."""
+        return describe_scene(self.scene)
+
+    async def execute(self, code: str) -> Execution:
+        """Have a program run. Raises TaskAbortedError where nothing more can be done with this robot."""
+        if len(code) > MAX_PROGRAM:
+            return Execution(1, f"The program has {len(code)} characters; at most {MAX_PROGRAM} are allowed.")
+        outcome = await self._call(ExecutorArguments(code=code, before=self._scene))
+        result = outcome.result
+        assert isinstance(result, ExecutorResult)
+        self._scene = result.scene or self._scene
+        if result.success:
+            self._completed = result.completed
+            return Execution(0, "\n".join(part for part in (result.output.strip(), self.state()) if part))
+        lost = outcome.settled is not None and outcome.settled.state is State.UNCERTAIN
+        if result.withdrawn or lost or result.error_code is ExecutorCode.NO_CONFINEMENT:
+            raise TaskAbortedError(f"The {Skill.EXECUTOR} ended with {result.error_code}: {result.reason}")
+        return Execution(1, result.output.strip() or f"{result.error_code}: {result.reason}")
+
+    def moved(self) -> dict[str, float]:
+        """Return how far each object is from where it was at the start [m], those alone that have been moved."""
+        assert self._first is not None
+        surfaces = {surface.name for surface in self._setup.site.surfaces}
+        before = {one.name: one.position for one in self._first.objects if one.name not in surfaces}
+        now = {one.name: one.position for one in self.scene.objects}
+        away = {name: math.dist(now[name], before[name]) for name in now.keys() & before.keys()}
+        return {name: away[name] for name in sorted(away) if away[name] > MOVED_M}
+
+    def _table_z(self, scene: ArmScene) -> float:
+        """Return the height of the nearest surface in view, 0 for the floor [m]."""
+        surfaces = {surface.name for surface in self._setup.site.surfaces}
+        seen = [one for one in scene.objects if one.name in surfaces]
+        nearest = min(seen, key=lambda one: math.hypot(*one.position[:2]), default=None)
+        return 0.0 if nearest is None else nearest.position[2] + nearest.size_m[2] / 2
+
+
+def describe_scene(scene: ArmScene) -> str:
+    """Return a state as text, with the lines that the MALMM paper has."""
+    lines: list[str] = []
+    for one in scene.objects:
+        length, width, height = one.size_m
+        lines += [
+            f"**{one.name}**",
+            f"Center Position: {_told(one.position)}",
+            f"Orientation: {_told((0.0, 0.0, one.yaw))}",
+            f"Height: {height:.4f}",
+            f"Width: {width:.4f}",
+            f"Length: {length:.4f}",
+            f"Color: {one.colour}",
+            "",
+        ]
+    lines += [
+        f"End-effector position: {_told(scene.hand_position)}",
+        f"Grasped object: {scene.held}" if scene.held else "No object grasped",
+    ]
+    return "\n".join(lines)
+
+
+def _told(values: tuple[float, float, float]) -> str:
+    return f"[{', '.join(f'{value:.4f}' for value in values)}]"

@@ -1,0 +1,145 @@
+"""A task that a team of models does with one robot's arm by programs: SA, MA and MALMM on a deployment."""
+
+from collections.abc import Awaitable, Callable
+
+from quartet_contracts import ExecutorArguments, Skill, State, Task, TaskReport, Usage
+from quartet_contracts.journal import Note, TeamTurn
+from quartet_orchestrator.errors import TaskAbortedError
+from quartet_orchestrator.recovery import AttemptOutcome, History, TaskRecord
+from quartet_orchestrator.skills import SkillCaller
+from quartet_orchestrator.tasks.arm import RobotArm
+from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
+from quartet_orchestrator.tasks.names import SiteNames
+from quartet_orchestrator.tasks.report_check import HANDLING_WORDS, PUT_WORDS
+from quartet_orchestrator.tasks.speech import Speech
+from quartet_site import RobotSetup
+from quartet_teams import Answer, Discussion
+from quartet_teams.malmm import MOST_ERRORS, Ending, Outcome, work
+
+WHY = {
+    Ending.GAVE_UP: f"The team gave up after {MOST_ERRORS} errors of code or plan in a row",
+    Ending.CALLS: "The team has asked its models too often",
+    Ending.PROGRAMS: "The team has run too many programs",
+    Ending.NOT_CLAIMED: "The team's programs ended, and it did not say that the task is done",
+}
+
+
+class ProgramTeam:
+    """The conversation of one task, from where its journal ends.
+
+    Every turn and every program is in the journal before it counts; a replica that takes the task over hears the turns
+    again, takes the results of the programs that have ended from the journal, and goes on from there.
+    """
+
+    def __init__(
+        self,
+        record: TaskRecord,
+        caller: SkillCaller,
+        speech: Speech,
+        facts: TaskFacts,
+        setup: RobotSetup,
+        history: History,
+        look_at_gripper: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`look_at_gripper`: has the facts know what the gripper's own sensors say."""
+        self._record = record
+        self._caller = caller
+        self._speech = speech
+        self._facts = facts
+        self._look_at_gripper = look_at_gripper
+        self._names = SiteNames(setup.site)
+        self._heard = list(history.turns)
+        self._done = [one for one in history.attempts if one.started and one is not history.last]
+        self._spent = Usage()
+        self._arm = RobotArm(self._task.sentence, setup, self._call)
+
+    @property
+    def _task(self) -> Task:
+        return self._record.task
+
+    async def run(self) -> tuple[State, TaskReport]:
+        """Let the team work until it claims to be done, gives up or has spent its budget. Raises TaskAbortedError."""
+        await self._arm.look()
+        outcome = await work(self._task.team or "", self._arm, Discussion(self._answer))
+        self._facts.gripper = GripperContent.UNCERTAIN
+        await self._look_at_gripper()
+        faults = self._faults() if outcome.ending is Ending.COMPLETED else [WHY[outcome.ending]]
+        if outcome.ending is Ending.COMPLETED and faults:
+            await self._record.write(Note(text=f"the team claims to be done; {'; '.join(faults)}"))
+        report = TaskReport(success=not faults, summary=self._summary(outcome, faults)[:4000])
+        return (State.FAILED if faults else State.SUCCEEDED), report
+
+    async def _answer(self, participant: str, prompt: str) -> Answer:
+        """Return what a participant says: as recorded, else from the model, and recorded before it counts."""
+        if self._heard:
+            heard = self._heard.pop(0)
+            usage = heard.usage
+            if heard.participant != participant:
+                raise TaskAbortedError(
+                    f"The journal has a turn of {heard.participant} where {participant} is to speak."
+                )
+            text = heard.text
+        else:
+            await self._record.wait_while_paused()
+            if spent := self._task.budget.spent(self._spent):
+                raise TaskAbortedError(f"The team has spent its budget: {spent}.")
+            text, usage = await self._speech.ask(participant, prompt)
+            await self._record.write(TeamTurn(participant=participant, text=text, usage=usage, about="program"))
+        self._record.add_usage(usage)
+        self._spent = self._spent.plus(usage)
+        return Answer(text, usage.prompt_tokens, usage.completion_tokens)
+
+    async def _call(self, arguments: ExecutorArguments) -> AttemptOutcome:
+        """Have the executor do a request, or return what the journal has of it."""
+        self._spent = self._spent.plus(Usage(tool_calls=1))
+        if self._done:
+            attempt = self._done.pop(0)
+            outcome = AttemptOutcome(attempt.arguments, attempt.result(self._task.task_id), attempt.settled)
+        else:
+            limit = self._task.budget.tool_calls
+            if self._spent.tool_calls > limit:
+                raise TaskAbortedError(f"The team has spent its budget: {limit} of {limit} programs.")
+            if not self._caller.is_ready(arguments):
+                await self._record.wait_while_paused()
+            outcome = await self._caller.call(Skill.EXECUTOR, arguments)
+        self._facts.note(outcome.arguments, outcome.result, outcome.settled)
+        return outcome
+
+    def _faults(self) -> list[str]:
+        """Return what the sensors say against the team's claim to be done.
+
+        What the sentence means is for the models; what can be measured without it is: a task changes something, what
+        is asked to be picked up is in the gripper at the end, and what is asked to be put somewhere is not.
+        """
+        sentence, held, moved = self._task.sentence, self._arm.scene.held, self._arm.moved()
+        holds = self._facts.gripper in {GripperContent.OBJECT, GripperContent.SOMETHING}
+        asked = set(self._names.objects_in(sentence))
+        faults: list[str] = []
+        if not holds and not moved:
+            faults.append("nothing was moved and the gripper holds nothing")
+        if PUT_WORDS.search(sentence):
+            if holds:
+                faults.append(f"the gripper still holds {f'the {held}' if held else 'something'}")
+            if asked and not asked & {self._names.thing(name) for name in moved}:
+                faults.append(f"nothing that the task names was moved ({', '.join(sorted(asked))})")
+        elif HANDLING_WORDS.search(sentence):
+            if not holds:
+                faults.append("the gripper's sensors say that it holds nothing")
+            elif asked and (held is None or self._names.thing(held) not in asked):
+                faults.append(f"the gripper holds {f'the {held}' if held else 'something else'}")
+        return faults
+
+    def _summary(self, outcome: Outcome, faults: list[str]) -> str:
+        moved = ", ".join(f"{name} by {metres:.2f} m" for name, metres in self._arm.moved().items())
+        held = self._arm.scene.held
+        parts = [
+            f"The team says that the task is done, but {'; '.join(faults)}."
+            if outcome.ending is Ending.COMPLETED and faults
+            else "The team says that the task is done."
+            if outcome.ending is Ending.COMPLETED
+            else f"{WHY[outcome.ending]}.",
+            f"{outcome.executions} programs, {outcome.failed_executions} of them with an error.",
+            f"Moved, by the cameras: {moved}." if moved else "",
+            f"The gripper holds the {held}." if held else "",
+        ]
+        return " ".join(part for part in parts if part)

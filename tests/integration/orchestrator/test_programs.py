@@ -1,0 +1,255 @@
+"""A team of models does a task with one robot's arm by programs: conversation, journal, limits, claims, takeover."""
+
+import asyncio
+
+import pytest
+
+from quartet_contracts import Skill, State
+from quartet_contracts.approvals import RUN_PROGRAM, ApprovalRequest
+from quartet_contracts.story import Narrator
+
+CAN = "red coke can"
+SENTENCE = f"pick the {CAN} up"
+GRASP = "close_gripper('red coke can')"
+DONE = "task_completed()"
+
+
+def program(*lines):
+    code = "\n".join(lines)
+    return f"Now this.\n```python\n{code}\n```"
+
+
+def scene(at=(0.7, 0.1, 0.9), held=None):
+    objects = [
+        {"name": CAN, "position": at, "yaw": 0.2, "size_m": (0.066, 0.066, 0.12), "colour": "red"},
+        {"name": "kitchen counter", "position": (0.9, 0.0, 0.42), "size_m": (0.6, 2.0, 0.84), "colour": "white"},
+    ]
+    return {"objects": objects, "hand_position": at, "hand_yaw": 0.2, "held": held}
+
+
+def seen(at=(0.7, 0.1, 0.9), held=None, **fields):
+    return {"success": True, "error_code": "NONE", "reason": "done", "scene": scene(at, held), **fields}
+
+
+def failed(output, code="PROGRAM_FAILED", **fields):
+    reason = output or "no reason"
+    end = {"success": False, "error_code": code, "reason": reason, "output": output, "state": State.FAILED}
+    return {**end, **fields}
+
+
+def holding(agents, **fields):
+    async def lift(agents, _):
+        agents.world.grasp = "HOLDING"
+        return seen((0.7, 0.1, 1.2), held=CAN, **fields)
+
+    return lift
+
+
+def of_kind(events, kind):
+    return [event.event for event in events if event.event.kind == kind]
+
+
+def ended_once(events):
+    ends = [e.event.state for e in events if e.event.kind == "state" and e.event.state in ("SUCCEEDED", "FAILED")]
+    return len(ends) == 1 and events[-1].event.kind == "state"
+
+
+@pytest.fixture(autouse=True)
+def world_of_programs(world, monkeypatch):
+    """A program leaves the world as its own answer says."""
+    others = world.do
+    monkeypatch.setattr(world, "do", lambda skill, given: None if skill is Skill.EXECUTOR else others(skill, given))
+
+
+async def test_planner_and_coder_speak_by_turns_and_each_program_is_told_before_it_runs(client, agents, model):
+    agents.answers["executor"] = [seen(), failed("NameError: name 'x' is not defined"), holding(agents), None]
+    agents.answers["executor"][3] = seen((0.7, 0.1, 1.2), held=CAN, completed=True)
+    bad, good, end = program("execute_trajectory(x, 0)"), program(GRASP), program(DONE)
+    model.say("planner", "Grasp it.", "coder", bad, "coder", good, "planner", "Say so.", "coder", end)
+    status = await client.run(SENTENCE, team="malmm")
+    assert (status.state, status.task.robot) == (State.SUCCEEDED, "summit"), status.report
+    assert status.report.summary == (
+        "The team says that the task is done. 3 programs, 1 of them with an error. "
+        "Moved, by the cameras: red coke can by 0.30 m. The gripper holds the red coke can."
+    )
+    assert status.usage.turns == 10
+    events = await client.events(status.task.task_id)
+    spoke = [turn.participant for turn in of_kind(events, "team_turn")]
+    assert spoke == [
+        "supervisor",
+        "planner",
+        *["supervisor", "coder"] * 2,
+        "supervisor",
+        "planner",
+        *["supervisor", "coder"],
+    ]
+    asked = of_kind(events, "skill_requested")
+    assert [one.arguments.get("code", "") for one in asked] == [
+        "",
+        "execute_trajectory(x, 0)\n",
+        f"{GRASP}\n",
+        f"{DONE}\n",
+    ]
+    kinds = [event.event.kind for event in events if event.event.kind in ("skill_requested", "skill_result")]
+    assert kinds == ["skill_requested", "skill_result"] * 4
+    assert ended_once(events)
+    # What failed is told with its text alone, what succeeded with the state after it.
+    told = [request["messages"][-1]["content"] for request in model.requests]
+    assert "exit code: 1\noutput:\nNameError: name 'x' is not defined" in told[5]
+    assert "exit code: 0" in told[6]
+    assert "Grasped object: red coke can" in told[6]
+    narrator = Narrator()
+    lines = [line for event in events for line in narrator.tell(event).lines]
+    assert [line.body for line in lines if "run this program" in line.spans[0].text][1] == GRASP
+    assert "lets the planner speak" in {line.spans[0].text for line in lines}
+
+
+async def test_after_five_errors_in_a_row_the_team_gives_up(client, agents, model):
+    agents.answers["executor"] = [seen(), *[failed("SyntaxError: '(' was never closed")] * 5]
+    model.say(program("move("))
+    status = await client.run(SENTENCE, team="sa")
+    assert status.state is State.FAILED
+    assert (
+        "gave up after 5 errors of code or plan in a row. 5 programs, 5 of them with an error" in status.report.summary
+    )
+    assert len(agents.calls) == 6
+    assert ended_once(await client.events(status.task.task_id))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "end", "grasp", "words"),
+    [
+        (SENTENCE, seen(completed=True), "EMPTY", "nothing was moved and the gripper holds nothing"),
+        (SENTENCE, seen((0.9, 0.3, 0.9), completed=True), "EMPTY", "sensors say that it holds nothing"),
+        (SENTENCE, seen(held=CAN, completed=True), "EMPTY", "sensors say that it holds nothing"),
+        ("pick the blue mug up", seen(held=CAN, completed=True), "HOLDING", "the gripper holds the red coke can"),
+        (f"put the {CAN} on the sofa table", seen(held=CAN, completed=True), "HOLDING", "still holds the red coke can"),
+        (
+            "put the blue mug aside",
+            seen((0.9, 0.3, 0.9), completed=True),
+            "EMPTY",
+            "nothing that the task names was moved",
+        ),
+    ],
+)
+async def test_a_claim_that_the_sensors_speak_against_is_no_success(
+    client, agents, model, world, sentence, end, grasp, words
+):
+    agents.answers["executor"] = [seen(), end]
+    world.grasp = grasp
+    model.say(program(DONE))
+    status = await client.run(sentence, team="sa")
+    assert status.state is State.FAILED
+    assert words in status.report.summary
+    assert "The team says that the task is done, but" in status.report.summary
+
+
+async def test_a_cancel_ends_the_program_and_the_task_once(client, agents, model):
+    began = asyncio.Event()
+
+    async def work(agents, delivery):
+        began.set()
+        return await agents.until_canceled(agents, delivery)
+
+    agents.answers["executor"] = [seen(), work]
+    model.say(program("while True: pass"))
+    task_id = await client.submit(SENTENCE, team="sa")
+    await began.wait()
+    await client.http.post(f"/tasks/{task_id}/cancel")
+    status = await client.until_state(task_id, State.CANCELED)
+    events = await client.events(task_id)
+    assert of_kind(events, "skill_result")[-1].state is State.CANCELED
+    assert [e.event.state for e in events if e.event.kind == "state"][-1] is State.CANCELED
+    assert status.report is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (failed("Programs are confined with Landlock", "NO_CONFINEMENT"), "NO_CONFINEMENT: Programs are confined"),
+        (failed("a person said no", withdrawn="DENIED"), "a person said no"),
+    ],
+)
+async def test_where_nothing_more_can_be_done_the_task_ends(client, agents, model, answer, words):
+    agents.answers["executor"] = [seen(), answer]
+    model.say(program(GRASP))
+    status = await client.run(SENTENCE, team="sa")
+    assert (status.state, len(agents.calls)) == (State.FAILED, 2)
+    assert words in status.report.summary
+
+
+async def test_the_budget_holds_for_turns_and_programs(client, agents, model):
+    agents.answers["executor"] = [seen() for _ in range(20)]
+    model.say(program("open_gripper()"))
+    status = await client.run(SENTENCE, team="sa", budget={"turns": 3})
+    assert "has spent its budget: 3 of 3 model turns" in status.report.summary
+    status = await client.run(SENTENCE, team="sa", budget={"tool_calls": 4})
+    assert "has spent its budget: 4 of 4 programs" in status.report.summary
+
+
+async def test_another_orchestrator_goes_on_without_asking_or_running_again(start, agents, model):
+    agents.answers["executor"] = [seen(), seen(), holding(agents), seen((0.7, 0.1, 1.2), held=CAN, completed=True)]
+    go, asked = asyncio.Event(), asyncio.Event()
+
+    async def slow(_messages):
+        asked.set()
+        await go.wait()
+        return program(DONE)
+
+    model.say(program("open_gripper()"), program(GRASP), slow, program(DONE))
+    agents.start()
+    async with start() as client:
+        task_id = await client.submit(SENTENCE, team="sa")
+        await asked.wait()
+    go.set()
+    async with start() as client:
+        events = await client.events(task_id)
+        status = await client.status(task_id)
+    assert status.state is State.SUCCEEDED, status.report
+    assert [call[1].get("code", "") for call in agents.calls] == ["", "open_gripper()\n", f"{GRASP}\n", f"{DONE}\n"]
+    assert len(of_kind(events, "team_turn")) == 3
+    assert len(model.requests) == 4, "two before, the one that was cut off, and its repetition"
+    assert of_kind(events, "taken_over")
+
+
+async def test_a_person_is_shown_the_program_that_is_to_run(client, agents, model):
+    decisions = []
+
+    async def ask(agents, delivery):
+        request = delivery.request
+        question = ApprovalRequest(
+            approval_id="own-1",
+            request_id=request.request_id,
+            task_id=request.task_id,
+            robot=request.robot,
+            agent="executor",
+            tool=RUN_PROGRAM,
+            arguments={"code": request.arguments.code},
+            because="the policy asks",
+            expires_at=request.deadline,
+        )
+        decisions.append(await agents.bus.approvals.ask(question))
+        return failed("nobody may")
+
+    agents.answers["executor"] = [seen(), ask, *[failed("no")] * 5]
+    model.say(program("open_gripper()", GRASP))
+    task_id = await client.submit(SENTENCE, team="sa")
+    status = await client.until_state(task_id, State.PAUSED)
+    assert status.question == (
+        f"May executor of robot summit run this program?\nopen_gripper()\n{GRASP}\n\n"
+        "Asked because: the policy asks. Answer yes to allow it; anything else refuses it."
+    )
+    await client.http.post(f"/tasks/{task_id}/answer", json={"text": "no"})
+    await client.until_state(task_id, State.FAILED)
+    assert not decisions[0].allowed
+
+
+async def test_a_team_for_programs_needs_its_robot_and_a_name_that_there_is(two):
+    async with two() as client:
+        asked = await client.http.post("/tasks", json={"sentence": SENTENCE, "team": "malmm"})
+        assert asked.status_code == 422
+        assert "name the robot; valid: second, summit" in asked.text
+        asked = await client.http.post("/tasks", json={"sentence": SENTENCE, "team": "trio"})
+        assert "there is no team 'trio'; valid: cmas, dmas, hmas1, hmas2, sa, ma, malmm" in asked.text
+        step = {"code": "print(1)"}
+        assert (await client.http.post("/skills/executor", json=step)).status_code in (404, 405)
