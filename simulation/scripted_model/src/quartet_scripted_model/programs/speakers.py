@@ -216,6 +216,8 @@ def _relations(scene: Scene, jobs: list[Job]) -> str:
     if not jobs:
         return "Everything is where it has to be."
     thing, onto = scene.things[jobs[0].thing], scene.things[jobs[0].onto]
+    if thing is onto:
+        return f"{thing.name} is to be raised."
     side = "right" if thing.position[0] > onto.position[0] else "left"
     return f"{thing.name} lies to the {side} of {onto.name}; {len(jobs)} to move."
 

@@ -1,0 +1,64 @@
+"""What the scripted model says as Planner, Coder and Supervisor of a team that writes programs."""
+
+from importlib.resources import files
+from string import Template
+
+import pytest
+
+from quartet_scripted_model.answer import answer
+from quartet_scripted_model.turn import Text
+
+STATE = """**red coke can**
+Center Position: [0.7000, 0.1000, 0.9000]
+Orientation: [0.0000, 0.0000, 0.2000]
+Height: 0.1200
+Width: 0.0660
+Length: 0.0660
+Color: red
+
+**wooden tray**
+Center Position: [0.6000, -0.3000, 0.8600]
+Orientation: [0.0000, 0.0000, 0.0000]
+Height: 0.0400
+Width: 0.3000
+Length: 0.3000
+Color: brown
+
+End-effector position: [0.5000, 0.0000, 1.3000]
+"""
+PICK, PUT = "Pick the red coke can up.", "put the red coke can on the wooden tray"
+
+
+def ask(role, task, talk="Nothing was said yet.", state=STATE + "No object grasped", safe=0.2):
+    text = (files("quartet_teams.malmm") / "prompts" / f"{role}.md").read_text("utf-8")
+    names = dict.fromkeys(Template(text).get_identifiers(), "1.0")
+    prompt = Template(text).substitute({**names, "task": task, "state": state, "talk": talk, "safe_m": safe})
+    said = answer([{"role": "user", "content": prompt}], [])
+    assert isinstance(said, Text)
+    return said.say
+
+
+def test_each_role_is_known_by_its_prompt():
+    assert ask("supervisor", PICK) == "planner"
+    assert ask("planner", PICK).endswith(
+        "Step: open the gripper and move above red coke can: position [0.7000, 0.1000, 1.1400], yaw 0.2000"
+    )
+    talk = "[planner]\nStep: close the gripper on red coke can"
+    assert ask("supervisor", PICK, talk) == "coder"
+    assert ask("coder", PICK, talk) == "```python\nclose_gripper('red coke can')\n```"
+
+
+def test_what_is_held_is_raised_and_then_the_task_is_done():
+    low, high = (f"{STATE.replace('1.3000', z)}Grasped object: red coke can" for z in ("0.9000", "1.2000"))
+    assert "Step: raise: position" in ask("planner", PICK, state=low)
+    assert ask("planner", PICK, state=high).endswith("Step: the task is done; call task_completed()")
+
+
+def test_a_thing_is_put_where_the_state_says_that_its_place_is():
+    held = f"{STATE.replace('[0.5000, 0.0000, 1.3000]', '[0.7000, 0.1000, 1.2000]')}Grasped object: red coke can"
+    assert "Step: move above wooden tray: position [0.6000, -0.3000" in ask("planner", PUT, state=held)
+
+
+@pytest.mark.parametrize("task", ["juggle", "pick the blue whale up", "put the red coke can on the moon"])
+def test_a_task_that_the_rules_do_not_know_is_said_so(task):
+    assert "I plan programs for simple tasks only" in ask("planner", task)
