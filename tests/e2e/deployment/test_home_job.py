@@ -27,7 +27,7 @@ from quartet_site import load_robot, load_site
 
 HOME = Path(__file__).resolve().parents[3] / "deploy" / "sites" / "home"
 TOKEN = "token-of-the-servers"
-MEMORY_MB, AGENT_MB = 1600, 110
+MEMORY_MB, AGENT_MB = 1710, 110
 
 
 class Proxy(BridgeProxy):

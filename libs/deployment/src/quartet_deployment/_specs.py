@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quartet_bus.access import ADMIN, AGENTS
+from quartet_contracts import MODEL_SKILLS
 from quartet_deployment._environment import (
     chosen_models,
     gateway_environment,
@@ -135,7 +136,10 @@ def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[
         )
     built = [spec for spec in built if spec.name not in options.without]
     built += [
-        replica(options, spec, number) for spec in built if spec.name in AGENTS for number in _further_replicas(options)
+        replica(options, spec, number)
+        for spec in built
+        if spec.name in MODEL_SKILLS
+        for number in _further_replicas(options)
     ]
     return [spec for spec in built if spec.name not in options.without]
 
@@ -143,7 +147,8 @@ def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[
 def _further_replicas(options: StackOptions) -> range:
     """Return the numbers of each agent's replicas beside the first.
 
-    An agent serves one robot at a time, so each robot gets an agent of its own: none waits for another's.
+    An agent serves one robot at a time, so each robot gets an agent of its own: none waits for another's. The executor,
+    which few tasks need and which is busy for one program at a time, is there once.
     """
     return range(2, (options.replicas or options.robots * options.homes) + 1)
 
