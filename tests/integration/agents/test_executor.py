@@ -23,7 +23,8 @@ def moving_to(point, yaw, *more):
 @pytest.fixture
 async def scene(studio):
     """What the cameras tell of the counter with the can on it, before which the robot stands."""
-    await studio.approach("studio", CAN, "pick")
+    stands = await studio.approach("studio", CAN, "pick")
+    assert stands.error_code == "NONE", studio.memory.story()
     seen = await run(studio)
     assert seen.error_code == "NONE", studio.memory.story()
     return seen.scene
