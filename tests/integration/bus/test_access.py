@@ -129,6 +129,7 @@ async def _only_cancel(orchestrator, agent, skill, a_request):
     arguments = {
         Skill.APPROACH: {"target_area": "kitchen", "object_name": "can", "next_action": "pick"},
         Skill.PLACE: {"target_location": "table", "object_name": "can", "object_height_m": 0.1},
+        Skill.EXECUTOR: {"code": "open_gripper()"},
     }[skill]
     fields = {"skill": skill, "arguments": arguments, "reply_to": f"quartet:replies:{skill}:tester"}
     first = a_request(f"{skill}-1", **fields)

@@ -1,7 +1,7 @@
 """Skill requests of the orchestrator and the results of the sub-agents."""
 
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
@@ -118,7 +118,10 @@ ARGUMENTS: dict[Skill, type[SkillArguments]] = {
 }
 
 
-def without_ids(arguments: SkillArguments) -> SkillArguments:
+A = TypeVar("A", bound=Arguments)
+
+
+def without_ids(arguments: A) -> A:
     """Return the arguments without object ids: a request for an object that got a new id is still the same."""
     ids = {name: None for name in ("object_id", "target_id") if name in type(arguments).model_fields}
     return arguments.model_copy(update=ids) if any(getattr(arguments, name) for name in ids) else arguments
