@@ -1,6 +1,9 @@
 """The discrete worlds: rules, collisions, renderings that lose nothing, instances that can be solved."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -75,6 +78,22 @@ def test_text_and_json_tell_the_whole_state(world: str) -> None:
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_seed_is_one_instance_and_another_is_another(world: str) -> None:
     assert make(world, 8, 5).state() == make(world, 8, 5).state() != make(world, 8, 6).state()
+
+
+def test_a_plan_is_the_same_in_every_process() -> None:
+    """Python orders sets of strings otherwise in each process, so that a run that goes on would differ."""
+    program = (
+        "from quartet_grid_worlds import WORLDS, good_step, make\n"
+        "print([good_step(make(world, 8, seed), 1) for world in WORLDS for seed in range(4)])"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": str(number)}, capture_output=True, text=True, check=True, timeout=60,
+        ).stdout
+        for number in (1, 2, 3)
+    }  # fmt: skip
+    assert len(told) == 1
 
 
 def test_bad_input_names_what_is_valid() -> None:
