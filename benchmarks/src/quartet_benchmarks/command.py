@@ -28,6 +28,7 @@ SUITES = {
     "stops": "quartet_benchmarks.chaos.stops",
     "teams": "quartet_benchmarks.teams",
     "time": "quartet_benchmarks.timing",
+    "tokens": "quartet_benchmarks.tokens",
     "tools": "quartet_benchmarks.tools",
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
@@ -35,11 +36,12 @@ SUITES = {
 MALMM_ONLY = ("tasks", "observation", "feedback")
 PLANNERS_ONLY = ("suite", "robots", "trials", "history", "shard", "replay", "merge")
 TIME_ONLY = ("flame",)
-EXPERIMENTS_ONLY = ("framework", "model", "p_fault", "budget_usd", "price", "token_limit", "time_limit", "out")
+EXPERIMENTS_ONLY = ("framework", "p_fault", "budget_usd", "price", "token_limit", "time_limit", "out")
 NOT_OPTIONS = {
     "planners": (*MALMM_ONLY, *TIME_ONLY),
     "malmm": (*PLANNERS_ONLY, *TIME_ONLY),
-    "time": (*MALMM_ONLY, *PLANNERS_ONLY, *EXPERIMENTS_ONLY),
+    "time": (*MALMM_ONLY, *PLANNERS_ONLY, "model", *EXPERIMENTS_ONLY),
+    "tokens": (*MALMM_ONLY, *PLANNERS_ONLY, *TIME_ONLY, *EXPERIMENTS_ONLY),
 }
 """Suites with options, and the options that they have not."""
 WITH_SENSORS = ("bins", "fleet", "home", "perception", "time", "tools")

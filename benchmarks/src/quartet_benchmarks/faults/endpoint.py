@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 
 from quartet_agent_runtime.gateway import MAX_ANSWER_BYTES
 from quartet_benchmarks.errors import MeasurementError
@@ -97,9 +98,14 @@ def endpoint() -> Iterator[tuple[str, Plans]]:
     """Serve the endpoint; yield its URL and the plans that control it."""
     plans = Plans()
     settings = Settings(misbehave_drip_s=DRIP_S, misbehave_huge_bytes=HUGE)
-    config = uvicorn.Config(
-        create_app(settings, plans), host="127.0.0.1", port=0, log_level="critical", timeout_graceful_shutdown=1
-    )
+    with served(create_app(settings, plans)) as url:
+        yield url, plans
+
+
+@contextmanager
+def served(app: Starlette) -> Iterator[str]:
+    """Serve `app` in a thread of this process; yield its URL. Raises MeasurementError when it does not start."""
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
     thread.start()
@@ -108,7 +114,7 @@ def endpoint() -> Iterator[tuple[str, Plans]]:
             raise MeasurementError("the model's endpoint did not start")
         thread.join(0.01)
     try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", plans
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join()
