@@ -40,6 +40,24 @@ def test_a_stop_outlasts_the_guard_and_stops_what_began_without_it(starter: Any,
     assert third.end() == 0
 
 
+def test_a_motion_whose_guard_and_server_were_killed_at_once_is_ended(starter: Any, robot: Any) -> None:
+    first = starter.guard("velocity_type:=twist_stamped")
+    robot.wait("found", robot.do("await_guard"))
+    order = robot.do("goal", action=DRIVE)
+    robot.wait("runs", order, action=DRIVE)
+    robot.do("beat", source="nav2:1")
+    robot.until(lambda _: first.http("/state")[1]["last_heartbeat_age_s"] is not None)
+    first.process.kill()
+    robot.do("silence", source="nav2:1")
+    first.process.wait(30)
+
+    second = starter.guard("velocity_type:=twist_stamped")
+    assert robot.wait("result", order, action=DRIVE)["status"] == 5
+    state = robot.state(order, reason=f"heartbeat lapsed: {DRIVE}")
+    assert state["values"]["latched"] == "false"
+    assert second.end() == 0
+
+
 def test_a_guard_that_is_ended_while_the_robot_moves_halts_it(starter: Any, robot: Any) -> None:
     guard = starter.guard("velocity_type:=twist_stamped")
     robot.wait("found", robot.do("await_guard"))

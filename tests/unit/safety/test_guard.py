@@ -9,7 +9,7 @@ import pytest
 
 from quartet_safety._durable import write_durably
 from quartet_safety.errors import HaltError
-from quartet_safety.guard import BRAKING_LIMIT_S, LAPSE_HOLD_S, Guard, Latch, LatchFile, Standstill
+from quartet_safety.guard import BRAKING_LIMIT_S, INHERITED_GRACE_S, LAPSE_HOLD_S, Guard, Latch, LatchFile, Standstill
 from quartet_safety.guard._standstill import FRESH_S, POSITION_FRESH_S, STILL_FOR_S
 
 LOOK_S = 0.02
@@ -85,6 +85,35 @@ class Robot:
 @pytest.fixture
 def robot(tmp_path: Path) -> Robot:
     return Robot(tmp_path / "latch.json")
+
+
+# --- motions from before the start ------------------------------------------------------------------
+def test_a_motion_that_nobody_answers_for_at_the_start_is_ended_once(robot: Robot) -> None:
+    """Whoever sent it died together with the former guard."""
+    robot.guard.start()
+    robot.guard.inherited("/spin", running=True)
+    before_s = 0.4 + INHERITED_GRACE_S
+    assert robot.run(before_s - LOOK_S)[0] == 0
+    assert robot.run(3 * LOOK_S)[0] == 1
+    status = robot.guard.status
+    assert (status.latched, status.reason) == (False, "heartbeat lapsed: /spin")
+    robot.guard.inherited("/spin", running=True)
+    assert robot.run(2 * before_s)[0] == 0
+
+
+def test_a_motion_that_somebody_answers_for_at_the_start_goes_on(robot: Robot) -> None:
+    robot.guard.start()
+    for action in ("/move_action", "/arm_controller/follow_joint_trajectory"):
+        robot.guard.inherited(action, running=True)
+    assert robot.run(5.0, "moveit:1")[0] == 0
+
+
+def test_a_motion_that_ends_by_itself_after_the_start_halts_nothing(robot: Robot) -> None:
+    robot.guard.start()
+    robot.guard.inherited("/spin", running=True)
+    robot.run(0.4)
+    robot.guard.inherited("/spin", running=False)
+    assert robot.run(5.0)[0] == 0
 
 
 # --- stop, reset, latch ---------------------------------------------------------------------------

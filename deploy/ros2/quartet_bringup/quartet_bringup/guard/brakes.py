@@ -12,6 +12,7 @@ from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
+from rclpy.time import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 ACTIVE = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING)
@@ -41,6 +42,7 @@ class RosBrakes:
         hold_topic: of a JointTrajectoryController; empty: cancelling its goals holds the arm.
         positions: returns the positions of the arm's joints [rad], nothing where they do not report.
         holding: returns whether the robot is held; a goal that begins then is cancelled at once.
+        inherited: told of an action whether goals run that began before this node did.
     """
 
     def __init__(
@@ -53,8 +55,10 @@ class RosBrakes:
         hold_topic: str,
         positions: Callable[[], dict[str, float]],
         holding: Callable[[], bool],
+        inherited: Callable[[str, bool], None],
     ) -> None:
-        self._node, self._positions, self._holding = node, positions, holding
+        self._node, self._positions, self._holding, self._inherited = node, positions, holding, inherited
+        self._began = node.get_clock().now()
         self._base_frame = base_frame
         self._driver, self._stamped = velocity
         self._commands = commands
@@ -148,7 +152,9 @@ class RosBrakes:
 
     def _watcher_of(self, action: str) -> Callable[[GoalStatusArray], None]:
         def watch(status: GoalStatusArray) -> None:
-            if self._holding() and any(goal.status in ACTIVE for goal in status.status_list):
+            active = [goal for goal in status.status_list if goal.status in ACTIVE]
+            self._inherited(action, any(Time.from_msg(goal.goal_info.stamp) < self._began for goal in active))
+            if self._holding() and active:
                 self._cancel(action, again=True)
 
         return watch

@@ -57,6 +57,7 @@ class RobotGuardNode(Node):
             parameters.text("hold_trajectory_topic", "", empty=True),
             positions=lambda: self.guard.arm_positions(),
             holding=lambda: self.guard.holding,
+            inherited=lambda action, running: self.guard.inherited(action, running=running),
         )
         self.guard = Guard(
             self._brakes,

@@ -3,7 +3,14 @@
 Adapters connect it to a robot: `quartet_simulation` to the simulated one, `quartet_bringup` (deploy/ros2) to ROS 2.
 """
 
-from quartet_safety.guard._guard import BRAKING_LIMIT_S, LAPSE_HOLD_S, LOOK_PERIOD_S, Brakes, Guard
+from quartet_safety.guard._guard import (
+    BRAKING_LIMIT_S,
+    INHERITED_GRACE_S,
+    LAPSE_HOLD_S,
+    LOOK_PERIOD_S,
+    Brakes,
+    Guard,
+)
 from quartet_safety.guard._heartbeats import Heartbeats
 from quartet_safety.guard._http_port import GuardPort, Tokens, require_token, token_source
 from quartet_safety.guard._latch import Latch, LatchFile
@@ -31,6 +38,7 @@ __all__ = [
     "DONE",
     "HEARTBEAT_TOPIC",
     "HEARTBEAT_TYPE",
+    "INHERITED_GRACE_S",
     "LAPSED",
     "LAPSE_HOLD_S",
     "LOOK_PERIOD_S",

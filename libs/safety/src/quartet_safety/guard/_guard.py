@@ -26,6 +26,10 @@ CANCEL_PERIOD_S, RESTING_CANCEL_PERIOD_S = 0.5, 2.0
 """Between two rounds of cancels, while the robot brakes and while it rests."""
 WARNING_PERIOD_S = 5.0
 """Between two log lines on malformed heartbeats."""
+INHERITED_GRACE_S = 1.0
+"""Time beyond the heartbeat time-out in which whoever moves the robot while the guard starts must be heard [s].
+
+Publishers and subscribers find each other one after the other."""
 
 
 class Brakes(Protocol):
@@ -95,6 +99,11 @@ class Guard:
         self._hold_due = False
         """The arm has not been commanded to hold since the last halt."""
         self._last_zero = self._last_cancel = self._last_warning = float("-inf")
+        self._inherited: set[str] = set()
+        """Actions whose goals have run since before this start."""
+        self._known_inherited: set[str] = set()
+        """Those that were ever told of: a later word of the same goals is no news."""
+        self._inherited_since = float("-inf")
         if self._latched:
             self._held_since = clock()
 
@@ -191,6 +200,20 @@ class Guard:
         if changed:
             self._on_change()
 
+    def inherited(self, action: str, *, running: bool) -> None:
+        """Take whether an action has a goal that began before this start of the guard.
+
+        Such a goal may have nobody left: whoever sent it may have died with the former guard. Unless some source beats
+        soon, all motions end, as after a lapse. One motion may have goals of several actions, so they are not counted.
+        """
+        with self._lock:
+            if not running:
+                self._inherited.discard(action)
+            elif action not in self._known_inherited:
+                self._known_inherited.add(action)
+                self._inherited.add(action)
+                self._inherited_since = self._clock()
+
     def odometry(self, linear_m_s: float, angular_rad_s: float) -> None:
         """Take a reading of the base's speed."""
         with self._lock:
@@ -211,13 +234,14 @@ class Guard:
         """End motions whose heartbeats have lapsed and keep a held robot at rest. To be called each `LOOK_PERIOD_S`.
 
         Returns:
-            The sources whose lapse has just halted the robot.
+            The sources whose lapse has just halted the robot, and actions that nobody answered for at the start.
         """
         with self._lock:
             now = self._clock()
             lapsed = self._heartbeats.lapsed(now)
             for source in lapsed:
                 log.error("no heartbeat of %s for %g s", source, self._heartbeats.timeout_s)
+            lapsed += self._orphaned(now)
             halts = bool(lapsed) and not self._latched
             if halts:
                 self._hold(f"{LAPSED}: {', '.join(lapsed)}")
@@ -232,6 +256,16 @@ class Guard:
             if changed:
                 self._on_change()
         return lapsed if halts else []
+
+    def _orphaned(self, now: float) -> list[str]:
+        """Return the actions that have run since before this start when nobody answers for them, and forget them."""
+        if not self._inherited or now - self._inherited_since <= self._heartbeats.timeout_s + INHERITED_GRACE_S:
+            return []
+        found, self._inherited = sorted(self._inherited), set()
+        if self._heartbeats.sources:
+            return []
+        log.error("nobody answers for %s, begun before this start of the guard", ", ".join(found))
+        return found
 
     def _halt(self) -> None:
         """Command base, arm and goals at once; each is tried although another fails. Raises HaltError."""
