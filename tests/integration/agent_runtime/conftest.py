@@ -19,7 +19,7 @@ from mcp_types import ImageContent, TextContent
 from pydantic import BaseModel
 
 from quartet_agent_runtime import GatewayClient, Loop, Recorder, ReportTool, Tools, skill_report
-from quartet_contracts import Budget, JournalEvent, Skill
+from quartet_contracts import KEEPALIVE_HEADER, Budget, JournalEvent, Skill
 from support.http_server import serve_app
 
 Answer = dict[str, Any]
@@ -203,6 +203,8 @@ class ToolHost:
     tokens: list[str] = field(default_factory=list)
     clients: list[tuple[str, int]] = field(default_factory=list)
     """Address of the client of each request: one per connection."""
+    keepalive: str = ""
+    """What the server tells of its keepalives, if anything."""
 
 
 def build_server(host: ToolHost) -> FastMCP:
@@ -225,6 +227,13 @@ def build_server(host: ToolHost) -> FastMCP:
         except asyncio.CancelledError:
             host.canceled.append("slow")
             raise
+        return Sum(total=seconds)
+
+    @server.tool
+    async def long_thought(seconds: float) -> Sum:
+        """Takes a while and reports nothing."""
+        host.called.append("long_thought")
+        await asyncio.sleep(seconds)
         return Sum(total=seconds)
 
     @server.tool
@@ -286,7 +295,13 @@ class _Watch:
             self._host.clients.append(tuple(scope["client"]))
             self._host.tokens.append(headers.get("authorization", ""))
             self._host.listed += headers.get("mcp-method") == "tools/list"
-        await self._app(scope, receive, send)
+
+        async def telling(message: Any) -> None:
+            if message["type"] == "http.response.start" and self._host.keepalive:
+                message["headers"] = [*message["headers"], (KEEPALIVE_HEADER.encode(), self._host.keepalive.encode())]
+            await send(message)
+
+        await self._app(scope, receive, telling)
 
 
 @pytest.fixture

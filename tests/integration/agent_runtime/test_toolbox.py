@@ -1,11 +1,13 @@
 """The toolbox against real MCP servers over streamable HTTP."""
 
 import asyncio
+from urllib.parse import urlsplit
 
 import pytest
 
 from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailableError, failure
 from quartet_agent_runtime import _toolbox as toolbox
+from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
 
 PATIENCE_S = 60.0
 """For calls that come back, however busy the machine is."""
@@ -132,6 +134,21 @@ async def test_a_server_that_dies_mid_call_and_comes_back(mortal, progress, soon
         assert (await tools.call("arm__works", {}, progress)).error_code == "SERVER_UNAVAILABLE"
         await mortal.start()
         assert (await tools.call("arm__works", {}, progress)).ok
+
+
+@pytest.mark.parametrize("tool", ["slow", "long_thought"])
+async def test_a_server_that_vanishes_mid_call_and_closes_nothing_is_lost(host, progress, until, tool):
+    """Also one that had answered nothing yet."""
+    host.keepalive = "0.2"
+    with TcpProxy("the arm") as proxy:
+        proxy.forward_to(urlsplit(host.url).port)
+        async with Toolbox({"arm": f"http://{proxy.address}/mcp"}, "g", [], PATIENCE_S) as tools:
+            calling = asyncio.create_task(tools.call(f"arm__{tool}", {"seconds": 3600}, progress))
+            await until(lambda: host.called == [tool])
+            proxy.drop_connections()
+            lost = await calling
+            assert (lost.error_code, lost.interrupted) == ("SERVER_LOST", True)
+            assert (await tools.call("arm__add", {"a": 1}, progress)).ok
 
 
 async def test_a_server_that_is_started_again_is_waited_for_once(mortal, progress, monkeypatch):

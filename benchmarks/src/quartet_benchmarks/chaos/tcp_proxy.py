@@ -1,0 +1,126 @@
+"""TCP proxy whose connections can fall silent without being closed, as when a peer or the way to it vanishes."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+
+from quartet_benchmarks.errors import MeasurementError
+
+WAIT_S = 30.0
+LINE = 64 * 1024
+
+
+class TcpProxy:
+    """Proxy in a thread; use it as a context manager, and name the real listener with `forward_to`.
+
+    `name`: of the thread and in errors.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._generation = 0
+        self._target = ("", 0)
+        self._port = 0
+        self._ready = threading.Event()
+        self._end: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name=f"proxy-{name}")
+        self._silent = False
+        self.swallowed = 0
+        """Number of bytes that were dropped, both ways."""
+
+    @property
+    def address(self) -> str:
+        """Host and port that clients connect to."""
+        return f"127.0.0.1:{self._port}"
+
+    def forward_to(self, port: int) -> None:
+        """Forward everything to `port` of this machine."""
+        self._target = ("127.0.0.1", port)
+
+    def __enter__(self) -> "TcpProxy":
+        self._thread.start()
+        if not self._ready.wait(WAIT_S):
+            raise MeasurementError(f"the proxy before {self._name} does not listen")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._loop is not None and self._end is not None:
+            self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(WAIT_S)
+
+    def drop_connections(self) -> None:
+        """Leave all connections half open: nothing passes any more and nobody is told. New ones work.
+
+        Neither side learns that the other has closed, as if the packets that say so were lost too.
+        """
+        self._generation += 1
+
+    @contextlib.contextmanager
+    def silence(self) -> Iterator[None]:
+        """Leave all connections half open, for good, also those that are opened meanwhile."""
+        self._silent = True
+        self.drop_connections()
+        try:
+            yield
+        finally:
+            self._generation += 1
+            self._silent = False
+
+    async def _serve(self) -> None:
+        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=LINE)
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._end.wait()
+        server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        assert self._end is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        generation = self._generation
+        try:
+            with contextlib.closing(writer):
+                up_reader, up_writer = await asyncio.open_connection(*self._target, limit=LINE)
+                with contextlib.closing(up_writer):
+                    answers = asyncio.create_task(self._answers(up_reader, writer))
+                    commands = asyncio.create_task(self._commands(reader, up_writer))
+                    try:
+                        await asyncio.wait({answers, commands}, return_when=asyncio.FIRST_COMPLETED)
+                        if generation != self._generation:
+                            await self._end.wait()
+                    finally:
+                        answers.cancel()
+                        commands.cancel()
+                        await asyncio.gather(answers, commands, return_exceptions=True)
+        except (OSError, asyncio.CancelledError):
+            # The listener is gone or the benchmark is over: the client sees a broken connection, as without the proxy.
+            return
+
+    async def _answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on what the listener sends."""
+        await self._pass_on(reader, writer)
+
+    async def _commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on what the client sends."""
+        await self._pass_on(reader, writer)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        generation = self._generation
+        while data := await reader.read(LINE):
+            if self._silent or generation != self._generation:
+                self.swallowed += len(data)
+                continue
+            writer.write(data)
+            await writer.drain()
