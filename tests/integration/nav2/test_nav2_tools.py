@@ -359,31 +359,62 @@ async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, p
         await robot.close()
 
 
-@pytest.mark.parametrize("code", [0, 1])
-async def test_a_cancel_that_the_robot_refuses_is_no_cancel(open_server, peer, robot_file, code):
-    """action_msgs/srv/CancelGoal: 1 is ERROR_REJECTED."""
+REJECTED, UNKNOWN_GOAL_ID = 1, 2
+"""action_msgs/srv/CancelGoal."""
+EXECUTING = 2
+"""action_msgs/msg/GoalStatus."""
+
+
+@pytest.mark.parametrize(
+    ("of_all", "of_one", "refused"),
+    [(0, None, False), (REJECTED, None, True), (0, 0, True), (0, UNKNOWN_GOAL_ID, False)],
+    ids=["nothing runs", "rclcpp", "rclpy", "the server was started anew"],
+)
+async def test_a_cancel_that_the_robot_refuses_is_no_cancel(open_server, peer, robot_file, of_all, of_one, refused):
+    """The codes that /spin answers to a cancel of all goals, and of the one that its status topic lists."""
     standing = {"twist": {"twist": {"linear": {"x": 0.0, "y": 0.0}, "angular": {"z": 0.0}}}}
+    goal = {"goal_info": {"goal_id": {"uuid": "AAECAwQFBgcICQoLDA0ODw=="}, "stamp": {}}, "status": EXECUTING}
 
     def answer(operation):
         if operation["op"] == "call_service":
+            code = of_one if operation["args"] else of_all
             values = {"goals_canceling": [], "return_code": code if operation["service"].startswith("/spin/") else 0}
             return [{"op": "service_response", "id": operation["id"], "values": values, "result": True}]
         if operation["op"] == "subscribe" and operation["topic"] == "/odom":
             return [{"op": "publish", "topic": "/odom", "msg": standing}] * 50
+        if operation["op"] == "subscribe" and operation["topic"] == "/spin/_action/status" and of_one is not None:
+            return [{"op": "publish", "topic": operation["topic"], "msg": {"status_list": [goal]}}]
         return None
 
     peer.answer = answer
     robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
     try:
         nav2 = await open_server(quartet_nav2, over=robot)
-        if code:
-            message = await nav2.refused("cancel_navigation", "ROS_ERROR")
-            assert "/spin was not canceled" in message
-            assert "stop button" in message
+        await peer.wait_for(op="subscribe", topic="/spin/_action/status")
+        if refused:
+            answer = await nav2.call("cancel_navigation")
+            assert answer["error_code"] == "ROS_ERROR"
+            assert (answer["running"], answer["canceled"]) == (["/spin"], [])
+            assert "/spin was not canceled" in answer["message"]
+            assert "stop button" in answer["message"]
         else:
             assert (await nav2.call("cancel_navigation"))["canceled"] == []
     finally:
         await robot.close()
+
+
+async def test_a_cancel_that_an_action_server_refuses_as_rclpy_does_is_no_cancel(nav2, realtime, moving):
+    link, start = nav2.server.robot.link, place(realtime)
+    realtime.faults("cancels_refused")
+    await link.send_goal("/drive_on_heading", "nav2_msgs/action/DriveOnHeading", {"target": {"x": 2.0}, "speed": 0.05})
+    await moving(realtime, start)
+    answer = await nav2.call("cancel_navigation")
+    assert (answer["error_code"], answer["standstill"]) == ("TIMEOUT", False), answer
+    assert (answer["running"], answer["canceled"]) == (["/drive_on_heading"], [])
+    assert "/drive_on_heading goes on" in answer["message"]
+    realtime.faults()
+    answer = await nav2.call("cancel_navigation")
+    assert (answer["ok"], answer["running"], answer["canceled"]) == (True, [], ["/drive_on_heading"])
 
 
 async def test_a_pose_from_before_the_bridge_was_lost_is_no_pose_of_now(open_server, peer, robot_file, until):

@@ -219,6 +219,10 @@ async def test_a_running_goal_is_canceled(realtime, open_server, robot, until):
     assert running["status"] == "EXECUTING"
     await ros.refused("cancel_action_goal", "INVALID_PARAMETERS", action_name="/spin", goal_id="0f" * 16)
     await ros.refused("cancel_action_goal", "INVALID_PARAMETERS", action_name="/spin", goal_id="me")
+    realtime.faults("cancels_refused")
+    for chosen in ({}, {"goal_id": running["goal_id"]}):
+        assert "refused" in await ros.refused("cancel_action_goal", "ROS_ERROR", action_name="/spin", **chosen)
+    realtime.faults()
     answer = await ros.call("cancel_action_goal", action_name="/spin", goal_id=running["goal_id"])
     assert answer["canceling"] == [running["goal_id"]]
     assert (await goal.result()).status.name == "CANCELED"

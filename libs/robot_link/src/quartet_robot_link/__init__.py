@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from quartet_robot_link._bridge import BridgeLink
 from quartet_robot_link._clock import RosClock, duration, seconds, stamp_of
+from quartet_robot_link._goal_states import GoalStates
 from quartet_robot_link._guard import GuardState, Heartbeat
 from quartet_robot_link._joints import joint_values
 from quartet_robot_link._motion import Motion, MotionOutcome
@@ -62,6 +63,7 @@ __all__ = [
     "GoalHandle",
     "GoalRejectedError",
     "GoalResult",
+    "GoalStates",
     "GoalStatus",
     "GuardState",
     "Heartbeat",

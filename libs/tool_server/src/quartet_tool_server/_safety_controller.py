@@ -10,7 +10,7 @@ from pathlib import Path
 from quartet_contracts import GrantClaims
 from quartet_contracts.tools import CommonCode
 from quartet_contracts.tools.nav2 import CancelResult
-from quartet_robot_link import CallTimeoutError, CancelRejectedError, Heartbeat, Robot, RobotLinkError
+from quartet_robot_link import CallTimeoutError, CancelRejectedError, GoalStates, Heartbeat, Robot, RobotLinkError
 from quartet_safety.guard import Latch, LatchFile
 from quartet_safety.motion import FencedError, FenceStore, HeartbeatSender, LeaseOwner, LeaseTerms, MotionLeases
 from quartet_tool_server._disconnect import caller_gone
@@ -44,6 +44,7 @@ class SafetyController:
     ) -> None:
         name = robot.file.name
         self.robot, self.state_dir, self.actions = robot, state_dir, tuple(actions)
+        self._goals = GoalStates(robot.link, self.actions)
         self.fences = FenceStore(state_dir / f"fence-{server}-{name}.json", name)
         self.latch = LatchFile(state_dir / f"stop-{server}-{name}.json")
         self.leases = MotionLeases(
@@ -167,12 +168,15 @@ class SafetyController:
             standstill = None
         if standstill is False:
             text = f"the {channel} still moves after {', '.join(canceled) or 'nothing'} was canceled"
+            text += f"; {', '.join(going_on)} goes on" if going_on else ""
         elif going_on:
             text = f"{', '.join(going_on)} was not canceled: the robot refused or goes on"
         else:
             return CancelResult(canceled=canceled, standstill=standstill)
         code = CommonCode.TIMEOUT if standstill is False else CommonCode.ROS_ERROR
-        raise ToolError(f"{text}; use the stop button", code=code, canceled=canceled, standstill=standstill)
+        raise ToolError(
+            f"{text}; use the stop button", code=code, canceled=canceled, running=going_on, standstill=standstill
+        )
 
     async def _cancel_goals(self, actions: Sequence[str]) -> tuple[list[str], list[str]]:
         """Cancel all goals of these action servers; return those that had some, and those that refused."""
@@ -181,7 +185,7 @@ class SafetyController:
 
         async def cancel(action: str) -> None:
             try:
-                if await self.robot.link.cancel_goals(action, timeout_s=CANCEL_TIMEOUT_S):
+                if await self._goals.cancel(action, timeout_s=CANCEL_TIMEOUT_S):
                     canceled.append(action)
             except CancelRejectedError as error:
                 refused.append(action)

@@ -28,8 +28,10 @@ MAX_GOALS = 20
 _STATUS = ("UNKNOWN", "ACCEPTED", "EXECUTING", "CANCELING", "SUCCEEDED", "CANCELED", "ABORTED")
 """action_msgs/msg/GoalStatus."""
 _RUNNING = {"ACCEPTED", "EXECUTING", "CANCELING"}
+_CANCELABLE = {"ACCEPTED", "EXECUTING"}
+REJECTED = 1
 _CANCEL_CODES = {
-    1: "the action server refused to cancel",
+    REJECTED: "the action server refused to cancel",
     2: "there is no goal with this id",
     3: "the goal had ended already",
 }
@@ -201,10 +203,14 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         answer = await robot.link.call_service(f"{name}/_action/cancel_goal", request)
         canceling = [_goal_id(info) for info in answer.get("goals_canceling") or []]
         code = int(answer.get("return_code", 0))
-        if code and goal_id:
+        if not canceling and not code:
+            # rclpy answers a refused cancel as one that found nothing to cancel.
+            running = [goal.goal_id for goal in await status(name) if goal.status in _CANCELABLE]
+            code = REJECTED if (goal_id in running if goal_id else running) else 0
+        if code and (goal_id or code == REJECTED):
             raise ToolError(
-                f"{_CANCEL_CODES.get(code, f'return code {code}')}: {goal_id} of {name}; get_action_status lists "
-                "the goals",
+                f"{_CANCEL_CODES.get(code, f'return code {code}')}: {goal_id or 'all goals'} of {name}; "
+                "get_action_status lists the goals",
                 code="INVALID_PARAMETERS" if code == 2 else "ROS_ERROR",
             )
         text = "" if canceling else "no goal was running"

@@ -14,6 +14,7 @@ FAULTS = {
     "rosapi_silent": "rosapi is in the graph and answers nothing, as one that has just died or hangs",
     "no_clock": "nothing comes on /clock, as on a robot",
     "silent_action": "goals run, but no result is ever sent",
+    "cancels_refused": "no cancel is taken; the answer is rclpy's: no error, and no goal that is canceling",
     "slow_services": "every service answers two seconds late",
 }
 """Kind to what it does."""

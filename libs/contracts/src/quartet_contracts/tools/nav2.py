@@ -114,4 +114,6 @@ class CancelResult(ToolResult):
 
     canceled: list[str] = []
     """Actions whose goals were canceled."""
+    running: list[str] = []
+    """Actions and tools that go on although they were to be canceled; there are some with ok false only."""
     standstill: bool | None = None

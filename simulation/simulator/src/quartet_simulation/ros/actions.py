@@ -83,6 +83,8 @@ class ActionServer:
         self.name, self.type_name, self.node = name, full_name(type_name, "action"), node
         self.goal_type, self.result_type, self.feedback_type = (part.name for part in parts(type_name, "action"))
         self.on_status: Callable[[Message], None] | None = None
+        self.refuses_cancels: Callable[[], bool] = lambda: False
+        """Asked at each cancel of a running goal by a client: rclpy's cancel callback."""
         self.active: dict[bytes, GoalHandle] = {}
         self._execute, self._accept, self._now, self._checked = execute, accept, now, checked
         self._ended: deque[GoalHandle] = deque(maxlen=8)
@@ -150,11 +152,15 @@ class ActionServer:
             for handle in self.active.values()
             if everyone or handle.goal_id == wanted or (any(stamp.values()) and _key(handle.stamp) <= _key(stamp))
         ]
+        known = bool(chosen)
+        if known and self.refuses_cancels():
+            # rclpy leaves the code as it was found and only empties the list (rclpy/action/server.py).
+            chosen = []
         for handle in chosen:
             handle.cancel()
         self._publish_status()
         code = CancelCode.NONE
-        if not chosen and any(wanted):
+        if not known and any(wanted):
             ended = any(handle.goal_id == wanted for handle in self._ended)
             code = CancelCode.GOAL_TERMINATED if ended else CancelCode.UNKNOWN_GOAL_ID
         return {"return_code": int(code), "goals_canceling": [handle.info for handle in chosen]}

@@ -91,6 +91,8 @@ class Robot:
         Parameters(graph, [*(f"/{node}" for node in LIFECYCLE_NODES), "/move_group", "/robot_guard"])
         if self._own_graph:
             RosApi(self.graph, self.faults)
+        for server in graph.actions.values():
+            server.refuses_cancels = lambda: self.faults.strikes("cancels_refused")
         self._cameras = Cameras(world, graph, post)
         await world.call(self._cameras.warm_up)
         world.observers = [Publishers(world, graph, post), self._cameras]
