@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from quartet_benchmarks.chaos import small_world
-from quartet_benchmarks.chaos.redis_proxy import RedisProxy
-from quartet_deployment import Stack
+from quartet_benchmarks.chaos import SmallWorld, small_world
 
 
 @pytest.fixture(scope="module")
-def deployment() -> Iterator[tuple[Stack, RedisProxy]]:
+def deployment() -> Iterator[SmallWorld]:
     with small_world() as started:
         yield started

@@ -6,14 +6,13 @@ import itertools
 import pytest
 import redis
 
-from quartet_benchmarks.chaos import SHORT_FROZEN, SHORT_REPEATS
+from quartet_benchmarks.chaos import SHORT_FROZEN, SHORT_REPEATS, SmallWorld
 from quartet_benchmarks.chaos.crashes import GROUPS, MOMENTS, SINGLES, Crash, crashes, play, short_crashes
 from quartet_benchmarks.chaos.frozen_holders import play_frozen
-from quartet_benchmarks.chaos.hangs import EDGES, TROUBLES, play_hang
-from quartet_benchmarks.chaos.redis_proxy import Kind, RedisProxy
+from quartet_benchmarks.chaos.hangs import CLOCKS, EDGES, PASSING, VANISHED, play_hang
+from quartet_benchmarks.chaos.redis_proxy import Kind
 from quartet_benchmarks.chaos.repeats import COPIES, play_repeated
 from quartet_contracts import State
-from quartet_deployment import Stack
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
@@ -22,9 +21,9 @@ STORM = list(short_crashes(0))
 
 @pytest.mark.parametrize("crash", STORM, ids=lambda crash: "-".join(c.victims[0] for c in crash))
 def test_every_kind_of_process_is_killed_and_the_job_is_done_once(
-    deployment: tuple[Stack, RedisProxy], crash: tuple[Crash, ...]
+    deployment: SmallWorld, crash: tuple[Crash, ...]
 ) -> None:
-    outcome = play(deployment[0], crash, seed=1)
+    outcome = play(deployment.stack, crash, seed=1)
     assert len(outcome.killed_at) == len(crash), "every moment came"
     assert outcome.score.succeeded, outcome.score.status.report if outcome.score.status else "it did not end"
     assert outcome.score.delivered
@@ -34,10 +33,8 @@ def test_every_kind_of_process_is_killed_and_the_job_is_done_once(
 
 
 @pytest.mark.parametrize(("who", "moment"), SHORT_FROZEN)
-def test_who_slept_past_its_lease_moves_nothing_more(
-    deployment: tuple[Stack, RedisProxy], who: str, moment: str
-) -> None:
-    frozen = play_frozen(*deployment, who, moment, seed=2)
+def test_who_slept_past_its_lease_moves_nothing_more(deployment: SmallWorld, who: str, moment: str) -> None:
+    frozen = play_frozen(deployment.stack, deployment.redis, who, moment, seed=2)
     assert frozen.happened
     assert frozen.calls > 0
     assert frozen.accepted == []
@@ -45,31 +42,42 @@ def test_who_slept_past_its_lease_moves_nothing_more(
     assert (frozen.score.grasps, frozen.score.releases) == (1, 1)
 
 
-@pytest.mark.parametrize(("trouble", "moment"), list(zip(TROUBLES, itertools.cycle(EDGES[::-1]), strict=False)))
-def test_what_hangs_for_a_while_costs_time_only(
-    deployment: tuple[Stack, RedisProxy], trouble: str, moment: str
-) -> None:
-    hung = play_hang(*deployment, trouble, moment, seed=4)
+@pytest.mark.parametrize(("trouble", "moment"), list(zip(PASSING, itertools.cycle(EDGES[::-1]), strict=False)))
+def test_what_hangs_for_a_while_costs_time_only(deployment: SmallWorld, trouble: str, moment: str) -> None:
+    hung = play_hang(deployment, trouble, moment, seed=4)
     assert hung.happened
     assert hung.score.succeeded, hung.score.status.report if hung.score.status else "it did not end"
     assert hung.score.delivered
     assert (hung.score.grasps, hung.score.releases) == (1, 1)
 
 
-def test_an_arm_that_was_halted_low_goes_up_before_it_goes_aside(deployment: tuple[Stack, RedisProxy]) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "moment"), [*itertools.product(VANISHED, EDGES), *zip(list(CLOCKS)[:4], itertools.cycle(EDGES))]
+)
+def test_whatever_vanishes_and_whatever_a_clock_says_the_end_is_honest(
+    deployment: SmallWorld, trouble: str, moment: str
+) -> None:
+    """The task may fail, since it has a limit of time; it says so, and nothing is done twice."""
+    hung = play_hang(deployment, trouble, moment, seed=4)
+    assert hung.happened
+    assert not hung.score.lost
+    assert not hung.score.false_success
+    assert hung.score.double_motions == 0
+    assert hung.score.at_rest
+
+
+def test_an_arm_that_was_halted_low_goes_up_before_it_goes_aside(deployment: SmallWorld) -> None:
     """The way to another pose went through a can that stands beside."""
     crash = Crash(("place", "moveit"), "fingers opening", MOMENTS["fingers opening"])
-    outcome = play(deployment[0], (crash,), seed=6)
+    outcome = play(deployment.stack, (crash,), seed=6)
     assert outcome.happened
     assert outcome.score.succeeded
     assert outcome.score.disturbed == []
 
 
 @pytest.mark.parametrize("canceled_at", SHORT_REPEATS)
-def test_a_job_whose_messages_come_three_times_is_done_once(
-    deployment: tuple[Stack, RedisProxy], canceled_at: str
-) -> None:
-    repeated = play_repeated(*deployment, seed=3, canceled_at=canceled_at)
+def test_a_job_whose_messages_come_three_times_is_done_once(deployment: SmallWorld, canceled_at: str) -> None:
+    repeated = play_repeated(deployment.stack, deployment.redis, seed=3, canceled_at=canceled_at)
     assert repeated.right, repeated.row()
     assert repeated.refused == []
     kinds = set(Kind) if canceled_at else set(Kind) - {Kind.CANCEL}
@@ -79,8 +87,8 @@ def test_a_job_whose_messages_come_three_times_is_done_once(
         assert repeated.score.status.state is State.CANCELED
 
 
-def test_the_store_keeps_what_it_has_acknowledged(deployment: tuple[Stack, RedisProxy]) -> None:
-    with redis.Redis.from_url(deployment[0].redis_url) as store:
+def test_the_store_keeps_what_it_has_acknowledged(deployment: SmallWorld) -> None:
+    with redis.Redis.from_url(deployment.stack.redis_url) as store:
         kept = store.config_get("append*") | store.config_get("maxmemory-policy")
     assert kept.items() >= {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}.items()
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from quartet_benchmarks import BenchParameters, Rate
 from quartet_benchmarks.chaos.crashes import MOMENTS, Crash, CrashRun
+from quartet_benchmarks.chaos.frozen_holders import FrozenRun
+from quartet_benchmarks.chaos.hangs import HangRun
 from quartet_benchmarks.chaos.job import Score
 from quartet_benchmarks.chaos.stops import LAPSED, Figures
 from quartet_benchmarks.chaos.stops import _result as stops_result
@@ -30,6 +32,15 @@ def test_a_kill_whose_moment_never_came_is_reported() -> None:
     score = Score(status=None, delivered=False, grasps=0, releases=0, disturbed=[])
     runs = Runs(kills=[CrashRun(crashes, 1, score, [1.0], [], 2.0), CrashRun(crashes[:1], 1, score, [], [], 2.0)])
     assert chaos_result(runs, BenchParameters()).metrics["kills_that_never_came"] == Rate(2, 3)
+
+
+def test_a_hang_whose_moment_never_came_is_reported_and_counts_in_no_other_figure() -> None:
+    score = Score(status=None, delivered=False, grasps=0, releases=0, disturbed=[])
+    hangs = [HangRun("disk full", "fingers closing", 1, score, happened) for happened in (True, False)]
+    frozen = FrozenRun("pick", "pick started", 1, score, happened=False, calls=0, accepted=[])
+    metrics = chaos_result(Runs(hung=hangs, frozen=[frozen]), BenchParameters()).metrics
+    assert metrics["hangs_that_never_came"] == Rate(2, 3)
+    assert metrics["tasks_lost"] == Rate(1, 1)
 
 
 def test_a_case_whose_fault_never_came_is_reported_and_counts_in_no_other_figure() -> None:

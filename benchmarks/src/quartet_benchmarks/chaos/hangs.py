@@ -17,12 +17,15 @@ import psutil
 from quartet_benchmarks.chaos.crashes import MOMENTS
 from quartet_benchmarks.chaos.job import Job, Score
 from quartet_benchmarks.chaos.redis_proxy import RedisProxy
-from quartet_deployment import ClientError, Stack
+from quartet_benchmarks.chaos.small_world import CLOCKED, SmallWorld
+from quartet_deployment import SERVERS, ClientError, Stack
 
-Trouble = Callable[[Stack, RedisProxy], AbstractContextManager[None]]
+Trouble = Callable[[SmallWorld], AbstractContextManager[None]]
 """Opened when the trouble begins and closed when it is over."""
 DELAY_S = 0.3
 """How late each command reaches Redis on a slow network; more than a heartbeat, less than a lease."""
+CLOCK_JUMP_S = 3600.0
+"""As far as a clock is off that was set to another time zone; more than a grant or a task lasts."""
 
 
 @contextlib.contextmanager
@@ -60,6 +63,15 @@ def _half_open(proxy: RedisProxy) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _silent(world: SmallWorld, *links: str) -> Iterator[None]:
+    """Let connections to `links` fall silent: the peer has vanished, and nothing says so."""
+    with contextlib.ExitStack() as during:
+        for name in links:
+            during.enter_context(world.links[name].silence())
+        yield
+
+
+@contextlib.contextmanager
 def _slow(proxy: RedisProxy) -> Iterator[None]:
     proxy.delay_s = DELAY_S
     try:
@@ -68,13 +80,31 @@ def _slow(proxy: RedisProxy) -> Iterator[None]:
         proxy.delay_s = 0.0
 
 
-TROUBLES: dict[str, Trouble] = {
-    "stop service and gateway frozen": lambda stack, _: _frozen(stack, "stop", "gateway"),
-    "simulation frozen": lambda stack, _: _frozen(stack, "simulation"),
-    "disk full": lambda stack, _: _full_disk(stack),
-    "connections to Redis half open": lambda _, proxy: _half_open(proxy),
-    "Redis reached slowly": lambda _, proxy: _slow(proxy),
+def _clock(name: str, by_s: float) -> Trouble:
+    return lambda world: world.clocks.shifted(name, by_s)
+
+
+PASSING: dict[str, Trouble] = {
+    "stop service and gateway frozen": lambda world: _frozen(world.stack, "stop", "gateway"),
+    "simulation frozen": lambda world: _frozen(world.stack, "simulation"),
+    "disk full": lambda world: _full_disk(world.stack),
+    "connections to Redis half open": lambda world: _half_open(world.redis),
+    "Redis reached slowly": lambda world: _slow(world.redis),
 }
+"""Troubles that cost time only."""
+VANISHED: dict[str, Trouble] = {
+    "rosbridge vanished": lambda world: _silent(world, "bridge"),
+    "MCP servers vanished": lambda world: _silent(world, *SERVERS),
+    "gateway vanished": lambda world: _silent(world, "gateway"),
+}
+"""Troubles in which connections stay open for good and pass nothing."""
+CLOCKS: dict[str, Trouble] = {
+    f"clock of {name} {abs(by_s):g} s {'ahead' if by_s > 0 else 'behind'}": _clock(name, by_s)
+    for by_s in (CLOCK_JUMP_S, -CLOCK_JUMP_S)
+    for name in CLOCKED
+}
+"""Wall clocks that jump, and jump back when the trouble is over."""
+TROUBLES: dict[str, Trouble] = {**PASSING, **VANISHED, **CLOCKS}
 LASTS_S = 8.0
 """Longer than a heartbeat, a lease and most time-outs of one call."""
 EDGES: tuple[str, ...] = ("fingers closing", "fingers opening")
@@ -110,15 +140,15 @@ def hangs(seed: int) -> list[tuple[str, str]]:
     return pairs
 
 
-def play_hang(stack: Stack, proxy: RedisProxy, trouble: str, moment: str, seed: int) -> HangRun:
+def play_hang(world: SmallWorld, trouble: str, moment: str, seed: int) -> HangRun:
     """Run one job in which `trouble` begins at `moment` and lasts for LASTS_S."""
-    job, happened = Job.begin(stack, seed), False
+    job, happened = Job.begin(world.stack, seed), False
     with contextlib.ExitStack() as during:
         try:
             for event in job.follow():
                 if not happened and MOMENTS[moment](event):
                     happened = True
-                    during.enter_context(TROUBLES[trouble](stack, proxy))
+                    during.enter_context(TROUBLES[trouble](world))
                     # In a thread: the job is followed meanwhile, and its questions are answered.
                     over = threading.Timer(LASTS_S, during.pop_all().close)
                     during.callback(over.join)

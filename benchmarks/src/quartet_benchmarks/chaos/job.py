@@ -18,6 +18,8 @@ from quartet_deployment import ClientError, OrchestratorClient, RefusedError, St
 TIMEOUT_S = 180.0
 PUT_WITHIN_S = 3.0
 DISTURBED_M = 0.03
+AT_REST = 0.02
+"""A base that is slower stands [m/s and rad/s]."""
 ASKED_TOOL = "moveit__close_gripper"
 """Tool that the policy asks a person about, so that every job has a question and an answer."""
 
@@ -40,6 +42,8 @@ class Score:
     releases: int
     disturbed: list[str]
     """Other things that are more than DISTURBED_M from where they were."""
+    at_rest: bool = True
+    """Whether the base stood when the task had ended."""
 
     @property
     def lost(self) -> bool:
@@ -69,6 +73,7 @@ class Score:
             "grasps": self.grasps,
             "releases": self.releases,
             "disturbed": self.disturbed,
+            "at_rest": self.at_rest,
         }
 
 
@@ -132,6 +137,7 @@ class Job:
                 for name, place in self.others.items()
                 if math.dist(place, truth["objects"][name]["position"]) > DISTURBED_M
             ),
+            at_rest=max(map(abs, truth["robot"]["twist"])) < AT_REST,
         )
 
     def _allow(self, api: OrchestratorClient, asked: Asked) -> None:

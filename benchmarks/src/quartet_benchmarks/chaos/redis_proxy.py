@@ -8,26 +8,22 @@ passed on as they are; copies of messages follow later over connections of their
 import asyncio
 import contextlib
 import random
-import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
-from types import TracebackType
 from typing import Any
 
-from quartet_benchmarks.errors import MeasurementError
+from quartet_benchmarks.chaos.tcp_proxy import LINE, WAIT_S, TcpProxy
 from quartet_bus.functions import Function
 from quartet_bus.functions.queues import Cancel, Finish, FinishForgotten
 from quartet_bus.functions.records import AppendAgentEvent, AppendEvent, AppendLastEvent
 from quartet_bus.functions.requests import AddRequest
 from quartet_bus.functions.tasks import PutStatus, SubmitTask
 
-WAIT_S = 30.0
 TRIES = 20
 RETRY_S = 0.25
-LINE = 64 * 1024
 
 Command = list[bytes]
 
@@ -105,18 +101,18 @@ def _entry(stream: bytes, message: bytes) -> Command:
     return [b"XADD", stream, b"*", b"m", message]
 
 
-class RedisProxy:
-    """Proxy in a thread; use it as a context manager, and name the real Redis with `forward_to`.
+class RedisProxy(TcpProxy):
+    """Proxy before Redis.
 
     With `copies` above 0 each message is delivered that many times more, each copy at a random moment within `late_s`,
     and the message itself is delayed by up to `hold_s` [s].
     """
 
     def __init__(self, seed: int, copies: int = 0, late_s: float = 2.0, hold_s: float = 0.05) -> None:
+        super().__init__("Redis")
         self.copies = copies
         self.delay_s = 0.0
         """By how much each command comes late."""
-        self._generation = 0
         self.seen: list[SentMessage] = []
         self.copied: Counter[Kind] = Counter()
         """Number of copies that Redis accepted, by kind."""
@@ -124,44 +120,20 @@ class RedisProxy:
         """Errors of the copies that Redis refused."""
         self._late_s, self._hold_s = late_s, hold_s
         self._dice = random.Random(seed)
-        self._target = ("", 0)
-        self._port = 0
-        self._ready = threading.Event()
-        self._end: asyncio.Event | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._under_way = 0
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="redis-proxy")
 
     @property
     def url(self) -> str:
         """Address that processes use for Redis."""
-        return f"redis://127.0.0.1:{self._port}/0"
-
-    def forward_to(self, port: int) -> None:
-        """Forward everything to the Redis at `port` of this machine."""
-        self._target = ("127.0.0.1", port)
+        return f"redis://{self.address}/0"
 
     def __enter__(self) -> "RedisProxy":
-        self._thread.start()
-        if not self._ready.wait(WAIT_S):
-            raise MeasurementError("the proxy before Redis does not listen")
+        super().__enter__()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._loop is not None and self._end is not None:
-            self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(WAIT_S)
 
     def of(self, kind: Kind) -> list[SentMessage]:
         """Return the messages of one kind so far, in order."""
         return [sent for sent in list(self.seen) if sent.kind is kind]
-
-    def drop_connections(self) -> None:
-        """Leave all connections half open: nothing passes any more and nobody is told. New ones work."""
-        self._generation += 1
 
     def drain(self) -> None:
         """Wait until all copies are delivered. Raises TimeoutError."""
@@ -171,51 +143,12 @@ class RedisProxy:
                 raise TimeoutError(f"{self._under_way} copies are still under way")
             time.sleep(0.05)
 
-    async def _serve(self) -> None:
-        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=LINE)
-        self._port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._end.wait()
-        server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        try:
-            with contextlib.closing(writer):
-                up_reader, up_writer = await asyncio.open_connection(*self._target, limit=LINE)
-                with contextlib.closing(up_writer):
-                    answers = asyncio.create_task(self._answers(up_reader, writer))
-                    commands = asyncio.create_task(self._commands(reader, up_writer))
-                    try:
-                        await asyncio.wait({answers, commands}, return_when=asyncio.FIRST_COMPLETED)
-                    finally:
-                        answers.cancel()
-                        commands.cancel()
-                        await asyncio.gather(answers, commands, return_exceptions=True)
-        except (OSError, asyncio.CancelledError):
-            # Redis is gone or the benchmark is over: the process sees a broken connection, as without the proxy.
-            return
-
-    async def _answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        generation = self._generation
-        while data := await reader.read(LINE):
-            if generation == self._generation:
-                writer.write(data)
-                await writer.drain()
-
     async def _commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         login: list[Command] = []
         generation = self._generation
         while True:
             command = await _read_command(reader)
-            if generation != self._generation:
+            if self._silent or generation != self._generation:
                 continue
             if self.delay_s:
                 await asyncio.sleep(self.delay_s)

@@ -1,40 +1,31 @@
 """Runs the parts of the suite and sums up their results."""
 
-import contextlib
 import random
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import cycle, islice
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from quartet_benchmarks.chaos import stops
 from quartet_benchmarks.chaos.crashes import CrashRun, crashes, play, short_crashes
 from quartet_benchmarks.chaos.frozen_holders import FrozenRun, frozen_holders, play_frozen
 from quartet_benchmarks.chaos.hangs import HangRun, hangs, play_hang
-from quartet_benchmarks.chaos.job import Score, asking_policy
-from quartet_benchmarks.chaos.redis_proxy import RedisProxy
+from quartet_benchmarks.chaos.job import Score
 from quartet_benchmarks.chaos.repeats import RepeatedRun, cancel_moment, play_repeated
+from quartet_benchmarks.chaos.small_world import WORLD, small_world
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
-from quartet_deployment import AGENTS, Stack, StackOptions
 
 RUNS = 300
 SHARE = 10
 """Number of kills for one frozen lease holder and one job with repeated messages."""
 SEEDS = 12
 """Placements of the small world, in turn."""
-WORLD = "studio"
 SHORT_FROZEN = (("orchestrator", "pick started"), ("pick", "fingers to close"))
 SHORT_REPEATS = ("", "fingers closed")
 """The tests play all of both; the short form has time for the first of each."""
 SHORT_WITHOUT = frozenset({"ros"})
 """Servers that the jobs do not need; the short form saves the time of their start."""
-LATE_S = 2.0
-START_S = 180.0
 
 
 @dataclass
@@ -84,16 +75,18 @@ def _jobs(parameters: BenchParameters) -> Runs:
     planned = short_crashes(parameters.seed) if parameters.short else islice(crashes(parameters.seed), kills)
     asleep = SHORT_FROZEN[:1] if parameters.short else islice(cycle(frozen_holders(parameters.seed)), few)
     # The short form has no time for a hang; the tests play one of each kind.
-    troubles = () if parameters.short else islice(cycle(hangs(parameters.seed)), few)
+    troubles = hangs(parameters.seed)
+    troubles = [] if parameters.short else list(islice(cycle(troubles), few if parameters.episodes else len(troubles)))
     again = SHORT_REPEATS[:1] if parameters.short else [cancel_moment(dice) for _ in range(few)]
     seeds = (1 + (parameters.seed + number) % SEEDS for number in cycle(range(SEEDS)))
-    with small_world(parameters.seed, SHORT_WITHOUT if parameters.short else frozenset()) as (stack, proxy):
+    with small_world(parameters.seed, SHORT_WITHOUT if parameters.short else frozenset()) as world:
+        stack, proxy = world.stack, world.redis
         for crash in planned:
             _report(parameters, ran.kills, play(stack, crash, next(seeds)))
         for who, moment in asleep:
             _report(parameters, ran.frozen, play_frozen(stack, proxy, who, moment, next(seeds)))
         for trouble, moment in troubles:
-            _report(parameters, ran.hung, play_hang(stack, proxy, trouble, moment, next(seeds)))
+            _report(parameters, ran.hung, play_hang(world, trouble, moment, next(seeds)))
         for canceled_at in again:
             _report(parameters, ran.repeated, play_repeated(stack, proxy, next(seeds), canceled_at))
     return ran
@@ -102,29 +95,6 @@ def _jobs(parameters: BenchParameters) -> Runs:
 def _report(parameters: BenchParameters, done: list[Any], one: Any) -> None:
     done.append(one)
     parameters.progress(", ".join(f"{key} {value}" for key, value in one.row().items()))
-
-
-@contextlib.contextmanager
-def small_world(seed: int = 0, without: frozenset[str] = frozenset()) -> Iterator[tuple[Stack, RedisProxy]]:
-    """Start a deployment in the small world whose messages to Redis go through a proxy.
-
-    Its policy asks a person about every grasp. Raises StackError.
-    """
-    with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder, RedisProxy(seed, late_s=LATE_S) as proxy:
-        policy, store = Path(folder) / "policy.yaml", {"QUARTET_REDIS_URL": proxy.url}
-        options = StackOptions(
-            state_dir=Path(folder) / "stack", world=WORLD, use_dotenv=False, start_timeout_s=START_S,
-            without=without,
-            env_of={
-                "moveit": {"QUARTET_POLICY_FILE": str(policy)},
-                **dict.fromkeys(("orchestrator", *AGENTS), store),
-            },
-        )  # fmt: skip
-        stack = Stack(options)
-        policy.write_text(asking_policy(stack.site_dir))
-        proxy.forward_to(urlsplit(stack.url_of("redis")).port or 0)
-        with stack:
-            yield stack, proxy
 
 
 def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
@@ -147,6 +117,10 @@ def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
                 sum(len(one.crashes) - len(one.killed_at) for one in ran.kills),
                 sum(len(one.crashes) for one in ran.kills),
             ),
+            "hangs_that_never_came": Rate(
+                sum(not one.happened for one in (*ran.frozen, *ran.hung)), len(ran.frozen) + len(ran.hung)
+            ),
+            "left_moving": Rate(sum(not score.at_rest for score in scores), len(scores)),
             "tasks_lost": Rate(sum(score.lost for score in scores), len(scores)),
             "neighbours_moved": Rate(sum(bool(score.disturbed) for score in scores), len(scores)),
             "double_motions": Rate(sum(score.double_motions > 0 for score in scores), len(scores)),
@@ -165,7 +139,8 @@ def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
         details=[one.row() for one in (*ran.kills, *ran.frozen, *ran.hung, *ran.repeated)],
         notes=[
             "One task each in the small world. Killed: with signal 9, and started again at once; "
-            "kills_that_never_came: those whose moment the task did not reach. Frozen: whoever holds "
+            "kills_that_never_came, hangs_that_never_came: those whose moment the task did not reach, which count in "
+            "no other figure. left_moving: tasks that ended while the base moved. Frozen: whoever holds "
             "the lease sleeps until another replica has gone on; the stale calls are its own and such as its grant "
             "covered. Every message x 3: tasks, requests, results, cancels, approvals, journal and status, copies up "
             f"to some seconds late ({sum(sum(one.copied.values()) for one in ran.repeated)} in all). double_motions: "
