@@ -449,7 +449,7 @@ def vllm_thoughts_go_back(asked: Asked, _: Family) -> None:
 
 
 def ollama_has_room_for_the_prompt(asked: Asked, _: Family) -> None:
-    """options.num_ctx is set: the default is 4096 tokens, and what is longer is cut without a word.
+    """options.num_ctx is set: below 24 GiB of VRAM the default is 4096 tokens, and what is longer is cut silently.
 
     https://docs.ollama.com/context-length
     """
