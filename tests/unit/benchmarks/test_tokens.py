@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartet_benchmarks.planners.experiment.prices import tokenizer
+from quartet_benchmarks.harness.prices import tokenizer
 from quartet_benchmarks.tokens.count import IMAGE_TOKENS, PARTS, count_request
 from quartet_benchmarks.tokens.suite import agent_of, summary
 

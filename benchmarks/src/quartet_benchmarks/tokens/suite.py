@@ -7,8 +7,8 @@ from typing import Any
 
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.faults.endpoint import served
+from quartet_benchmarks.harness.prices import tokenizer
 from quartet_benchmarks.home.world import World
-from quartet_benchmarks.planners.experiment.prices import tokenizer
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_benchmarks.timing.suite import MAIN_JOB, START_TIMEOUT_S, TASK_TIMEOUT_S
 from quartet_benchmarks.tokens.count import PARTS, count_request
