@@ -266,13 +266,19 @@ async def test_what_is_held_is_measured_and_never_named(moveit, sim):
     assert state["width_m"] == pytest.approx(0.066, abs=0.01)
     assert state["effort_n"] > 5
     assert "coke" not in str(state)
+    before = state["released"]
     closed = await moveit.call("close_gripper")
     assert closed["state"] == "HOLDING"
     assert closed["stalled"]
     assert not closed["reached_goal"]
+    flange = (await moveit.call("get_current_pose"))["pose"]["position"]
     opened = await moveit.call("open_gripper")
     assert opened["state"] == "EMPTY"
     assert sim.truth()["held"] is None
+    await moveit.call("open_gripper")
+    released = (await moveit.call("get_grasp_state"))["released"]
+    assert released["tool_position"] == pytest.approx(flange, abs=0.005)
+    assert before is None or released["age_s"] < before["age_s"], "open fingers that are opened release nothing"
 
 
 async def test_fingers_that_only_touch_a_thing_are_not_empty(moveit, sim):

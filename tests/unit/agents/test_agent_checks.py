@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from quartet_agent_runtime import PlaceRegion, RequestContext, ToolOutcome, around_drop, mode_of, opening_m
+from quartet_agent_runtime import (
+    PlaceRegion,
+    RequestContext,
+    ToolOutcome,
+    VerificationError,
+    around_drop,
+    mode_of,
+    opening_m,
+)
 from quartet_agent_runtime._place_region import _around
 from quartet_approach import agent as approach
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
@@ -365,6 +373,7 @@ class OverBin(Fingers):
     target = (0.65, 0.05, 0.7)
     """Pre-place position [m, base frame]."""
     sees_from: tuple[float, float, float] | None = None
+    released: dict[str, Any] | None = None
     arm: tuple[float, float, float] | None = None
 
     async def outcome(self, tool, **arguments):
@@ -379,7 +388,8 @@ class OverBin(Fingers):
             visible = self.arm is not None and self.arm == self.sees_from and arguments["camera"] == "arm"
             found = [seen(0.65, 0.05, 0.06).model_dump()] if visible else []
             return ToolOutcome({"ok": True, "error_code": "NONE", "detections": found})
-        return await super().outcome(tool, **arguments)
+        asked = await super().outcome(tool, **arguments)
+        return ToolOutcome({**asked.content, "released": self.released})
 
 
 def over(place_name):
@@ -398,6 +408,30 @@ async def test_what_stands_in_a_bin_is_looked_at_past_each_side_of_its_rim(turn)
     check.sees_from = (0.65 + opening * math.cos(away), 0.05 + opening * math.sin(away), 0.7 + 0.05)
     settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
     assert settled.error_code == "NONE"
+
+
+def released_at(x, y, age_s=0.0):
+    return {"tool_position": (x, y, 0.6), "age_s": age_s}
+
+
+async def test_what_was_let_go_over_a_bin_and_is_seen_nowhere_is_not_known_to_be_in_it():
+    check, _ = over("waste basket")
+    check.released = released_at(0.65, 0.05)
+    with pytest.raises(VerificationError, match="whether it is in is not known") as unknown:
+        await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
+    assert unknown.value.uncertain
+    assert check.arm is None, "the arm is back in its transit state"
+
+
+@pytest.mark.parametrize(
+    "released", [None, released_at(0.65, 0.45), released_at(0.65, 0.05, age_s=3600.0)], ids=["no", "beside", "before"]
+)
+async def test_what_was_not_let_go_over_the_bin_and_is_not_seen_is_not_in_it(released):
+    check, _ = over("waste basket")
+    check.request = check.request.model_copy(update={"follows_uncertain": False})
+    check.released = released
+    settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
+    assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
 
 
 async def test_what_is_seen_from_nowhere_over_a_bin_is_not_in_it():

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode
+from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode, Release
 from quartet_contracts.tools.results import CommonCode
-from quartet_robot_link import LATCHED, SENSOR, GoalStatus, Message, Robot, joint_values
+from quartet_moveit.arm import tool_pose_or_none
+from quartet_robot_link import LATCHED, SENSOR, GoalStatus, Message, Robot, RobotLinkError, joint_values
 from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer
+
+Point = tuple[float, float, float]
 
 OPEN_SHARE = 0.9
 """An opened gripper is at least this part of its stroke wide."""
@@ -35,6 +38,8 @@ class Reading:
 def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
     """Add open_gripper, close_gripper and get_grasp_state."""
     robot, file = server.robot, server.robot.file.gripper
+    releases: list[tuple[float, Point]] = []
+    """The last release: time on the monotonic clock [s], position of the flange [m, base frame]."""
 
     async def grip_limits(tool: str, position: float, effort: float) -> None:
         low, high = sorted((file.open_position, file.closed_position))
@@ -65,7 +70,10 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         fingers), INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
         get_grasp_state first), STOPPED (report it).
         """
+        held_at = await holds_at()
         result = await command("open_gripper", position, effort)
+        if held_at is not None and result.state is GraspState.EMPTY:
+            releases[:] = [(time.monotonic(), held_at)]
         wanted = OPEN_SHARE * width_of(robot, position)
         if result.ok and result.width_m is not None and result.width_m < wanted:
             text = (
@@ -94,7 +102,23 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         force after the fingers have come to rest; it does not say which object it is (the wrist camera does).
         Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
         """
-        return judge(robot, await read(robot))
+        now = judge(robot, await read(robot))
+        if not releases:
+            return now
+        at, position = releases[0]
+        return now.model_copy(update={"released": Release(tool_position=position, age_s=time.monotonic() - at)})
+
+    async def holds_at() -> Point | None:
+        """Return where the flange is when something is between the fingers, None otherwise or when that is not known.
+
+        What is not known must not keep the fingers from being opened.
+        """
+        try:
+            state = judge(robot, await read(robot)).state
+        except RobotLinkError:
+            return None
+        pose = await tool_pose_or_none(robot) if state in {GraspState.HOLDING, GraspState.UNKNOWN} else None
+        return None if pose is None else pose.position
 
     def report(feedback: Message) -> tuple[float, float | None, str]:
         width = width_of(robot, float(feedback.get("position") or 0.0))

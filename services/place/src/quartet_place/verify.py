@@ -1,10 +1,12 @@
 """Verify a place after the model's report: is the gripper empty, does the object lie at the target."""
 
 import math
+import time
 
 from quartet_agent_runtime import (
     PlaceRegion,
     RequestContext,
+    VerificationError,
     around_drop,
     mode_of,
     new_detections,
@@ -13,7 +15,7 @@ from quartet_agent_runtime import (
 )
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
-from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
+from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult, Release
 from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
 from quartet_site import is_floor, normalise
 
@@ -28,7 +30,8 @@ SIDE_HIGHER_M = 0.05
 async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     """Verify a claimed success, and a drop that the model could not confirm, by looking at the world.
 
-    An empty gripper after an attempt of unknown end is looked at, too: that attempt may have put the thing down.
+    An empty gripper after an attempt of unknown end is looked at, too: that attempt may have put the thing down. Raises
+    VerificationError for what was let go over a container and is seen nowhere: nobody knows whether it is in.
     """
     arguments = check.request.arguments
     assert isinstance(arguments, PlaceArguments)
@@ -52,14 +55,34 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
         seen = await check.first_seen(arguments.object_name)
         if inside := _in(check, region, seen):
             return _reached(check, inside)
-    if done_before:
-        return report
-    if region is not None and any(region.holds(one) for one in [*seen, *above]):
-        return _failed(f"what is seen of '{arguments.object_name}' at '{arguments.target_location}' was there before")
-    where = _distances([*seen, *above])
-    return _failed(
-        f"'{arguments.object_name}' is not seen at '{arguments.target_location}'" + (f"; seen {where}" if where else "")
-    )
+    if not seen and not above and _let_go_over(check, grasp.released, region):
+        raise VerificationError(
+            f"'{arguments.object_name}' was let go over '{arguments.target_location}', and no camera shows it in or "
+            "beside it: whether it is in is not known",
+            uncertain=True,
+        )
+    return report if done_before else _failed(_where_it_is(arguments, region, [*seen, *above]))
+
+
+def _where_it_is(arguments: PlaceArguments, region: PlaceRegion | None, seen: list[Detection]) -> str:
+    """Return in words where the object is seen, which is not where it should be."""
+    name, target = arguments.object_name, arguments.target_location
+    if region is not None and any(region.holds(one) for one in seen):
+        return f"what is seen of '{name}' at '{target}' was there before"
+    where = _distances(seen)
+    return f"'{name}' is not seen at '{target}'" + (f"; seen {where}" if where else "")
+
+
+def _let_go_over(check: RequestContext, released: Release | None, region: PlaceRegion | None) -> bool:
+    """Return whether the gripper's server measured that something was held until it was over a container's opening.
+
+    In this attempt, or before one that follows an attempt of unknown end.
+    """
+    if released is None or region is None or region.within is None:
+        return False
+    x, y, opening = region.within
+    in_time = check.request.follows_uncertain or released.age_s <= time.time() - check.request.created_at
+    return in_time and math.dist(released.tool_position[:2], (x, y)) <= opening
 
 
 async def _look_from_above(

@@ -72,6 +72,15 @@ class GraspState(StrEnum):
     """The fingers touch something, but press too weakly for a certain grasp."""
 
 
+class Release(BaseModel):
+    """The last time that fingers with something between them were opened and had nothing between them afterwards."""
+
+    tool_position: tuple[Metres, Metres, Metres]
+    """Of the flange just before, in the base frame as it was then."""
+    age_s: float
+    """Time since then."""
+
+
 class GripperResult(ToolResult):
     """open_gripper, close_gripper, get_grasp_state. What is held comes from width and force, never from a name."""
 
@@ -83,6 +92,8 @@ class GripperResult(ToolResult):
     reached_goal: bool | None = None
     attached_object: str | None = None
     """Only where the site's gripper driver publishes `attached:<name>`."""
+    released: Release | None = None
+    """Of get_grasp_state; None when nothing was released since the server started, or its place is not known."""
 
 
 class CollisionObject(BaseModel):
