@@ -96,6 +96,15 @@ async def test_a_silent_gripper_driver(moveit, peer):
     assert "/joint_states" in message
 
 
+async def test_fingers_are_opened_also_where_nobody_knows_what_they_hold(moveit, peer):
+    peer.answer = lambda operation: None
+    call = asyncio.create_task(moveit.call("open_gripper"))
+    goal = await peer.wait_for(op="send_action_goal")
+    assert "gripper" in goal["action"]
+    await peer.stop()
+    await call
+
+
 async def test_a_bridge_that_dies_during_the_grasp(moveit, peer):
     peer.answer = lambda operation: None
     call = asyncio.create_task(moveit.refused("close_gripper", "BRIDGE_UNAVAILABLE"))

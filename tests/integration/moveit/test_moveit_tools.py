@@ -266,7 +266,7 @@ async def test_what_is_held_is_measured_and_never_named(moveit, sim):
     assert state["width_m"] == pytest.approx(0.066, abs=0.01)
     assert state["effort_n"] > 5
     assert "coke" not in str(state)
-    before = state["released"]
+    before = state.get("released")
     closed = await moveit.call("close_gripper")
     assert closed["state"] == "HOLDING"
     assert closed["stalled"]

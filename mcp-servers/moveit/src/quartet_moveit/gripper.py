@@ -115,7 +115,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         """
         try:
             state = judge(robot, await read(robot)).state
-        except RobotLinkError:
+        except (RobotLinkError, ToolError):
             return None
         pose = await tool_pose_or_none(robot) if state in {GraspState.HOLDING, GraspState.UNKNOWN} else None
         return None if pose is None else pose.position
