@@ -5,14 +5,16 @@ import asyncio
 import pytest
 
 from quartet_agent_runtime._skill_run import SkillRun
-from quartet_contracts import ArmScene, Skill, State
+from quartet_contracts import ArmScene, ExecutorResult, Skill, State
 
 CAN = "red coke can"
 
 
 async def run(studio, code="", before=None, programs="auto"):
     async with studio.outside(Skill.EXECUTOR, programs=programs) as outside:
-        return await SkillRun(studio.request(Skill.EXECUTOR, code=code, before=before), outside).run()
+        result = await SkillRun(studio.request(Skill.EXECUTOR, code=code, before=before), outside).run()
+    assert isinstance(result, ExecutorResult)
+    return result
 
 
 def moving_to(point, yaw, *more):

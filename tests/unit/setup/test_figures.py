@@ -10,6 +10,7 @@ from quartet_agent_runtime._repetition import LIMIT
 from quartet_agent_runtime._toolbox import RESTART_S
 from quartet_agent_runtime.gateway import MAX_ANSWER_BYTES
 from quartet_benchmarks.chaos import hangs, stops, suite
+from quartet_benchmarks.chaos.small_world import LATE_S
 from quartet_bus import BusOptions
 from quartet_deployment._specs import FAST_HEARTBEAT_TIMEOUT_S
 from quartet_gateway.config import GatewayFile
@@ -42,9 +43,9 @@ SAID = {
         f"die {NUMBERS[BUS.delivery_cap]} times in a row",
         f"may write {BUS.journal_events:,} events",
         f"the last {'tenth' if BUS.reserve == 0.1 else BUS.reserve} of it",
-        f"up to {suite.LATE_S:g} s late",
+        f"up to {LATE_S:g} s late",
         f"frozen for {hangs.LASTS_S:g} s",
-        f"{suite.RUNS} kills, {FEW} frozen owners, {FEW} hangs, {FEW} tasks with repeated messages",
+        f"{suite.RUNS} kills, {FEW} frozen owners, {len(hangs.hangs(0))} hangs, {FEW} tasks with repeated messages",
         f"repeated messages, {stops.STOPS} stops",
     ],
     "stop.md": [

@@ -141,8 +141,8 @@ def _forge(parameters: BenchParameters) -> list[Forgery]:
     """Run jobs with agents that forge, on a stack of their own."""
     count = SHORT_FORGERIES if parameters.short else FORGERIES
     done: list[Forgery] = []
-    with small_world(parameters.seed, frozenset({"ros"})) as (stack, _):
-        for one in forgeries(stack, count, parameters.seed):
+    with small_world(parameters.seed, frozenset({"ros"})) as world:
+        for one in forgeries(world.stack, count, parameters.seed):
             done.append(one)
             parameters.progress(", ".join(f"{key} {value}" for key, value in one.row().items()))
     return done
