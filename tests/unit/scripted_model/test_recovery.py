@@ -243,6 +243,14 @@ def test_place_that_keeps_failing_is_given_up_and_the_object_still_held(carry, a
     assert "still held" in report["objects"][0]["reason"]
 
 
+def test_after_a_place_of_unknown_end_nobody_says_that_the_object_is_still_held(carry, agents):
+    agents.fail("place", *["UNKNOWN"] * 3, state="UNCERTAIN", reason="whether it is in is not known")
+    calls, report = carry()
+    assert calls.count(PLACE) == 2
+    assert report["objects"][0]["error_code"] == "UNKNOWN"
+    assert report["objects"][0]["reason"] == "whether it is in is not known"
+
+
 def test_holding_nothing_fetches_the_object_again(carry, agents):
     agents.fail("place", "PLACE_HOLDING_NOTHING")
     calls, report = carry()
