@@ -87,3 +87,14 @@ async def test_a_place_after_one_of_unknown_end_sees_what_that_had_done(studio):
     studio.hide("red coke can")
     gone = await studio.place("wooden table", "red coke can", follows_uncertain=True)
     assert gone.error_code == "PLACE_HOLDING_NOTHING", studio.memory.story()
+
+
+async def test_what_was_let_go_over_a_bin_and_is_seen_nowhere_is_not_known_to_be_in_it(studio):
+    """Also for an attempt that follows and finds the gripper empty."""
+    studio.reset("in_gripper:red coke can")
+    await studio.approach("studio", "bin", "container_place")
+    studio.when("moveit__open_gripper", lambda: studio.hide("red coke can"), after=True)
+    for again in (False, True):
+        result = await studio.place("bin", "red coke can", follows_uncertain=again)
+        assert (result.error_code, result.state) == ("UNKNOWN", "UNCERTAIN"), studio.memory.story()
+        assert "whether it is in is not known" in result.reason
