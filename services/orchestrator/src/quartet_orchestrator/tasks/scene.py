@@ -21,8 +21,8 @@ SPOT_APART_M = 1.2
 """A parking pose with another robot nearer than this is taken."""
 RULES = """<sentence>{sentence}</sentence>
 Robots carry objects, one each at a time. The robots that are free get something to do, the others go on meanwhile.
-These are refused at the same time: the same object twice, two objects to the same place, ways that go in opposite
-directions, and ways that cross if they begin together. A robot that holds an object brings that one to its place first.
+These are refused at the same time: the same object twice, two objects to the same place, and, if they begin together,
+ways that cross or go in opposite directions. A robot that holds an object brings that one to its place first.
 All is to be moved soon: a plan is refused by which the last object is put down more than {late:g} s later than by the
 best one, as estimated from the ways of all errands that are left and the time that picking and placing take."""
 
@@ -237,16 +237,15 @@ class HomeScene:
     def _conflict(self, one: str, first: Errand, other: str, second: Errand, *, begun: bool = False) -> str:
         """Return why two errands do not go together, '' when they do.
 
-        With `begun` the first one has been begun before: its robot may be past the point where the ways cross, so that
-        only the same way in the opposite direction counts.
+        With `begun` the first one has been begun before: its robot will be past where the ways meet when the other one
+        has picked up its object, or they meet on the floor, which takes less time than to wait until it is done.
         """
         if first.thing == second.thing:
             return f"{one} and {other} would both take the {first.thing}."
         if first.target == second.target:
             return f"{one} and {other} would both put something down at the {first.target}; let one wait."
         ways = self._way(first), self._way(second)
-        meet = opposite if begun else cross
-        if ways[0] is not None and ways[1] is not None and meet(ways[0], ways[1]):
+        if not begun and ways[0] is not None and ways[1] is not None and cross(ways[0], ways[1]):
             return (
                 f"The ways of {one} ({first.area} to {first.target}) and {other} ({second.area} to {second.target}) "
                 "cross; let one wait."
@@ -262,12 +261,7 @@ class HomeScene:
 def cross(one: Way, other: Way) -> bool:
     """Whether two straight ways cross inside of both, or are the same in opposite directions."""
     (a, b), (c, d) = one, other
-    return opposite(one, other) or (_side(a, b, c) * _side(a, b, d) < 0 and _side(c, d, a) * _side(c, d, b) < 0)
-
-
-def opposite(one: Way, other: Way) -> bool:
-    """Whether two ways are the same in opposite directions."""
-    return one == other[::-1]
+    return one == other[::-1] or (_side(a, b, c) * _side(a, b, d) < 0 and _side(c, d, a) * _side(c, d, b) < 0)
 
 
 def _side(a: Point, b: Point, c: Point) -> float:
