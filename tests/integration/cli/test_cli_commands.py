@@ -174,7 +174,7 @@ def test_single_skills_are_sent_with_their_arguments(orchestrator: Any, call: Ca
         "object_name": "red can",
         "next_action": "surface_place",
         "object_id": None,
-            "stand": "usual",
+        "stand": "usual",
     }
     assert call("place", "table", "red can", "0.12")[0] == 0
     assert orchestrator.wait_for_request("POST", "/skills/place") == {
