@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from quartet_benchmarks.errors import MeasurementError
+from quartet_deployment import free_ports, hold_ports
 
 WAIT_S = 30.0
+LOOK_EVERY_S = 0.05
+"""How often a listener that is gone is looked for [s]."""
 LINE = 64 * 1024
 
 
 class TcpProxy:
     """Proxy in a thread; use it as a context manager, and name the real listener with `forward_to`.
+
+    While the listener is gone, connections are refused here, too: clients are to see what they would see without it.
 
     `name`: of the thread and in errors.
     """
@@ -23,6 +28,7 @@ class TcpProxy:
         self._generation = 0
         self._target = ("", 0)
         self._port = 0
+        self._server: asyncio.Server | None = None
         self._ready = threading.Event()
         self._end: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -74,14 +80,42 @@ class TcpProxy:
 
     async def _serve(self) -> None:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=LINE)
-        self._port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._end.wait()
-        server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        (self._port,) = free_ports(1)
+        with hold_ports([self._port]):
+            await self._listen()
+            self._ready.set()
+            await self._end.wait()
+            if self._server is not None:
+                self._server.close()
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, limit=LINE)
+
+    async def _follow_listener(self) -> None:
+        """Stop listening when the listener has gone, until it is back."""
+        if await self._is_there() or self._server is None:
+            return
+        self._server.close()
+        self._server = None
+        returning = asyncio.create_task(self._return())
+        self._tasks.add(returning)
+        returning.add_done_callback(self._tasks.discard)
+
+    async def _return(self) -> None:
+        while not await self._is_there():  # noqa: ASYNC110 - another process; it tells nobody
+            await asyncio.sleep(LOOK_EVERY_S)
+        await self._listen()
+
+    async def _is_there(self) -> bool:
+        try:
+            _, writer = await asyncio.open_connection(*self._target)
+        except OSError:
+            return False
+        writer.close()
+        return True
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -104,8 +138,12 @@ class TcpProxy:
                         answers.cancel()
                         commands.cancel()
                         await asyncio.gather(answers, commands, return_exceptions=True)
-        except (OSError, asyncio.CancelledError):
-            # The listener is gone or the benchmark is over: the client sees a broken connection, as without the proxy.
+                        # Before the client is told: its next connection is refused then.
+                        await self._follow_listener()
+        except OSError:
+            await self._follow_listener()
+        except asyncio.CancelledError:
+            # The benchmark is over.
             return
 
     async def _answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

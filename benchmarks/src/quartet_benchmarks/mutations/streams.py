@@ -16,6 +16,7 @@ ARGUMENTS_OF: dict[Skill, dict[str, Any]] = {
     Skill.APPROACH: {"target_area": "studio", "object_name": "red coke can", "next_action": "pick"},
     Skill.PICK: {"object_name": "red coke can"},
     Skill.PLACE: {"target_location": "wooden table", "object_name": "red coke can", "object_height_m": 0.12},
+    Skill.EXECUTOR: {"code": "open_gripper()"},
 }
 
 
