@@ -1,7 +1,10 @@
 """The proxy of the chaos suite: what clients see through it is what they would see without it."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -9,53 +12,61 @@ import pytest
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
 from quartet_deployment import free_ports, hold_ports
 
+ECHO = """
+import socketserver, sys
+class Echo(socketserver.StreamRequestHandler):
+    def handle(self):
+        for line in self.rfile:
+            self.wfile.write(line)
+socketserver.ThreadingTCPServer.allow_reuse_address = True
+socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Echo).serve_forever()
+"""
 
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.write(await reader.readline())
-    await writer.drain()
-    writer.close()
 
-
-async def _ask(address: str) -> bytes:
-    host, _, port = address.partition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(b"hello\n")
+@contextlib.contextmanager
+def _listening(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that answers each line with itself, until it is killed."""
+    process = subprocess.Popen([sys.executable, "-c", ECHO, str(port)])
     try:
-        return await reader.readline()
+        yield process
     finally:
-        writer.close()
+        process.kill()
+        process.wait()
 
 
-async def _answers(address: str) -> bool:
+@contextlib.contextmanager
+def _connection(address: str) -> Iterator[Any]:
+    """A connection that has been answered once, as a file. Raises ConnectionError for one that is broken off."""
+    host, _, port = address.partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection, connection.makefile("rwb") as lines:
+        lines.write(b"hello\n")
+        lines.flush()
+        if lines.readline() != b"hello\n":
+            raise ConnectionResetError("broken off")
+        yield lines
+
+
+def _answers(address: str) -> bool:
     """Whether it answers; False where connections are refused. Raises ConnectionError for one that is broken off."""
     try:
-        answer = await _ask(address)
+        with _connection(address):
+            return True
     except ConnectionRefusedError:
         return False
-    if not answer:
-        raise ConnectionResetError("broken off")
-    return True
 
 
-@pytest.mark.timeout(30)
-async def test_a_listener_that_is_gone_refuses_through_the_proxy_and_is_found_again(
+@pytest.mark.timeout(60)
+async def test_a_listener_that_is_killed_refuses_through_the_proxy_and_is_found_again(
     until: Callable[..., Awaitable[Any]],
 ) -> None:
     (port,) = free_ports(1)
     with hold_ports([port]), TcpProxy("echo") as proxy:
         proxy.forward_to(port)
-        listening = await asyncio.start_server(_answer, "127.0.0.1", port)
-        assert await _answers(proxy.address)
-        # A connection that is open when the listener dies ends, and the next one is refused.
-        host, _, at = proxy.address.partition(":")
-        reader, writer = await asyncio.open_connection(host, int(at))
-        writer.write(b"open")
-        await writer.drain()
-        listening.close()
-        writer.write_eof()
-        assert await reader.read() in (b"", b"open")
-        writer.close()
-        assert not await _answers(proxy.address)
-        listening = await asyncio.start_server(_answer, "127.0.0.1", port)
-        await until(lambda: _answers(proxy.address))
-        listening.close()
+        with _listening(port) as process:
+            await until(lambda: _answers(f"127.0.0.1:{port}"))
+            with _connection(proxy.address) as lines:
+                process.kill()
+                assert lines.read() == b""
+            assert not _answers(proxy.address)
+        with _listening(port):
+            await until(lambda: _answers(proxy.address))

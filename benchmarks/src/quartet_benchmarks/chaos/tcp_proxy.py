@@ -96,7 +96,12 @@ class TcpProxy:
 
     async def _follow_listener(self) -> None:
         """Stop listening when the listener has gone, until it is back."""
-        if await self._is_there() or self._server is None:
+        if await self._is_there():
+            # A process that dies closes its sockets one after the other.
+            await asyncio.sleep(LOOK_EVERY_S)
+            if await self._is_there():
+                return
+        if self._server is None:
             return
         self._server.close()
         self._server = None
@@ -134,12 +139,13 @@ class TcpProxy:
                         await asyncio.wait({answers, commands}, return_when=asyncio.FIRST_COMPLETED)
                         if generation != self._generation:
                             await self._end.wait()
+                        if answers.done():
+                            # Before the client is told: its next connection is refused then.
+                            await self._follow_listener()
                     finally:
                         answers.cancel()
                         commands.cancel()
                         await asyncio.gather(answers, commands, return_exceptions=True)
-                        # Before the client is told: its next connection is refused then.
-                        await self._follow_listener()
         except OSError:
             await self._follow_listener()
         except asyncio.CancelledError:
