@@ -4,7 +4,7 @@ import asyncio
 
 from quartet_sandbox import FunctionError, Limits, run_program
 from quartet_simulation.tabletop import TABLE_Z, WORKSPACE, Tabletop, TabletopError
-from quartet_teams.malmm import Execution, Facts
+from quartet_teams.malmm import Execution, Facts, StateObject, state_text
 
 SAFE_M, RELEASE_M = 0.1, 0.02
 """Of the paper's prompts."""
@@ -50,7 +50,13 @@ class TabletopArm:
 
     def state(self) -> str:
         """Return the state by ground truth, as the paper's `state` observation has it."""
-        return self.world.state()
+        world = self.world
+        told = [
+            StateObject(thing.name, world.position(thing.name), world.turns(thing.name), thing.extents, thing.colour)
+            for thing in world.things.values()
+            if thing.told
+        ]
+        return state_text(told, world.hand, world.held)
 
     async def execute(self, code: str) -> Execution:
         """Run a program. What it printed, and where it succeeded the new state; else its error text alone."""
@@ -63,7 +69,7 @@ class TabletopArm:
         result = await run_program(code, functions, LIMITS)
         if result.exit_code:
             return Execution(result.exit_code, result.output)
-        return Execution(0, "\n".join(part for part in (result.output.strip(), self.state()) if part))
+        return Execution.succeeded(result.output, self.state())
 
     async def _execute_trajectory(self, position: list[float], yaw: float) -> None:
         try:

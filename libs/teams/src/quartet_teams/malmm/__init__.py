@@ -5,6 +5,7 @@ outcome = await work("malmm", arm, Discussion(model), feedback=True)     arm: wh
 
 from quartet_teams.malmm._arm import Arm, Execution, Facts
 from quartet_teams.malmm._chat import Chat, code_blocks
+from quartet_teams.malmm._state import StateObject, state_text
 from quartet_teams.malmm._strategies import (
     CODER,
     MOST_CALLS,
@@ -37,7 +38,9 @@ __all__ = [
     "Execution",
     "Facts",
     "Outcome",
+    "StateObject",
     "code_blocks",
     "speaker_of",
+    "state_text",
     "work",
 ]

@@ -1,7 +1,7 @@
 """What a team sees of the arm and its table."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,11 @@ class Execution:
 
     exit_code: int
     output: str
+
+    @classmethod
+    def succeeded(cls, printed: str, state: str) -> Self:
+        """Return that of a program that ended well: what it printed, if anything, and the state after it."""
+        return cls(0, "\n".join(part for part in (printed.strip(), state) if part))
 
 
 class Arm(Protocol):

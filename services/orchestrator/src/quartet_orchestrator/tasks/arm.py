@@ -8,7 +8,7 @@ from quartet_contracts.skills import MAX_PROGRAM
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.recovery import AttemptOutcome
 from quartet_site import RobotSetup
-from quartet_teams.malmm import Execution, Facts
+from quartet_teams.malmm import Execution, Facts, StateObject, state_text
 
 AXES = "x points forward from the robot, y to its left, z up; z is 0 on the floor"
 MOVED_M = 0.03
@@ -25,6 +25,7 @@ class RobotArm:
         self._sentence = sentence
         self._setup = setup
         self._call = call
+        self._surfaces = {surface.name for surface in setup.site.surfaces}
         self._completed = False
         self._first: ArmScene | None = None
         self._scene: ArmScene | None = None
@@ -73,7 +74,11 @@ class RobotArm:
 
     def state(self) -> str:
         """Return the state as text."""
-        return describe_scene(self.scene)
+        told = [
+            StateObject(one.name, one.position, (0.0, 0.0, one.yaw), one.size_m, one.colour)
+            for one in self.scene.objects
+        ]
+        return state_text(told, self.scene.hand_position, self.scene.held)
 
     async def execute(self, code: str) -> Execution:
         """Have a program run. Raises TaskAbortedError where nothing more can be done with this robot."""
@@ -85,7 +90,7 @@ class RobotArm:
         self._scene = result.scene or self._scene
         if result.success:
             self._completed = result.completed
-            return Execution(0, "\n".join(part for part in (result.output.strip(), self.state()) if part))
+            return Execution.succeeded(result.output, self.state())
         lost = outcome.settled is not None and outcome.settled.state is State.UNCERTAIN
         if result.withdrawn or lost or result.error_code is ExecutorCode.NO_CONFINEMENT:
             raise TaskAbortedError(f"The {Skill.EXECUTOR} ended with {result.error_code}: {result.reason}")
@@ -94,41 +99,13 @@ class RobotArm:
     def moved(self) -> dict[str, float]:
         """Return how far each object is from where it was at the start [m], those alone that have been moved."""
         assert self._first is not None
-        surfaces = {surface.name for surface in self._setup.site.surfaces}
-        before = {one.name: one.position for one in self._first.objects if one.name not in surfaces}
+        before = {one.name: one.position for one in self._first.objects if one.name not in self._surfaces}
         now = {one.name: one.position for one in self.scene.objects}
         away = {name: math.dist(now[name], before[name]) for name in now.keys() & before.keys()}
         return {name: away[name] for name in sorted(away) if away[name] > MOVED_M}
 
     def _table_z(self, scene: ArmScene) -> float:
         """Return the height of the nearest surface in view, 0 for the floor [m]."""
-        surfaces = {surface.name for surface in self._setup.site.surfaces}
-        seen = [one for one in scene.objects if one.name in surfaces]
+        seen = [one for one in scene.objects if one.name in self._surfaces]
         nearest = min(seen, key=lambda one: math.hypot(*one.position[:2]), default=None)
         return 0.0 if nearest is None else nearest.position[2] + nearest.size_m[2] / 2
-
-
-def describe_scene(scene: ArmScene) -> str:
-    """Return a state as text, with the lines that the MALMM paper has."""
-    lines: list[str] = []
-    for one in scene.objects:
-        length, width, height = one.size_m
-        lines += [
-            f"**{one.name}**",
-            f"Center Position: {_told(one.position)}",
-            f"Orientation: {_told((0.0, 0.0, one.yaw))}",
-            f"Height: {height:.4f}",
-            f"Width: {width:.4f}",
-            f"Length: {length:.4f}",
-            f"Color: {one.colour}",
-            "",
-        ]
-    lines += [
-        f"End-effector position: {_told(scene.hand_position)}",
-        f"Grasped object: {scene.held}" if scene.held else "No object grasped",
-    ]
-    return "\n".join(lines)
-
-
-def _told(values: tuple[float, float, float]) -> str:
-    return f"[{', '.join(f'{value:.4f}' for value in values)}]"

@@ -1,8 +1,7 @@
-"""One episode at the table: the arm moves by physics, the state is told as text, success is judged by ground truth."""
+"""One episode at the table: the arm moves by physics, success is judged by ground truth."""
 
 import itertools
 import math
-import re
 from collections.abc import Mapping
 from typing import Self
 
@@ -136,30 +135,9 @@ class Tabletop:
             for geom in range(first, first + int(own.geomnum[0]))
         )
 
-    def state(self) -> str:
-        """Return the state as the paper tells it, from ground truth."""
-        lines: list[str] = []
-        for thing in self.things.values():
-            if not thing.told:
-                continue
-            x, y, z = thing.extents
-            angles = _euler(self._data.body(thing.name).xmat.reshape(3, 3))
-            lines += [
-                f"**{thing.name}**",
-                f"Center Position: {_told(self.position(thing.name))}",
-                f"Orientation: {_told(angles)}",
-                f"Height: {z:.4f}",
-                f"Width: {y:.4f}",
-                f"Length: {x:.4f}",
-                f"Color: {thing.colour}",
-                "",
-            ]
-        held = self.held
-        lines += [
-            f"End-effector position: {_told(self.hand)}",
-            f"Grasped object: {held}" if held else "No object grasped",
-        ]
-        return "\n".join(lines)
+    def turns(self, thing: str) -> Vector:
+        """Return the turns of a thing about fixed x, y and z [rad]."""
+        return _euler(self._data.body(thing).xmat.reshape(3, 3))
 
     def execute_trajectory(self, position: Vector, yaw: float) -> None:
         """Move the hand, which points down, to a position [m] and a yaw [rad].
@@ -354,10 +332,6 @@ def _cylindrical(position: Vector) -> Vector:
 def _vector(values: np.ndarray) -> Vector:
     x, y, z = (float(value) for value in values)
     return x, y, z
-
-
-def _told(values: Vector) -> str:
-    return "[" + ", ".join(re.sub(r"^-(0\.0+)$", r"\1", f"{value:.4f}") for value in values) + "]"
 
 
 def _euler(matrix: np.ndarray) -> Vector:
