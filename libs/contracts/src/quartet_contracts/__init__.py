@@ -21,7 +21,7 @@ from quartet_contracts._grants import (
     health_url,
 )
 from quartet_contracts._objects import MAX_ALIKE, AlikeThing, AlikeThings, ObjectId, Position, Term, new_object_id
-from quartet_contracts._scenes import ArmScene, SceneObject
+from quartet_contracts._scenes import MAX_SCENE_OBJECTS, ArmScene, SceneObject
 from quartet_contracts._schema import json_schemas
 from quartet_contracts._skill_tools import (
     CONFIRM_TOOLS,
@@ -112,6 +112,7 @@ __all__ = [
     "MAX_ALIKE",
     "MAX_MESSAGE_BYTES",
     "MAX_PROGRAM_OUTPUT",
+    "MAX_SCENE_OBJECTS",
     "MAX_SENTENCE",
     "MAX_SPOKEN",
     "MODEL_AUDIENCE",

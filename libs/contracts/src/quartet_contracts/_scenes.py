@@ -10,7 +10,7 @@ from quartet_contracts.messages import Arguments
 Number = Annotated[float, Field(ge=-1e4, le=1e4, allow_inf_nan=False)]
 Length = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 Point = tuple[Number, Number, Number]
-MAX_OBJECTS = 40
+MAX_SCENE_OBJECTS = 40
 
 
 class SceneObject(Arguments):
@@ -31,7 +31,7 @@ class SceneObject(Arguments):
 class ArmScene(Arguments):
     """What an arm has around it, base frame."""
 
-    objects: Annotated[tuple[SceneObject, ...], Field(max_length=MAX_OBJECTS)] = ()
+    objects: Annotated[tuple[SceneObject, ...], Field(max_length=MAX_SCENE_OBJECTS)] = ()
     hand_position: Point
     """Middle between the finger tips [m]."""
     hand_yaw: Number

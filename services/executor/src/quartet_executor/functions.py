@@ -76,12 +76,13 @@ class ArmFunctions:
         x, y, z, turn = _numbers(position, yaw)
         target = tool_at((x, y, z), turn, self._check.robot)
         hand = await self._current()
-        aside = math.dist(hand.position[:2], (x, y))
-        straight = aside < STRAIGHT_M and abs(math.remainder(turn - hand.yaw, 2 * math.pi)) < STRAIGHT_RAD
-        result = await self._move(target, straight=straight and hand.points_down)
+        aside = math.dist(hand.position[:2], (x, y)) >= STRAIGHT_M
+        turns = abs(math.remainder(turn - hand.yaw, 2 * math.pi)) >= STRAIGHT_RAD
+        straight = hand.points_down and not aside and not turns
+        result = await self._move(target, straight=straight)
         if not result.ok and result.error_code in AGAIN:
             await self._check.call(SceneResult, "moveit__clear_planning_scene")
-            result = await self._move(target, straight=straight and hand.points_down)
+            result = await self._move(target, straight=straight)
         if result.pose is not None:
             self._hand = hand_at(result.pose, self._check.robot)
         if not result.ok:

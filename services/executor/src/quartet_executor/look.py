@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable
 
 from quartet_agent_runtime import RequestContext, VerificationError
-from quartet_contracts import ArmScene, SceneObject
+from quartet_contracts import MAX_SCENE_OBJECTS, ArmScene, SceneObject
 from quartet_contracts.tools.moveit import CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, DetectResult, GraspPoseResult
-from quartet_executor.poses import hand_at, yaw_of
+from quartet_executor.poses import hand_at
 from quartet_site import CatalogueObject, Container, Surface, normalise
 
 SAME_M, SAME_RAD = 0.01, math.radians(30)
@@ -15,7 +15,6 @@ SAME_M, SAME_RAD = 0.01, math.radians(30)
 the noise of a camera, by translation and by rotation."""
 NEARBY_M = 0.3
 """How far beyond the arm's reach an object may be and still be told."""
-MOST = 40
 
 
 async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
@@ -37,12 +36,12 @@ async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
     found: dict[str, SceneObject] = {}
     for one, thing in _in_reach(check, seen.detections):
         name = _name_of(one, thing, known, found)
-        if name not in found and name != held and not one.in_gripper and len(found) < MOST:
+        if name not in found and name != held and not one.in_gripper and len(found) < MAX_SCENE_OBJECTS:
             found[name] = await _measured(check, one, thing, name, known.get(name))
     for name, last in known.items():
         if name == held:
             found[name] = last.model_copy(update={"position": hand.position})
-        elif name not in found and len(found) < MOST:
+        elif name not in found and len(found) < MAX_SCENE_OBJECTS:
             found[name] = last
     return ArmScene(objects=tuple(found.values()), hand_position=hand.position, hand_yaw=hand.yaw, held=held)
 
@@ -69,15 +68,14 @@ def _in_reach(check: RequestContext, detections: Iterable[Detection]) -> list[tu
 
 def _name_of(one: Detection, thing: Thing, known: dict[str, SceneObject], found: dict[str, SceneObject]) -> str:
     """Return the name of a detection: that of the same object before, else the site's, numbered where it is taken."""
-    if one.object_id is not None:
-        for name, other in (*known.items(), *found.items()):
-            if other.object_id == one.object_id:
-                return name
-    taken = {
-        name
-        for name, other in (*known.items(), *found.items())
-        if other.object_id is not None and one.object_id is not None and other.object_id != one.object_id
-    }
+    if one.object_id is None:
+        return thing.name
+    taken: set[str] = set()
+    for name, other in (*known.items(), *found.items()):
+        if other.object_id == one.object_id:
+            return name
+        if other.object_id is not None:
+            taken.add(name)
     number = 1
     while (name := thing.name if number == 1 else f"{thing.name} {number}") in taken:
         number += 1
@@ -92,20 +90,20 @@ async def _measured(
     if isinstance(thing, Surface) and last is not None:
         # It stands; the arm hides a part of it, and its middle would seem to move.
         return last
+    size = one.size_m or thing.appearance.size_m
+    roughly = SceneObject(name=name, position=one.position_base, size_m=size, colour=colour, object_id=one.object_id)
     if not isinstance(thing, CatalogueObject):
-        size = one.size_m or thing.appearance.size_m
-        return SceneObject(name=name, position=one.position_base, size_m=size, colour=colour, object_id=one.object_id)
+        return roughly
     if last is not None and math.dist(one.position_base, last.position) < SAME_M:
         return last
     asked = {"object_name": thing.name} if one.object_id is None else {"object_id": one.object_id}
     grasp = await check.call(GraspPoseResult, "perception__get_topdown_grasp_pose", camera=one.camera, **asked)
     box, pose, width = grasp.bounding_box, grasp.grasp_pose, grasp.grasp_width_m
     if not grasp.ok or box is None or pose is None or width is None:
-        size = one.size_m or thing.appearance.size_m
-        return SceneObject(name=name, position=one.position_base, size_m=size, colour=colour, object_id=one.object_id)
+        return roughly
     sides = [high - low for low, high in zip(box.minimum, box.maximum, strict=True)]
     x, y, z = ((low + high) / 2 for low, high in zip(box.minimum, box.maximum, strict=True))
-    yaw = yaw_of(pose)
+    yaw = hand_at(pose, check.robot).yaw
     # A box of sides a and b at this yaw is a|cos| + b|sin| by a|sin| + b|cos| wide.
     other = max(0.0, (sides[0] + sides[1]) / (abs(math.cos(yaw)) + abs(math.sin(yaw))) - width)
     if last is not None:

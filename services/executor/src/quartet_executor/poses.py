@@ -42,9 +42,3 @@ def hand_at(pose: Pose3D, robot: RobotFile) -> Hand:
     offset = robot.gripper.finger_offset_m
     tips = tuple(place + offset * share for place, share in zip(pose.position, along, strict=True))
     return Hand((tips[0], tips[1], tips[2]), math.atan2(closes[1], closes[0]), -along[2] >= POINTS_DOWN)
-
-
-def yaw_of(pose: Pose3D) -> float:
-    """Return the direction in which the fingers of a flange that points down close."""
-    x, y, _, _ = pose.orientation
-    return math.remainder(2 * math.atan2(y, x), 2 * math.pi)
