@@ -7,11 +7,11 @@ from quartet_orchestrator.tasks.part import share, team_budget
 
 
 def test_what_a_person_has_set_is_for_the_whole_team_and_the_rest_for_each_loop():
-    made = team_budget(TaskSubmission(sentence="a b", budget=Budget(turns=30, cost_usd=1.0)), 2)
+    made = team_budget(TaskSubmission(sentence="a b", budget=Budget(turns=30, cost_usd=1.0)), 3)
     assert (made.turns, made.cost_usd) == (30, 1.0)
     assert (made.tool_calls, made.tokens) == (3 * Budget().tool_calls, 3 * (Budget().tokens or 0))
-    assert team_budget(TaskSubmission(sentence="a b", budget=Budget(tokens=None)), 2).tokens is None
-    assert team_budget(TaskSubmission(sentence="a b"), 2).turns == 3 * TaskSubmission(sentence="a b").budget.turns
+    assert team_budget(TaskSubmission(sentence="a b", budget=Budget(tokens=None)), 3).tokens is None
+    assert team_budget(TaskSubmission(sentence="a b"), 3).turns == 3 * TaskSubmission(sentence="a b").budget.turns
 
 
 def test_what_is_left_is_shared_and_never_more_than_the_budget_is_given():

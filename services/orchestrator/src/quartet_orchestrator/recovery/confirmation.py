@@ -90,7 +90,7 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments) -> str
     """Return why the object does not lie where a place was to put it.
 
     What is out of view from here, such as a thing in a bin, the agent has seen from above: then the perception server
-    has seen it there since the request was made. What looks like it and was known before the place bears out nothing.
+    has seen it there since the request was made. What looks like it and was known before the place proves nothing.
     """
     name, before = arguments.object_name, check.request.alike_before or []
     # Where others look like it, all of them are needed to tell which one is new.

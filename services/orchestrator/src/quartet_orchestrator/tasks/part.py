@@ -61,15 +61,12 @@ def code_of(end: TaskStatus) -> str:
     return next((code for code in codes if CODE.fullmatch(code) and code != "NONE"), str(end.state))
 
 
-def team_budget(submission: TaskSubmission, robots: int) -> Budget:
-    """Return the budget of a team's task: what a person has set, and of the rest as much as its loops would have.
-
-    These are one loop for each robot, and the discussion.
-    """
+def team_budget(submission: TaskSubmission, loops: int) -> Budget:
+    """Return the budget of a team's task: what a person has set, and of the rest as much as `loops` of a model."""
     budget = submission.budget
     chosen = budget.model_fields_set if "budget" in submission.model_fields_set else set[str]()
     left = {
-        name: limit * (robots + 1)
+        name: limit * loops
         for name in ("turns", "tool_calls", "tokens")
         if name not in chosen and (limit := getattr(budget, name)) is not None
     }

@@ -132,12 +132,13 @@ class ProgramTeam:
     def _summary(self, outcome: Outcome, faults: list[str]) -> str:
         moved = ", ".join(f"{name} by {metres:.2f} m" for name, metres in self._arm.moved().items())
         held = self._arm.scene.held
+        if outcome.ending is not Ending.COMPLETED:
+            end = f"{WHY[outcome.ending]}."
+        else:
+            but = f", but {'; '.join(faults)}" if faults else ""
+            end = f"The team says that the task is done{but}."
         parts = [
-            f"The team says that the task is done, but {'; '.join(faults)}."
-            if outcome.ending is Ending.COMPLETED and faults
-            else "The team says that the task is done."
-            if outcome.ending is Ending.COMPLETED
-            else f"{WHY[outcome.ending]}.",
+            end,
             f"{outcome.executions} programs, {outcome.failed_executions} of them with an error.",
             f"Moved, by the cameras: {moved}." if moved else "",
             f"The gripper holds the {held}." if held else "",

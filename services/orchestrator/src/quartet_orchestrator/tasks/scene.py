@@ -14,7 +14,7 @@ from quartet_teams import Plan
 LATE_S = 10.0
 """How much later than by the best schedule all may be moved with a plan, by the estimate [s]."""
 LEAST_BUSY_S = 1.0
-"""Least time after which a robot at work is reckoned with as free [s]."""
+"""Least time after which a robot at work counts as free again [s]."""
 AT_SPOT_M = 0.6
 """A robot this near to a parking pose stands there."""
 SPOT_APART_M = 1.2
@@ -103,9 +103,9 @@ class HomeScene:
     def parking(self, robot: str) -> str | None:
         """Return the area whose parking pose a robot without an errand drives to; None when there is none for it.
 
-        Those where no other robot has to go come first, of these the poses of its own area, then the nearest. None,
-        too, for a robot that stands in one already, whose pose is not known, or that waits for an errand in nobody's
-        way.
+        Those where no other robot has to go come first, of these the poses of its own area, then the nearest. None
+        also for a robot that stands in one already, whose pose is not known, or that waits for an errand where it is
+        in nobody's way.
         """
         at = self._positions.get(robot)
         if at is None:

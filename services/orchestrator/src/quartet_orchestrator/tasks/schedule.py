@@ -24,8 +24,8 @@ PICK_S = 25.0
 PLACE_S = 17.0
 """From the entry of an area until an object is put down [s]."""
 MEETING_MOST_S = 20.0
-"""Most that it costs that two robots work in the same area at the same time [s]: one has to leave it and wait, every
-second time or so. Less than an errand takes, so that all robots work where there is one area only."""
+"""Largest cost of two robots that work in the same area at the same time [s]: about every second time one of them
+has to leave it and wait. Less than an errand takes, so that all robots work where there is one area only."""
 MEETING_WEIGHT = 0.1
 """Weight of the sum of all meetings beside the longest one: robots wait at the same time."""
 MEETING_MARGIN_S = 10.0

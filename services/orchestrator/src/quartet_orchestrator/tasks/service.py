@@ -42,6 +42,7 @@ log = logging.getLogger(__name__)
 
 EMERGENCY = "Press the emergency stop on the robot itself"
 PARTICIPANTS = len((PLANNER, CODER, SUPERVISOR))
+"""Of the largest team that writes programs."""
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -132,10 +133,11 @@ class TaskService:
         return robot
 
     def _budget(self, submission: TaskSubmission) -> Budget:
-        """Return the budget: as submitted for one model, and for each loop of a team as much."""
+        """Return the budget: as submitted for one model, and as much for each of a team's."""
         if submission.team is None:
             return submission.budget
-        return team_budget(submission, PARTICIPANTS - 1 if submission.team in ROUNDS else len(self.fleet.names))
+        # Beside the robots' own models, one leads their discussion.
+        return team_budget(submission, PARTICIPANTS if submission.team in ROUNDS else len(self.fleet.names) + 1)
 
     def _robot(self, wanted: str | None, step: DirectStep | None) -> str:
         try:

@@ -3,7 +3,7 @@
 import { h, s } from "/page/dom.js";
 
 export const AGENTS = ["orchestrator", "approach", "pick", "place"];
-/** It plays in tasks of teams that write programs alone. */
+/** It has a row only in tasks of teams that write programs. */
 export const EXECUTOR = "executor";
 const ROW = 22;
 const BAR = 12;
@@ -16,14 +16,14 @@ export class Score {
     this.names = h("ol", { class: "stave-names", "aria-hidden": "true" });
     this.element = h("div", { class: "staves" }, this.names, this.svg);
     this.agents = [];
-    AGENTS.forEach((agent) => this.#seat(agent));
+    AGENTS.forEach((agent) => this.#addRow(agent));
     this.bars = [];
     this.ticks = [];
     this.from = this.to = null;
     this.frame = 0;
   }
 
-  #seat(agent) {
+  #addRow(agent) {
     this.agents.push(agent);
     this.names.append(h("li", { "data-actor": agent }, agent));
     this.svg.setAttribute("height", String(ROW * this.agents.length));
@@ -33,7 +33,7 @@ export class Score {
   add({ actor, at, event }) {
     this.from ??= at;
     this.to = Math.max(this.to ?? at, at);
-    if (event.kind === "skill_requested" && event.skill === EXECUTOR && !this.agents.includes(EXECUTOR)) this.#seat(EXECUTOR);
+    if (event.kind === "skill_requested" && event.skill === EXECUTOR && !this.agents.includes(EXECUTOR)) this.#addRow(EXECUTOR);
     if (event.kind === "skill_requested") this.bars.push({ id: event.request_id, skill: event.skill, from: at, to: null, good: null });
     if (event.kind === "skill_result" || event.kind === "skill_settled") {
       const bar = this.bars.find(({ id }) => id === event.request_id);
