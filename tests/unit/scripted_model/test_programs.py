@@ -62,3 +62,29 @@ def test_a_thing_is_put_where_the_state_says_that_its_place_is():
 @pytest.mark.parametrize("task", ["juggle", "pick the blue whale up", "put the red coke can on the moon"])
 def test_a_task_that_the_rules_do_not_know_is_said_so(task):
     assert "I plan programs for simple tasks only" in ask("planner", task)
+
+
+@pytest.mark.parametrize("task", ["Put the red coke can on the wooden tray.", "pick up the red coke can."])
+def test_a_name_may_end_its_sentence(task):
+    assert "Step: open the gripper and move above red coke can" in ask("planner", task)
+
+
+@pytest.mark.parametrize(
+    ("task", "missing"),
+    [
+        ("close the red jar", "lid"),
+        ("stack 2 red blocks", "target square"),
+    ],
+)
+def test_what_a_rule_looks_for_in_vain_is_named(task, missing):
+    assert ask("planner", task).endswith(f"the state has nothing called '{missing}'")
+
+
+def test_a_task_without_a_rule_is_quoted():
+    assert ask("planner", "juggle").endswith("no rule for the task 'juggle'")
+
+
+def test_a_prompt_without_a_section_is_no_unknown_task():
+    text = (files("quartet_teams.malmm") / "prompts" / "planner.md").read_text("utf-8").split("# Task\n")[0]
+    with pytest.raises(KeyError):
+        answer([{"role": "user", "content": text}], [])

@@ -222,12 +222,8 @@ class Carrier:
             tried.add(result.code)
             match result.code:
                 case "PLACE_PLAN_FAILED":
-                    moved = yield from self.approach(
-                        job.target_area, str(job.target), job.next_action, stand="other_side"
-                    )
                     # Where the thing may have been let go already, only the same place may look for it.
-                    if not moved.ok and not moved.get("refused"):
-                        raise StageFailedError("approach", moved)
+                    yield from self._stand_at_target(job, "other_side", may_be_refused=True)
                 case "PLACE_SEG_MISSED":
                     yield from self._stand_at_target(job)
                 case "PLACE_REACH_EXCEEDED":
@@ -237,11 +233,14 @@ class Carrier:
                 case _:
                     return result
 
-    def _stand_at_target(self, job: Job, stand: str | None = None) -> Generator[Turn, Result, None]:
+    def _stand_at_target(
+        self, job: Job, stand: str | None = None, *, may_be_refused: bool = False
+    ) -> Generator[Turn, Result, None]:
         result = yield from self.approach(job.target_area, str(job.target), job.next_action, stand=stand)
-        if not result.ok:
+        if result.ok:
+            job.target_id = result.get("object_id")
+        elif not (may_be_refused and result.get("refused")):
             raise StageFailedError("approach", result)
-        job.target_id = result.get("object_id")
 
     # Calls
 

@@ -1,4 +1,4 @@
-"""The answer to a prompt of such a team at the scripted endpoint, without faults."""
+"""Answers a prompt of a team that writes programs, without faults, for the scripted model."""
 
 import re
 
@@ -21,5 +21,5 @@ def answer(prompt: str) -> str | None:
         return None
     try:
         return _SPEAKERS.say(role, prompt)
-    except (ValueError, KeyError) as error:
+    except ValueError as error:
         return _NOTHING + re.sub(r"\s+", " ", str(error))

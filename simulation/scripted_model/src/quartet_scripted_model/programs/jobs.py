@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from quartet_scripted_model.language.tokens import plain_words
 from quartet_scripted_model.programs.scene import Described, Scene, Vector
 
 UNSCREW_FROM, UNSCREW_BY = -1.0, 2.1
@@ -13,7 +14,8 @@ LIFTED = 0.03
 """A cap that is so much over its place is off [m]."""
 STACKED_XY = 0.025
 PUT_WITHIN = 0.1
-"""A thing lies on its place when its centre is so near to the place's, on a large one [m]."""
+"""A thing lies on its place when their centres are no farther apart than this; on a small place, than half its
+diagonal [m]."""
 HIGH = 0.02
 """The hand is up when it is at most this much below the height at which it travels [m]."""
 NOT_IN_THE_WAY = ("backboard",)
@@ -38,11 +40,18 @@ class Job:
 
 
 def find_jobs(instruction: str, scene: Scene) -> list[Job]:
-    """Return the jobs that are left, in their order. Raises ValueError for an instruction that it does not know."""
+    """Return the jobs that are left, in their order.
+
+    Raises:
+        ValueError: there is no rule for the instruction, or the scene lacks what it names.
+    """
     for pattern, find in _RULES:
         if found := re.search(pattern, instruction):
-            return find(scene, *found.groups())
-    raise ValueError(f"the reference speakers do not know the task {instruction!r}")
+            try:
+                return find(scene, *found.groups())
+            except KeyError as error:
+                raise ValueError(f"the state has nothing called {error}") from error
+    raise ValueError(f"no rule for the task {instruction!r}")
 
 
 def _bring(scene: Scene, name: str, onto: str, point: tuple[float, float] | None = None, base: float = 0.0) -> Job:
@@ -139,7 +148,9 @@ def _block(scene: Scene) -> list[Job]:
 
 
 def _stack(scene: Scene, count: str, colour: str) -> list[Job]:
-    square = next(thing for name, thing in scene.things.items() if name.endswith("target square"))
+    square = next((thing for name, thing in scene.things.items() if name.endswith("target square")), None)
+    if square is None:
+        raise KeyError("target square")
     blocks = [thing for name, thing in scene.things.items() if name.startswith(f"{colour} block ")]
     placed = [
         thing
@@ -157,8 +168,13 @@ def _stack(scene: Scene, count: str, colour: str) -> list[Job]:
 
 def _named(scene: Scene, words: str) -> str | None:
     """Return the longest name of the scene that the words have."""
-    said = f" {words.lower()} "
-    return max((name for name in scene.things if f" {name} " in said), key=len, default=None)
+    said = _spaced(words)
+    return max((name for name in scene.things if _spaced(name) in said), key=len, default=None)
+
+
+def _spaced(text: str) -> str:
+    """Return the plain words of a text with a space on each side, so that only whole words are found in it."""
+    return f" {' '.join(plain_words(text))} "
 
 
 def _put(scene: Scene, what: str, where: str) -> list[Job]:

@@ -1,4 +1,4 @@
-"""Reads the state text of the table back."""
+"""Reads the state of the scene from a prompt."""
 
 import re
 from dataclasses import dataclass

@@ -53,7 +53,7 @@ class ArmSpeakers:
         self._rng = np.random.default_rng(seed)
 
     def say(self, participant: str, prompt: str) -> str:
-        """Return the answer of a participant. Raises ValueError, KeyError for a task that it does not know."""
+        """Return the answer of a participant. Raises ValueError for a task that it does not know."""
         parts = {heading: body.strip() for heading, body in _SECTION.findall(prompt)}
         said = _messages(parts["Conversation"])
         if participant == SUPERVISOR:
