@@ -16,7 +16,7 @@ export class Score {
     this.names = h("ol", { class: "stave-names", "aria-hidden": "true" });
     this.element = h("div", { class: "staves" }, this.names, this.svg);
     this.agents = [];
-    AGENTS.forEach((agent) => this.#addRow(agent));
+    for (const agent of AGENTS) this.#addRow(agent);
     this.bars = [];
     this.ticks = [];
     this.from = this.to = null;
