@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+import psutil
 import pytest
 
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
@@ -55,6 +56,12 @@ def _answers(address: str) -> bool:
         return False
 
 
+def _listens(address: str) -> bool:
+    """Whether this process listens there; a connection would make the proxy look for its listener."""
+    port = int(address.partition(":")[2])
+    return any(one.laddr.port == port for one in psutil.Process().net_connections() if one.status == "LISTEN")
+
+
 @pytest.mark.timeout(60)
 async def test_a_listener_that_is_killed_refuses_through_the_proxy_and_is_found_again(
     until: Callable[..., Awaitable[Any]],
@@ -70,3 +77,45 @@ async def test_a_listener_that_is_killed_refuses_through_the_proxy_and_is_found_
             assert not _answers(proxy.address)
         with _listening(port):
             await until(lambda: _answers(proxy.address))
+
+
+@pytest.mark.timeout(60)
+async def test_a_listener_that_dies_behind_half_open_connections_refuses_too(
+    until: Callable[..., Awaitable[Any]],
+) -> None:
+    (port,) = free_ports(1)
+    with hold_ports([port]), TcpProxy("echo") as proxy:
+        proxy.forward_to(port)
+        with _listening(port) as process:
+            await until(lambda: _answers(f"127.0.0.1:{port}"))
+            with _connection(proxy.address):
+                proxy.drop_connections()
+                assert _listens(proxy.address)
+                process.kill()
+                await until(lambda: not _listens(proxy.address))
+        with _listening(port):
+            await until(lambda: _answers(proxy.address))
+
+
+@pytest.mark.timeout(60)
+def test_a_listener_does_not_learn_that_a_client_of_a_silence_has_gone() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, TcpProxy("listener") as proxy:
+        proxy.forward_to(listener.getsockname()[1])
+        host, _, port = proxy.address.partition(":")
+        with contextlib.ExitStack() as accepted:
+            connections: list[socket.socket] = []
+            with proxy.silence():
+                # The later ones show that the proxy has seen the first one close.
+                for _ in range(10):
+                    with socket.create_connection((host, int(port))) as client:
+                        connections.append(accepted.enter_context(listener.accept()[0]))
+                        client.sendall(b"lost")
+            with socket.create_connection((host, int(port))) as client:
+                last = accepted.enter_context(listener.accept()[0])
+                client.sendall(b"passed on")
+                assert last.recv(64) == b"passed on"
+            assert last.recv(64) == b"", "one that was opened later is closed"
+            for connection in connections:
+                connection.setblocking(False)
+                with pytest.raises(BlockingIOError):
+                    connection.recv(64)

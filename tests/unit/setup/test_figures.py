@@ -10,7 +10,7 @@ from quartet_agent_runtime._repetition import LIMIT
 from quartet_agent_runtime._toolbox import RESTART_S
 from quartet_agent_runtime.gateway import MAX_ANSWER_BYTES
 from quartet_benchmarks.chaos import hangs, stops, suite
-from quartet_benchmarks.chaos.small_world import LATE_S
+from quartet_benchmarks.chaos.redis_proxy import LATE_S
 from quartet_bus import BusOptions
 from quartet_deployment._specs import FAST_HEARTBEAT_TIMEOUT_S
 from quartet_gateway.config import GatewayFile

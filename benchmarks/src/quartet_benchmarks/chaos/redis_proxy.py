@@ -22,6 +22,10 @@ from quartet_bus.functions.records import AppendAgentEvent, AppendEvent, AppendL
 from quartet_bus.functions.requests import AddRequest
 from quartet_bus.functions.tasks import PutStatus, SubmitTask
 
+LATE_S = 2.0
+"""Copies are delivered within this time [s]."""
+HOLD_S = 0.05
+"""Messages that are copied are delayed by up to this time [s]."""
 TRIES = 20
 RETRY_S = 0.25
 
@@ -104,13 +108,13 @@ def _entry(stream: bytes, message: bytes) -> Command:
 class RedisProxy(TcpProxy):
     """Proxy before Redis.
 
-    With `copies` above 0 each message is delivered that many times more, each copy at a random moment within `late_s`,
-    and the message itself is delayed by up to `hold_s` [s].
+    With `copies` above 0 each message is delivered that many times more, each copy at a random moment within LATE_S,
+    and the message itself is delayed by up to HOLD_S.
     """
 
-    def __init__(self, seed: int, copies: int = 0, late_s: float = 2.0, hold_s: float = 0.05) -> None:
+    def __init__(self, seed: int) -> None:
         super().__init__("Redis")
-        self.copies = copies
+        self.copies = 0
         self.delay_s = 0.0
         """By how much each command comes late."""
         self.seen: list[SentMessage] = []
@@ -118,7 +122,6 @@ class RedisProxy(TcpProxy):
         """Number of copies that Redis accepted, by kind."""
         self.refused: list[str] = []
         """Errors of the copies that Redis refused."""
-        self._late_s, self._hold_s = late_s, hold_s
         self._dice = random.Random(seed)
         self._under_way = 0
 
@@ -127,28 +130,23 @@ class RedisProxy(TcpProxy):
         """Address that processes use for Redis."""
         return f"redis://{self.address}/0"
 
-    def __enter__(self) -> "RedisProxy":
-        super().__enter__()
-        return self
-
     def of(self, kind: Kind) -> list[SentMessage]:
         """Return the messages of one kind so far, in order."""
         return [sent for sent in list(self.seen) if sent.kind is kind]
 
     def drain(self) -> None:
         """Wait until all copies are delivered. Raises TimeoutError."""
-        end = time.monotonic() + WAIT_S + self._late_s
+        end = time.monotonic() + WAIT_S + LATE_S
         while self._under_way:
             if time.monotonic() > end:
                 raise TimeoutError(f"{self._under_way} copies are still under way")
             time.sleep(0.05)
 
-    async def _commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, generation: int) -> None:
         login: list[Command] = []
-        generation = self._generation
         while True:
             command = await _read_command(reader)
-            if self._silent or generation != self._generation:
+            if self._cut(generation):
                 continue
             if self.delay_s:
                 await asyncio.sleep(self.delay_s)
@@ -158,7 +156,7 @@ class RedisProxy(TcpProxy):
             if sent is not None:
                 self.seen.append(sent)
                 if self.copies:
-                    await asyncio.sleep(self._dice.uniform(0.0, self._hold_s))
+                    await asyncio.sleep(self._dice.uniform(0.0, HOLD_S))
             writer.write(_as_bytes(command))
             await writer.drain()
             if sent is not None:
@@ -170,7 +168,7 @@ class RedisProxy(TcpProxy):
 
     async def _deliver_again(self, sent: SentMessage, login: list[Command]) -> None:
         try:
-            await asyncio.sleep(self._dice.uniform(0.0, self._late_s))
+            await asyncio.sleep(self._dice.uniform(0.0, LATE_S))
             for _ in range(TRIES):
                 try:
                     for answer in await _ask(self._target, [*login, sent.again]):

@@ -15,7 +15,6 @@ from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
 from quartet_deployment import AGENTS, SERVERS, Stack, StackOptions
 
 WORLD = "studio"
-LATE_S = 2.0
 START_S = 180.0
 LINKS = ("bridge", "gateway", *SERVERS)
 """Listeners with a proxy before them, beside Redis: rosbridge, as the servers reach it, and gateway and MCP servers, as
@@ -44,17 +43,17 @@ def small_world(seed: int = 0, without: frozenset[str] = frozenset()) -> Iterato
     """
     with contextlib.ExitStack() as open_now:
         folder = Path(open_now.enter_context(tempfile.TemporaryDirectory(prefix="quartet-bench-")))
-        redis = open_now.enter_context(RedisProxy(seed, late_s=LATE_S))
+        redis = open_now.enter_context(RedisProxy(seed))
         links = {name: open_now.enter_context(TcpProxy(name)) for name in LINKS}
         policy = folder / "policy.yaml"
-        thinking = {"QUARTET_REDIS_URL": redis.url, "QUARTET_GATEWAY_URL": f"http://{links['gateway'].address}"}
-        acting = {"QUARTET_BRIDGE_URL": f"ws://{links['bridge'].address}"}
+        agents_env = {"QUARTET_REDIS_URL": redis.url, "QUARTET_GATEWAY_URL": f"http://{links['gateway'].address}"}
+        servers_env = {"QUARTET_BRIDGE_URL": f"ws://{links['bridge'].address}"}
         clocks = Clocks(folder / "clocks")
         env_of = {name: clocks.env(name) for name in CLOCKED}
         for name in ("orchestrator", *AGENTS):
-            env_of[name] |= thinking
+            env_of[name] |= agents_env
         for name in SERVERS:
-            env_of[name] |= acting
+            env_of[name] |= servers_env
         env_of["moveit"]["QUARTET_POLICY_FILE"] = str(policy)
         stack = Stack(
             StackOptions(

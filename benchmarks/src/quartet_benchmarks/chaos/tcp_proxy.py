@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from types import TracebackType
+from typing import Self
 
 from quartet_benchmarks.errors import MeasurementError
 from quartet_deployment import free_ports, hold_ports
@@ -35,8 +36,6 @@ class TcpProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name=f"proxy-{name}")
         self._silent = False
-        self.swallowed = 0
-        """Number of bytes that were dropped, both ways."""
 
     @property
     def address(self) -> str:
@@ -47,7 +46,7 @@ class TcpProxy:
         """Forward everything to `port` of this machine."""
         self._target = ("127.0.0.1", port)
 
-    def __enter__(self) -> "TcpProxy":
+    def __enter__(self) -> Self:
         self._thread.start()
         if not self._ready.wait(WAIT_S):
             raise MeasurementError(f"the proxy before {self._name} does not listen")
@@ -75,8 +74,12 @@ class TcpProxy:
         try:
             yield
         finally:
-            self._generation += 1
+            self.drop_connections()
             self._silent = False
+
+    def _cut(self, generation: int) -> bool:
+        """Whether nothing passes, nor ever will, over a connection of this generation."""
+        return self._silent or generation != self._generation
 
     async def _serve(self) -> None:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
@@ -133,15 +136,17 @@ class TcpProxy:
             with contextlib.closing(writer):
                 up_reader, up_writer = await asyncio.open_connection(*self._target, limit=LINE)
                 with contextlib.closing(up_writer):
-                    answers = asyncio.create_task(self._answers(up_reader, writer))
-                    commands = asyncio.create_task(self._commands(reader, up_writer))
+                    answers = asyncio.create_task(self._pass_on(up_reader, writer, generation))
+                    commands = asyncio.create_task(self._commands(reader, up_writer, generation))
                     try:
                         await asyncio.wait({answers, commands}, return_when=asyncio.FIRST_COMPLETED)
-                        if generation != self._generation:
-                            await self._end.wait()
+                        if self._cut(generation):
+                            await asyncio.wait({answers})
                         if answers.done():
                             # Before the client is told: its next connection is refused then.
                             await self._follow_listener()
+                        if self._cut(generation):
+                            await self._end.wait()
                     finally:
                         answers.cancel()
                         commands.cancel()
@@ -152,19 +157,12 @@ class TcpProxy:
             # The benchmark is over.
             return
 
-    async def _answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Pass on what the listener sends."""
-        await self._pass_on(reader, writer)
-
-    async def _commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, generation: int) -> None:
         """Pass on what the client sends."""
-        await self._pass_on(reader, writer)
+        await self._pass_on(reader, writer, generation)
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        generation = self._generation
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, generation: int) -> None:
         while data := await reader.read(LINE):
-            if self._silent or generation != self._generation:
-                self.swallowed += len(data)
-                continue
-            writer.write(data)
-            await writer.drain()
+            if not self._cut(generation):
+                writer.write(data)
+                await writer.drain()
