@@ -29,18 +29,29 @@ def test_a_press_that_stopped_nothing_is_a_failure() -> None:
 
 def test_a_kill_whose_moment_never_came_is_reported() -> None:
     crashes = tuple(Crash(("pick",), moment, MOMENTS[moment]) for moment in ("pick started", "pick done"))
-    score = Score(status=None, delivered=False, grasps=0, releases=0, disturbed=[])
+    score = Score(status=None, delivered=False, grasps=0, releases=0, disturbed=[], at_rest=True)
     runs = Runs(kills=[CrashRun(crashes, 1, score, [1.0], [], 2.0), CrashRun(crashes[:1], 1, score, [], [], 2.0)])
     assert chaos_result(runs, BenchParameters()).metrics["kills_that_never_came"] == Rate(2, 3)
 
 
 def test_a_hang_whose_moment_never_came_is_reported_and_counts_in_no_other_figure() -> None:
-    score = Score(status=None, delivered=False, grasps=0, releases=0, disturbed=[])
+    score = Score(status=None, delivered=False, grasps=0, releases=0, disturbed=[], at_rest=True)
     hangs = [HangRun("disk full", "fingers closing", 1, score, happened) for happened in (True, False)]
     frozen = FrozenRun("pick", "pick started", 1, score, happened=False, calls=0, accepted=[])
-    metrics = chaos_result(Runs(hung=hangs, frozen=[frozen]), BenchParameters()).metrics
+    result = chaos_result(Runs(hung=hangs, frozen=[frozen]), BenchParameters())
+    metrics = result.metrics
     assert metrics["hangs_that_never_came"] == Rate(2, 3)
     assert metrics["tasks_lost"] == Rate(1, 1)
+    assert [(row["what"], row["runs"]) for row in result.rows] == [("for a while: disk full", 1)]
+
+
+def test_a_base_is_left_moving_only_where_the_simulation_said_so() -> None:
+    scores = [
+        Score(status=None, delivered=False, grasps=0, releases=0, disturbed=[], at_rest=at_rest)
+        for at_rest in (True, False, None)
+    ]
+    hangs = [HangRun("disk full", "fingers closing", 1, score, happened=True) for score in scores]
+    assert chaos_result(Runs(hung=hangs), BenchParameters()).metrics["left_moving"] == Rate(1, 2)
 
 
 def test_a_case_whose_fault_never_came_is_reported_and_counts_in_no_other_figure() -> None:

@@ -20,6 +20,8 @@ PUT_WITHIN_S = 3.0
 DISTURBED_M = 0.03
 AT_REST = 0.02
 """A base that is slower stands [m/s and rad/s]."""
+LOOK_S = 5.0
+"""The simulation is given up as not reachable when it does not answer within this time."""
 ASKED_TOOL = "moveit__close_gripper"
 """Tool that the policy asks a person about, so that every job has a question and an answer."""
 
@@ -42,8 +44,9 @@ class Score:
     releases: int
     disturbed: list[str]
     """Other things that are more than DISTURBED_M from where they were."""
-    at_rest: bool = True
-    """Whether the base stood when the task had ended."""
+    at_rest: bool | None
+    """Whether the base stood when the task had ended or its journal had broken off; None: the simulation did not answer
+    within LOOK_S then."""
 
     @property
     def lost(self) -> bool:
@@ -91,6 +94,8 @@ class Job:
     others: dict[str, list[float]]
     """Where the things that are not carried were at the begin, by ground truth [m]."""
     events: list[JournalEvent] = field(default_factory=list[JournalEvent])
+    at_rest: bool | None = None
+    """As in the score; None before the end of `follow`."""
 
     @classmethod
     def begin(cls, stack: Stack, seed: int, url: str = "") -> "Job":
@@ -105,16 +110,20 @@ class Job:
         return cls(stack, sentence, thing, target, task_id, url, others)
 
     def follow(self) -> Iterator[JournalEvent]:
-        """Yield the events of the journal and answer questions with yes.
+        """Yield the events of the journal and answer questions with yes; then note whether the base stands.
 
         Raises ClientError when the journal breaks off for good.
         """
-        with OrchestratorClient(self.url, self.stack.api_token) as api:
-            for event in api.events(self.task_id):
-                self.events.append(event)
-                yield event
-                if isinstance(event.event, Asked):
-                    self._allow(api, event.event)
+        try:
+            with OrchestratorClient(self.url, self.stack.api_token) as api:
+                for event in api.events(self.task_id):
+                    self.events.append(event)
+                    yield event
+                    if isinstance(event.event, Asked):
+                        self._allow(api, event.event)
+        finally:
+            # Not in `score`, before which a trouble or late messages may have to end: a base may halt meanwhile.
+            self.at_rest = self._base_stands()
 
     def cancel(self) -> None:
         """Cancel the task."""
@@ -137,8 +146,16 @@ class Job:
                 for name, place in self.others.items()
                 if math.dist(place, truth["objects"][name]["position"]) > DISTURBED_M
             ),
-            at_rest=max(map(abs, truth["robot"]["twist"])) < AT_REST,
+            at_rest=self.at_rest,
         )
+
+    def _base_stands(self) -> bool | None:
+        """Return whether the base stands now, None when the simulation does not answer."""
+        try:
+            truth = httpx.get(f"{self.stack.scoring_url}/truth", timeout=LOOK_S).raise_for_status().json()
+        except httpx.HTTPError:
+            return None
+        return max(map(abs, truth["robot"]["twist"])) < AT_REST
 
     def _allow(self, api: OrchestratorClient, asked: Asked) -> None:
         """Answer yes; the question may be in the journal before it is open."""

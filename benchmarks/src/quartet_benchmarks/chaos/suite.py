@@ -100,7 +100,8 @@ def _report(parameters: BenchParameters, done: list[Any], one: Any) -> None:
 def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
     scores = ran.scores
     resumed = [seconds for outcome in ran.kills for seconds in outcome.resumed_s]
-    calls = sum(one.calls for one in ran.frozen)
+    frozen = [one for one in ran.frozen if one.happened]
+    at_rest = [score.at_rest for score in scores if score.at_rest is not None]
     return BenchResult(
         "chaos",
         {
@@ -120,19 +121,19 @@ def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
             "hangs_that_never_came": Rate(
                 sum(not one.happened for one in (*ran.frozen, *ran.hung)), len(ran.frozen) + len(ran.hung)
             ),
-            "left_moving": Rate(sum(not score.at_rest for score in scores), len(scores)),
+            "left_moving": Rate(at_rest.count(False), len(at_rest)),
             "tasks_lost": Rate(sum(score.lost for score in scores), len(scores)),
             "neighbours_moved": Rate(sum(bool(score.disturbed) for score in scores), len(scores)),
             "double_motions": Rate(sum(score.double_motions > 0 for score in scores), len(scores)),
             "false_successes": Rate(sum(score.false_success for score in scores), len(scores)),
             "succeeded": Rate(sum(score.succeeded for score in scores), len(scores)),
             "resume_s_max": max(resumed, default=float("nan")),
-            "stale_calls_accepted": Rate(sum(len(one.accepted) for one in ran.frozen), calls),
+            "stale_calls_accepted": Rate(sum(len(one.accepted) for one in frozen), sum(one.calls for one in frozen)),
             "repeats_done_once": Rate(sum(one.right for one in ran.repeated), len(ran.repeated)),
         },
         [
             *_killed_rows(ran.kills),
-            *_row("frozen, then woken", ran.frozen),
+            *_row("frozen, then woken", frozen),
             *_hung_rows(ran.hung),
             *_row("every message x 3", ran.repeated),
         ],
@@ -140,10 +141,11 @@ def _result(ran: Runs, parameters: BenchParameters) -> BenchResult:
         notes=[
             "One task each in the small world. Killed: with signal 9, and started again at once; "
             "kills_that_never_came, hangs_that_never_came: those whose moment the task did not reach, which count in "
-            "no other figure. left_moving: tasks that ended while the base moved. Frozen: whoever holds "
-            "the lease sleeps until another replica has gone on; the stale calls are its own and such as its grant "
-            "covered. Every message x 3: tasks, requests, results, cancels, approvals, journal and status, copies up "
-            f"to some seconds late ({sum(sum(one.copied.values()) for one in ran.repeated)} in all). double_motions: "
+            "no other figure. left_moving: tasks that ended while the base moved, of those at whose end the simulation "
+            "answered. Frozen: whoever holds the lease sleeps until another replica has gone on; the stale calls are "
+            "its own and such as its grant covered. Every message x 3: tasks, requests, results, cancels, approvals, "
+            "journal and status, copies up to some seconds late "
+            f"({sum(sum(one.copied.values()) for one in ran.repeated)} in all). double_motions: "
             "tasks with a second pick or drop, counted by the simulation. neighbours_moved: tasks after which another "
             "thing is more than 3 cm from where it was. resume_s: from the kill to the first word "
             "of who went on with the task, with the time that the process took to start."
