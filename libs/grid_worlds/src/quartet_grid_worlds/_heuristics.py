@@ -63,6 +63,11 @@ def _assign(costs: NDArray[Any]) -> list[tuple[int, int]]:
 
 
 # --- BoxNet1 ----------------------------------------------------------------------------------------------------------
+def _colours(world: BoxNet1) -> list[str]:
+    """Return the colours of the boxes, in the order in which random numbers are drawn for them."""
+    return sorted({colour for found in world.boxes.values() for colour in found})
+
+
 def _distance(one: Cell, other: Cell) -> int:
     return abs(one[0] - other[0]) + abs(one[1] - other[1])
 
@@ -77,7 +82,7 @@ def _costs(boxes: list[Cell], targets: list[Cell]) -> NDArray[np.int_]:
 
 def _boxnet1(world: BoxNet1, rng: np.random.Generator) -> Plan:
     jobs: dict[Cell, list[tuple[int, float, str, Cell]]] = {}
-    for colour in sorted({colour for found in world.boxes.values() for colour in found}):
+    for colour in _colours(world):
         boxes, targets = _spread(world.boxes, colour), _spread(world.targets, colour)
         # Squares prefer two middling ways to a short and a long one.
         for row, column in _assign(_costs(boxes, targets) ** 2):
@@ -101,7 +106,7 @@ def _boxnet1_bound(world: BoxNet1) -> int:
     if world.done:
         return 0
     longest = 0
-    for colour in sorted({colour for found in world.boxes.values() for colour in found}):
+    for colour in _colours(world):
         costs = _costs(_spread(world.boxes, colour), _spread(world.targets, colour))
         longest = max(longest, _bottleneck(costs) + 1)
     # An arm touches every box that starts in its cell and every one that ends there, one in a step.
