@@ -129,9 +129,9 @@ class ArmTable(World):
         """Whether every box is in its bowl."""
         return all(self.in_bowl(colour) for colour in self.boxes)
 
-    def illegal(self, plan: Mapping[str, str]) -> list[str]:
+    def violations(self, plan: Mapping[str, str]) -> list[str]:
         """Return why a step cannot be taken; where nothing else is wrong, also arms that would come too near."""
-        found = super().illegal(plan)
+        found = super().violations(plan)
         moves = {robot: action for robot, action in plan.items() if action != WAIT}
         if not found:
             for what, values in (
@@ -280,7 +280,7 @@ def motions_of(
     motions: dict[str, Motion] = {}
     for robot, action in plan.items():
         moved = _MOVE.fullmatch(action)
-        assert moved is not None, "illegal has passed it"
+        assert moved is not None, "`step` has checked it"
         pose, spot = boxes[moved[1]], moved[2]
         # As the text tells them, so that who plans with the text plans with the motions that are checked and done.
         source = (round(pose[0], 3), round(pose[1], 3))

@@ -19,7 +19,7 @@ PUBLISHED_BOXES = {4: 10, 6: 14, 8: 18, 10: 24}
 WEIGHT_NOISE = 0.1
 """Standard deviation of a weight, as a share of the volume."""
 ODD_SHARE, ODD_NOISE = 0.05, 0.5
-"""Share of the boxes that weigh half of their volume more or less in addition."""
+"""Share of the boxes whose weight is off by a further ± half of the volume."""
 LEAST_WEIGHT = 0.1
 VOLUMES = (1.0, 10.0)
 CAPABILITIES = (0.5, 7.5)
@@ -88,7 +88,7 @@ class BoxLift(World):
         at: dict[str, list[str]] = {}
         for robot, action in plan.items():
             match = _LIFT.fullmatch(action)
-            assert match is not None, "illegal has passed it"
+            assert match is not None, "`step` has checked it"
             at.setdefault(match[1], []).append(robot)
         feedback: list[str] = []
         for box, lifters in at.items():

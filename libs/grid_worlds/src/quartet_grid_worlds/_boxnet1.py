@@ -109,7 +109,7 @@ class BoxNet1(World):
         for robot, action in plan.items():
             cell = cell_of(robot)
             moved = _MOVE.fullmatch(action)
-            assert moved is not None, "illegal has passed it"
+            assert moved is not None, "`step` has checked it"
             colour, kind, where = moved.groups()
             _take(self.boxes, cell, colour)
             if kind == "target":

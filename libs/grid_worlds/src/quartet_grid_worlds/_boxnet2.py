@@ -93,7 +93,7 @@ class BoxNet2(World):
         moved: dict[str, Corner | None] = {}
         for robot, action in plan.items():
             match = _MOVE.fullmatch(action)
-            assert match is not None, "illegal has passed it"
+            assert match is not None, "`step` has checked it"
             colour, row, column = match.groups()
             if colour in moved:
                 return Step(collision=f"{robot} and another arm move box_{colour}")

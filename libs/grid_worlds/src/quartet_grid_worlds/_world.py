@@ -92,16 +92,16 @@ class World(ABC):
         return {"step_limit": self.step_limit, "steps": self.steps, "collision": self.collision}
 
     def complaints(self, plan: Mapping[str, str]) -> list[str]:
-        """Return what is wrong with a plan of a team: what `illegal` finds, or that no robot acts in it.
+        """Return what is wrong with a team's plan: its violations, or that no robot acts.
 
         A step in which all wait is legal, but nothing changes by itself, so that no plan needs one.
         """
-        found = self.illegal(plan)
+        found = self.violations(plan)
         if not found and not self.done and all(action == WAIT for action in plan.values()):
             found.append("No robot acts in it, and the task is not done.")
         return found
 
-    def illegal(self, plan: Mapping[str, str]) -> list[str]:
+    def violations(self, plan: Mapping[str, str]) -> list[str]:
         """Return why a step cannot be taken: robots that there are not, actions that are not available."""
         found: list[str] = []
         robots = self.robots
@@ -115,11 +115,11 @@ class World(ABC):
     def step(self, plan: Mapping[str, str]) -> Step:
         """Take one step in which each robot does its action of the plan, or waits.
 
-        Raises IllegalPlanError when `illegal` finds anything, or the episode has ended. The state is unchanged then.
+        Raises IllegalPlanError when the plan has violations, or the episode has ended. The state is unchanged then.
         """
         if self.ended:
             raise IllegalPlanError(f"the episode has ended after {self.steps} steps; make another world")
-        if found := self.illegal(plan):
+        if found := self.violations(plan):
             raise IllegalPlanError(" ".join(found))
         result = self._apply({robot: plan[robot] for robot in self.robots if plan.get(robot, WAIT) != WAIT})
         self.steps += 1
