@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from quartet_benchmarks.chaos.job import job_of
 from quartet_contracts import TERMINAL, JournalEvent, TaskStatus, TaskSubmission
 from quartet_contracts.journal import StateChanged
-from quartet_deployment import Stack, StackOptions
+from quartet_deployment import SERVERS, Stack, StackOptions
 
 MakeStack = Callable[..., Stack]
 
@@ -51,6 +52,19 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
     """Starts stacks that end with the module."""
     with _stacks(tmp_path_factory) as start:
         yield start
+
+
+@pytest.fixture(scope="session")
+def wait_for_robot() -> Callable[[Stack], None]:
+    """Waits until every MCP server of a stack is connected to the robot's rosbridge."""
+
+    def wait(stack: Stack) -> None:
+        for server in SERVERS:
+            end = time.monotonic() + 120
+            while not (health := httpx.get(f"{stack.url_of(server)}/health", timeout=60).json())["bridge"]:
+                assert time.monotonic() < end, f"{server} does not reach the robot: {health}"
+
+    return wait
 
 
 class Run:

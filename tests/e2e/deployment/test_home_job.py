@@ -69,10 +69,12 @@ def proxy() -> Iterator[Proxy]:
 
 
 @pytest.fixture(scope="module")
-def stack(make_stack: Callable[..., Stack], proxy: Proxy) -> Stack:
+def stack(make_stack: Callable[..., Stack], proxy: Proxy, wait_for_robot: Callable[[Stack], None]) -> Stack:
     reach = {"QUARTET_BRIDGE_URL": proxy.url, "QUARTET_BRIDGE_TOKEN": TOKEN}
     stack = make_stack(world="home", seed=0, env=reach)
     proxy.upstream_url = stack.bridge_url
+    # The servers have tried the proxy before it knew the way; the first pictures of a task need them connected.
+    wait_for_robot(stack)
     return stack
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from quartet_deployment import Stack, StackOptions, StopClient, headless_gl
@@ -47,12 +46,9 @@ def stack(robot: dict[str, Any], make_stack: Callable[..., Stack], tmp_path_fact
     return make_stack(site_dir=chosen.site_dir, guard_url=chosen.guard_url, guard_token_file=chosen.guard_token_file)
 
 
-def test_every_server_is_connected_to_the_robot(stack: Stack) -> None:
+def test_every_server_is_connected_to_the_robot(stack: Stack, wait_for_robot: Callable[[Stack], None]) -> None:
     assert "simulation" not in stack.pids()
-    for server in ("nav2", "moveit", "perception", "ros"):
-        end = time.monotonic() + 120
-        while not (health := httpx.get(f"{stack.url_of(server)}/health", timeout=60).json())["bridge"]:
-            assert time.monotonic() < end, f"{server} does not reach the robot: {health}"
+    wait_for_robot(stack)
 
 
 def test_its_stop_reaches_the_robots_guard_and_every_server(stack: Stack) -> None:
