@@ -55,10 +55,10 @@ def run(parameters: BenchParameters) -> BenchResult:
     )
     drops: list[Drop] = []
     with Stack(options) as stack:
-        site, world = load_site(stack.site_dir / "site.yaml"), World(stack.scoring_url)
+        site = load_site(stack.site_dir / "site.yaml")
         pairs = pairs_of(site, parameters.seed)
         count = parameters.episodes or (SHORT_EPISODES if parameters.short else len(pairs))
-        try:
+        with World(stack.scoring_url) as world:
             for number, (thing, container) in enumerate(pairs[:count]):
                 seed = parameters.seed * 10_000 + number
                 drops.append(one := _put_in(stack, world, seed, thing, container))
@@ -66,8 +66,6 @@ def run(parameters: BenchParameters) -> BenchResult:
                     f"{number + 1:3d} {one.verdict:20s} {thing} in {container.name}"
                     + ("" if one.verdict == "ok" else f" [{', '.join(one.outcome.codes)}] {one.outcome.summary}")
                 )
-        finally:
-            world.close()
     return BenchResult(
         "bins",
         {"pairs": len(drops), "of": len(pairs), "seed": parameters.seed, "sensors": parameters.sensors},

@@ -161,8 +161,7 @@ def goals_of(truth: Truth, site: SiteFile, rng: Random, count: int) -> list[tupl
 
 def sort_things(stack: Stack, site: SiteFile, seed: int, things: int = THINGS) -> Sorting:
     """One episode from a fresh world to the end of the task. Raises UnfitPlacementError, TimeoutError."""
-    world = World(stack.scoring_url)
-    try:
+    with World(stack.scoring_url) as world:
         goals, before = _set_up(world, site, seed, things)
         carried = [f"the {goal.object} from the {area} on the {goal.target}" for goal, area in goals]
         sentence = f"Put {', '.join(carried[:-1])} and {carried[-1]}."
@@ -194,8 +193,6 @@ def sort_things(stack: Stack, site: SiteFile, seed: int, things: int = THINGS) -
             wall_s=time.monotonic() - begun,
             robot_time_s=spent,
         )
-    finally:
-        world.close()
 
 
 def _robot_times(

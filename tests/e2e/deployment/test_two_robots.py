@@ -84,8 +84,7 @@ def test_two_jobs_at_once_that_cross_each_other(stack: Stack) -> None:
 
 def test_a_team_shares_its_errands(stack: Stack) -> None:
     """Both robots talk over the bus and work at the same time; each thing is where it was to go, by ground truth."""
-    world = World(stack.scoring_url)
-    try:
+    with World(stack.scoring_url) as world:
         truth = world.reset(SEED)
         areas = {surface.name: surface.area for surface in load_site(stack.site_dir / "site.yaml").surfaces}
         (first, here), (second, _) = [
@@ -98,8 +97,6 @@ def test_a_team_shares_its_errands(stack: Stack) -> None:
             status = ended(stack, api.submit(team).task.task_id)
             events = [one.event for one in api.events(status.task.task_id)]
         after = world.truth()
-    finally:
-        world.close()
     assert status.state is State.SUCCEEDED, status.report
     assert Goal(first, "on", targets[0]).met(after)
     assert Goal(second, "in", targets[1]).met(after)

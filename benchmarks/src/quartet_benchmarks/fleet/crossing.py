@@ -101,8 +101,7 @@ def _errand(thing: str, source: str, target: str, areas: dict[str, str]) -> Erra
 
 def cross(stack: Stack, site: SiteFile, seed: int) -> CrossingRun:
     """One episode from a fresh world to the end of both tasks. Raises LookupError where no placement fits."""
-    world = World(stack.scoring_url)
-    try:
+    with World(stack.scoring_url) as world:
         errands, before = _set_up(world, site, seed)
         begun = time.monotonic()
         touched: set[str] = set()
@@ -133,8 +132,6 @@ def cross(stack: Stack, site: SiteFile, seed: int) -> CrossingRun:
             wall_s=time.monotonic() - begun,
             sim_s=after["time"] - before["time"],
         )
-    finally:
-        world.close()
 
 
 def _set_up(world: World, site: SiteFile, seed: int) -> tuple[list[Errand], Truth]:

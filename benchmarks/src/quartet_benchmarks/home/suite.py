@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -138,7 +137,7 @@ def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: s
     """Play episodes one by one, and keep the journals of those that went wrong."""
     site = load_site(stack.site_dir / "site.yaml")
     begun = time.monotonic()
-    with closing(World(stack.scoring_url)) as world:
+    with World(stack.scoring_url) as world:
         for index in numbers:
             if parameters.short and index > numbers.start and time.monotonic() - begun > SHORT_BUDGET_S:
                 break

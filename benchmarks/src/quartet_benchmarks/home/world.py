@@ -1,6 +1,7 @@
 """The simulated world as its scoring interface shows it: reset, ground truth, goals and harm."""
 
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Literal
 
 import httpx
@@ -14,7 +15,7 @@ TIMEOUT_S = 60.0
 
 
 class World:
-    """Client of the scoring interface."""
+    """Client of the scoring interface; used in a `with` block, which closes its connections."""
 
     def __init__(self, scoring_url: str) -> None:
         self._http = httpx.Client(base_url=scoring_url, timeout=TIMEOUT_S)
@@ -33,7 +34,12 @@ class World:
         """Return the ground truth."""
         return self._http.get("/truth").raise_for_status().json()
 
-    def close(self) -> None:
+    def __enter__(self) -> "World":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close its connections."""
         self._http.close()
 
