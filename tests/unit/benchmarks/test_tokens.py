@@ -2,9 +2,11 @@
 
 import pytest
 
+from quartet_benchmarks.command import bench
+from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.harness.prices import tokenizer
 from quartet_benchmarks.tokens.count import IMAGE_TOKENS, PARTS, count_request
-from quartet_benchmarks.tokens.suite import agent_of, summary
+from quartet_benchmarks.tokens.suite import MODEL, summary
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
@@ -44,24 +46,37 @@ def test_a_request_without_anything_but_a_prompt_is_counted_too():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("agent", ["approach", "pick", "place"])
-def test_a_request_is_that_of_the_agent_whose_report_it_offers(agent):
-    assert agent_of(body(report=f"report_{agent}_result")) == agent
-
-
 def test_the_table_adds_up_to_all_requests():
-    result = summary([body(), body(), body(report="report_task_result")], "openai/gpt-4o", 0)
+    result = summary([body(), body(), body(report="report_task_result"), body(report="sum_up")], MODEL, 0)
     rows = {row["agent"]: row for row in result.rows}
-    assert list(rows) == ["orchestrator", "pick", "all"]
+    assert list(rows) == ["orchestrator", "pick", "other", "all"]
     assert rows["pick"]["calls"] == 2
-    assert result.metrics["model_calls"] == 3
+    assert result.metrics["model_calls"] == 4
     assert result.metrics["input_tokens"] == sum(row["total"] for row in result.rows) / 2
     assert result.metrics["input_tokens"] == sum(result.metrics[f"{part}_tokens"] for part in PARTS)
-    assert [one["agent"] for one in result.details] == ["pick", "pick", "orchestrator"]
+    assert [one["agent"] for one in result.details] == ["pick", "pick", "orchestrator", "other"]
 
 
 def test_tokens_are_those_of_the_model_and_not_a_guess_by_length():
-    count = tokenizer("openai/gpt-4o")
+    count = tokenizer(MODEL)
     english, signs = "internationalisation " * 20, "{[<>]}" * 20
     assert count(english) < len(english) / 4
     assert count(signs) > len(signs) / 4
+
+
+@pytest.mark.parametrize(
+    ("model", "counted"),
+    [
+        (MODEL, f"by LiteLLM's tokenizer for {MODEL}"),
+        ("vllm/nobody-7b", "as one for every four characters, since the tokenizer of vllm/nobody-7b is not known"),
+    ],
+)
+def test_the_result_says_what_counted(model: str, counted: str) -> None:
+    result = summary([body()], model, 0)
+    assert result.parameters["counted"] == counted
+    assert f"Counted offline {counted}; " in result.notes[0]
+
+
+def test_a_second_model_is_refused_before_anything_starts() -> None:
+    with pytest.raises(OptionError, match=r"^model openai/gpt-4o, openai/gpt-5: .* give --model once$"):
+        bench("tokens", options={"model": ["openai/gpt-4o", "openai/gpt-5"]})

@@ -1,6 +1,5 @@
 """Scripted model in a thread of this process, whose answers go wrong from a chosen turn on."""
 
-import asyncio
 import json
 import re
 import threading
@@ -10,12 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import uvicorn
-from starlette.applications import Starlette
-
 from quartet_agent_runtime.gateway import MAX_ANSWER_BYTES
-from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.faults.kinds import Fault
+from quartet_benchmarks.serving import served
 from quartet_scripted_model import Call, Settings, create_app
 from quartet_scripted_model.answer import answer
 from quartet_scripted_model.misbehaviour import Kind, spoil
@@ -100,21 +96,3 @@ def endpoint() -> Iterator[tuple[str, Plans]]:
     settings = Settings(misbehave_drip_s=DRIP_S, misbehave_huge_bytes=HUGE)
     with served(create_app(settings, plans)) as url:
         yield url, plans
-
-
-@contextmanager
-def served(app: Starlette) -> Iterator[str]:
-    """Serve `app` in a thread of this process; yield its URL. Raises MeasurementError when it does not start."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
-    thread.start()
-    while not server.started:
-        if not thread.is_alive():
-            raise MeasurementError("the model's endpoint did not start")
-        thread.join(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()

@@ -48,11 +48,22 @@ def known_price(model: str) -> Price | None:
 @functools.cache
 def tokenizer(model: str) -> Callable[[str], int]:
     """Return what counts tokens as the model does; where LiteLLM does not know it, four characters are a token."""
-    if provider(model) in FREE_PROVIDERS or _known(model) is None:
+    if not _has_tokenizer(model):
         return count_tokens
     name = _name(model)
     litellm = _litellm()
     return functools.lru_cache(maxsize=4096)(lambda text: litellm.token_counter(model=name, text=text))
+
+
+def counts_as(model: str) -> str:
+    """Return in words how `tokenizer` counts the tokens of a model."""
+    if _has_tokenizer(model):
+        return f"by LiteLLM's tokenizer for {model}"
+    return f"as one for every four characters, since the tokenizer of {model} is not known"
+
+
+def _has_tokenizer(model: str) -> bool:
+    return provider(model) not in FREE_PROVIDERS and _known(model) is not None
 
 
 def _known(model: str) -> dict[str, Any] | None:
