@@ -5,15 +5,14 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from quartet_benchmarks.timing.collector import Collector
+from quartet_benchmarks.timing.collector import Collector, collecting
 from quartet_deployment import Stack
 
 
 @pytest.fixture(scope="package")
 def collector() -> Iterator[Collector]:
-    opened = Collector()
-    yield opened
-    opened.close()
+    with collecting() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="package")

@@ -14,8 +14,8 @@ import httpx
 import pytest
 import yaml
 
-from quartet_benchmarks.timing.collector import Collector, Span
-from quartet_benchmarks.timing.parts import PARTS, seconds_by_part, stretches
+from quartet_benchmarks.timing.collector import Collector
+from quartet_benchmarks.timing.parts import PARTS, Span, seconds_by_part, stretches
 from quartet_contracts import State
 from quartet_deployment import Stack, free_ports, hold_ports
 
@@ -151,14 +151,17 @@ def trace(job: Any, collector: Collector) -> list[Span]:
     """All spans of the job's trace."""
     identity = job.status.task.traceparent.split("-")[1]
 
+    def arrived() -> list[Span]:
+        return [one for one in list(collector.spans) if one.trace == identity]
+
     def whole() -> bool:
-        found = collector.of_trace(identity)
+        found = arrived()
         known = {one.span for one in found}
         ended = any(one.name == "invoke_agent orchestrator" for one in found)
         return ended and all(one.parent in known for one in found if one.parent)
 
-    wait_for(whole, lambda: [(one.service, one.name, one.parent) for one in collector.of_trace(identity)])
-    return collector.of_trace(identity)
+    wait_for(whole, lambda: [(one.service, one.name, one.parent) for one in arrived()])
+    return arrived()
 
 
 def ancestors(one: Span, trace: list[Span]) -> list[Span]:

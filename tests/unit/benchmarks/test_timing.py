@@ -7,11 +7,12 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
+from quartet_benchmarks import extras
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import MissingExtraError, OptionError
 from quartet_benchmarks.timing import flame_graph
-from quartet_benchmarks.timing.collector import Collector, Span
-from quartet_benchmarks.timing.parts import PARTS, seconds_by_name, seconds_by_part, stretches
+from quartet_benchmarks.timing.collector import collecting
+from quartet_benchmarks.timing.parts import PARTS, Span, seconds_by_name, seconds_by_part, stretches
 
 CLIENT, SERVER = 3, 2
 S = 10**9
@@ -91,7 +92,7 @@ def test_a_span_that_is_around_itself_ends_the_line() -> None:
 
 
 def test_the_collector_takes_what_the_sdk_sends() -> None:
-    with Collector() as collector:
+    with collecting() as collector:
         provider = TracerProvider(resource=Resource.create({"service.name": "pick"}))
         provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(f"{collector.url}/v1/traces")))
         tracer = provider.get_tracer("test")
@@ -102,7 +103,8 @@ def test_the_collector_takes_what_the_sdk_sends() -> None:
     assert (inner.service, inner.name, inner.attributes) == ("pick", "inner", {"n": 3})
     assert (inner.parent, outer.parent) == (outer.span, "")
     assert outer.start_ns <= inner.start_ns <= inner.end_ns <= outer.end_ns
-    assert collector.of_trace(outer.trace) == [inner, outer]
+    assert inner.trace == outer.trace != ""
+    assert collector.spans == [inner, outer]
     with pytest.raises(httpx.ConnectError):
         httpx.post(f"{collector.url}/v1/traces")
 
@@ -112,6 +114,22 @@ def test_options_of_other_suites_are_refused() -> None:
         bench("time", options={"trials": 3})
     with pytest.raises(OptionError, match="flame: the suite 'planners' has no such option; time has"):
         bench("planners", options={"flame": "pick"})
+
+
+@pytest.mark.parametrize("missing", ["opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.proto"])
+def test_traces_without_the_extra_say_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(MissingExtraError, match=rf"^{missing} is not installed, .*quartet-benchmarks\[time\]"):
+        bench("time")
+
+
+def test_an_extra_of_which_not_even_the_outer_package_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named '{name.partition('.')[0]}'")
+
+    monkeypatch.setattr(extras, "find_spec", find)
+    with pytest.raises(MissingExtraError, match=r"quartet-benchmarks\[time\]"):
+        bench("time")
 
 
 def test_a_flame_graph_without_py_spy_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,78 +1,45 @@
 """A collector of traces: takes spans over OTLP and HTTP, as the processes of a stack send them."""
 
 import gzip
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from quartet_benchmarks.serving import served
+from quartet_benchmarks.timing.parts import Span
 
 
 @dataclass(frozen=True)
-class Span:
-    """A span as the collector gets it."""
-
-    service: str
-    """Process that sent it."""
-    name: str
-    trace: str
-    span: str
-    parent: str
-    """Id of the span that it is in; empty: it is the root of its trace."""
-    kind: int = 1
-    """SpanKind of OTLP: 1 internal, 2 server, 3 client."""
-    start_ns: int = 0
-    end_ns: int = 0
-    """Unix time [ns]."""
-    attributes: dict[str, Any] = field(default_factory=dict)
-
-
 class Collector:
-    """Takes spans at `url` until it is closed."""
+    """A collector that takes spans."""
 
-    def __init__(self) -> None:
-        self.spans: list[Span] = []
-        collector = self
+    url: str
+    """Endpoint of OTLP, without the path of the traces."""
+    spans: list[Span]
+    """What has arrived so far; it stays when the collector is closed."""
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if self.headers.get("Content-Encoding") == "gzip":
-                    body = gzip.decompress(body)
-                collector.spans += spans_of(ExportTraceServiceRequest.FromString(body))
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
 
-            def log_message(self, format: str, *args: Any) -> None:
-                """Stay silent."""
+@contextmanager
+def collecting() -> Iterator[Collector]:
+    """Take spans inside the block; yield the collector. Raises MeasurementError when its server does not start."""
+    spans: list[Span] = []
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+    async def take(request: Request) -> Response:
+        body = await request.body()
+        if request.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        spans.extend(spans_of(ExportTraceServiceRequest.FromString(body)))
+        return Response()
 
-    def __enter__(self) -> "Collector":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop listening; what has arrived stays."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def of_trace(self, trace: str) -> list[Span]:
-        """Return the spans of one trace that have arrived so far."""
-        return [one for one in list(self.spans) if one.trace == trace]
+    with served(Starlette(routes=[Route("/v1/traces", take, methods=["POST"])])) as url:
+        yield Collector(url, spans)
 
 
 def spans_of(request: ExportTraceServiceRequest) -> Iterator[Span]:

@@ -4,9 +4,8 @@ import heapq
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-
-from quartet_benchmarks.timing.collector import Span
+from dataclasses import dataclass, field
+from typing import Any
 
 PARTS: tuple[str, ...] = (
     "model",
@@ -28,6 +27,25 @@ SERVERS = ("nav2", "moveit", "ros")
 NS = 1e-9
 SIMULATION, RENDER = "quartet_simulation", "render "
 CLIENT = 3
+
+
+@dataclass(frozen=True)
+class Span:
+    """A span of a trace, as a process has sent it."""
+
+    service: str
+    """Process that sent it."""
+    name: str
+    trace: str
+    span: str
+    parent: str
+    """Id of the span that it is in; empty: it is the root of its trace."""
+    kind: int = 1
+    """SpanKind of OTLP: 1 internal, 2 server, 3 client."""
+    start_ns: int = 0
+    end_ns: int = 0
+    """Unix time [ns]."""
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
