@@ -33,22 +33,20 @@ SUITES = {
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
 
-MALMM_ONLY = ("tasks", "observation", "feedback")
-PLANNERS_ONLY = ("suite", "robots", "trials", "history", "shard", "replay", "merge")
-TIME_ONLY = ("flame",)
-EXPERIMENTS_ONLY = ("framework", "p_fault", "budget_usd", "price", "token_limit", "time_limit", "out")
-NOT_OPTIONS = {
-    "planners": (*MALMM_ONLY, *TIME_ONLY),
-    "malmm": (*PLANNERS_ONLY, *TIME_ONLY),
-    "time": (*MALMM_ONLY, *PLANNERS_ONLY, "model", *EXPERIMENTS_ONLY),
-    "tokens": (*MALMM_ONLY, *PLANNERS_ONLY, *TIME_ONLY, *EXPERIMENTS_ONLY),
+SUITES_WITH: dict[str, tuple[str, ...]] = {
+    "sensors": ("bins", "fleet", "home", "perception", "time", "tools"),
+    "catalogue": ("perception",),
+    "world": ("home",),
+    "flame": ("time",),
+    "model": ("malmm", "planners", "tokens"),
+    **dict.fromkeys(
+        ("framework", "p_fault", "budget_usd", "price", "token_limit", "time_limit", "out"), ("malmm", "planners")
+    ),
+    **dict.fromkeys(("suite", "robots", "trials", "history", "shard", "replay", "merge"), ("planners",)),
+    **dict.fromkeys(("tasks", "observation", "feedback"), ("malmm",)),
 }
-"""Suites with options, and the options that they have not."""
-WITH_SENSORS = ("bins", "fleet", "home", "perception", "time", "tools")
-"""Suites that run the home."""
-WITH_CATALOGUE = ("perception",)
+"""Suites that have an option, by its name; options that all suites have are not in it."""
 CATALOGUES = ("exact", "rough")
-WITH_WORLDS = ("home",)
 LOG_WIDTH = 180
 
 
@@ -82,7 +80,7 @@ def bench(
         sensors: level of the simulated sensors.
         catalogue: exact, or rough: sizes off by a tenth.
         worlds: worlds of the simulation; none: the suite's own.
-        options: those of the suites `planners`, `malmm` and `time`.
+        options: further options by name, those that are given; SUITES_WITH says which suites have them.
 
     Raises:
         UnknownSuiteError, OptionError, StackError.
@@ -91,17 +89,15 @@ def bench(
         print("\n".join(sorted(SUITES)))
         return
     run = load_suite(suite)
-    if wrong := [name for name in options or {} if name in NOT_OPTIONS.get(suite, options or {})]:
-        having = [name for name, without in NOT_OPTIONS.items() if not set(wrong) & set(without)]
-        raise OptionError(f"{', '.join(wrong)}: the suite '{suite}' has no such option; {' and '.join(having)} has")
-    if sensors != "clean" and suite not in WITH_SENSORS:
-        raise OptionError(f"sensors: the suite '{suite}' has no such option; {', '.join(WITH_SENSORS)} have")
     if catalogue not in CATALOGUES:
         raise OptionError(f"catalogue: there is no '{catalogue}'; valid: {', '.join(CATALOGUES)}")
-    if catalogue != "exact" and suite not in WITH_CATALOGUE:
-        raise OptionError(f"catalogue: the suite '{suite}' has no such option; {WITH_CATALOGUE[0]} has")
-    if worlds and suite not in WITH_WORLDS:
-        raise OptionError(f"world: the suite '{suite}' has no such option; {', '.join(WITH_WORLDS)} has")
+    given = {"sensors": sensors != "clean", "catalogue": catalogue != "exact", "world": bool(worlds)}
+    for name in [*(options or {}), *(name for name, differs in given.items() if differs)]:
+        if suite not in (having := SUITES_WITH.get(name, ())):
+            raise OptionError(
+                f"{name}: the suite '{suite}' has no such option; "
+                f"{', '.join(having) or 'none'} {'have' if len(having) > 1 else 'has'}"
+            )
     console = Console(highlight=False)
     if not console.is_terminal:
         # A file or a log needs no columns cut to the width of a terminal.

@@ -78,7 +78,7 @@ def bench(
         list[str] | None,
         typer.Option(
             "--model",
-            help="Model of Inspect, gateway/AGENT, or reference-speakers (default).",
+            help="Model of Inspect, gateway/AGENT, or reference-speakers (default). Of tokens: whose tokens to count.",
             rich_help_panel=PLANNERS,
         ),
     ] = None,
