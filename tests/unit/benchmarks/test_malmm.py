@@ -117,6 +117,8 @@ def test_vision_is_refused_in_plain_words():
     ("options", "words"),
     [
         ({"framework": ["sa,trio"]}, "no framework 'trio'; valid: sa, ma, malmm"),
+        ({"framework": [","]}, "framework is empty; name at least one or leave it out; valid: sa, ma, malmm"),
+        ({"model": [","]}, "model is empty; name at least one or leave it out"),
         ({"tasks": ["juggle"]}, "no task 'juggle'"),
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),
         ({"observation": "smell"}, "no observation 'smell'; valid: state"),

@@ -1,12 +1,14 @@
 """What an experiment with MALMM's frameworks is: frameworks, tasks, episodes, feedback, models."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.harness.options import find_unknown, find_wrong_models
 from quartet_benchmarks.harness.speakers import SPEAKERS, speakers_name
 from quartet_simulation.tabletop import TASKS
+from quartet_site import Fault
 from quartet_teams.malmm import ROUNDS
 
 FEEDBACK = {"on": True, "off": False}
@@ -33,21 +35,21 @@ class Experiment:
     """Fault rates of the reference speakers."""
 
     def __post_init__(self) -> None:
-        _among("framework", self.framework, ROUNDS)
-        _among("task", self.tasks, TASKS)
-        _among("feedback", self.feedback, FEEDBACK)
+        if wrong := [text for _, text in self._find_faults()]:
+            raise OptionError(wrong[0])
+
+    def _find_faults(self) -> Iterator[Fault]:
+        """Yield place and text of what is wrong with the values."""
+        yield from find_unknown("framework", self.framework, ROUNDS)
+        yield from find_unknown("task", self.tasks, TASKS)
+        yield from find_unknown("feedback", self.feedback, FEEDBACK)
         if self.observation == "vision":
-            raise OptionError(
-                "observation 'vision' is not built yet: nothing tells a team what the table's cameras see; use state"
-            )
-        _among("observation", (self.observation,), OBSERVATIONS)
+            text = "observation 'vision' is not built yet: nothing tells a team what the table's cameras see; use state"
+            yield ("observation",), text
+        yield from find_unknown("observation", (self.observation,), OBSERVATIONS)
         if self.episodes < 1 or self.seed < 0:
-            raise OptionError(f"episodes {self.episodes} with seed {self.seed}: at least 1 episode, seed at least 0")
-        for rate in self.p_fault:
-            if not 0 <= rate <= 1:
-                raise OptionError(f"p-fault {rate}: a rate is from 0 to 1")
-        if any(self.p_fault) and SPEAKERS not in self.model:
-            raise OptionError(f"p-fault is of the reference speakers; add the model {SPEAKERS} or leave it out")
+            yield (), f"episodes {self.episodes} with seed {self.seed}: at least 1 episode, seed at least 0"
+        yield from find_wrong_models(self.model, self.p_fault)
 
     @property
     def instances(self) -> list[tuple[str, int, int]]:
@@ -90,8 +92,3 @@ def read_experiment(options: Mapping[str, Any]) -> Experiment:
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:
     parts = [given] if isinstance(given, str) else given
     return tuple(dict.fromkeys(name.strip() for part in parts for name in part.split(",") if name.strip()))
-
-
-def _among(what: str, given: tuple[str, ...], valid: Iterable[str]) -> None:
-    if unknown := [name for name in given if name not in valid]:
-        raise OptionError(f"there is no {what} '{unknown[0]}'; valid: {', '.join(valid)}")

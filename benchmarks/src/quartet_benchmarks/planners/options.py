@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.harness.options import find_unknown, find_wrong_models
 from quartet_benchmarks.harness.speakers import SPEAKERS, speakers_name
 from quartet_grid_worlds import PUBLISHED_ROBOTS, WORLDS, GridWorldError, make
 from quartet_site import Fault, SiteFileError, field_error, load_file
@@ -95,40 +96,20 @@ class SuiteFile(BaseModel):
 def find_faults(values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield place (field, and position in it) and text of what is wrong with the values of an experiment."""
     experiment = SimpleNamespace(**{field.name: field.default for field in fields(Experiment)} | dict(values))
-    yield from _strangers("framework", experiment.framework, TEAMS)
-    yield from _strangers("suite", experiment.suite, WORLDS)
-    yield from _strangers("history", experiment.history, HISTORY)
-    if not experiment.model:
-        yield ("model",), "model is empty; name at least one or leave it out"
+    yield from find_unknown("framework", experiment.framework, TEAMS)
+    yield from find_unknown("suite", experiment.suite, WORLDS)
+    yield from find_unknown("history", experiment.history, HISTORY)
     if experiment.trials < 1:
         yield ("trials",), f"trials {experiment.trials}: trials is at least 1"
     if experiment.seed < 0:
         yield ("seed",), f"seed {experiment.seed}: seed is at least 0"
-    yield from _wrong_rates(experiment.p_fault, experiment.model)
+    yield from find_wrong_models(experiment.model, experiment.p_fault)
     for world in experiment.suite:
         for at, size in enumerate(experiment.robots if world in WORLDS else ()):
             try:
                 make(world, size, max(0, experiment.seed))
             except GridWorldError as error:
                 yield ("robots", at), f"{error}; published are {_list(PUBLISHED_ROBOTS[world])}"
-
-
-def _strangers(field: str, given: Sequence[str], valid: Mapping[str, Any]) -> Iterator[Fault]:
-    if not given:
-        yield (field,), f"{field} is empty; name at least one or leave it out; valid: {_list(valid)}"
-    for at, one in enumerate(given):
-        if one not in valid:
-            yield (field, at), f"there is no {field} '{one}'; valid: {_list(valid)}"
-
-
-def _wrong_rates(rates: Sequence[float], models: Sequence[str]) -> Iterator[Fault]:
-    if not rates:
-        yield ("p-fault",), "p-fault is empty; give at least one rate or leave it out"
-    for at, rate in enumerate(rates):
-        if not 0 <= rate <= 1:
-            yield ("p-fault", at), f"p-fault {rate}: a rate is from 0 to 1"
-    if any(rates) and SPEAKERS not in models:
-        yield ("p-fault",), f"p-fault is of the reference speakers; add the model {SPEAKERS} or leave it out"
 
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:
