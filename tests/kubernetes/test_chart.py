@@ -10,14 +10,12 @@ import yaml
 
 from quartet_bus._keys import Keys
 from quartet_bus._options import BusOptions
+from quartet_deployment import AGENTS, SERVERS
 
 from .cluster import Cluster, faults
 from .conftest import CHART, LAB
 from .helm import run
 from .reach import selects
-
-AGENTS = ("approach", "pick", "place", "executor")
-SERVERS = ("nav2", "moveit", "perception", "ros")
 
 
 @pytest.fixture(params=["default", "fleet"])

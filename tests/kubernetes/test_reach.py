@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from quartet_deployment import AGENTS, SERVERS
+
 from .reach import Outside, Reach, selects
 
-AGENTS = ("approach", "pick", "place", "executor")
-SERVERS = ("nav2", "moveit", "perception", "ros")
 REDIS = {"app": "redis"}
 INTERNET, ROBOT, ELSEWHERE = Outside("93.184.216.34"), Outside("192.168.1.10"), Outside("192.168.1.11")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quartet_agent_runtime import load_settings
-from quartet_deployment import SecretsFolder
+from quartet_deployment import AGENTS, SERVERS, SecretsFolder
 from quartet_gateway.load import load_file
 from quartet_gateway.settings import Settings as GatewaySettings
 from quartet_orchestrator.settings import load_orchestrator_settings
@@ -16,8 +16,6 @@ from quartet_site import load_policy, load_robot, load_site
 from quartet_stop.settings import load_stop_settings
 from quartet_tool_server.settings import ServerSettings
 
-AGENTS = ("approach", "pick", "place", "executor")
-SERVERS = ("nav2", "moveit", "perception", "ros")
 ROBOTS = ("summit", "second", "lab")
 
 

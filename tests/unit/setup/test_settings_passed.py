@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings
 from quartet_agent_runtime import AgentSettings
 from quartet_bridge_proxy.settings import Settings as BridgeProxySettings
 from quartet_cli.settings import CliSettings
+from quartet_deployment import AGENTS, SERVERS
 from quartet_gateway.settings import Settings as GatewaySettings
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_perception.settings import PerceptionSettings
@@ -25,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CHART = ROOT / "deploy/kubernetes/quartet/templates"
 CLASSES: dict[str, list[type[BaseSettings]]] = {
     "orchestrator": [OrchestratorSettings],
-    **{agent: [AgentSettings] for agent in ("approach", "pick", "place", "executor")},
+    **{agent: [AgentSettings] for agent in AGENTS},
     **{server: [ServerSettings] for server in ("nav2", "moveit", "ros")},
     "perception": [ServerSettings, PerceptionSettings],
     "gateway": [GatewaySettings],
@@ -175,11 +176,20 @@ def test_the_example_names_everything_that_compose_takes_and_nothing_else() -> N
     assert {name for name in named - read if not name.endswith("_API_KEY")} == set(), "nobody takes it"
 
 
+@pytest.mark.parametrize(("define", "names"), [("quartet.agents", AGENTS), ("quartet.servers", SERVERS)])
+def test_the_chart_lists_the_agents_and_servers_of_a_deployment_once(define: str, names: tuple[str, ...]) -> None:
+    (listed,) = re.findall(rf'define "{define}" -}}}}\n(.*)\n', (CHART / "_helpers.tpl").read_text())
+    assert tuple(yaml.safe_load(listed)) == names
+    others = {file.name: file.read_text() for file in CHART.iterdir() if file.name != "_helpers.tpl"}
+    again = {file for file, text in others.items() if all(name in text for name in names)}
+    assert again == set()
+
+
 @pytest.mark.parametrize("service", sorted(CLASSES.keys() - {"cli", "bridge-proxy"}))
 def test_the_chart_lets_every_setting_of_a_process_be_set(service: str) -> None:
     where = {
-        **dict.fromkeys(("approach", "pick", "place", "executor"), ("agents.yaml", "$agent")),
-        **dict.fromkeys(("nav2", "moveit", "perception", "ros"), ("servers.yaml", "$server")),
+        **dict.fromkeys(AGENTS, ("agents.yaml", "$agent")),
+        **dict.fromkeys(SERVERS, ("servers.yaml", "$server")),
         "simulation": ("simulations.yaml", '"simulation"'),
         "scripted-model": ("gateway.yaml", '"scripted-model"'),
     }

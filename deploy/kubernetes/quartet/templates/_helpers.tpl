@@ -1,3 +1,12 @@
+{{/* Names of the agents, and of the MCP servers that each robot has. */}}
+{{- define "quartet.agents" -}}
+[approach, pick, place, executor]
+{{- end }}
+
+{{- define "quartet.servers" -}}
+[nav2, moveit, perception, ros]
+{{- end }}
+
 {{- define "quartet.labels" -}}
 app.kubernetes.io/name: quartet
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -68,11 +77,11 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end }}
 
-{{/* The chart's `own` variables of a component, as text, and the settings that values name for it in their place: a name
-that stands twice is refused by a cluster that applies on its side. */}}
+{{/* Variables of a component: those of all, its `own`, as text, and the settings that values name for it in their place: a
+name that stands twice is refused by a cluster that applies on its side. */}}
 {{- define "quartet.environment" -}}
 {{- $settings := index .root.Values.settings .component | default dict }}
-{{- range fromYamlArray .own }}
+{{- range prepend (fromYamlArray .own) (dict "name" "QUARTET_SECRETS_DIR" "value" "/secrets") }}
 {{- if not (hasKey $settings .name) }}
 - {{ toJson . }}
 {{- end }}
@@ -102,12 +111,16 @@ spec:
     {{- end }}
 {{- end }}
 
+{{- define "quartet.gateway-url" -}}
+http://{{ .Release.Name }}-gateway:8000
+{{- end }}
+
 {{/* MCP endpoints by robot and server, as JSON. */}}
-{{- define "quartet.servers" -}}
+{{- define "quartet.server-urls" -}}
 {{- $all := dict -}}
 {{- range $robot := .Values.robots -}}
   {{- $urls := dict -}}
-  {{- range list "nav2" "moveit" "perception" "ros" -}}
+  {{- range include "quartet.servers" $ | fromYamlArray -}}
     {{- $_ := set $urls . (printf "http://%s-%s-%s:8000/mcp" $.Release.Name $robot.name .) -}}
   {{- end -}}
   {{- $_ := set $all $robot.name $urls -}}
@@ -116,7 +129,7 @@ spec:
 {{- end }}
 
 {{/* HTTP ports of the guards by robot, as JSON. */}}
-{{- define "quartet.guards" -}}
+{{- define "quartet.guard-urls" -}}
 {{- $all := dict -}}
 {{- range .Values.robots -}}
   {{- $_ := set $all .name (ternary (printf "http://%s-%s-simulation:9091" $.Release.Name .name) .guard (.simulated | default false)) -}}
@@ -125,7 +138,7 @@ spec:
 {{- end }}
 
 {{/* Robot and site file of every robot, as JSON: robot -> {robot_file, site_file}. */}}
-{{- define "quartet.files" -}}
+{{- define "quartet.robot-files" -}}
 {{- $all := dict -}}
 {{- range .Values.robots -}}
   {{- $_ := set $all .name (dict "robot_file" (printf "/robots/%s/robot.yaml" .name) "site_file" (printf "/robots/%s/site.yaml" .name)) -}}
@@ -159,7 +172,7 @@ spec:
   emptyDir: {medium: Memory, sizeLimit: 64Mi}
 {{- end }}
 
-{{/* Changes when files or settings do, so that pods are made anew. */}}
+{{/* Changes when files do, so that pods are made anew. */}}
 {{- define "quartet.files-digest" -}}
 {{ include (print $.Template.BasePath "/files.yaml") . | sha256sum }}
 {{- end }}
