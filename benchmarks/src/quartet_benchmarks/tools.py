@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from quartet_agent_runtime import Toolbox
+from quartet_agent_runtime import Toolbox, ignore_progress
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
 from quartet_deployment import AGENTS, Stack, StackOptions
@@ -82,7 +82,7 @@ async def _measure(stack: Stack, calls: int, progress: Callable[[str], None]) ->
 
 
 async def _checked(tools: Toolbox, tool: str, arguments: dict[str, Any]) -> None:
-    outcome = await tools.call(tool, arguments, _silent)
+    outcome = await tools.call(tool, arguments, ignore_progress)
     if not outcome.ok:
         raise MeasurementError(f"{tool}: {outcome.error_code} {outcome.message}")
 
@@ -110,7 +110,3 @@ async def _time(call: Callable[[], Awaitable[Any]], count: int) -> list[float]:
         if index >= WARM_UP:
             times.append((time.perf_counter() - begun) * 1e3)
     return times
-
-
-async def _silent(*_: object) -> None:
-    """Ignore progress."""

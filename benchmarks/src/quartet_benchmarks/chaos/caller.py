@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any
 
-from quartet_agent_runtime import Toolbox
+from quartet_agent_runtime import Toolbox, ignore_progress
 
 TIMEOUT_S = 60.0
 
@@ -24,11 +24,7 @@ async def serve() -> None:
 async def _call(url: str, grant: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     server = tool.partition("__")[0]
     async with Toolbox({server: url}, grant, (), TIMEOUT_S) as tools:
-        return (await tools.call(tool, arguments, _silent)).content
-
-
-async def _silent(*_: object) -> None:
-    """Ignore progress."""
+        return (await tools.call(tool, arguments, ignore_progress)).content
 
 
 if __name__ == "__main__":

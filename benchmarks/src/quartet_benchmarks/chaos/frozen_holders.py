@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from quartet_agent_runtime import Toolbox
+from quartet_agent_runtime import Toolbox, ignore_progress
 from quartet_benchmarks.chaos.crashes import MOMENTS
 from quartet_benchmarks.chaos.job import Job, Score
 from quartet_benchmarks.chaos.redis_proxy import Kind, RedisProxy
@@ -144,7 +144,7 @@ class _FrozenHolder:
         servers = self._stack.servers()
         async with Toolbox(servers, self.request.grant, (), TOOL_TIMEOUT_S) as tools:
             for tool, arguments in STALE[self.request.skill]:
-                outcome = await tools.call(tool, arguments, _silent)
+                outcome = await tools.call(tool, arguments, ignore_progress)
                 self._tried.append((tool, outcome.error_code))
 
     def count(self, events: list[JournalEvent]) -> tuple[int, list[str]]:
@@ -171,7 +171,3 @@ class _FrozenHolder:
         request = decode(SkillRequest, body)
         same = request.task_id == self.request.task_id and request.reply_to == self.request.reply_to
         return same and at > self.woken_at
-
-
-async def _silent(*_: object) -> None:
-    """Ignore progress."""

@@ -2,10 +2,8 @@
 
 import contextlib
 import itertools
-import os
 import random
 import resource
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -15,6 +13,7 @@ from typing import Any
 import psutil
 
 from quartet_benchmarks.chaos.crashes import MOMENTS
+from quartet_benchmarks.chaos.freeze import frozen
 from quartet_benchmarks.chaos.job import Job, Score
 from quartet_benchmarks.chaos.redis_proxy import RedisProxy
 from quartet_benchmarks.chaos.small_world import CLOCKED, SmallWorld
@@ -26,18 +25,6 @@ DELAY_S = 0.3
 """How late each command reaches Redis on a slow network; more than a heartbeat, less than a lease."""
 CLOCK_JUMP_S = 3600.0
 """As far as a clock is off that was set to another time zone; more than a grant or a task lasts."""
-
-
-@contextlib.contextmanager
-def _frozen(stack: Stack, *names: str) -> Iterator[None]:
-    pids = [stack.pids()[name] for name in names]
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
 
 
 @contextlib.contextmanager
@@ -85,8 +72,8 @@ def _clock(name: str, by_s: float) -> Trouble:
 
 
 PASSING: dict[str, Trouble] = {
-    "stop service and gateway frozen": lambda world: _frozen(world.stack, "stop", "gateway"),
-    "simulation frozen": lambda world: _frozen(world.stack, "simulation"),
+    "stop service and gateway frozen": lambda world: frozen(world.stack, ["stop", "gateway"]),
+    "simulation frozen": lambda world: frozen(world.stack, ["simulation"]),
     "disk full": lambda world: _full_disk(world.stack),
     "connections to Redis half open": lambda world: _half_open(world.redis),
     "Redis reached slowly": lambda world: _slow(world.redis),

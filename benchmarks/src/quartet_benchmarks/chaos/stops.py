@@ -10,14 +10,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from quartet_agent_runtime import Toolbox, ToolOutcome
+from quartet_agent_runtime import Toolbox, ToolOutcome, ignore_progress
+from quartet_benchmarks.chaos import freeze
 from quartet_benchmarks.chaos.motion import Motion, MotionWatch, draw_motion
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
@@ -181,7 +182,7 @@ class Trial:
         await asyncio.sleep(self._dice.uniform(0.0, motion.longest_s))
         names = (frozen,) if isinstance(frozen, str) else frozen or ()
         victims = [motion.server if name == FROZEN[-1] else name for name in names]
-        with _frozen(self._stack, victims):
+        with freeze.frozen(self._stack, victims):
             pressed = time.monotonic()
             answer = (await self.service.post("/stop", json={"reason": "bench"})).json()
             took_ms = (time.monotonic() - pressed) * 1e3
@@ -265,7 +266,7 @@ class Trial:
     async def _call(self, motion: Motion, grant: str) -> ToolOutcome:
         url = self._stack.servers()[motion.server]
         async with Toolbox({motion.server: url}, grant, (), 60.0) as tools:
-            return await tools.call(motion.scope, motion.arguments, _silent)
+            return await tools.call(motion.scope, motion.arguments, ignore_progress)
 
     async def _standstill(self) -> bool:
         end = time.monotonic() + STANDSTILL_S
@@ -287,18 +288,6 @@ class Trial:
         self._fence += 1
         wanted = tools or ("nav2__spin_robot", "moveit__plan_and_execute")
         return self._stack.grant(wanted, name="bench", fence=self._fence, beats=True)
-
-
-@contextlib.contextmanager
-def _frozen(stack: Stack, names: list[str]) -> Iterator[None]:
-    pids = [stack.pids()[name] for name in names]
-    try:
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        yield
-    finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
 
 
 def _start_caller() -> "subprocess.Popen[str]":
@@ -326,7 +315,3 @@ async def _caller(stack: Stack, motion: Motion, grant: str) -> AsyncGenerator[An
     finally:
         process.kill()
         process.communicate()
-
-
-async def _silent(*_: object) -> None:
-    """Ignore progress."""

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from quartet_agent_runtime import Toolbox
+from quartet_agent_runtime import Toolbox, ignore_progress
 from quartet_benchmarks.chaos import small_world
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.hostile.attacks import FENCE, POLICY, WRITES, Attack, Attacker
@@ -188,7 +188,7 @@ async def _attack_servers(stack: Stack, attacks: Iterable[Attack], tally: Tally)
                 key = repr(attack.claims)
                 if key not in sessions:
                     sessions[key] = await opened.enter_async_context(Toolbox(servers, token, (), TIMEOUT_S))
-                outcome = await sessions[key].call(f"{attack.server}__{attack.tool}", attack.arguments, _silent)
+                outcome = await sessions[key].call(f"{attack.server}__{attack.tool}", attack.arguments, ignore_progress)
                 code = outcome.error_code
             tally.add(attack.kind, None if code in attack.refusals else code, attack)
 
@@ -285,7 +285,3 @@ async def _require_motion(stack: Stack, watch: StackWatch, seed: int) -> None:
             watch.check(0)
     finally:
         await link.close()
-
-
-async def _silent(*_: object) -> None:
-    """Ignore progress."""

@@ -23,7 +23,17 @@ from quartet_agent_runtime._serve import run_agent, serve_agent
 from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
 from quartet_agent_runtime._toolbox import Toolbox
-from quartet_agent_runtime._tools import Image, LocalTool, LocalTools, Progress, ToolOutcome, Tools, ToolSpec, failure
+from quartet_agent_runtime._tools import (
+    Image,
+    LocalTool,
+    LocalTools,
+    Progress,
+    ToolOutcome,
+    Tools,
+    ToolSpec,
+    failure,
+    ignore_progress,
+)
 from quartet_agent_runtime._untrusted import UntrustedPhrases, clean, mark_untrusted, site_names
 from quartet_agent_runtime.errors import (
     AgentError,
@@ -77,6 +87,7 @@ __all__ = [
     "clean",
     "describe_observations",
     "failure",
+    "ignore_progress",
     "is_tucked",
     "json_block",
     "load_prompt",

@@ -11,7 +11,7 @@ from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._model import ToolCall
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._toolbox import Toolbox
-from quartet_agent_runtime._tools import ToolOutcome
+from quartet_agent_runtime._tools import ToolOutcome, ignore_progress
 from quartet_contracts import OBSERVE_TOOLS, STANDSTILL_TOOLS
 
 log = logging.getLogger(__name__)
@@ -60,12 +60,8 @@ async def _call(
     toolbox: Toolbox, recorder: Recorder, tool: str, timeout_s: float, arguments: dict[str, Any] | None = None
 ) -> tuple[ToolOutcome, list[str]]:
     call = ToolCall(id=f"rest_{tool}", name=tool, arguments=arguments or {})
-
-    async def ignore(_fraction: float | None, _message: str) -> None:
-        return None
-
     began = time.monotonic()
-    outcome = await toolbox.call(tool, arguments or {}, ignore, timeout_s=timeout_s)
+    outcome = await toolbox.call(tool, arguments or {}, ignore_progress, timeout_s=timeout_s)
     try:
         # Journaled after the call, unlike elsewhere: bringing the robot to rest must not wait for the journal.
         await recorder.called(call)

@@ -9,6 +9,10 @@ Progress = Callable[[float | None, str], Awaitable[None]]
 """Called with the fraction done (0 to 1, or None) and a text while a tool runs."""
 
 
+async def ignore_progress(_fraction: float | None, _message: str) -> None:
+    """Ignore the progress of a tool."""
+
+
 @dataclass(frozen=True)
 class ToolSpec:
     """A tool as the model sees it."""

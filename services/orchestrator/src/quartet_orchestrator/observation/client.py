@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from quartet_agent_runtime import Progress, Toolbox, ToolOutcome
+from quartet_agent_runtime import Progress, Toolbox, ToolOutcome, ignore_progress
 from quartet_bus import Bus
 from quartet_contracts.tools import CommonCode
 from quartet_orchestrator.grants import GrantSigner
@@ -81,10 +81,10 @@ class ToolReader:
         async with self._one_at_a_time:
             if time.time() >= self._ends_at:
                 await self.close()
-            outcome = await self._call(tool, arguments, progress or _ignore)
+            outcome = await self._call(tool, arguments, progress or ignore_progress)
             if outcome.error_code == CommonCode.FENCED:
                 await self.close()
-                outcome = await self._call(tool, arguments, progress or _ignore)
+                outcome = await self._call(tool, arguments, progress or ignore_progress)
             return outcome
 
     async def close(self) -> None:
@@ -116,7 +116,3 @@ class CameraClient:
     async def close(self) -> None:
         """End the session."""
         await self._reader.close()
-
-
-async def _ignore(_fraction: float | None, _message: str) -> None:
-    return None
