@@ -16,6 +16,7 @@ from quartet_robot_link import (
     BridgeUnavailableError,
     CallTimeoutError,
     GoalRejectedError,
+    GoalStates,
     GoalStatus,
     Motion,
     RosClock,
@@ -186,6 +187,48 @@ async def test_a_fresh_bridge_that_does_not_know_the_action_yet_is_asked_again(l
     await peer.start()
     assert await link.wait_connected(60)
     assert [operation["service"] for operation in peer.received] == ["/spin/_action/cancel_goal"] * 2
+
+
+REJECTED, UNKNOWN_GOAL_ID = 1, 2
+"""action_msgs/srv/CancelGoal."""
+EXECUTING = 2
+"""action_msgs/msg/GoalStatus."""
+
+
+@pytest.mark.parametrize(
+    ("of_all", "of_one", "refused"),
+    [(REJECTED, None, True), (0, 0, True), (0, UNKNOWN_GOAL_ID, False)],
+    ids=["rclcpp", "rclpy", "the server was started anew"],
+)
+async def test_a_lost_goal_whose_cancel_is_refused_is_told_and_asked_again(
+    link, peer, monkeypatch, caplog, of_all, of_one, refused
+):
+    """The codes that /spin answers to a cancel of all goals, and of the one that its status topic lists."""
+    monkeypatch.setattr("quartet_robot_link._bridge.ORPHAN_RETRY_S", 0.01)
+    GoalStates(link, ["/spin"])
+    goal = {"goal_info": {"goal_id": {"uuid": "AAECAwQFBgcICQoLDA0ODw=="}, "stamp": {}}, "status": EXECUTING}
+
+    def refuse(operation):
+        if operation["op"] == "subscribe" and of_one is not None:
+            return [{"op": "publish", "topic": operation["topic"], "msg": {"status_list": [goal]}}]
+        if operation["op"] == "call_service":
+            values = {"goals_canceling": [], "return_code": of_one if operation["args"] else of_all}
+            return [{"op": "service_response", "id": operation["id"], "values": values, "result": True}]
+        return None
+
+    sent = await link.send_goal("/spin", "nav2_msgs/action/Spin", {})
+    await peer.wait_for(op="send_action_goal")
+    peer.answer = refuse
+    for _ in range(2):
+        await peer.stop()
+        with pytest.raises(BridgeUnavailableError):
+            await sent.result()
+        peer.received.clear()
+        await peer.start()
+        assert await link.wait_connected(60)
+        asked = [one for one in peer.received if one.get("service") == "/spin/_action/cancel_goal"]
+        assert ("/spin that lost its connection could not be canceled" in caplog.text) == refused
+    assert bool(asked) == refused, "what has refused is asked again on the next connection"
 
 
 async def test_a_bridge_that_never_answers_is_given_up(peer, until):

@@ -21,11 +21,11 @@ from quartet_robot_link._actions import (
     type_in,
 )
 from quartet_robot_link._connection import Connection
+from quartet_robot_link._goal_states import STATUS_TOPIC, active_goals, cancel_each, count_canceling
 from quartet_robot_link._subscription import BridgeSubscription
 from quartet_robot_link.errors import (
     BridgeUnavailableError,
     CallTimeoutError,
-    CancelRejectedError,
     RobotLinkError,
     RosError,
     ServiceUnavailableError,
@@ -34,8 +34,6 @@ from quartet_robot_link.link import Message, QoS
 
 log = logging.getLogger(__name__)
 
-CANCEL_REJECTED = 1
-"""action_msgs/srv/CancelGoal."""
 ORPHAN_TRIES = 3
 ORPHAN_RETRY_S = 0.5
 PROBE_SERVICE = "/quartet_link/probe"
@@ -153,10 +151,7 @@ class BridgeLink:
 
     async def cancel_goals(self, action: str, *, timeout_s: float | None = None) -> int:
         """Cancel every goal of an action server and return how many are canceling. Raises CancelRejectedError."""
-        response = await self.call_service(f"{action}{CANCEL_SERVICE}", {}, timeout_s=timeout_s)
-        if response.get("return_code") == CANCEL_REJECTED:
-            raise CancelRejectedError(f"{action} refused to cancel its goals")
-        return len(response.get("goals_canceling") or [])
+        return count_canceling(action, await self.call_service(f"{action}{CANCEL_SERVICE}", {}, timeout_s=timeout_s))
 
     async def action_type(self, action: str, *, timeout_s: float | None = None) -> str | None:
         """Return `pkg/action/Name` of an action server, None when that cannot be learned; sends no goal."""
@@ -328,13 +323,26 @@ class BridgeLink:
             await self._cancel_orphans_of(action)
 
     async def _cancel_orphans_of(self, action: str) -> None:
-        """Cancel with retries: a bridge that has just started may not have discovered the action server yet."""
+        """Cancel with retries: a bridge that has just started may not have discovered the action server yet.
+
+        What refuses stays an orphan, so that it is asked again on the next connection.
+        """
+
+        def call(service: str, args: Message) -> Coroutine[Any, Any, Message]:
+            return self._call(service, args, self._call_timeout_s)
+
         for attempt in range(1, ORPHAN_TRIES + 1):
             try:
-                await self._call(f"{action}{CANCEL_SERVICE}", {}, self._call_timeout_s)
+                if not count_canceling(action, await call(f"{action}{CANCEL_SERVICE}", {})):
+                    await cancel_each(call, action, lambda: active_goals(self.latest(f"{action}{STATUS_TOPIC}")))
             except (CallTimeoutError, RosError) as error:
                 if attempt == ORPHAN_TRIES:
-                    log.error("a goal of %s that lost its connection could not be canceled: %s", action, error)
+                    log.error(
+                        "a goal of %s that lost its connection could not be canceled: %s; use the stop button if the "
+                        "robot moves",
+                        action,
+                        error,
+                    )
                     return
                 await asyncio.sleep(ORPHAN_RETRY_S)
             else:
