@@ -29,7 +29,8 @@ def print_result(result: BenchResult, console: Console) -> None:
             table.add_row(name, f"{value:.4g}", "", "")
     console.print(table)
     for note in result.notes:
-        console.print(f"[dim]{note}[/dim]")
+        # It may quote a log, in which square brackets are no markup.
+        console.print(note, style="dim", markup=False)
 
 
 def _rows(rows: list[dict[str, Any]]) -> Table:

@@ -80,3 +80,9 @@ def test_on_a_narrow_terminal_nothing_of_the_rows_is_cut_off() -> None:
     assert "".join(line[-20:].strip() for line in lines if "ABC" in line or "_" in line[-20:]).endswith("ABC_")
     assert "…" not in out.getvalue()
     assert max(map(len, lines[1:])) <= 60
+
+
+def test_a_note_that_quotes_a_log_is_printed_as_it_is() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    print_result(BenchResult("x", {}, {}, notes=["last lines of [/tmp/pick.log]: [warning] lost"]), console)
+    assert "last lines of [/tmp/pick.log]: [warning] lost" in console.file.getvalue()  # type: ignore[attr-defined]
