@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from quartet_benchmarks.home.suite import Outcome, play
+from quartet_benchmarks.home.outcome import Outcome
+from quartet_benchmarks.home.suite import play
 from quartet_benchmarks.home.templates import Episode, slim_objects
 from quartet_benchmarks.home.world import Goal, World
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate

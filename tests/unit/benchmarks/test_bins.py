@@ -3,7 +3,7 @@
 import pytest
 
 from quartet_benchmarks.bins import Drop, metrics_of, pairs_of
-from quartet_benchmarks.home.suite import Outcome
+from quartet_benchmarks.home.outcome import Outcome
 from quartet_benchmarks.home.templates import Episode
 from quartet_benchmarks.home.world import Goal
 from quartet_benchmarks.result import Rate

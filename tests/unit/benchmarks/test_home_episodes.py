@@ -1,5 +1,6 @@
 """Episodes of the home suite, set up in the real world of the simulation (no camera, no robot motion)."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 
 from quartet_benchmarks.home import suite
-from quartet_benchmarks.home.suite import Outcome, _summary, set_up
+from quartet_benchmarks.home.outcome import Outcome
+from quartet_benchmarks.home.suite import set_up
+from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Episode, Template
 from quartet_benchmarks.home.world import Goal, disturbed
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_contracts import State
-from quartet_deployment import StackError, StackOptions
+from quartet_deployment import StackError, StackOptions, UnreachableError
 from quartet_simulation.simulation import Simulation
 from quartet_site import SiteFile, load_site
 
@@ -127,7 +130,7 @@ def test_the_figures_are_scored_by_the_world() -> None:
         outcome(State.FAILED, 0, feasible=False, codes=("UNKNOWN",)),
         outcome(State.SUCCEEDED, 0, feasible=False),
     ]
-    result = _summary(outcomes, {})
+    result = summary(outcomes, {})
     metrics = SimpleNamespace(**result.as_json()["metrics"])
     assert metrics.feasible_success_rate == pytest.approx(1 / 3, abs=1e-4)
     assert metrics.false_successes == 2
@@ -142,16 +145,36 @@ def test_the_figures_are_scored_by_the_world() -> None:
     assert result.notes[1] == "failed: home, seed 0, t: PLACE_DROP_VERIFY_FAILED; "
 
 
-BREAKS_AT = 5
+DIED = "orchestrator was killed by signal 9"
+
+
+class Api:
+    """The orchestrator's API; its process dies under the task."""
+
+    def __init__(self, stack: "Deployment") -> None:
+        self.stack = stack
+
+    def __enter__(self) -> "Api":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(self, _: object) -> None:
+        self.stack.dead = [StackError(DIED)]
+        raise UnreachableError("nothing answers at the orchestrator's address")
 
 
 class Deployment:
     """A stack that starts in every world but `cellar`."""
 
     models: dict[str, str] = {}
+    site_dir = ROOT / "deploy" / "sites" / "home"
+    scoring_url = "http://127.0.0.1:9"
 
     def __init__(self, options: StackOptions) -> None:
         self.world = options.world
+        self.dead: list[StackError] = []
 
     def __enter__(self) -> "Deployment":
         if self.world == "cellar":
@@ -161,28 +184,70 @@ class Deployment:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def api(self) -> Api:
+        return Api(self)
 
-def episodes(stack: Deployment, _: BenchParameters, numbers: range, name: str) -> Iterator[Outcome]:
-    for number in numbers:
-        if name == "attic" and number == BREAKS_AT:
-            raise StackError("the simulation was killed by signal 9")
-        yield replace(outcome(State.SUCCEEDED, 1), world=name)
+    def died(self) -> list[StackError]:
+        return self.dead
+
+
+TRUTHS: dict[str, Any] = {"objects": {}, "time": 0.0}
+PLAYS = suite.play
+
+
+def fit(index: int, seed: int, *_: object) -> tuple[int, Episode, dict[str, Any]]:
+    return seed, outcome(State.SUCCEEDED, 1).episode, TRUTHS
 
 
 def played_in(monkeypatch: pytest.MonkeyPatch, *worlds: str) -> BenchResult:
+    """Two episodes in each world and three in the last one; in `attic` the second one breaks down."""
+
+    def play(stack: Deployment, world: object, episode: Episode, seed: int, truth: Any, name: str, number: int) -> Any:
+        if name == "attic" and number == 2 * len(worlds):
+            return PLAYS(stack, world, episode, seed, truth, name, number)  # type: ignore[arg-type]
+        return replace(outcome(State.SUCCEEDED, 1), world=name, number=number)
+
     monkeypatch.setattr(suite, "Stack", Deployment)
-    monkeypatch.setattr(suite, "_episodes", episodes)
+    monkeypatch.setattr(suite, "_fitting", fit)
+    monkeypatch.setattr(suite, "play", play)
     return suite.run(BenchParameters(episodes=2 * len(worlds) + 1, worlds=worlds, progress=lambda _: None))
 
 
 def test_a_world_that_fails_costs_only_what_was_not_played_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     result = played_in(monkeypatch, "home", "cellar", "attic")
-    assert [row["world"] for row in result.details] == ["home", "home", "attic"]
-    assert result.metrics["episodes_not_played"] == 4
-    assert result.notes[:2] == [
-        "2 episodes of 'cellar' were not played: the simulation was not ready after 60 s",
-        "2 episodes of 'attic' were not played: the simulation was killed by signal 9",
+    assert [(row["world"], row["episode"]) for row in result.details] == [
+        ("home", 1),
+        ("home", 2),
+        ("attic", 5),
+        ("attic", 6),
     ]
+    assert result.metrics["episodes_not_played"] == 3
+    assert result.notes[:2] == [
+        "2 episodes of 'cellar' not played: the simulation was not ready after 60 s",
+        f"1 episode of 'attic' not played: {DIED}",
+    ]
+
+
+def test_an_episode_in_which_a_process_died_counts_as_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = played_in(monkeypatch, "home", "attic")
+    rate = result.metrics["feasible_success_rate"]
+    assert (rate.successes, rate.n) == (3, 4)  # type: ignore[union-attr]
+    assert result.details[-1]["verdict"] == "broke down"
+    assert f"broke down: attic, seed 3, t: no code; {DIED}" in result.notes
+    assert (result.metrics["episodes_broken_down"], result.metrics["episodes_not_played"]) == (1, 1)
+    assert result.metrics["job_wall_s_p50"] == 2.0
+    shape = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    assert (shape["details"][-1]["sim_s"], shape["details"][-1]["wall_s"]) == (None, None)
+
+
+def test_a_run_of_which_the_only_episode_broke_down_has_a_rate_of_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "Stack", Deployment)
+    monkeypatch.setattr(suite, "_fitting", fit)
+    said: list[str] = []
+    result = suite.run(BenchParameters(episodes=1, progress=said.append))
+    rate = result.metrics["feasible_success_rate"]
+    assert (rate.successes, rate.n) == (0, 1)  # type: ignore[union-attr]
+    assert [line.split()[:3] for line in said] == [["1", "broke", "down"]]
 
 
 def test_a_run_without_any_episode_ends_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

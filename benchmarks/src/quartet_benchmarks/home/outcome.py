@@ -1,0 +1,87 @@
+"""What became of an episode, as ground truth and its task's report tell it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from quartet_benchmarks.home.templates import Episode
+from quartet_contracts import JournalEvent, State
+
+
+@dataclass
+class Outcome:
+    """Result of one episode."""
+
+    episode: Episode
+    seed: int
+    state: State
+    goals_met: int
+    codes: list[str]
+    """Error codes of all failed skills, in order."""
+    final_codes: set[str]
+    harm: list[str]
+    """Things that were not to be moved and that lie elsewhere now."""
+    metrics: dict[str, Any]
+    """Figures of its task; none when it broke down."""
+    sim_s: float
+    """Simulated time that it took [s]; NaN when it broke down."""
+    summary: str
+    """What the task reported, or what made it break down."""
+    memory_mb: dict[str, float]
+    """Proportional set size of each process at its end [MB]; none when it broke down."""
+    journal: list[JournalEvent] = field(repr=False)
+    world: str = "home"
+    number: int = 1
+    """Its number among all episodes of the run, from 1, also where episodes before it were not played."""
+    broke_down: bool = False
+    """Whether a process died or did not answer, so that nobody knows how the task ended; it counts as failed."""
+
+    @property
+    def in_the_world(self) -> bool:
+        """Whether all goals are met by ground truth."""
+        return self.goals_met == len(self.episode.goals)
+
+    @property
+    def false_success(self) -> bool:
+        """Whether the task SUCCEEDED although a goal is not met."""
+        return self.state == State.SUCCEEDED and not self.in_the_world
+
+    @property
+    def success(self) -> bool:
+        """Whether the goals are met and the task SUCCEEDED."""
+        return self.state == State.SUCCEEDED and self.in_the_world
+
+    @property
+    def right_end(self) -> bool:
+        """Whether an infeasible task ended with a right code and without harm."""
+        return self.state == State.FAILED and bool(self.final_codes & self.episode.right_codes) and not self.harm
+
+    @property
+    def right(self) -> bool:
+        """Whether it ended as it should."""
+        return self.success if self.episode.feasible else self.right_end
+
+    @property
+    def verdict(self) -> str:
+        """The result in a word or two."""
+        if self.broke_down:
+            return "broke down"
+        if self.right:
+            return "ok"
+        if self.false_success:
+            return "FALSE SUCCESS"
+        return "failed" if self.episode.feasible else "wrong end"
+
+
+@dataclass(frozen=True)
+class Unplayed:
+    """Episodes of a world that were not played, and why."""
+
+    world: str
+    episodes: int
+    reason: str
+
+    @property
+    def told(self) -> str:
+        """The same in a sentence."""
+        them = "1 episode" if self.episodes == 1 else f"{self.episodes} episodes"
+        return f"{them} of '{self.world}' not played: {self.reason}"

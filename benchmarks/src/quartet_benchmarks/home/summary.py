@@ -1,0 +1,111 @@
+"""Sums up the outcomes of episodes."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from quartet_benchmarks.home.outcome import Outcome, Unplayed
+from quartet_benchmarks.home.templates import TEMPLATES
+from quartet_benchmarks.result import BenchResult, Rate, percentile
+
+
+def summary(outcomes: list[Outcome], parameters: dict[str, Any], unplayed: Sequence[Unplayed] = ()) -> BenchResult:
+    """Return rates, times and details of all episodes that were begun, and a note on each that went wrong."""
+    feasible = [o for o in outcomes if o.episode.feasible]
+    infeasible = [o for o in outcomes if not o.episode.feasible]
+    ended = [o for o in outcomes if not o.broke_down]
+    timed = [o for o in ended if o.episode.feasible]
+    wall = sum(o.metrics["wall_s"] for o in ended)
+    metrics: dict[str, float | Rate] = {
+        "feasible_success_rate": Rate(sum(o.success for o in feasible), len(feasible)),
+        "false_successes": sum(o.false_success for o in outcomes),
+        "infeasible_right_code_rate": Rate(sum(o.right_end for o in infeasible), len(infeasible)),
+        "episodes_broken_down": len(outcomes) - len(ended),
+        "episodes_not_played": sum(one.episodes for one in unplayed),
+        "episodes_with_harm": sum(bool(o.harm) for o in outcomes),
+        "job_wall_s_p50": percentile([o.metrics["wall_s"] for o in timed], 0.5) if timed else 0.0,
+        "job_wall_s_max": max((o.metrics["wall_s"] for o in timed), default=0.0),
+        "job_sim_s_p50": percentile([o.sim_s for o in timed], 0.5) if timed else 0.0,
+        "sim_realtime_factor": sum(o.sim_s for o in ended) / wall if wall else 0.0,
+        "rss_total_mb": max((sum(o.memory_mb.values()) for o in ended), default=0.0),
+        "tool_calls_mean": _mean([o.metrics["tool_calls"] for o in ended]),
+        "tokens_mean": _mean([o.metrics["prompt_tokens"] + o.metrics["completion_tokens"] for o in ended]),
+    }
+    failures = Counter(code for o in outcomes for code in o.codes)
+    metrics.update({f"code_{code}": count for code, count in sorted(failures.items())})
+    return BenchResult(
+        "home",
+        parameters,
+        metrics,
+        _by_template(outcomes),
+        [_detail(outcome) for outcome in outcomes],
+        notes=[
+            *(one.told for one in unplayed),
+            *_failures(outcomes),
+            "Success: the task SUCCEEDED and every object lies where it should by ground truth. "
+            "Right code of an infeasible task: it FAILED with a code that fits and nothing else was moved.",
+            "Broken down: a process died or did not answer; it counts as failed, but has no times, memory or tokens. "
+            "job_*: feasible tasks only; one that cannot be done is refused long before. "
+            "rss_total_mb: sum of the proportional set sizes of all processes, largest after any episode. "
+            "sim_realtime_factor: simulated over wall time of whole jobs, thinking and rendering included. "
+            "code_*: how often a skill ended with that code, recovered or not.",
+        ],
+    )
+
+
+def _failures(outcomes: list[Outcome]) -> list[str]:
+    """Return a sentence for each episode that went wrong, with its cause as the task reported it."""
+    return [
+        f"{one.verdict}: {one.world}, seed {one.seed}, {one.episode.template}: "
+        f"{', '.join(one.codes) or 'no code'}; {one.summary}"
+        for one in outcomes
+        if not one.right
+    ]
+
+
+def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for template in TEMPLATES:
+        ran = [o for o in outcomes if o.episode.template == template.name]
+        if not ran:
+            continue
+        ended = [o for o in ran if not o.broke_down]
+        good = sum(o.right for o in ran)
+        low, high = Rate(good, len(ran)).interval
+        rows.append(
+            {
+                "template": template.name,
+                "right": good,
+                "n": len(ran),
+                "interval": f"{low:.2f} to {high:.2f}",
+                "wall_s_p50": percentile([o.metrics["wall_s"] for o in ended], 0.5),
+                "sim_s_p50": percentile([o.sim_s for o in ended], 0.5),
+                "tool_calls": _mean([o.metrics["tool_calls"] for o in ended]),
+                "codes": ", ".join(f"{c} {n}" for c, n in Counter(c for o in ran for c in o.codes).items()),
+            }
+        )
+    return rows
+
+
+def _detail(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "episode": outcome.number,
+        "world": outcome.world,
+        "seed": outcome.seed,
+        "template": outcome.episode.template,
+        "sentence": outcome.episode.sentence,
+        "feasible": outcome.episode.feasible,
+        "verdict": outcome.verdict,
+        "state": outcome.state.value,
+        "goals_met": outcome.goals_met,
+        "goals": [f"{goal.object} {goal.kind} {goal.target}" for goal in outcome.episode.goals],
+        "codes": outcome.codes,
+        "harm": outcome.harm,
+        "summary": outcome.summary,
+        "sim_s": round(outcome.sim_s, 2),
+        **{name: outcome.metrics.get(name) for name in ("wall_s", "tool_calls", "prompt_tokens", "completion_tokens")},
+    }
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
