@@ -57,6 +57,8 @@ class ModelServer:
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     takes_images: bool = False
+    keepalive: str = ""
+    """What the server tells of its keepalives, if anything."""
     url: str = ""
     open: set[asyncio.StreamWriter] = field(default_factory=set)
 
@@ -97,7 +99,8 @@ class ModelServer:
             "quartet": {"model": "test/model", "cost_usd": 0.01, "takes_images": self.takes_images},
         }
         data = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
-        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+        told = f"{KEEPALIVE_HEADER}: {self.keepalive}\r\n" if self.keepalive else ""
+        head = f"HTTP/1.1 {status} X\r\n{told}Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
         writer.write(head.encode() + data)
         await writer.drain()
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,6 +19,8 @@ from quartet_agent_runtime import (
     task_report,
 )
 from quartet_agent_runtime._work_clock import WorkClock
+from quartet_agent_runtime.errors import ModelUnavailableError
+from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
 from quartet_contracts import Budget
 from quartet_deployment import free_ports, hold_ports
 
@@ -387,6 +390,35 @@ async def test_a_gateway_that_starts_again_is_waited_for(model, talk):
     assert len(model.requests) == 1
     await client.close()
     listening.close()
+
+
+async def test_a_gateway_that_vanishes_and_closes_nothing_is_asked_once_more(model, talk, until):
+    """While it asks a model, a gateway shows that it lives; what falls silent for longer is gone."""
+    never = asyncio.Event()
+
+    async def think(body):
+        await never.wait()
+        return talk.report()
+
+    model.keepalive, model.script = "0.2", [talk.says("first"), think, talk.says("again")]
+    with TcpProxy("the gateway") as proxy:
+        proxy.forward_to(urlsplit(model.url).port)
+        client = GatewayClient(f"http://{proxy.address}", "pick")
+        assert (await client.answer([], [], 3600)).text == "first"
+        asking = asyncio.create_task(client.answer([], [], 3600))
+        await until(lambda: len(model.requests) == 2)
+        proxy.drop_connections()
+        assert (await asking).text == "again"
+        await client.close()
+    never.set()
+
+
+async def test_an_error_of_a_gateway_that_had_begun_to_answer_is_its_error(model):
+    model.script = [{"body": {"error": {"message": "the model had no time", "code": "model_timeout"}}}]
+    client = GatewayClient(model.url, "pick")
+    with pytest.raises(ModelUnavailableError, match="answered: the model had no time"):
+        await client.answer([], [], 60)
+    await client.close()
 
 
 @pytest.mark.parametrize("body", ["<html>", {"choices": []}, {"choices": [{"message": None}]}, []])

@@ -139,8 +139,9 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 class Caller:
     """A gateway in this process, asked over HTTP semantics."""
 
-    def __init__(self, gateway: Gateway, http: httpx.AsyncClient) -> None:
+    def __init__(self, gateway: Gateway, app: Starlette, http: httpx.AsyncClient) -> None:
         self.gateway = gateway
+        self.app = app
         self.http = http
 
     async def ask(self, agent: str = "pick", headers: dict[str, str] | None = None, **body: Any) -> httpx.Response:
@@ -177,7 +178,7 @@ async def gateway(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[...
         access = Access([(Secret.fixed(key), agents) for key, agents in (keys or {}).items()])
         app = create_app(built, access, TaskGrants(grant_keys))
         transport = httpx.ASGITransport(app, client=client)
-        caller = Caller(built, httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=120))
+        caller = Caller(built, app, httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=120))
         made.append(caller)
         return caller
 

@@ -1,17 +1,25 @@
 """HTTP clients of an agent: to the gateway, to MCP servers, and for heartbeats."""
 
+import re
 import ssl
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 # httpx2 is what the mcp client stands on; using it everywhere keeps a second HTTP stack out of the process.
 import httpx2
 
+from quartet_contracts import KEEPALIVE_HEADER
+
 CONNECT_TIMEOUT_S = 5.0
 IDLE_S = 2.0
 """Connections are not used again after this. A server that closes one (uvicorn: after 5 s, as long as a client keeps it
 by default) just when a request is on its way leaves the effect of that request unknown; a new connection costs little.
 """
+KEEPALIVES = 2.5
+"""Silence, in keepalives of a server, after which it is lost."""
+KEEPALIVE = re.compile(r"\d{1,4}(\.\d{1,3})?")
+"""A server's keepalive [s]."""
 
 
 def open_client(url: str, timeout: httpx2.Timeout | None = None, **more: Any) -> httpx2.AsyncClient:
@@ -23,6 +31,17 @@ def open_client(url: str, timeout: httpx2.Timeout | None = None, **more: Any) ->
         trust_env=False,
         **more,
     )
+
+
+def note_keepalive(client: httpx2.AsyncClient, headers: Mapping[str, str]) -> None:
+    """Let `client` count a silent connection as broken, if the `headers` of its server tell how often a byte comes.
+
+    A peer that vanishes closes nothing; a third-party server may be silent for as long as it works.
+    """
+    keepalive = headers.get(KEEPALIVE_HEADER, "")
+    if KEEPALIVE.fullmatch(keepalive):
+        silence_s = KEEPALIVES * float(keepalive)
+        client.timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S, read=silence_s, write=silence_s)
 
 
 @cache

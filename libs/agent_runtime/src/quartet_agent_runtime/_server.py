@@ -6,14 +6,13 @@ When the transport dies, this task ends, and every caller that waits for a resul
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import httpx2
 
 from quartet_agent_runtime._heartbeats import Heartbeats
-from quartet_agent_runtime._http import CONNECT_TIMEOUT_S, open_client
+from quartet_agent_runtime._http import note_keepalive, open_client
 from quartet_agent_runtime._tools import Progress, Specs, ToolSpec
 from quartet_agent_runtime.errors import (
     CallTimeoutError,
@@ -21,7 +20,6 @@ from quartet_agent_runtime.errors import (
     ServerRefusedError,
     ServerUnavailableError,
 )
-from quartet_contracts import KEEPALIVE_HEADER
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -30,9 +28,6 @@ if TYPE_CHECKING:
 HANDSHAKE_TIMEOUT_S = 30.0
 """On a busy machine a server that has just been started takes seconds until it lists its tools."""
 CANCEL_GRACE_S = 1.0
-KEEPALIVES = 2.5
-"""Keepalives of a server after which its silence means that it, or the way to it, is gone."""
-KEEPALIVE = re.compile(r"\d{1,4}(\.\d{1,3})?")
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 """Images of two cameras fit; the mcp client's own cap is 1 MB."""
 
@@ -146,10 +141,7 @@ class Server:
         async def note_status(response: httpx2.Response) -> None:
             if response.status_code >= httpx2.codes.BAD_REQUEST:
                 self._status = response.status_code
-            # A peer that vanishes closes nothing; a third-party server may be silent for as long as it works.
-            keepalive = response.headers.get(KEEPALIVE_HEADER, "")
-            if KEEPALIVE.fullmatch(keepalive):
-                http.timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S, read=KEEPALIVES * float(keepalive))
+            note_keepalive(http, response.headers)
 
         async with (
             open_client(

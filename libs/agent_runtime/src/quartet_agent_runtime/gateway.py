@@ -10,11 +10,11 @@ import httpx2
 
 from quartet_agent_runtime import _metrics as metrics
 from quartet_agent_runtime._arguments import is_text
-from quartet_agent_runtime._http import open_client
+from quartet_agent_runtime._http import note_keepalive, open_client
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._model_span import model_span, note_answer
 from quartet_agent_runtime.errors import ModelUnavailableError
-from quartet_contracts import GRANT_HEADER, TASK_HEADER
+from quartet_contracts import GRANT_HEADER, KEEPALIVE_HEADER, TASK_HEADER
 from quartet_process import Secret, tracing
 
 RETRY_DELAY_S = 0.25
@@ -27,8 +27,8 @@ CUT_OFF = "length"
 class GatewayClient:
     """The model of one agent, behind the gateway at `url`.
 
-    The gateway retries providers. This client asks once more when a connection broke, and tries to connect for
-    `patience_s` [s]: a gateway that restarts is worth the wait.
+    The gateway retries providers. This client asks once more when a connection broke or fell silent, and tries to
+    connect for `patience_s` [s]: a gateway that restarts is worth the wait.
     """
 
     def __init__(self, url: str, agent: str, key: Secret | str | None = None, patience_s: float = 0.5) -> None:
@@ -82,7 +82,11 @@ class GatewayClient:
                 f"the gateway at {self._url} answered {response.status_code}: {_error(response)}"
             )
         try:
-            return _read(response.json())
+            answer = response.json()
+            if answer.get("error"):
+                # The gateway had begun to answer when the model failed.
+                raise ModelUnavailableError(f"the gateway at {self._url} answered: {_error(response)}")
+            return _read(answer)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
             raise ModelUnavailableError(
                 f"the gateway at {self._url} answered something that is not a chat completion "
@@ -95,12 +99,13 @@ class GatewayClient:
         broken = 0
         while True:
             try:
-                signed = {**self._credential(), **headers}
+                signed = {**self._credential(), **headers, KEEPALIVE_HEADER: "1"}
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
+                    note_keepalive(self._http, response.headers)
                     return await self._whole(response)
             except httpx2.TransportError as error:
                 # Nobody listens: it may be restarting. A connection that broke may have cost an answer already.
-                absent = isinstance(error, httpx2.ConnectError)
+                absent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
                 broken += not absent
                 if broken > 1 or (absent and time.monotonic() >= patient_until):
                     raise ModelUnavailableError(

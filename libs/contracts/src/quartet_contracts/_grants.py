@@ -51,7 +51,10 @@ GRANT_HEADER = "X-Quartet-Grant"
 TASK_HEADER = "X-Quartet-Task"
 """HTTP header of a request to the model gateway: the task to which usage is charged, which is that of the grant."""
 KEEPALIVE_HEADER = "X-Quartet-Keepalive"
-"""HTTP header of a tool server's answers: the longest time without a byte while a call of it runs [s]."""
+"""HTTP header of the answers of tool servers and model gateway: the longest time without a byte while a call runs [s].
+
+Whoever asks the gateway for it sends the header, too; the value is ignored.
+"""
 FENCE_SCOPE = "control__fence"
 """In `tools` of the orchestrator's own grant: may install a fence."""
 STOP_SCOPE = "control__stop"

@@ -16,6 +16,7 @@ from quartet_gateway.access import Access
 from quartet_gateway.config import AGENTS, OPTIONAL
 from quartet_gateway.errors import GatewayError, InvalidRequestError, wire
 from quartet_gateway.gateway import Gateway
+from quartet_gateway.keepalive import respond
 from quartet_gateway.requests import MAX_BODY, read_request
 from quartet_gateway.task_grants import TaskGrants
 from quartet_process import Exposition, Secret, correlation_ids, tracing
@@ -31,11 +32,15 @@ def create_app(gateway: Gateway, access: Access, grants: TaskGrants, metrics_tok
         task, for_request = grants.read(request.headers)
         asked = read_request(await _body(request))
         _check(access, request, asked.model)
-        with (
-            correlation_ids(task_id=task or None, request_id=for_request or None, agent=asked.model),
-            tracing.span("POST /v1/chat/completions", kind=SpanKind.SERVER),
-        ):
-            return JSONResponse(await gateway.answer(asked, task=task))
+
+        async def answer() -> dict[str, Any]:
+            with (
+                correlation_ids(task_id=task or None, request_id=for_request or None, agent=asked.model),
+                tracing.span("POST /v1/chat/completions", kind=SpanKind.SERVER),
+            ):
+                return await gateway.answer(asked, task=task)
+
+        return await respond(request.headers, answer())
 
     async def models(request: Request) -> Response:
         _check(access, request, None)
