@@ -30,6 +30,8 @@ class CliSettings(ProcessSettings):
     api_token: SecretStr | None = None
     """Token for the orchestrator; None: that of the running `quartet up`, for its own URL only."""
     api_token_file: Path | None = None
+    page_address: str = ""
+    """Address of the page as a browser reaches it, where that is not `url`: in a container."""
     overhead_url: str = ""
     """Address of a picture of the world from above, for the contact sheet; only a simulation has one."""
     runs_dir: Path | None = None

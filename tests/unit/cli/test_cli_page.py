@@ -14,6 +14,7 @@ from quartet_cli.main import main
 
 STACK = SimpleNamespace(url="http://127.0.0.1:9", api_token="the-api-token", stop_token="the-stop-token")
 LINK = "http://127.0.0.1:9/#token=the-api-token&stop=the-stop-token"
+LINK_2 = LINK.replace("http://127.0.0.1:9", "http://127.0.0.2:9")
 
 
 def test_the_tokens_stand_where_no_server_sees_them() -> None:
@@ -23,15 +24,18 @@ def test_the_tokens_stand_where_no_server_sees_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "link"),
+    ("options", "reached_at", "link"),
     [
-        ([], LINK),
-        (["--address", "http://127.0.0.2:9/"], LINK.replace("http://127.0.0.1:9", "http://127.0.0.2:9")),
+        ([], "", LINK),
+        (["--address", "http://127.0.0.2:9/"], "http://127.0.0.3:9", LINK_2),
+        ([], "http://127.0.0.2:9", LINK_2),
     ],
+    ids=["here", "as told", "in a container"],
 )
 def test_the_command_prints_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], link: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], reached_at: str, link: str
 ) -> None:
+    monkeypatch.setenv("QUARTET_PAGE_ADDRESS", reached_at)
     monkeypatch.setenv("QUARTET_URL", STACK.url)
     monkeypatch.setenv("QUARTET_API_TOKEN", STACK.api_token)
     monkeypatch.setenv("QUARTET_STOP_TOKEN", STACK.stop_token)

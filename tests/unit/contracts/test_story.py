@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from quartet_contracts import JournalEvent
-from quartet_contracts.journal import SkillRequested
+from quartet_contracts import JournalEvent, State
+from quartet_contracts.journal import SkillFinished, SkillRequested
 from quartet_contracts.story import Narration, Narrator
 
 
@@ -52,6 +52,26 @@ def test_a_drive_is_told_by_what_it_is_for() -> None:
     assert drives("r2", "pick", "red can") == ["drives to the red can in the kitchen  ✓ 0.0 s"]
     assert drives("r3", "surface_place") == ["drives to the red can in the kitchen  ✓ 0.0 s"]
     assert drives("r4", "floor_place") == ["drives into the kitchen  ✓ 0.0 s"]
+
+
+def test_the_reason_of_a_skill_does_not_repeat_the_message_of_its_tool_call() -> None:
+    message = "this server is stopped (a person pressed stop): nothing moves until a person resets it"
+    call = {"call_id": "c", "tool": "nav2__approach_target"}
+    failed = {"ok": False, "error_code": "STOPPED", "text": json.dumps({"message": message})}
+    halted = {"kind": "tool_result", "call_id": "h", "tool": "nav2__cancel_navigation", "ok": True}
+    why = f"check after the report: nav2__approach_target: STOPPED: {message}; gave up"
+    failure = {"success": False, "error_code": "UNKNOWN", "reason": why, "state": State.FAILED}
+    result = SkillFinished(request_id="r1", skill="approach", **failure)
+
+    def finish(*before: dict[str, Any]) -> list[str]:
+        narrator = Narrator()
+        told = [words(narrator.tell(event("approach", "r1", **one))) for one in before]
+        assert all(message in line for line in told[0])
+        return words(narrator.tell(JournalEvent(task_id="t1", actor="orchestrator", at=3.5, event=result)))
+
+    shown = {"kind": "tool_result", **call, **failed}
+    assert finish(shown, halted) == ["✗ UNKNOWN: check after the report: nav2__approach_target: STOPPED; gave up"]
+    assert finish({"kind": "note", "text": message}) == [f"✗ UNKNOWN: {why}"], "no call has told it"
 
 
 def test_the_plan_is_told_once_as_it_was_written_and_later_words_in_one_line() -> None:
@@ -172,11 +192,14 @@ def test_a_team_is_told_by_who_proposes_who_objects_and_what_each_robot_does() -
     tasks = {"ada": "t1-a", "bob": "t1-b"}
     _, head, body = tell(kind="team_step", step=3, plan={"ada": cup, "bob": can}, tasks=tasks)
     assert head == "step 3, agreed"
-    assert body == "ada: red cup, kitchen → desk (task t1-a)\nbob: blue can, hallway → toy shelf (task t1-b)"
+    assert body == both, "no ids"
+    step = {"kind": "team_step", "step": 3, "plan": {"ada": cup, "bob": can}, "tasks": tasks}
+    (line,) = Narrator(verbose=True).tell(event("orchestrator", **step)).lines
+    assert line.body == "ada: red cup, kitchen → desk (task t1-a)\nbob: blue can, hallway → toy shelf (task t1-b)"
     ended = {"outcomes": {"bob": "PLACE_FAILED"}, "reasons": {"bob": "too far"}, "holding": {"bob": "blue can"}}
     assert tell(kind="team_step_ended", step=3, **ended)[1] == (
         "✗ PLACE_FAILED bob: blue can, hallway → toy shelf  too far  It still holds the blue can."
     )
     assert tell(kind="team_step_ended", step=3, outcomes={"ada": "NONE"})[1] == "✓ ada: red cup, kitchen → desk"
     _, head, body = tell(kind="team_step", step=4, plan={"ada": "park(hallway)"}, tasks={"ada": "t1-c"})
-    assert (head, body) == ("step 4, has nothing to do now", "ada: parks in the hallway (task t1-c)")
+    assert (head, body) == ("step 4, has nothing to do now", "ada: parks in the hallway")

@@ -16,7 +16,10 @@ from quartet_deployment import ClientError, OrchestratorClient, sign_grant
 
 Address = Annotated[
     str | None,
-    typer.Option("--address", help="Address of the page as the browser reaches it; default: as this command does."),
+    typer.Option(
+        "--address",
+        help="Address of the page as the browser reaches it; default: QUARTET_PAGE_ADDRESS, else as this command does.",
+    ),
 ]
 
 
@@ -44,7 +47,7 @@ def page(address: Address = None) -> None:
         print(
             f"{error}\nIn containers: `docker compose ps` shows what is not ready. The link for later:", file=sys.stderr
         )
-    print(page_link(address or settings.url, token, stop_token))
+    print(page_link(address or settings.page_address or settings.url, token, stop_token))
 
 
 def page_link(url: str, api_token: str | None, stop_token: str | None) -> str:

@@ -72,11 +72,13 @@ class Narrator:
         self._names: dict[str, str] = {}
         """What a camera called each object, by its id."""
         self._aims = ArmAims()
-        self._team = TeamWords()
+        self._team = TeamWords(verbose=verbose)
         self._approaches: dict[str | None, dict[str, Any]] = {}
         """Arguments of the approaches, by request id."""
         self._seen: set[str | None] = set()
         """Requests in which a camera has found what it looked for."""
+        self._told: dict[str | None, str] = {}
+        """The message of the tool call of each request that failed last, where the story has shown it whole."""
 
     def tell(self, event: JournalEvent) -> Narration:
         """Return the lines and the activity for `event`, the next one of the journal."""
@@ -93,7 +95,7 @@ class Narrator:
             case SkillRequested():
                 return self._requested(event, what)
             case SkillFinished():
-                return _finished(what, at)
+                return _finished(what, at, self._told.pop(what.request_id, ""))
             case TeamErrands() | TeamTurn() | TeamStep() | TeamStepEnded() | RobotLeft():
                 return Narration(lines=(self._team.tell(actor, at, what),))
             case SkillStarted() | Ordered() | Observation() | Reported():
@@ -159,6 +161,9 @@ class Narrator:
         if found == []:
             ending, tone = f"not seen  {what.duration_s:.1f} s", "notice"
         spans = [Span(text=f"{words}  "), Span(text=ending, tone=cast("Tone", tone))]
+        if not what.ok:
+            message = flatten(_message(what.text))
+            self._told[event.request_id] = message if len(message) <= SHORT_TEXT else ""
         if not what.ok or self._verbose:
             said = clip(what.text, LONG_TEXT) if self._verbose else clip(_message(what.text), SHORT_TEXT)
             spans.append(Span(text=f"  {said}", tone="quiet"))
@@ -270,12 +275,16 @@ def _program(event: JournalEvent, what: SkillRequested) -> Narration:
     return Narration(lines=(line,), now=Now(actor=what.skill, text="waits for the executor"))
 
 
-def _finished(what: SkillFinished, at: float) -> Narration:
+def _finished(what: SkillFinished, at: float, told: str) -> Narration:
+    """Return the result of a skill; `told`: a message that the line of a tool call has just shown."""
+    reason = clip(what.reason, LONG_TEXT)
+    if told:
+        reason = reason.replace(f": {told}", "")
     mark, tone = ("✓", "good") if what.success else ("✗", "bad")
     spans = [Span(text=f"{mark} ", tone=cast("Tone", tone))]
     if not what.success:
         spans.append(Span(text=f"{what.error_code}: ", tone="bad"))
-    spans.append(Span(text=clip(what.reason, SHORT_TEXT)))
+    spans.append(Span(text=clip(reason, SHORT_TEXT)))
     return Narration(lines=(Line(actor=what.skill, at=at, spans=tuple(spans), tone="strong"),))
 
 

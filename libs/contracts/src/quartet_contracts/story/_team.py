@@ -16,9 +16,13 @@ TeamEvent = TeamErrands | TeamTurn | TeamStep | TeamStepEnded | RobotLeft
 
 
 class TeamWords:
-    """Renders the events of one team, from the first: an errand's end is described by its beginning."""
+    """Renders the events of one team, from the first: an errand's end is described by its beginning.
 
-    def __init__(self) -> None:
+    verbose: name the task of each errand by its id.
+    """
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self._verbose = verbose
         self._doing: dict[tuple[int, str], str] = {}
         """What each robot does in each step, in words."""
 
@@ -33,7 +37,8 @@ class TeamWords:
             case TeamStep():
                 told = {robot: _words(action) for robot, action in what.plan.items()}
                 self._doing.update({(what.step, robot): words for robot, words in told.items()})
-                body = "\n".join(f"{robot}: {words} (task {what.tasks[robot]})" for robot, words in told.items())
+                ids = {robot: f" (task {task})" for robot, task in what.tasks.items() if self._verbose}
+                body = "\n".join(f"{robot}: {words}{ids.get(robot, '')}" for robot, words in told.items())
                 parks = all(PARK.fullmatch(action) for action in what.plan.values())
                 head = "has nothing to do now" if parks else "agreed"
                 return _line(actor, at, f"step {what.step}, {head}", "plain" if parks else "strong", body)
