@@ -23,6 +23,7 @@ SUITES = {
     "hostile": "quartet_benchmarks.hostile",
     "malmm": "quartet_benchmarks.malmm",
     "mutations": "quartet_benchmarks.mutations",
+    "overhead": "quartet_benchmarks.overhead",
     "perception": "quartet_benchmarks.perception",
     "planners": "quartet_benchmarks.planners",
     "stops": "quartet_benchmarks.chaos.stops",

@@ -9,6 +9,8 @@ BenchmarkError
 └── MeasurementError      what is measured did not start, move or answer, so there is no figure
 """
 
+from quartet_deployment import StackError
+
 
 class BenchmarkError(Exception):
     """Base of every error of the benchmarks."""
@@ -34,5 +36,5 @@ class UnfitPlacementError(BenchmarkError):
     """The objects of a seed do not fit the episode that is wanted; try another seed."""
 
 
-class MeasurementError(BenchmarkError, RuntimeError):
+class MeasurementError(BenchmarkError, StackError):
     """What is measured did not start, move or answer, so there is no figure."""

@@ -1,0 +1,53 @@
+"""An environment of its own for each client, with the versions of benchmarks/clients/requirements."""
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from quartet_benchmarks.errors import MeasurementError, MissingExtraError
+from quartet_deployment import project_root
+
+CLIENTS = project_root() / "benchmarks" / "clients"
+MAKING_S = 900
+
+
+def python_of(name: str) -> Path:
+    """Return the Python of the client `name`, whose environment is made at the first call and when its file changes.
+
+    Raises:
+        MissingExtraError: There is no uv.
+        MeasurementError: The packages cannot be installed, as without a network.
+    """
+    requirements = CLIENTS / "requirements" / f"{name}.txt"
+    folder = project_root() / ".quartet" / "clients" / name
+    python, stamp = folder / "bin" / "python", folder / ".made"
+    wanted = hashlib.sha256(f"{sys.version} {folder} {requirements.read_text()}".encode()).hexdigest()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not stamp.is_file() or stamp.read_text() != wanted:
+            shutil.rmtree(folder, ignore_errors=True)
+            _uv("venv", "--quiet", "--python", sys.executable, str(folder))
+            # Compiled, as in Quartet's own environment: start-up is one of the figures.
+            installing = ("pip", "install", "--quiet", "--compile-bytecode", "--python", str(python))
+            _uv(*installing, "--requirement", str(requirements))
+            stamp.write_text(wanted)
+    return python
+
+
+def _uv(*arguments: str) -> None:
+    own = project_root() / ".quartet" / "tools" / "bin" / "uv"
+    uv = str(own) if own.exists() else shutil.which("uv")
+    if uv is None:
+        raise MissingExtraError(
+            "uv is not installed, which makes the environments of the other clients; run make setup"
+        )
+    try:
+        done = subprocess.run([uv, *arguments], capture_output=True, text=True, timeout=MAKING_S)
+    except subprocess.TimeoutExpired as error:
+        raise MeasurementError(f"uv {arguments[0]} did not end within {MAKING_S} s") from error
+    if done.returncode:
+        raise MeasurementError(f"uv {' '.join(arguments[:2])}: {done.stderr.strip()[-500:]}")
