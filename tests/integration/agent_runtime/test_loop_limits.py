@@ -346,7 +346,7 @@ async def test_images_go_to_models_that_take_them(model, memory, make_loop, talk
     model.script = [talk.calls(("arm__move", {"x": x})) for x in range(6)] + [talk.report()]
     await make_loop(local(memory, looks)).run("system", "user")
     shown = [m for m in model.last() if isinstance(m["content"], list)]
-    assert len(shown) == (4 if takes_images else 0)
+    assert len(shown) == (1 if takes_images else 0)
     if takes_images:
         assert shown[0]["content"][1]["image_url"]["url"] == "data:image/jpeg;base64,anBlZw=="
         assert any("older images left out" in str(m["content"]) for m in model.last())

@@ -10,11 +10,24 @@ import quartet_approach
 import quartet_pick
 import quartet_place
 from quartet_agent_runtime import PromptError, json_block, render_prompt, request_message
-from quartet_contracts import MODEL_TOOLS, REPORTS
+from quartet_contracts import ARGUMENTS as MODELS
+from quartet_contracts import MODEL_TOOLS, REPORTS, Skill
 from quartet_site import load_robot, load_site
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
 AGENTS = [quartet_approach.definition(), quartet_pick.definition(), quartet_place.definition()]
+
+
+ARGUMENTS = {
+    Skill.APPROACH: {"target_area": "lounge", "object_name": "coffee table", "next_action": "surface_place"},
+    Skill.PICK: {"object_name": "red coke can"},
+    Skill.PLACE: {"target_location": "Wooden Coffee Table", "object_name": "red coke can", "object_height_m": 0.1},
+}
+
+
+def facts_for(agent, site, **changed):
+    arguments = MODELS[agent.skill].model_validate({**ARGUMENTS[agent.skill], **changed})
+    return agent.facts(load_robot(SITES / site / "robot.yaml"), load_site(SITES / site / "site.yaml"), arguments)
 
 
 def facts_of(text):
@@ -27,10 +40,37 @@ def facts_of(text):
 @pytest.mark.parametrize("site", ["home", "studio"])
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.skill.value)
 def test_the_rendered_prompt_ends_with_the_facts(agent, site):
-    facts = agent.facts(load_robot(SITES / site / "robot.yaml"), load_site(SITES / site / "site.yaml"))
+    facts = facts_for(agent, site)
     text = render_prompt(agent.prompt, facts)
     assert facts_of(text) == facts
     assert text.count("```") == 2
+
+
+def test_an_approach_is_told_of_its_area_and_of_what_it_may_stand_before():
+    facts = facts_for(AGENTS[0], "home")
+    whole = {one["name"] for one in facts["areas"] if "entry" in one}
+    assert whole == {"living room"}
+    assert {one["name"] for one in facts["areas"]} > {"kitchen", "hallway"}
+    assert {one["area"] for one in facts["places"]} == {"living room"}
+    assert "wooden coffee table" in {one["name"] for one in facts["places"]}
+
+
+def test_a_place_in_another_area_is_told_so_that_the_approach_can_say_where_it_is():
+    facts = facts_for(AGENTS[0], "home", target_area="Kitchen", object_name="Desk")
+    assert {(one["name"], one["area"]) for one in facts["places"] if one["area"] != "kitchen"} == {
+        ("desk", "kids' room")
+    }
+
+
+def test_an_approach_to_an_area_that_is_not_there_is_told_of_all():
+    facts = facts_for(AGENTS[0], "home", target_area="garage")
+    assert all("entry" in one for one in facts["areas"])
+    assert len({one["area"] for one in facts["places"]}) > 3
+
+
+def test_a_place_is_told_of_the_place_that_is_meant_and_of_all_when_none_is():
+    assert [one["name"] for one in facts_for(AGENTS[2], "home")["places"]] == ["wooden coffee table"]
+    assert len(facts_for(AGENTS[2], "home", target_location="window")["places"]) > 10
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.skill.value)

@@ -4,14 +4,12 @@ import inspect
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, get_type_hints
-from unittest.mock import MagicMock
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-import quartet_moveit
-import quartet_nav2
+from quartet_agent_runtime._shown_result import UNREAD
 from quartet_approach.agent import facts as approach_facts
 from quartet_contracts import (
     ARGUMENTS,
@@ -27,7 +25,6 @@ from quartet_contracts import (
 )
 from quartet_contracts.skills import Withdrawn
 from quartet_contracts.tools import moveit, nav2, perception, results
-from quartet_perception.tools import add_detect_tools, add_grasp_tool, add_look_tool, add_placing_tool
 from quartet_pick.agent import facts as pick_facts
 from quartet_place.agent import facts as place_facts
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
@@ -40,34 +37,12 @@ EVERYWHERE = {"ok", "error_code", "message", "text_is"}
 """Fields of every tool result; the last marks texts of others."""
 
 
-class Listing:
-    """Stands in the place of a tool server while its tools are registered, and notes their functions."""
-
-    def __init__(self, name: str, found: dict[str, Any]) -> None:
-        self._name = name
-        self._found = found
-
-    def tool(self, function: Any = None, result: Any = None, **_: Any) -> Any:
-        def note(function: Any) -> Any:
-            function.result = result or get_type_hints(function)["return"]
-            self._found[f"{self._name}__{function.__name__}"] = function
-            return function
-
-        return note if function is None else note(function)
-
-    def __getattr__(self, _: str) -> Any:
-        return MagicMock()
-
-
-@pytest.fixture(scope="module")
-def tools() -> dict[str, Any]:
-    """The functions behind the tools, by name."""
-    found: dict[str, Any] = {}
-    quartet_moveit.SERVER.register(Listing("moveit", found))
-    quartet_nav2.SERVER.register(Listing("nav2", found))
-    for add in (add_detect_tools, add_grasp_tool, add_look_tool, add_placing_tool):
-        add(Listing("perception", found), *[MagicMock()] * (len(inspect.signature(add).parameters) - 1))
-    return found
+ASKED = {
+    # Of an area that is not there, so that everything is told.
+    Skill.APPROACH: {"target_area": "garage", "object_name": "red cup", "next_action": "pick"},
+    Skill.PICK: {"object_name": "red cup"},
+    Skill.PLACE: {"target_location": "garage", "object_name": "red cup", "object_height_m": 0.1},
+}
 
 
 def fields(value: Any) -> set[str]:
@@ -110,7 +85,7 @@ def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> No
         *offered,
         *arguments,
         *fields_of(*(one.result for one in offered.values()), ARGUMENTS[skill], REPORTS[skill]),
-        *fields(FACTS[skill](robot, site)),
+        *fields(FACTS[skill](robot, site, ARGUMENTS[skill].model_validate(ASKED[skill]))),
         *map(str, CODES[skill]),
         *all_codes(),
         *EVERYWHERE,
@@ -118,6 +93,16 @@ def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> No
         "state_name",
     }
     assert named - known == set()
+
+
+@pytest.mark.parametrize("tool", UNREAD)
+def test_no_prompt_speaks_of_a_field_that_its_model_is_not_shown(tool: str, tools: dict[str, Any]) -> None:
+    agents = [skill for skill in MODEL_SKILLS if tool in MODEL_TOOLS[skill]] or ["orchestrator"]
+    result = RESULTS[Skill(tool)] if agents == ["orchestrator"] else tools[tool].result
+    assert UNREAD[tool] <= fields_of(result), "a field that the result does not have"
+    for agent in agents:
+        prompt = (ROOT / "services" / agent / "src" / f"quartet_{agent}" / "prompt.md").read_text()
+        assert UNREAD[tool] & words(prompt) == set()
 
 
 @pytest.mark.parametrize("skill", MODEL_SKILLS)

@@ -142,7 +142,7 @@ def agent() -> Callable[[str, dict[str, Any], dict[str, Any]], Conversation]:
             tool("moveit__plan_and_execute", "group", "target_type", "target"),
             tool("nav2__navigate_to_pose", "x", "y", "yaw"),
             tool("nav2__get_robot_pose"),
-            tool("nav2__clear_costmaps", "costmap_type"),
+            tool("nav2__clear_costmaps"),
             tool("perception__look", "camera"),
             tool("perception__detect_objects", "names", "camera", "object_ids"),
             tool("report_approach_result", "success", "error_code", "reason", "checks"),

@@ -8,6 +8,7 @@ from quartet_agent_runtime._place_region import FLOOR_RADIUS_M, PlaceRegion, aro
 from quartet_agent_runtime._prompt import (
     area_facts,
     arm_facts,
+    entries_meant,
     json_block,
     load_prompt,
     place_facts,
@@ -86,6 +87,7 @@ __all__ = [
     "bring_to_standstill",
     "clean",
     "describe_observations",
+    "entries_meant",
     "failure",
     "ignore_progress",
     "is_tucked",

@@ -8,11 +8,11 @@ from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal
 from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._settings import AgentSettings
 from quartet_agent_runtime.gateway import GatewayClient
-from quartet_contracts import Skill
+from quartet_contracts import Skill, SkillArguments
 from quartet_site import RobotFile, RobotSetup, SiteFile
 
-Facts = Callable[[RobotFile, SiteFile], dict[str, Any]]
-"""Builds the Facts block of the prompt."""
+Facts = Callable[[RobotFile, SiteFile, SkillArguments], dict[str, Any]]
+"""Builds the Facts block of the prompt: what a request with these arguments needs to know, and no more."""
 
 Verify = Callable[[RequestContext, Any], Awaitable[Any]]
 """Takes what the model reported (REPORTS of the skill) and returns what the world confirms, of the same type."""

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
+from quartet_agent_runtime._shown_result import shown_result
 from quartet_agent_runtime._tools import CallResult, Image, ToolOutcome
 
 MAX_RESULT_CHARS = 12_000
 REMINDER = (
     "You answered without calling a tool. Go on with a tool call, or end with {report}; this is the only reminder."
 )
-IMAGES_KEPT = 4
-"""Older images are left out of the next request; a model that needs one looks again."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,8 @@ class Conversation:
         ]
         self._pictures: list[_Picture] = []
         """Images of this turn, which are shown after all its results."""
+        self._newest: list[_Picture] = []
+        """Images of the last turn that had any. Older ones are left out: a model that needs one looks again."""
         self._takes_images = False
         self._reminded = False
 
@@ -61,8 +62,9 @@ class Conversation:
         return not reminded
 
     def add_result(self, call: ToolCall, outcome: ToolOutcome) -> None:
-        """Append what the model reads of a call."""
-        text = truncate(json.dumps(outcome.content, ensure_ascii=False, separators=(",", ":")), MAX_RESULT_CHARS)
+        """Append what the model reads of a call: of a success no more than it needs."""
+        content = shown_result(call.name, outcome.content) if outcome.ok else outcome.content
+        text = truncate(json.dumps(content, ensure_ascii=False, separators=(",", ":")), MAX_RESULT_CHARS)
         self._entries.append({"role": "tool", "tool_call_id": call.id, "content": text})
 
     def keep_images(self, call: ToolCall, result: CallResult) -> None:
@@ -74,12 +76,12 @@ class Conversation:
     def end_turn(self) -> None:
         """Append the images of the turn: they must follow all its tool results."""
         self._entries += self._pictures
+        self._newest = self._pictures or self._newest
         self._pictures = []
 
     def messages(self) -> list[dict[str, Any]]:
         """Return OpenAI chat messages; images are left out for a model that takes none."""
-        pictures = [entry for entry in self._entries if isinstance(entry, _Picture)]
-        shown = pictures[-IMAGES_KEPT:] if self._takes_images else []
+        shown = self._newest if self._takes_images else []
         found: list[dict[str, Any]] = []
         for entry in self._entries:
             if not isinstance(entry, _Picture):

@@ -12,6 +12,7 @@ from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._repetition import Repetition
 from quartet_agent_runtime._replay import RecordedTurn, ReplayedCalls
 from quartet_agent_runtime._report import Cause, Ended, Ending, ReportReader, ReportTool
+from quartet_agent_runtime._shown_tool import shown_tool
 from quartet_agent_runtime._tools import ToolOutcome, Tools
 from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.calls import Calls, LiveCalls
@@ -66,7 +67,7 @@ class Loop:
             self._clock.changed = lambda: self._move(clock)
         try:
             async with clock:
-                await self._turns(talk, recorded)
+                await self._turns(talk, system, recorded)
         except Ended as ended:
             end = ended
         except ToolsUnavailableError as error:
@@ -88,9 +89,9 @@ class Loop:
         if not clock.expired():
             clock.reschedule(None if waits else asyncio.get_running_loop().time() + self._meter.remaining_s)
 
-    async def _turns(self, talk: Conversation, recorded: Sequence[RecordedTurn]) -> NoReturn:
+    async def _turns(self, talk: Conversation, system: str, recorded: Sequence[RecordedTurn]) -> NoReturn:
         """Take turns until one of them raises Ended, ToolsUnavailableError or ModelUnavailableError."""
-        offered = [spec.as_openai() for spec in [*await self._live.list(), self._report.spec]]
+        offered = [shown_tool(spec, system) for spec in [*await self._live.list(), self._report.spec]]
         for turn in recorded:
             self._meter.count_since(recorded[0].at)
             self._meter.count_turn(turn.answer)

@@ -52,6 +52,12 @@ def arm_facts(robot: RobotFile) -> dict[str, Any]:
     return {"group": robot.arm.group, "transit_state": robot.arm.transit_state}
 
 
+def entries_meant(entries: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Return the entries of Facts that have `name` or an alias of it, whatever the case."""
+    wanted = name.casefold()
+    return [one for one in entries if wanted in {known.casefold() for known in (one["name"], *one["aliases"])}]
+
+
 def area_facts(site: SiteFile) -> list[dict[str, Any]]:
     """Return every area with its entry pose (map frame, m and rad), landmarks, and parking poses where it has some."""
     return [

@@ -113,7 +113,7 @@ class SkillRun:
             model_timeout_s=context.settings.model_timeout_s,
         )
         ending = await self._loop.run(
-            render_prompt(agent.prompt, agent.facts(setup.robot, setup.site)),
+            render_prompt(agent.prompt, agent.facts(setup.robot, setup.site, request.arguments)),
             request_message(request.arguments.model_dump(mode="json", exclude_none=True)),
         )
         claimed: Any = ending.report

@@ -15,17 +15,12 @@ async def ignore_progress(_fraction: float | None, _message: str) -> None:
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as the model sees it."""
+    """A tool as its server describes it."""
 
     name: str
     description: str
     schema: dict[str, Any]
     """JSON Schema of the arguments."""
-
-    def as_openai(self) -> dict[str, Any]:
-        """Return the tool in OpenAI's chat format."""
-        function = {"name": self.name, "description": self.description, "parameters": self.schema}
-        return {"type": "function", "function": function}
 
 
 @dataclass(frozen=True)

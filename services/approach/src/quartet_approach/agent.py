@@ -8,13 +8,14 @@ from quartet_agent_runtime import (
     area_facts,
     arm_facts,
     back_off_and_tuck,
+    entries_meant,
     is_tucked,
     load_prompt,
     place_facts,
     retreat,
 )
 from quartet_approach.verify import verify
-from quartet_contracts import Skill
+from quartet_contracts import ApproachArguments, Skill, SkillArguments
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_site import RobotFile, SiteFile
 
@@ -22,14 +23,20 @@ IN_THE_WAY = frozenset({MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLIS
 """Codes of an arm that something keeps from its transit state."""
 
 
-def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
-    """Return the Facts block: areas, places, the arm's transit state and the standoffs [m]."""
-    return {
-        "areas": area_facts(site),
-        "places": place_facts(site),
-        "arm": arm_facts(robot),
-        "standoff_m": robot.approach.standoff_m.model_dump(),
-    }
+def facts(robot: RobotFile, site: SiteFile, arguments: SkillArguments) -> dict[str, Any]:
+    """Return the Facts block: areas, places and the arm's transit state.
+
+    Of the area of the request all is told, of others how they are called; of places those that stand there and those
+    that the request may mean. Where no area has the name, everything is told.
+    """
+    assert isinstance(arguments, ApproachArguments)
+    areas, places = area_facts(site), place_facts(site)
+    if meant := entries_meant(areas, arguments.target_area):
+        areas = [one if one in meant else {key: one[key] for key in ("name", "aliases")} for one in areas]
+        here = {one["name"] for one in meant}
+        targets = entries_meant(places, arguments.object_name)
+        places = [one for one in places if one["area"] in here or one in targets]
+    return {"areas": areas, "places": places, "arm": arm_facts(robot)}
 
 
 async def prepare(check: RequestContext) -> None:

@@ -3,29 +3,15 @@
 from typing import Any
 
 from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, load_prompt, retreat
-from quartet_contracts import Skill
+from quartet_contracts import Skill, SkillArguments
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_pick.verify import verify
 from quartet_site import RobotFile, SiteFile
 
 
-def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
-    """Return the Facts block: arm, gripper and the distances of a pick [m]."""
-    return {
-        "arm": arm_facts(robot),
-        "base_frame": robot.frames.base,
-        "gripper": {
-            "stroke_m": robot.gripper.stroke_m,
-            "finger_offset_m": robot.gripper.finger_offset_m,
-            "holding_min_width_m": robot.gripper.holding_min_width_m,
-        },
-        "manipulation": {
-            "pre_grasp_height_m": robot.manipulation.pre_grasp_height_m,
-            "lift_height_m": robot.manipulation.lift_height_m,
-        },
-        "reach_floor_m": robot.arm.reach_floor_m,
-        "standoff_m": robot.approach.standoff_m.pick,
-    }
+def facts(robot: RobotFile, site: SiteFile, arguments: SkillArguments) -> dict[str, Any]:
+    """Return the Facts block: the arm. Distances are in the poses that the tools return."""
+    return {"arm": arm_facts(robot)}
 
 
 async def prepare(check: RequestContext) -> None:

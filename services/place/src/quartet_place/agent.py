@@ -2,32 +2,26 @@
 
 from typing import Any
 
-from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, load_prompt, place_facts, retreat
-from quartet_contracts import Skill
+from quartet_agent_runtime import (
+    AgentDefinition,
+    RequestContext,
+    arm_facts,
+    entries_meant,
+    load_prompt,
+    place_facts,
+    retreat,
+)
+from quartet_contracts import PlaceArguments, Skill, SkillArguments
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_place.verify import verify
 from quartet_site import RobotFile, SiteFile
 
 
-def facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
-    """Return the Facts block: places, arm, gripper and the distances of a drop [m]."""
-    return {
-        "places": [{key: place[key] for key in ("name", "aliases", "area", "kind")} for place in place_facts(site)],
-        "arm": arm_facts(robot),
-        "base_frame": robot.frames.base,
-        "gripper": {
-            "stroke_m": robot.gripper.stroke_m,
-            "finger_offset_m": robot.gripper.finger_offset_m,
-        },
-        "manipulation": {
-            "pre_place_height_m": robot.manipulation.pre_place_height_m,
-            "surface_clearance_m": robot.manipulation.surface_clearance_m,
-            "container_clearance_m": robot.manipulation.container_clearance_m,
-            "floor_drop_clearance_m": robot.manipulation.floor_drop_clearance_m,
-        },
-        "reach_top_down_m": robot.arm.reach_top_down_m,
-        "reach_floor_m": robot.arm.reach_floor_m,
-    }
+def facts(robot: RobotFile, site: SiteFile, arguments: SkillArguments) -> dict[str, Any]:
+    """Return the Facts block: the places that the request may mean, or all where none has its name, and the arm."""
+    assert isinstance(arguments, PlaceArguments)
+    places = [{key: place[key] for key in ("name", "aliases", "area", "kind")} for place in place_facts(site)]
+    return {"places": entries_meant(places, arguments.target_location) or places, "arm": arm_facts(robot)}
 
 
 async def prepare(check: RequestContext) -> None:

@@ -73,7 +73,7 @@ def _drive(talk: Conversation, stand: dict[str, float], area: Entry, again: dict
         here = yield from ask(talk, POSE)
         if here.ok and _stands_at(here.get("pose"), stand):
             return
-    final((yield Call(COSTMAPS, talk.fit(COSTMAPS, costmap_type="all"))), COSTMAPS)
+    final((yield Call(COSTMAPS, {})), COSTMAPS)
     result = yield Call(DRIVE, _pose(talk, again))
     final(result, DRIVE)
     if not result.ok:

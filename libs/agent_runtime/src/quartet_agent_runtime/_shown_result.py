@@ -1,0 +1,64 @@
+"""What a model is shown of a tool's result: no more than it needs, since every later turn pays for it again.
+
+Journal and checks have the whole result. Failures are shown whole, and so are results of tools that are not in UNREAD.
+"""
+
+from typing import Any, cast
+
+_SKILL = frozenset({"tool_calls_used"})
+_ARM = frozenset(
+    {
+        "moveit_error_code",
+        "moveit_error",
+        "planned",
+        "executed",
+        "fraction",
+        "pose",
+        "lowered_m",
+        "duration_s",
+    }
+)
+_GRIPPER = frozenset({"stalled", "reached_goal", "released"})
+_SEEN = frozenset({"box_xyxy", "position_map", "near_point_base", "visible"})
+UNREAD: dict[str, frozenset[str]] = {
+    "approach": _SKILL,
+    "pick": _SKILL,
+    "place": _SKILL,
+    "moveit__plan_and_execute": _ARM,
+    "moveit__plan_cartesian_path": _ARM,
+    "moveit__open_gripper": _GRIPPER,
+    "moveit__close_gripper": _GRIPPER,
+    "moveit__get_grasp_state": _GRIPPER,
+    "nav2__navigate_to_pose": frozenset({"nav2_error_code", "nav2_error", "distance_remaining_m", "duration_s"}),
+    "nav2__get_robot_pose": frozenset(),
+    "perception__detect_objects": _SEEN,
+    "perception__segment_objects": _SEEN | {"description"},
+    "perception__get_topdown_grasp_pose": frozenset(
+        {
+            "bounding_box",
+            "centroid_base",
+            "centroid_camera",
+            "grasp_width_m",
+            "gripper_offset_m",
+            "num_points",
+            "oriented",
+        }
+    ),
+    "perception__get_topdown_placing_pose": frozenset({"surface_centroid", "surface_height_m"}),
+}
+"""By tool: the fields of its result, at any depth, that no prompt speaks of."""
+
+
+def shown_result(tool: str, content: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a call that succeeded, without fields that are UNREAD or empty; empty lists are kept."""
+    unread = UNREAD.get(tool)
+    return content if unread is None else cast("dict[str, Any]", _lean(content, unread))
+
+
+def _lean(value: Any, unread: frozenset[str]) -> Any:
+    if isinstance(value, list):
+        return [_lean(one, unread) for one in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    return {name: _lean(one, unread) for name, one in fields.items() if name not in unread and one not in ("", None)}
