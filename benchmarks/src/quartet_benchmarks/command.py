@@ -8,7 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from quartet_benchmarks.errors import OptionError, UnknownSuiteError
+from quartet_benchmarks.all_suites import PAGE, run_all
+from quartet_benchmarks.errors import MeasurementError, OptionError, UnknownSuiteError
 from quartet_benchmarks.print import print_result
 from quartet_benchmarks.result import BenchParameters, BenchResult
 
@@ -33,6 +34,8 @@ SUITES = {
     "tools": "quartet_benchmarks.tools",
 }
 """Module of each suite; it has `run(parameters: BenchParameters) -> BenchResult`."""
+ALL = "all"
+"""Name under which every suite runs in its short form."""
 
 SUITES_WITH: dict[str, tuple[str, ...]] = {
     "sensors": ("bins", "fleet", "home", "perception", "time", "tools"),
@@ -54,7 +57,7 @@ LOG_WIDTH = 180
 def load_suite(name: str) -> Callable[[BenchParameters], BenchResult]:
     """Return the function of a suite. Raises UnknownSuiteError naming all suites."""
     if name not in SUITES:
-        raise UnknownSuiteError(f"there is no suite '{name}'; valid: {', '.join(sorted(SUITES))}")
+        raise UnknownSuiteError(f"there is no suite '{name}'; valid: {', '.join([ALL, *sorted(SUITES)])}")
     return importlib.import_module(SUITES[name]).run
 
 
@@ -70,7 +73,7 @@ def bench(
     worlds: Sequence[str] = (),
     options: dict[str, Any] | None = None,
 ) -> None:
-    """Run a suite, write its JSON and print its table; without a suite list all of them.
+    """Run a suite, write its JSON and print its table; without a suite list all of them, with `all` run every one.
 
     Args:
         suite: its name.
@@ -87,22 +90,23 @@ def bench(
         UnknownSuiteError, OptionError, StackError.
     """
     if suite is None:
-        print("\n".join(sorted(SUITES)))
+        print("\n".join([ALL, *sorted(SUITES)]))
         return
-    run = load_suite(suite)
-    if catalogue not in CATALOGUES:
-        raise OptionError(f"catalogue: there is no '{catalogue}'; valid: {', '.join(CATALOGUES)}")
+    run = None if suite == ALL else load_suite(suite)
     given = {"sensors": sensors != "clean", "catalogue": catalogue != "exact", "world": bool(worlds)}
-    for name in [*(options or {}), *(name for name, differs in given.items() if differs)]:
-        if suite not in (having := SUITES_WITH.get(name, ())):
-            raise OptionError(
-                f"{name}: the suite '{suite}' has no such option; "
-                f"{', '.join(having) or 'none'} {'have' if len(having) > 1 else 'has'}"
-            )
+    given |= {"episodes": episodes is not None and run is None, "json": json_path is not None and run is None}
+    _check_options(suite, catalogue, [*(options or {}), *(name for name, differs in given.items() if differs)])
     console = Console(highlight=False)
     if not console.is_terminal:
         # A file or a log needs no columns cut to the width of a terminal.
         console = Console(highlight=False, width=LOG_WIDTH)
+
+    def progress(line: str) -> None:
+        console.print(line, style="dim", markup=False, soft_wrap=True)
+
+    if run is None:
+        _measure_all(seed or 0, progress)
+        return
     if options and seed is not None:
         options = options | {"seed": seed}
     parameters = BenchParameters(
@@ -113,9 +117,33 @@ def bench(
         catalogue=catalogue,
         worlds=tuple(worlds),
         options=options or {},
-        progress=lambda line: console.print(line, style="dim", markup=False, soft_wrap=True),
+        progress=progress,
     )
     result = run(parameters)
     if json_path is not None:
         json_path.write_text(json.dumps(result.as_json(), indent=1) + "\n")
     print_result(result, console)
+
+
+def _measure_all(seed: int, progress: Callable[[str], None]) -> None:
+    """Run every suite and say where the figures are. Raises MeasurementError naming the suites that gave none."""
+    runs = run_all(sorted(SUITES), seed, progress)
+    progress(f"figures: {PAGE}")
+    if without := [one.suite for one in runs if one.result is None]:
+        raise MeasurementError(f"{', '.join(without)}: no figures; {PAGE} says why")
+
+
+def _check_options(suite: str, catalogue: str, given: Sequence[str]) -> None:
+    """Raise OptionError for a catalogue that there is not, and for a given option that the suite has not."""
+    if catalogue not in CATALOGUES:
+        raise OptionError(f"catalogue: there is no '{catalogue}'; valid: {', '.join(CATALOGUES)}")
+    for name in given:
+        if suite == ALL:
+            raise OptionError(
+                f"{name}: '{ALL}' takes --seed alone; it runs each suite with --short, and keeps its JSON"
+            )
+        if suite not in (having := SUITES_WITH.get(name, ())):
+            raise OptionError(
+                f"{name}: the suite '{suite}' has no such option; "
+                f"{', '.join(having) or 'none'} {'have' if len(having) > 1 else 'has'}"
+            )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from quartet_benchmarks.command import SUITES
+from quartet_benchmarks.command import ALL, SUITES
 from quartet_cli.main import app
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -109,7 +109,7 @@ def test_every_command_of_a_code_block_is_taken_as_it_stands_there(document: Pat
 
 @every_page
 def test_suites_of_benchmarks_exist(document: Path) -> None:
-    assert set(re.findall(r"(?:^|\s|bin/)quartet bench ([a-z]+)", code_of(document))) <= set(SUITES)
+    assert set(re.findall(r"(?:^|\s|bin/)quartet bench ([a-z]+)", code_of(document))) <= {ALL, *SUITES}
 
 
 def test_a_wrong_command_would_be_found() -> None:
