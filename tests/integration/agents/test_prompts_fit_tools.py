@@ -42,8 +42,8 @@ def keys(facts):
 
 
 ASKED = {
-    # Of an area and a place that are not there, so that everything is told.
-    "approach": {"target_area": "garage", "object_name": "red cup", "next_action": "pick"},
+    # Of things that are not there, so that everything is told.
+    "approach": {"target_area": "garage", "object_name": "work bench", "next_action": "pick"},
     "pick": {"object_name": "red cup"},
     "place": {"target_location": "garage", "object_name": "red cup", "object_height_m": 0.1},
 }

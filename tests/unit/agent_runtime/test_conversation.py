@@ -9,6 +9,7 @@ from quartet_agent_runtime._tools import CallResult, Image, ToolOutcome, failure
 DETECT, MOVE = "perception__detect_objects", "moveit__plan_and_execute"
 SEEN = {
     "ok": True,
+    "error_code": "NONE",
     "message": "",
     "detections": [{"object_id": "obj_1", "box_xyxy": [1, 2, 3, 4], "in_gripper": False, "position_base": None}],
     "others": [],
@@ -27,6 +28,20 @@ def test_of_a_success_it_reads_what_says_something():
     assert read(DETECT, ToolOutcome(SEEN)) == (
         '{"ok":true,"detections":[{"object_id":"obj_1","in_gripper":false}],"others":[],"width_m":0.0}'
     )
+
+
+def test_of_a_success_it_reads_numbers_to_the_millimetre_and_milliradian():
+    pose = {"position": [0.78855, 1e-05, -0.12], "orientation": [0.65081, 0.75924, 0.0, 0.0], "frame_id": "map"}
+    told = read("perception__get_topdown_grasp_pose", ToolOutcome({"ok": True, "grasp_pose": pose, "distance_m": 2}))
+    assert told == (
+        '{"ok":true,"grasp_pose":{"position":[0.789,0.0,-0.12],"orientation":[0.651,0.759,0.0,0.0],"frame_id":"map"},'
+        '"distance_m":2}'
+    )
+
+
+def test_of_a_skill_it_reads_the_code_also_when_it_is_none():
+    done = {"ok": True, "success": True, "error_code": "NONE", "tool_calls_used": 9}
+    assert read("pick", ToolOutcome(done)) == '{"ok":true,"success":true,"error_code":"NONE"}'
 
 
 def test_of_a_failure_it_reads_everything():

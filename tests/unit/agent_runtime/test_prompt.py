@@ -9,7 +9,7 @@ import pytest
 import quartet_approach
 import quartet_pick
 import quartet_place
-from quartet_agent_runtime import PromptError, json_block, render_prompt, request_message
+from quartet_agent_runtime import PromptError, json_block, load_prompt, render_prompt, request_message
 from quartet_contracts import ARGUMENTS as MODELS
 from quartet_contracts import MODEL_TOOLS, REPORTS, Skill
 from quartet_site import load_robot, load_site
@@ -48,24 +48,21 @@ def test_the_rendered_prompt_ends_with_the_facts(agent, site):
 
 def test_an_approach_is_told_of_its_area_and_of_what_it_may_stand_before():
     facts = facts_for(AGENTS[0], "home")
-    whole = {one["name"] for one in facts["areas"] if "entry" in one}
-    assert whole == {"living room"}
-    assert {one["name"] for one in facts["areas"]} > {"kitchen", "hallway"}
-    assert {one["area"] for one in facts["places"]} == {"living room"}
-    assert "wooden coffee table" in {one["name"] for one in facts["places"]}
+    assert [one["name"] for one in facts["areas"]] == ["living room"]
+    assert [one["name"] for one in facts["places"]] == ["wooden coffee table"]
+    assert facts_for(AGENTS[0], "home", object_name="Coke Can")["places"] == []
 
 
 def test_a_place_in_another_area_is_told_so_that_the_approach_can_say_where_it_is():
     facts = facts_for(AGENTS[0], "home", target_area="Kitchen", object_name="Desk")
-    assert {(one["name"], one["area"]) for one in facts["places"] if one["area"] != "kitchen"} == {
-        ("desk", "kids' room")
-    }
+    assert [(one["name"], one["area"]) for one in facts["places"]] == [("desk", "kids' room")]
 
 
-def test_an_approach_to_an_area_that_is_not_there_is_told_of_all():
-    facts = facts_for(AGENTS[0], "home", target_area="garage")
+def test_an_approach_to_what_is_not_there_is_told_of_all():
+    facts = facts_for(AGENTS[0], "home", target_area="garage", object_name="work bench")
     assert all("entry" in one for one in facts["areas"])
-    assert len({one["area"] for one in facts["places"]}) > 3
+    assert len(facts["areas"]) > 5
+    assert len(facts["places"]) > 10
 
 
 def test_a_place_is_told_of_the_place_that_is_meant_and_of_all_when_none_is():
@@ -100,6 +97,19 @@ def test_facts_are_readable_json():
     assert json.loads(text) == facts
     assert "kids’ room" in text
     assert text.count("\n") == 8
+
+
+def test_a_prompt_has_each_paragraph_and_item_in_one_line(tmp_path, monkeypatch):
+    (tmp_path / "wrapped").mkdir()
+    (tmp_path / "wrapped" / "prompt.md").write_text(
+        "# Head\nYou\nare `an\n agent`.\n\n| a |\n| b |\n\n1. One\n   two\n   - three\n     `four`\n2. End\n"
+        '{"a": 1}\n\n```json\n{{ facts }}\n```\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load_prompt("wrapped") == (
+        "# Head\nYou are `an agent`.\n\n| a |\n| b |\n\n1. One two\n   - three `four`\n2. End\n"
+        '{"a": 1}\n\n```json\n{{ facts }}\n```\n'
+    )
 
 
 def test_a_request_is_data_in_a_fenced_block():

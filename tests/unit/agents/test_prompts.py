@@ -38,8 +38,8 @@ EVERYWHERE = {"ok", "error_code", "message", "text_is"}
 
 
 ASKED = {
-    # Of an area that is not there, so that everything is told.
-    Skill.APPROACH: {"target_area": "garage", "object_name": "red cup", "next_action": "pick"},
+    # Of things that are not there, so that everything is told.
+    Skill.APPROACH: {"target_area": "garage", "object_name": "work bench", "next_action": "pick"},
     Skill.PICK: {"object_name": "red cup"},
     Skill.PLACE: {"target_location": "garage", "object_name": "red cup", "object_height_m": 0.1},
 }

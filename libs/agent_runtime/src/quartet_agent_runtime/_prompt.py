@@ -1,16 +1,29 @@
 """Prompts: Markdown files beside the agent that uses them, with facts from the robot and site files."""
 
 import json
+import re
 from importlib.resources import files
 from typing import Any, cast
 
 from quartet_agent_runtime.errors import PromptError
 from quartet_site import Area, Pose2D, RobotFile, SiteFile, inside
 
+_ONE_LINE = re.compile(r"#|\||```")
+"""Begins what ends with its line: a heading, a row of a table, a fence."""
+_NEW_BLOCK = re.compile(r"$|#|\||```|- |\{|\d+\. ")
+"""Begins another block than the line before: also an item, a JSON object, a variable, an empty line."""
+
 
 def load_prompt(package: str, name: str = "prompt.md") -> str:
-    """Return the prompt file `name` of `package`, as it is written."""
-    return (files(package) / name).read_text(encoding="utf-8")
+    """Return the prompt file `name` of `package`, each paragraph and list item in one line: that takes fewer tokens."""
+    lines: list[str] = []
+    for line in (files(package) / name).read_text(encoding="utf-8").splitlines():
+        text = line.strip()
+        if lines and lines[-1] and not _ONE_LINE.match(lines[-1]) and not _NEW_BLOCK.match(text):
+            lines[-1] += f" {text}"
+        else:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def render_prompt(template: str, facts: dict[str, Any], **variables: Any) -> str:
@@ -35,16 +48,19 @@ def request_message(arguments: dict[str, Any]) -> str:
 
 
 def json_block(value: dict[str, Any]) -> str:
-    """Return `value` as JSON, one line per entry of the outer mapping, compact inside: readable, cheap in tokens."""
-    lines = [f"  {json.dumps(key)}: {_entry(entry)}" for key, entry in value.items()]
+    """Return `value` as JSON, a line per entry of the outer mapping and of its lists: readable, cheap in tokens."""
+    lines = [f"{_compact(key)}:{_entry(entry)}" for key, entry in value.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def _entry(entry: Any) -> str:
     if isinstance(entry, list) and entry:
-        items = [json.dumps(item, ensure_ascii=False) for item in cast("list[Any]", entry)]
-        return "[\n" + ",\n".join(f"    {item}" for item in items) + "\n  ]"
-    return json.dumps(entry, ensure_ascii=False)
+        return "[\n" + ",\n".join(_compact(item) for item in cast("list[Any]", entry)) + "\n]"
+    return _compact(entry)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def arm_facts(robot: RobotFile) -> dict[str, Any]:

@@ -19,7 +19,7 @@ _ARM = frozenset(
     }
 )
 _GRIPPER = frozenset({"stalled", "reached_goal", "released"})
-_SEEN = frozenset({"box_xyxy", "position_map", "near_point_base", "visible"})
+_SEEN = frozenset({"box_xyxy", "position_map", "near_point_base", "bearing_rad", "visible"})
 UNREAD: dict[str, frozenset[str]] = {
     "approach": _SKILL,
     "pick": _SKILL,
@@ -44,20 +44,33 @@ UNREAD: dict[str, frozenset[str]] = {
             "oriented",
         }
     ),
-    "perception__get_topdown_placing_pose": frozenset({"surface_centroid", "surface_height_m"}),
+    "perception__get_topdown_placing_pose": frozenset({"surface_centroid", "surface_height_m", "target_name"}),
 }
 """By tool: the fields of its result, at any depth, that no prompt speaks of."""
+DECIMALS = 3
+"""Of numbers: millimetres, and milliradians in quaternions, which is finer than the robot measures and moves."""
 
 
 def shown_result(tool: str, content: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of a call that succeeded, without fields that are UNREAD or empty; empty lists are kept."""
+    """Return the result of a call that succeeded, without fields that are UNREAD or empty, and with DECIMALS.
+
+    Empty lists are kept: they say that nothing was found. The code of a tool that is `ok` is always NONE and left out;
+    that of a skill stays, since the orchestrator decides by it.
+    """
     unread = UNREAD.get(tool)
-    return content if unread is None else cast("dict[str, Any]", _lean(content, unread))
+    if unread is None:
+        return content
+    lean = cast("dict[str, Any]", _lean(content, unread))
+    if "__" in tool:  # a tool of an MCP server
+        lean.pop("error_code", None)
+    return lean
 
 
 def _lean(value: Any, unread: frozenset[str]) -> Any:
     if isinstance(value, list):
         return [_lean(one, unread) for one in cast("list[Any]", value)]
+    if isinstance(value, float):
+        return round(value, DECIMALS)
     if not isinstance(value, dict):
         return value
     fields = cast("dict[str, Any]", value)

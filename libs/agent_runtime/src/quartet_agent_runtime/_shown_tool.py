@@ -10,8 +10,21 @@ from typing import Any, cast
 from quartet_agent_runtime._tools import ToolSpec
 
 Schema = dict[str, Any]
-NOISE = frozenset({"title", "pattern", "minLength", "maxLength"})
-"""Keywords that tell a model nothing that names and descriptions do not, and are checked when the call is made."""
+NOISE = frozenset(
+    {
+        "title",
+        "pattern",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+    }
+)
+"""Keywords that a model needs not, since its values come from results and the request; calls are checked for them."""
 
 
 def shown_tool(spec: ToolSpec, prompt: str) -> dict[str, Any]:
@@ -53,7 +66,8 @@ def _lean(schema: Schema, definitions: dict[str, Schema], prompt: str) -> Schema
         # What the definition says of itself, such as a class's docstring, is for programmers.
         rest = {name: value for name, value in definitions.items() if value is not target}
         return {**_lean({k: v for k, v in target.items() if k != "description"}, rest, prompt), **found}
-    if found.get("default", "") is None:
+    if not found.get("default", True):
+        # None, nothing or zero: what a reader expects of an argument that may be left out.
         del found["default"]
     for key in ("anyOf", "oneOf"):
         if isinstance(found.get(key), list):
@@ -62,8 +76,6 @@ def _lean(schema: Schema, definitions: dict[str, Schema], prompt: str) -> Schema
             found = {**lean[0], **found} if len(lean) == 1 else {**found, key: lean}
     if isinstance(found.get("items"), dict):
         found["items"] = _lean(cast("Schema", found["items"]), definitions, prompt)
-        if found.get("minItems") != found.get("maxItems"):
-            found.pop("maxItems", None)
     if isinstance(found.get("properties"), dict):
         required = cast("list[str]", found.get("required", []))
         found["properties"] = {

@@ -24,19 +24,22 @@ IN_THE_WAY = frozenset({MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLIS
 
 
 def facts(robot: RobotFile, site: SiteFile, arguments: SkillArguments) -> dict[str, Any]:
-    """Return the Facts block: areas, places and the arm's transit state.
+    """Return the Facts block: the areas and places that the request may mean, and the arm's transit state.
 
-    Of the area of the request all is told, of others how they are called; of places those that stand there and those
-    that the request may mean. Where no area has the name, everything is told.
+    Of the areas the one of the request, or all where none has the name; of the places those that have the name of the
+    request's object, or all where neither a place nor an object of the site has it.
     """
     assert isinstance(arguments, ApproachArguments)
     areas, places = area_facts(site), place_facts(site)
-    if meant := entries_meant(areas, arguments.target_area):
-        areas = [one if one in meant else {key: one[key] for key in ("name", "aliases")} for one in areas]
-        here = {one["name"] for one in meant}
-        targets = entries_meant(places, arguments.object_name)
-        places = [one for one in places if one["area"] in here or one in targets]
-    return {"areas": areas, "places": places, "arm": arm_facts(robot)}
+    targets = entries_meant(places, arguments.object_name)
+    if not targets and not _is_object(site, arguments.object_name):
+        targets = places
+    return {"areas": entries_meant(areas, arguments.target_area) or areas, "places": targets, "arm": arm_facts(robot)}
+
+
+def _is_object(site: SiteFile, name: str) -> bool:
+    known = {term.casefold() for thing in site.objects for term in (thing.name, *thing.aliases)}
+    return name.casefold() in known
 
 
 async def prepare(check: RequestContext) -> None:
