@@ -15,6 +15,6 @@ async def accept(_: RequestContext, claimed: Any) -> Any:
 
 if __name__ == "__main__":
     definition = AgentDefinition(
-        skill=Skill.APPROACH, prompt=sys.argv[1], facts=lambda _robot, _site: {}, verify=accept
+        skill=Skill.APPROACH, prompt=sys.argv[1], facts=lambda _robot, _site, _arguments: {}, verify=accept
     )
     sys.exit(run_agent(definition, Bus.of_process, (BusError,)))
