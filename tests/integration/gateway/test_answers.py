@@ -259,6 +259,21 @@ async def test_a_model_of_the_price_list_has_its_price(gateway, provider):
     assert (await caller.ask()).json()["quartet"]["cost_usd"] == pytest.approx(expected)
 
 
+async def test_litellm_neither_logs_answers_nor_looks_for_a_reason_why_one_was_free(gateway, provider, monkeypatch):
+    from litellm.litellm_core_utils.litellm_logging import Logging
+
+    done: list[str] = []
+    monkeypatch.setattr(Logging, "claim_async_success_log", lambda *_: done.append("log"))
+    monkeypatch.setattr(Logging, "_zero_cost_finding", lambda *_, **__: done.append("reason"))
+    monkeypatch.setattr(Logging, "failure_handler", lambda *_, **__: done.append("failure"))
+    caller = gateway(content(provider))
+    provider.plan = [500]
+    response = await caller.ask()
+    assert response.json()["quartet"]["cost_usd"] == 0
+    assert len(provider.requests) == 2
+    assert done == []
+
+
 @pytest.mark.parametrize("budget", [{"budget_usd": 2 * COST}, {"budget_tokens": 2200}])
 async def test_a_task_has_a_budget_for_all_its_agents(gateway, provider, budget):
     caller = gateway({**content(provider, price=PRICE), "tasks": budget})

@@ -211,7 +211,8 @@ class Gateway:
                 conversation = request.conversation()
                 messages = messages_for(deployment.model, conversation)
                 parameters = {**request.passed_on(), **parameters_for(deployment.model, conversation)}
-                response = await self._router.acompletion(model=deployment.group, messages=messages, **parameters)
+                with _litellm.without_logging():
+                    response = await self._router.acompletion(model=deployment.group, messages=messages, **parameters)
             except Exception as error:
                 failure = self._wire_error(deployment.model, error)
                 if getattr(error, "status_code", None) != 200 and MALFORMED_CALL not in str(error):

@@ -47,6 +47,7 @@ def load() -> ModuleType:
             LiteLLMResponsesTransformationHandler,
         )
         from litellm.litellm_core_utils import core_helpers
+        from litellm.litellm_core_utils.litellm_logging import Logging
         from litellm.llms.ollama.chat.transformation import OllamaChatConfig
 
     litellm.telemetry = False  # pyright: ignore[reportAttributeAccessIssue]  # such attributes too
@@ -57,11 +58,32 @@ def load() -> ModuleType:
     litellm.disable_aiohttp_transport = True
     known_models()
     core_helpers._FINISH_REASON_MAP.update(_REASONS)  # noqa: SLF001 - LiteLLM has no other way
+    # It walks through all prices at each free answer, to write a warning of a level that is off.
+    Logging._record_zero_cost_diagnostic = _pass_over  # noqa: SLF001 - LiteLLM has no other way
     _keep_refusals(LiteLLMResponsesTransformationHandler)
     _name_results(OllamaChatConfig)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.ERROR)
     return litellm
+
+
+@contextlib.contextmanager
+def without_logging() -> Generator[None]:
+    """Call LiteLLM without its log of each answer, a deep copy of all messages and results, which nothing reads.
+
+    It is LiteLLM's own switch for calls that it makes itself; the cost of an answer is worked out all the same.
+    """
+    from litellm._internal_context import is_internal_call
+
+    token = is_internal_call.set(True)
+    try:
+        yield
+    finally:
+        is_internal_call.reset(token)
+
+
+def _pass_over(*_: Any, **__: Any) -> None:
+    """Do nothing."""
 
 
 @contextlib.contextmanager
