@@ -8,6 +8,7 @@ import pytest
 
 from quartet_simulation.arm import kinematics
 from quartet_simulation.arm.planning import PLANNERS
+from quartet_simulation.arm.summit import ARM
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.robot import dimensions as dim
@@ -227,9 +228,7 @@ def test_start_in_collision_is_said(studio, hands):
     studio.reset("studio", 0)
     studio.put_robot(0.85, 0.0, 0.0)
     scene = studio.snapshot()
-    inside = kinematics.nearest_turns(
-        kinematics.inverse(hands.down(0.9, 0.0, 0.85, 0.0))[0], np.array(dim.LOOK_FORWARD)
-    )
+    inside = ARM.nearest_turns(kinematics.inverse(hands.down(0.9, 0.0, 0.85, 0.0))[0], np.array(dim.LOOK_FORWARD))
     plan = scene.plan_joints(dim.LOOK_FORWARD, start=inside)
     assert plan.code is MoveItCode.START_STATE_IN_COLLISION
 

@@ -7,6 +7,7 @@ import pytest
 
 from quartet_simulation.arm import kinematics
 from quartet_simulation.arm.kinematics import pose_matrix
+from quartet_simulation.arm.summit import GRIPPER
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.calibration import LIMIT, draw_calibration
 from quartet_simulation.sensors.frames import optical_pose
@@ -115,7 +116,7 @@ def test_fingers_are_measured_with_an_error(typical):
     for seed in range(12):
         typical.reset("studio", seed, "in_gripper:red coke can")
         states, joints = typical.gripper_state(), typical.joint_states()
-        assert states["width"] == pytest.approx(dim.width_of(joints["position"][6]), abs=0.002)
+        assert states["width"] == pytest.approx(GRIPPER.width_of(joints["position"][6]), abs=0.002)
         widths.append(states["width"] - typical.truth()["robot"]["opening"])
         forces.append(states["effort"] / abs(typical._physics.grip_force()))
     assert 0.0002 < np.std(widths) < 0.0012

@@ -8,7 +8,8 @@ import numpy as np
 
 from quartet_benchmarks.arm_table.layout import Layout, Point
 from quartet_benchmarks.errors import MeasurementError
-from quartet_simulation.arm.kinematics import D1, MOUNT, inverse, nearest_turns
+from quartet_simulation.arm.kinematics import D1, MOUNT, inverse
+from quartet_simulation.arm.summit import ARM
 from quartet_simulation.arm.trajectory import time_path
 from quartet_simulation.robot import dimensions as dim
 
@@ -50,7 +51,7 @@ def _pose(tip: tuple[float, float, float], turn: float) -> np.ndarray:
 
 def _solve(tip: tuple[float, float, float], turn: float, seed: np.ndarray) -> np.ndarray:
     """Return the joints with the elbow up that are nearest to `seed`."""
-    found = [nearest_turns(q, seed) for q in inverse(_pose(tip, turn))]
+    found = [ARM.nearest_turns(q, seed) for q in inverse(_pose(tip, turn))]
     if not found:
         raise MeasurementError(
             f"an arm does not reach {tip} [m] from its foot, with its fingers turned by {turn:g} rad"
@@ -141,7 +142,7 @@ def plan_motion(layout: Layout, arm: str, source: Point, yaw: float, target: Poi
             count = round(CLOSING_S / SAMPLE_S)
             joints.append(np.repeat(path, count, axis=0))
         else:
-            trajectory = time_path(path, scale=0.7)
+            trajectory = time_path(ARM, path, scale=0.7)
             times = np.arange(0, trajectory.duration + SAMPLE_S, SAMPLE_S)
             count = len(times)
             joints.append(np.array([trajectory.at(float(t))[0] for t in times]))

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 
+from quartet_simulation.arm.body import TICK, ArmBody
 from quartet_simulation.errors import InvalidCommandError
 from quartet_simulation.goal import Goal
-from quartet_simulation.physics import TICK, Physics
-from quartet_simulation.robot import dimensions as dim
 
 GOAL_TOLERANCE = 0.004
 """Opening error at which a position counts as reached [m]."""
 STALL_SPEED, STALL_TIME = 0.004, 0.20
 TIMEOUT = 5.0
-MAX_FORCE = 80.0
 
 
 class GripperDriver:
     """Moves the fingers towards the commanded opening at a limited speed; force is limited by max_effort."""
 
-    def __init__(self, physics: Physics) -> None:
+    def __init__(self, physics: ArmBody) -> None:
         self._physics = physics
-        self.command = 0.0
-        self._target = dim.STROKE
-        self._force = 50.0
+        self._hand = physics.hand
+        self.command = self._hand.open_position
+        self._target = self._hand.stroke
+        self._force = self._hand.force
         self._still = 0.0
         self._goal: Goal | None = None
         self._had: str | None = None
@@ -31,10 +30,10 @@ class GripperDriver:
         """How often each object was taken, for scoring: a pick or a drop must not happen twice by accident."""
         self.releases: Counter[str] = Counter()
 
-    def reset(self, position: float = 0.0) -> None:
-        """Forget the goal and the counts; the fingers are at `position` (0.0 open .. 0.7 closed)."""
-        self.command, self._goal, self._force = position, None, 50.0
-        self._target = dim.width_of(position)
+    def reset(self, position: float) -> None:
+        """Forget the goal and the counts; the fingers are at `position` of a GripperCommand."""
+        self.command, self._goal, self._force = position, None, self._hand.force
+        self._target = self._hand.width_of(position)
         self._had = self._physics.held_object()
         self.grasps.clear()
         self.releases.clear()
@@ -56,22 +55,24 @@ class GripperDriver:
         return self._goal
 
     def start(self, position: float, max_effort: float, goal: Goal) -> None:
-        """Begin to move the fingers to `position` (0.0 open .. 0.7 closed) with at most `max_effort` [N]."""
-        if not 0.0 <= position <= dim.CLOSED_POSITION:
+        """Begin to move the fingers to `position` of a GripperCommand with at most `max_effort` [N]."""
+        hand = self._hand
+        low, high = sorted((hand.open_position, hand.closed_position))
+        if not low <= position <= high:
             raise InvalidCommandError(
-                f"gripper position {position} is outside 0.0 (open) .. {dim.CLOSED_POSITION} (closed)"
+                f"gripper position {position} is outside {hand.open_position} (open) .. {hand.closed_position} (closed)"
             )
         # A motion that was cut off did not come to its own count.
         self._count()
         self.command, self._goal, self._still = position, goal, 0.0
         self._target = self._physics.opening()
-        self._force = min(max_effort if max_effort > 0 else 50.0, MAX_FORCE)
+        self._force = min(max_effort if max_effort > 0 else hand.force, hand.most_force)
 
     def tick(self) -> None:
         """Advance control by one tick."""
         physics = self._physics
-        wanted = dim.width_of(self.command)
-        step = dim.GRIPPER_SPEED * TICK
+        wanted = self._hand.width_of(self.command)
+        step = self._hand.speed * TICK
         self._target += max(-step, min(step, wanted - self._target))
         # Once the target has run through, the remaining error would build force only slowly on soft things:
         # pushing the target past the pads' position by a fixed lead makes the force the one that was asked for.
@@ -85,7 +86,7 @@ class GripperDriver:
         self._still = 0.0 if moving else self._still + TICK
         self.report(goal)
         if goal.cancel_requested:
-            self.command = dim.position_of(min(max(opening, 0.0), dim.STROKE))
+            self.command = self._hand.position_of(min(max(opening, 0.0), self._hand.stroke))
             goal.finish("CANCELED", physics.time, 0, "gripper stopped")
         elif abs(opening - wanted) < GOAL_TOLERANCE and not moving:
             goal.feedback["reached_goal"] = goal.result["reached_goal"] = True
@@ -102,7 +103,7 @@ class GripperDriver:
     def report(self, goal: Goal) -> None:
         """Write position, effort and width into a goal."""
         state = {
-            "position": dim.position_of(self._physics.opening()),
+            "position": self._hand.position_of(self._physics.opening()),
             "effort": abs(self._physics.grip_force()),
             "width": self._physics.opening(),
             "stalled": False,

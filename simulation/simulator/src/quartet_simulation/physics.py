@@ -11,20 +11,16 @@ from dataclasses import dataclass, field
 import mujoco
 import numpy as np
 
+from quartet_simulation.arm import summit
+from quartet_simulation.arm.body import DAMPING_RATIO, STEPS_PER_TICK, TICK
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.robot.model import number_of, prefix_of
-from quartet_simulation.solver import TIMESTEP
 from quartet_simulation.worlds.compile import make_spec
 from quartet_simulation.worlds.objects import body_name
 from quartet_simulation.worlds.world import World
 
-STEPS_PER_TICK = 5
-TICK = STEPS_PER_TICK * TIMESTEP
-"""Controllers run every 10 ms of world time."""
 NO_ROBOT = -1
-DAMPING_RATIO = 0.1
-"""kv / kp of the arm's position servos; used to feed the wanted velocity forward."""
 
 
 @dataclass
@@ -38,6 +34,8 @@ class _Clock:
 
 class Physics:
     """Model and data of one world, and one of its robots: reads state and writes set points, nothing else."""
+
+    arm, hand = summit.ARM, summit.GRIPPER
 
     def __init__(self, world: World, robots: int = 1) -> None:
         self.world = world

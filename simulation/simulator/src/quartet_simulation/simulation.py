@@ -8,35 +8,33 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mujoco
 import numpy as np
 
-from quartet_simulation.arm.collision import CollisionWorld, planning_model
-from quartet_simulation.arm.driver import ArmDriver
+from quartet_simulation.arm.body import TICK
+from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.arm.kinematics import pose_matrix
 from quartet_simulation.arm.objects import SceneObjects
-from quartet_simulation.arm.scene import Scene
-from quartet_simulation.arm.trajectory import from_points
-from quartet_simulation.codes import MoveItCode, NavCode
+from quartet_simulation.arm_simulation import ArmSimulation
+from quartet_simulation.codes import NavCode
 from quartet_simulation.episode import Episode
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.goal import Goal
-from quartet_simulation.gripper import GripperDriver
 from quartet_simulation.navigation.behaviours import Spin, Straight
 from quartet_simulation.navigation.costmap import OTHER_ROBOT, RESOLUTION, Costmap
 from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.navigate import Navigate
-from quartet_simulation.physics import TICK, Physics
+from quartet_simulation.physics import Physics
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
-from quartet_simulation.sensors.calibration import EXACT, BodyState, CameraMounts, draw_calibration, measured_joints
+from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw_calibration, exact, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
 from quartet_simulation.sensors.localisation import Localisation
 from quartet_simulation.truth import describe
 from quartet_simulation.worlds import find_world
+from quartet_simulation.worlds.compile import make_spec
 
-OCTOMAP_REFILL = 5.0
-"""World time after which a cleared octomap has seen the objects again [s]."""
 MARK_RANGE = 4.0
 """Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
 MARK_EVERY = 50
@@ -48,7 +46,7 @@ OCCUPIED_WITHIN = 0.15
 """A point nearer to an obstacle than this is occupied [m]."""
 
 
-class Simulation:
+class Simulation(ArmSimulation):
     """A world with a robot in it; `robots` of it share one world, this one is the first of them.
 
     Time, episode and truth are those of the world, whichever of its robots is asked; everything else is the robot's.
@@ -57,6 +55,8 @@ class Simulation:
     front_camera_color_optical_frame, arm_camera_color_optical_frame, laser. Quaternions are x, y, z, w.
     `sensors` is a level of sensors/levels.py. Raises UnknownNameError for an unknown world, scenario or level.
     """
+
+    drives = True
 
     def __init__(
         self,
@@ -106,11 +106,9 @@ class Simulation:
     def _equip(self) -> None:
         """What each robot has of its own."""
         number, prefix = self._physics.number, self._physics.prefix
-        self._planning_model = self._scene_model = planning_model(self.world, robots=self._count, number=number)
         self._costmap = Costmap(self.world, self._physics.model, self._physics.data)
-        self._base_checks = CollisionWorld(self._planning_model, "base", prefix)
-        self._gripper = GripperDriver(self._physics)
-        self._arm = ArmDriver(self._physics)
+        self._equip_arm(self._physics, number, prefix)
+        self._base_checks = CollisionWorld(self.arm, self._planning_model, "base", prefix)
         self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
         self._mounted = frames.static(self._physics)
         self._base = BaseDriver(
@@ -145,9 +143,14 @@ class Simulation:
         for robot in self.robots:
             robot._begin()
 
+    def _planning_spec(self) -> mujoco.MjSpec:
+        return make_spec(self.world, textures=False, robots=self._count)
+
     def _begin(self) -> None:
         level = self._host._level.calibration
-        self._calibration = EXACT if level is None else draw_calibration(level, self.seed + self._physics.number)
+        self._calibration = (
+            exact(len(self.arm.joints)) if level is None else draw_calibration(level, self.seed + self._physics.number)
+        )
         self._mounts.shift(self._calibration)
         self._localise()
         self._gripper.reset(self._host._episode.gripper_position if self._host is self else 0.0)
@@ -160,15 +163,8 @@ class Simulation:
         self._localisation = Localisation(seed, self._physics.base_pose(), level)
 
     # --- time ---------------------------------------------------------------------------------------
-    @property
-    def time(self) -> float:
-        """World time [s]; starts at 0 after each reset."""
-        return self._physics.time
-
-    @property
-    def busy(self) -> bool:
-        """True while a goal of any channel of this robot runs."""
-        return any(g is not None and not g.done for g in (self._base.goal, self._arm.goal, self._gripper.goal))
+    def _goals(self) -> list[Goal | None]:
+        return [self._base.goal, *super()._goals()]
 
     def step(self, duration_s: float) -> None:
         """Advance physics and the controllers of running goals by about `duration_s` [s].
@@ -220,13 +216,12 @@ class Simulation:
         return f"{OTHER_ROBOT}{self._physics.number}"
 
     # --- goals: returned at once, advanced by step() -------------------------------------------------
-    def _new_goal(self, channel: str, action: str) -> Goal:
-        driver = {"base": self._base, "arm": self._arm, "gripper": self._gripper}[channel]
-        running = driver.goal
+    def _new_goal(self, action: str) -> Goal:
+        """Return a goal of the base; one that runs is ended."""
+        running = self._base.goal
         if running is not None and not running.done:
-            code = MoveItCode.PREEMPTED if channel == "arm" else 0
-            running.finish("ABORTED", self.time, code, "preempted by a newer goal")
-        return Goal(channel, action, started_at=self.time)
+            running.finish("ABORTED", self.time, 0, "preempted by a newer goal")
+        return Goal("base", action, started_at=self.time)
 
     def navigate_to_pose(self, x: float, y: float, yaw: float) -> Goal:
         """Drive to a pose in `map` [m, rad].
@@ -234,57 +229,29 @@ class Simulation:
         Feedback: distance_remaining, navigation_time, estimated_time_remaining, number_of_recoveries, current_pose
         (x, y, yaw).
         """
-        goal = self._new_goal("base", "navigate_to_pose")
+        goal = self._new_goal("navigate_to_pose")
         self._base.start(Navigate((x, y, yaw)), goal)
         return goal
 
     def spin(self, target_yaw: float, time_allowance: float = 60.0) -> Goal:
         """Turn on the spot by `target_yaw` (relative). feedback: angular_distance_traveled."""
         behaviour = Spin(target_yaw, time_allowance)
-        goal = self._new_goal("base", "spin")
+        goal = self._new_goal("spin")
         self._base.start(behaviour, goal)
         return goal
 
     def drive_on_heading(self, distance: float, speed: float, time_allowance: float = 60.0) -> Goal:
         """Drive forward. feedback: distance_traveled."""
         behaviour = Straight(distance, speed, time_allowance, 1 if distance >= 0 else -1)
-        goal = self._new_goal("base", "drive_on_heading")
+        goal = self._new_goal("drive_on_heading")
         self._base.start(behaviour, goal)
         return goal
 
     def backup(self, distance: float, speed: float, time_allowance: float = 60.0) -> Goal:
         """Drive backward by `distance` (positive). feedback: distance_traveled."""
         behaviour = Straight(abs(distance), abs(speed), time_allowance, -1)
-        goal = self._new_goal("base", "backup")
+        goal = self._new_goal("backup")
         self._base.start(behaviour, goal)
-        return goal
-
-    def execute_trajectory(self, joint_names: list[str], points: list[tuple[float, list[float]]]) -> Goal:
-        """Follow joint positions [rad] at times [s]; ends with a MoveItCode.
-
-        Feedback: time_from_start, duration, desired, actual, error (lists by arm joint).
-
-        Raises:
-            InvalidCommandError: joints or times make no sense.
-        """
-        trajectory = from_points(list(joint_names), [(float(t), list(q)) for t, q in points])
-        goal = self._new_goal("arm", "execute_trajectory")
-        self._arm.start(trajectory, goal)
-        return goal
-
-    def gripper_command(self, position: float, max_effort: float) -> Goal:
-        """Move the fingers to a position (0.0 open .. 0.7 closed) with at most `max_effort` [N].
-
-        Feedback and result: position, effort, stalled, reached_goal, width.
-
-        Raises:
-            InvalidCommandError: the position is out of range.
-        """
-        goal = Goal("gripper", "gripper_command", started_at=self.time)
-        running = self._gripper.goal
-        self._gripper.start(position, max_effort, goal)
-        if running is not None and not running.done:
-            running.finish("ABORTED", self.time, 0, "preempted by a newer goal")
         return goal
 
     def command_velocity(self, vx: float, vy: float, wz: float) -> None:
@@ -294,55 +261,18 @@ class Simulation:
         """
         self._base.command_velocity((vx, vy, wz))
 
-    def hold_arm(self) -> None:
-        """End the arm's goal as CANCELED and hold the arm where it is."""
-        if self._arm.goal is not None:
-            self._arm.goal.finish("CANCELED", self.time, MoveItCode.PREEMPTED, "stopped by the robot guard")
-        self._arm.hold()
-
     def halt_base(self) -> None:
         """End the base's goal as CANCELED and brake."""
         if self._base.goal is not None:
             self._base.goal.finish("CANCELED", self.time, 0, "stopped by the robot guard")
         self._base.brake_now()
 
-    def halt(self) -> None:
-        """Hold the arm and halt the base; the gripper is left alone."""
-        self.hold_arm()
-        self.halt_base()
-
     @property
     def at_standstill(self) -> bool:
         """True when base and arm are measured to be at rest."""
-        return self._base.standing() and float(np.abs(self._physics.arm_velocities()).max()) < 0.02
+        return self._base.standing() and super().at_standstill
 
     # --- planning ---------------------------------------------------------------------------------
-    def snapshot(self) -> Scene:
-        """A Scene: an own copy of what planning needs, for use in another thread."""
-        cleared = self.time - self._octomap_cleared_at < OCTOMAP_REFILL
-        positions = self._physics.data.qpos.copy()
-        positions[self._physics.arm_qpos] += self._calibration.joints
-        return Scene(
-            self._scene_model,
-            positions,
-            self._physics.held_object(),
-            with_objects=not cleared,
-            seed=self.seed,
-            prefix=self._physics.prefix,
-        )
-
-    @property
-    def scene_objects(self) -> SceneObjects:
-        """What clients added to the planning scene."""
-        return self._scene_objects
-
-    def set_scene_objects(self, objects: SceneObjects) -> None:
-        """From now on planning keeps clear of these; driving and physics know nothing of them."""
-        self._scene_objects = objects
-        self._scene_model = self._planning_model
-        if len(objects):
-            self._scene_model = planning_model(self.world, objects, robots=self._count, number=self._physics.number)
-
     def base_in_world(self) -> np.ndarray:
         """base_footprint in the world, 4x4: what planning reckons with."""
         x, y, yaw = self._physics.base_pose()
@@ -378,10 +308,6 @@ class Simulation:
         here = self.estimated_pose()
         return math.hypot(x - here[0], y - here[1])
 
-    def clear_octomap(self) -> None:
-        """Forget movable obstacles of the planning scene until they are seen again (5 s of world time)."""
-        self._octomap_cleared_at = self.time
-
     def clear_costmaps(self) -> None:
         """Forget marked obstacles of the costmaps; what the sensors see is marked again."""
         self._costmap.clear()
@@ -404,10 +330,6 @@ class Simulation:
     def jpeg_quality(self) -> int:
         """Of pictures on the compressed topics, 1 to 95."""
         return self._host._level.jpeg_quality
-
-    def camera_info(self, camera: str) -> dict[str, Any]:
-        """Return width, height, fx, fy, cx, cy [pixels] and frame of a camera."""
-        return frames.camera_info(self._physics.model, camera)
 
     def scan(self) -> dict[str, Any]:
         """Return angle_min, angle_max, angle_increment, range_min, range_max, ranges (float32), frame."""
@@ -434,14 +356,6 @@ class Simulation:
     def static_transforms(self) -> list[frames.Transform]:
         """Return (parent, child, translation, quaternion xyzw) of all fixed frames."""
         return frames.static(self._physics) if self._host._level.calibration is None else self._mounted
-
-    def joint_states(self) -> dict[str, list[Any]]:
-        """Return name, position, velocity, effort of six arm joints and robotiq finger_joint (0.0 open .. 0.7)."""
-        return frames.joint_states(self._physics, self._calibration)
-
-    def gripper_state(self) -> dict[str, float]:
-        """Return width [m], effort [N], position and command (0.0 .. 0.7), moving (0 or 1)."""
-        return frames.gripper_state(self._physics, self._gripper.command, self.seed, self._calibration)
 
     def occupancy_grid(self) -> dict[str, Any]:
         """The static map: resolution, origin (x, y), data int8 HxW (0 free, 100 occupied), row 0 at origin y."""

@@ -8,18 +8,14 @@ from typing import Literal
 import mujoco
 import numpy as np
 
+from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.arm.objects import SceneObjects, name_in
-from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.robot.model import number_of, prefix_of
-from quartet_simulation.worlds.compile import make_spec
 from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
 from quartet_simulation.worlds.objects import body_name
-from quartet_simulation.worlds.world import World
 
 STATIC, OBJECT, BODY, ARM, FINGER, HELD = 1, 2, 4, 8, 16, 32
-FINGER_BODIES = ("left_finger", "right_finger")
-HAND = (*dim.ARM_LINKS, "arm_tool0")
 HELD_SLACK = 0.012
 """What is held may sink this far into what it stands on: grasps and depth are not exact [m]."""
 BASE_MARGIN = 0.015
@@ -31,13 +27,13 @@ Mode = Literal["arm", "base"]
 
 
 def planning_model(
-    world: World, added: SceneObjects | None = None, *, robots: int = 1, number: int = 0
+    arm: ArmModel, spec: mujoco.MjSpec, added: SceneObjects | None = None, number: int = 0
 ) -> mujoco.MjModel:
-    """The world with collision masks for planning in place of those for physics, and what clients added to it.
+    """A world with collision masks for planning in place of those for physics, and what clients added to it.
 
-    For the robot `number` of `robots`; the others are obstacles, which clearing the octomap does not remove.
+    `spec` is changed. For the arm of robot `number` in it; the others are obstacles, which clearing the octomap does
+    not remove.
     """
-    spec = make_spec(world, textures=False, robots=robots)
     prefix = prefix_of(number)
     spec.option.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
     for geom in spec.geoms:
@@ -48,30 +44,31 @@ def planning_model(
             geom.contype, geom.conaffinity = OBJECT, 0
         elif geom.group != ROBOT_GROUP or number_of(geom.name) != number:
             geom.contype, geom.conaffinity = STATIC, 0
-        elif body in FINGER_BODIES:
+        elif body in arm.fingers:
             geom.contype, geom.conaffinity = FINGER, STATIC | BODY
-        elif body in HAND:
+        elif body in arm.hand:
             geom.contype, geom.conaffinity = ARM, STATIC | OBJECT | BODY | ARM
         else:
             geom.contype, geom.conaffinity = BODY, 0
     if added is not None:
-        added.build(spec, obstacle=(STATIC, 0), carried=(HELD, STATIC | OBJECT | BODY), tool=f"{prefix}arm_tool0")
+        added.build(spec, obstacle=(STATIC, 0), carried=(HELD, STATIC | OBJECT | BODY), tool=prefix + arm.tool)
     return spec.compile()
 
 
 class CollisionWorld:
     """One thread's own copy of the planning world. `qpos` has the layout of the physical model's."""
 
-    def __init__(self, model: mujoco.MjModel, mode: Mode = "arm", prefix: str = "") -> None:
+    def __init__(self, arm: ArmModel, model: mujoco.MjModel, mode: Mode = "arm", prefix: str = "") -> None:
         self.model = copy.copy(model)
         self.data = mujoco.MjData(self.model)
         self.mode = mode
         self.slack = 0.0
         """Contacts that are no deeper than this do not count [m]."""
         self._prefix = prefix
-        self.arm_qpos = np.array([model.joint(prefix + n).qposadr[0] for n in dim.ARM_JOINTS])
-        self._base_qpos = [model.joint(prefix + n).qposadr[0] for n in ("base_x", "base_y", "base_yaw")]
-        self.tool = model.body(prefix + "arm_tool0").id
+        self.arm_qpos = np.array([model.joint(prefix + n).qposadr[0] for n in arm.joints])
+        base_joints = ("base_x", "base_y", "base_yaw") if mode == "base" else ()
+        self._base_qpos = [model.joint(prefix + n).qposadr[0] for n in base_joints]
+        self.tool = model.body(prefix + arm.tool).id
         self._held: str | None = None
         self._held_in_tool = np.eye(4)
         self._held_adr = -1

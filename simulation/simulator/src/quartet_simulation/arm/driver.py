@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from quartet_simulation.arm.body import TICK, ArmBody
 from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.goal import Goal
-from quartet_simulation.physics import TICK, Physics
 
 START_TOLERANCE = 0.05
 """As MoveIt's allowed_start_tolerance, with room for a settling arm [rad]."""
@@ -20,12 +20,11 @@ BRAKE_TIME = 0.25
 class ArmDriver:
     """Keeps the arm at its position unless a trajectory runs."""
 
-    def __init__(self, physics: Physics) -> None:
+    def __init__(self, physics: ArmBody) -> None:
         self._physics = physics
         self._goal: Goal | None = None
         self._trajectory: Trajectory | None = None
-        self._hold = np.zeros(6)
-        self._offsets = np.zeros(6)
+        self._hold = self._offsets = np.zeros(len(physics.arm.joints))
         self._brake: tuple[float, np.ndarray, np.ndarray] | None = None
 
     @property
@@ -34,7 +33,7 @@ class ArmDriver:
         return self._goal
 
     def reset(self, offsets: np.ndarray) -> None:
-        """Forget the goal and keep the present position; `offsets` are measured minus true joints [rad], shape (6,)."""
+        """Forget the goal and keep the present position; `offsets` are measured minus true joints [rad], shape (J,)."""
         self._goal = self._trajectory = self._brake = None
         self._offsets = offsets
         self._hold = self._positions()
@@ -62,7 +61,7 @@ class ArmDriver:
             # A first point later than 0 is reached from the present position.
             times = np.concatenate([[0.0], np.maximum(trajectory.times, 0.05)])
             positions = np.vstack([actual, trajectory.positions])
-            velocities = np.vstack([np.zeros(6), trajectory.velocities])
+            velocities = np.vstack([np.zeros_like(actual), trajectory.velocities])
             trajectory = Trajectory(trajectory.joint_names, times, positions, velocities)
         self._goal, self._trajectory, self._brake = goal, trajectory, None
 

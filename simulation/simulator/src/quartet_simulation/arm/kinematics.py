@@ -110,11 +110,3 @@ def inverse(pose: np.ndarray) -> np.ndarray:
     solutions = np.arctan2(np.sin(found), np.cos(found))
     good = [q for q in solutions if np.abs(forward(q) - pose).max() < 1e-5]
     return np.array(good) if good else np.empty((0, 6))
-
-
-def nearest_turns(q: np.ndarray, seed: np.ndarray) -> np.ndarray:
-    """`q` with whole turns added per joint so that it is nearest to `seed` within the joint limits."""
-    result = q + 2 * math.pi * np.round((seed - q) / (2 * math.pi))
-    low, high = np.array(dim.JOINT_LOWER), np.array(dim.JOINT_UPPER)
-    result = np.where(result > high, result - 2 * math.pi, result)
-    return np.where(result < low, result + 2 * math.pi, result)

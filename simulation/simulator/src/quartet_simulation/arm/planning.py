@@ -12,8 +12,8 @@ from ompl import base as ob
 from ompl import geometric as og
 from ompl import util as ou
 
+from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.errors import UnknownNameError
-from quartet_simulation.robot import dimensions as dim
 
 PLANNERS = {
     "RRTConnectkConfigDefault": "RRTConnect",
@@ -65,15 +65,20 @@ def motion_is_free(path: np.ndarray, free: Callable[[np.ndarray], bool]) -> bool
     return True
 
 
-def _joints(state: Any) -> np.ndarray:
+def _joints(state: Any, count: int) -> np.ndarray:
     """Of a state of OMPL, whose types know nothing of its values."""
-    return np.array([state[i] for i in range(6)])
+    return np.array([state[i] for i in range(count)])
 
 
 def plan(
-    start: np.ndarray, goal: np.ndarray, free: Callable[[np.ndarray], bool], planner_id: str, timeout: float
+    arm: ArmModel,
+    start: np.ndarray,
+    goal: np.ndarray,
+    free: Callable[[np.ndarray], bool],
+    planner_id: str,
+    timeout: float,
 ) -> np.ndarray | None:
-    """A collision-free path (N, 6) in joint space, or None when `timeout` [s of wall time] is spent.
+    """A collision-free path (N, J) in joint space, or None when `timeout` [s of wall time] is spent.
 
     The straight motion is tried first; then the named planner searches, and its path is cut short.
     """
@@ -81,27 +86,28 @@ def plan(
         return np.array([start, goal])
     deadline = time.monotonic() + timeout
     ou.setLogLevel(ou.LOG_ERROR)
-    space = ob.RealVectorStateSpace(6)
-    bounds = ob.RealVectorBounds(6)
-    for i in range(6):
-        bounds.setLow(i, max(dim.JOINT_LOWER[i], min(start[i], goal[i]) - ROOM))
-        bounds.setHigh(i, min(dim.JOINT_UPPER[i], max(start[i], goal[i]) + ROOM))
+    count = len(arm.joints)
+    space = ob.RealVectorStateSpace(count)
+    bounds = ob.RealVectorBounds(count)
+    for i in range(count):
+        bounds.setLow(i, max(arm.lower[i], min(start[i], goal[i]) - ROOM))
+        bounds.setHigh(i, min(arm.upper[i], max(start[i], goal[i]) + ROOM))
     space.setBounds(bounds)
     setup = og.SimpleSetup(space)
-    setup.setStateValidityChecker(lambda state: bool(free(_joints(state))))
+    setup.setStateValidityChecker(lambda state: bool(free(_joints(state, count))))
     information = setup.getSpaceInformation()
     information.setStateValidityCheckingResolution(STEP / space.getMaximumExtent() * 2)
     setup.setPlanner(getattr(og, planner_name(planner_id))(information))
     first: Any = space.allocState()
     last: Any = space.allocState()
-    for i in range(6):
+    for i in range(count):
         first[i], last[i] = float(start[i]), float(goal[i])
     setup.setStartAndGoalStates(first, last, 1e-4)
     while time.monotonic() < deadline:
         setup.solve(SLICE)
         if setup.haveExactSolutionPath():
             path = setup.getSolutionPath()
-            points = np.array([_joints(s) for s in path.getStates()])
+            points = np.array([_joints(s, count) for s in path.getStates()])
             # The planner's own checks are coarser than what a path is held to.
             if motion_is_free(points, free):
                 return shorten(points, free)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from quartet_simulation.arm import kinematics, planning
+from quartet_simulation.arm import planning
 from quartet_simulation.arm.collision import CollisionWorld
+from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.arm.trajectory import Trajectory, time_path
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.errors import UnknownNameError
-from quartet_simulation.robot import dimensions as dim
 
 JUMP = 0.40
 """A Cartesian path ends where a joint would have to move more than this in one step [rad]."""
@@ -24,8 +24,6 @@ GRAZE = 0.003
 """A state counts as in collision from this depth on [m]: joints end a little beside their goals, and between two
 checked points of a path an arm may come that much nearer. Planning itself looks for no contact at all."""
 GOALS_TRIED = 4
-LINKS = ("arm_base", *dim.ARM_LINKS, "arm_tool0", "gripper_tip")
-WEIGHTS = np.array([1.5, 1.5, 1.2, 0.6, 0.6, 0.4])
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,13 @@ class Plan:
 class Scene:
     """A copy of the world for planning: kinematics, collision checks and plans of the arm.
 
-    Poses are 4x4 matrices of arm_tool0 in base_footprint (see kinematics.pose_matrix), joints are in the order of
-    dimensions.ARM_JOINTS [rad]. Not thread-safe: one Scene, one thread at a time.
+    Poses are 4x4 matrices of the arm's tool in its base frame, joints are in the order of `arm.joints` [rad]. Not
+    thread-safe: one Scene, one thread at a time.
     """
 
     def __init__(
         self,
+        arm: ArmModel,
         model: mujoco.MjModel,
         qpos: np.ndarray,
         held: str | None,
@@ -55,7 +54,8 @@ class Scene:
         seed: int = 0,
         prefix: str = "",
     ) -> None:
-        self._world = CollisionWorld(model, "arm", prefix)
+        self.arm = arm
+        self._world = CollisionWorld(arm, model, "arm", prefix)
         self._world.load(qpos)
         self._world.attach(held)
         if not with_objects:
@@ -67,36 +67,42 @@ class Scene:
         """Arm joints at the time of the snapshot [rad]."""
 
     # --- kinematics -------------------------------------------------------------------------------
-    def fk(self, q: np.ndarray | list[float] | None = None, link: str = "arm_tool0") -> np.ndarray:
-        """Pose of `link` in base_footprint at joints `q` (default: the present ones). Raises UnknownNameError."""
-        if link not in LINKS:
-            raise UnknownNameError("link", link, LINKS)
+    def fk(self, q: np.ndarray | list[float] | None = None, link: str = "") -> np.ndarray:
+        """Pose of `link` (default: the tool) in the base frame at joints `q` (default: the present ones).
+
+        Raises UnknownNameError.
+        """
+        arm, link = self.arm, link or self.arm.tool
+        links = (arm.mount, *arm.hand, arm.tip)
+        if link not in links:
+            raise UnknownNameError("link", link, links)
         joints = self.positions if q is None else np.asarray(q, dtype=float)
-        if link in ("arm_tool0", "gripper_tip"):
-            pose = kinematics.forward(joints)
-            if link == "gripper_tip":
+        if link in (arm.tool, arm.tip):
+            pose = arm.forward(joints)
+            if link == arm.tip:
                 tip = np.eye(4)
-                tip[2, 3] = dim.FINGER_OFFSET
+                tip[2, 3] = arm.tip_m
                 pose = pose @ tip
             return pose
         world = self._world
         world.set_arm(joints)
         mujoco.mj_kinematics(world.model, world.data)
-        base, body = world.pose("base_footprint"), world.pose(link)
+        base, body = world.pose(arm.base), world.pose(link)
         return np.linalg.inv(base) @ body
 
     def ik(
         self, pose: np.ndarray, seed: np.ndarray | list[float] | None = None, *, avoid_collisions: bool = True
     ) -> np.ndarray | None:
-        """Return the joints nearest to `seed` that bring arm_tool0 to `pose`, None without a solution."""
+        """Return the joints nearest to `seed` that bring the tool to `pose`, None without a solution."""
         found = self.ik_all(pose, seed)
         return next((q for q in found if not avoid_collisions or not self.in_collision(q)), None)
 
     def ik_all(self, pose: np.ndarray, seed: np.ndarray | list[float] | None = None) -> list[np.ndarray]:
         """Return all solutions, nearest to `seed` (default: the present joints) first, without a collision check."""
         near = self.positions if seed is None else np.asarray(seed, dtype=float)
-        solutions = [kinematics.nearest_turns(q, near) for q in kinematics.inverse(np.asarray(pose, dtype=float))]
-        return sorted(solutions, key=lambda q: float((WEIGHTS * np.abs(q - near)).sum()))
+        arm = self.arm
+        solutions = [arm.nearest_turns(q, near) for q in arm.inverse(np.asarray(pose, dtype=float), near)]
+        return sorted(solutions, key=lambda q: arm.cost(q, near))
 
     # --- collisions -------------------------------------------------------------------------------
     def in_collision(self, q: np.ndarray | list[float]) -> bool:
@@ -153,14 +159,14 @@ class Scene:
         scale: float = 1.0,
         start: np.ndarray | Sequence[float] | None = None,
     ) -> Plan:
-        """Plan arm_tool0 to `pose`: the nearest reachable solution without a collision."""
+        """Plan the tool to `pose`: the nearest reachable solution without a collision."""
         began = time.monotonic()
         planning.planner_name(planner_id)
         origin = self.positions if start is None else np.asarray(start, dtype=float)
         solutions = self.ik_all(pose, origin)
         if not solutions:
             x, y, z = np.asarray(pose)[:3, 3]
-            text = f"no IK solution for arm_tool0 at ({x:.3f}, {y:.3f}, {z:.3f}) in base_footprint"
+            text = f"no IK solution for {self.arm.tool} at ({x:.3f}, {y:.3f}, {z:.3f}) in {self.arm.base}"
             return Plan(MoveItCode.NO_IK_SOLUTION, text, None, time.monotonic() - began)
         if self.in_collision(origin):
             return Plan(MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start"), None, 0.0)
@@ -171,10 +177,10 @@ class Scene:
         return self._plan_to(free[:GOALS_TRIED], origin, planner_id, timeout, scale, began)
 
     def _fault_of(self, origin: np.ndarray, goal: np.ndarray) -> tuple[MoveItCode, str] | None:
-        if goal.shape != (6,) or not np.isfinite(goal).all():
-            return MoveItCode.INVALID_GOAL_CONSTRAINTS, f"a joint goal needs 6 finite values, got {goal.tolist()}"
-        low, high = np.array(dim.JOINT_LOWER), np.array(dim.JOINT_UPPER)
-        for name, value, a, b in zip(dim.ARM_JOINTS, goal, low, high, strict=True):
+        arm, count = self.arm, len(self.arm.joints)
+        if goal.shape != (count,) or not np.isfinite(goal).all():
+            return MoveItCode.INVALID_GOAL_CONSTRAINTS, f"a joint goal needs {count} finite values, got {goal.tolist()}"
+        for name, value, a, b in zip(arm.joints, goal, arm.lower, arm.upper, strict=True):
             if not a <= value <= b:
                 return MoveItCode.INVALID_GOAL_CONSTRAINTS, f"{name} {value:.3f} is outside [{a:.3f}, {b:.3f}]"
         if self.in_collision(origin):
@@ -208,7 +214,7 @@ class Scene:
         for i, goal in enumerate(goals):
             left = timeout - (time.monotonic() - began)
             share = left / (len(goals) - i)
-            path = planning.plan(origin, goal, self._free, planner_id, share) if share > 0 else None
+            path = planning.plan(self.arm, origin, goal, self._free, planner_id, share) if share > 0 else None
             if path is not None:
                 return self._timed(path, scale, began)
         spent = time.monotonic() - began
@@ -216,7 +222,7 @@ class Scene:
         return Plan(code, f"no collision-free path found in {spent:.1f} s", None, spent)
 
     def _timed(self, path: np.ndarray, scale: float, began: float) -> Plan:
-        trajectory = time_path(path, min(max(scale, 0.01), 1.0))
+        trajectory = time_path(self.arm, path, min(max(scale, 0.01), 1.0))
         return Plan(MoveItCode.SUCCESS, "", trajectory, time.monotonic() - began)
 
     def cartesian(
@@ -228,9 +234,9 @@ class Scene:
         avoid_collisions: bool = True,
         start: np.ndarray | Sequence[float] | None = None,
     ) -> tuple[Trajectory, float]:
-        """Straight lines of arm_tool0 through `waypoints`; (trajectory, fraction of the length that works)."""
+        """Straight lines of the tool through `waypoints`; (trajectory, fraction of the length that works)."""
         origin = self.positions if start is None else np.asarray(start, dtype=float)
-        poses = line_poses([kinematics.forward(origin), *waypoints], max(max_step, 1e-3))
+        poses = line_poses([self.arm.forward(origin), *waypoints], max(max_step, 1e-3))
         path = [origin]
         for pose in poses[1:]:
             found = self.ik_all(pose, path[-1])
@@ -239,7 +245,7 @@ class Scene:
                 break
             path.append(step)
         fraction = (len(path) - 1) / max(1, len(poses) - 1)
-        return time_path(np.array(path), min(max(scale, 0.01), 1.0)), fraction
+        return time_path(self.arm, np.array(path), min(max(scale, 0.01), 1.0)), fraction
 
 
 def line_poses(corners: list[np.ndarray], max_step: float) -> list[np.ndarray]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.errors import InvalidCommandError
-from quartet_simulation.robot import dimensions as dim
 
 MIN_DURATION = 0.10
 LIMIT_SLACK = 1e-3
@@ -51,8 +51,8 @@ class Trajectory:
         return position, velocity
 
 
-def time_path(path: np.ndarray, scale: float = 1.0, spacing: float = 0.05) -> Trajectory:
-    """Timing of a path (N, 6) with one quintic profile over its length.
+def time_path(arm: ArmModel, path: np.ndarray, scale: float = 1.0, spacing: float = 0.05) -> Trajectory:
+    """Timing of a path (N, J) with one quintic profile over its length.
 
     The path runs without a stop; speed follows 30 s^2 (1 - s)^2 of the quintic, so that it starts and ends at
     rest with no jump of acceleration. `scale` in (0, 1] scales the joint speed limits; the spread of corners is
@@ -63,8 +63,8 @@ def time_path(path: np.ndarray, scale: float = 1.0, spacing: float = 0.05) -> Tr
     keep = np.concatenate([[True], steps.max(axis=1) > 1e-6]) if len(path) > 1 else np.array([True])
     path = path[keep]
     if len(path) == 1:
-        return Trajectory(dim.ARM_JOINTS, np.array([0.0]), path, np.zeros_like(path))
-    speed, acceleration = np.array(dim.JOINT_SPEED) * scale, np.array(dim.JOINT_ACCELERATION) * scale
+        return Trajectory(arm.joints, np.array([0.0]), path, np.zeros_like(path))
+    speed, acceleration = np.array(arm.speed) * scale, np.array(arm.acceleration) * scale
     # Length of a segment is the time it takes at the speed limit of its slowest joint.
     lengths = (np.abs(np.diff(path, axis=0)) / speed).max(axis=1)
     total = float(lengths.sum())
@@ -79,35 +79,33 @@ def time_path(path: np.ndarray, scale: float = 1.0, spacing: float = 0.05) -> Tr
     positions = np.column_stack([np.interp(along, knots, path[:, j]) for j in range(path.shape[1])])
     velocities = np.gradient(positions, times, axis=0)
     velocities[0] = velocities[-1] = 0
-    return Trajectory(dim.ARM_JOINTS, times, positions, velocities)
+    return Trajectory(arm.joints, times, positions, velocities)
 
 
-def from_points(joint_names: list[str], points: list[tuple[float, list[float]]]) -> Trajectory:
+def from_points(arm: ArmModel, joint_names: list[str], points: list[tuple[float, list[float]]]) -> Trajectory:
     """A trajectory in the arm's own joint order. Raises InvalidCommandError."""
-    if sorted(joint_names) != sorted(dim.ARM_JOINTS):
-        raise InvalidCommandError(f"joint_names {joint_names} must be the arm's: {', '.join(dim.ARM_JOINTS)}")
+    if sorted(joint_names) != sorted(arm.joints):
+        raise InvalidCommandError(f"joint_names {joint_names} must be the arm's: {', '.join(arm.joints)}")
     if not points:
         raise InvalidCommandError("a trajectory needs at least one point")
-    order = [joint_names.index(name) for name in dim.ARM_JOINTS]
+    order = [joint_names.index(name) for name in arm.joints]
     times = np.array([float(t) for t, _ in points])
     if any(len(q) != len(joint_names) for _, q in points):
         raise InvalidCommandError(f"every point needs {len(joint_names)} positions")
     positions = np.array([[float(q[i]) for i in order] for _, q in points])
     if not (np.isfinite(times).all() and np.isfinite(positions).all()):
         raise InvalidCommandError("a trajectory must hold finite times and positions")
-    beyond = (positions < np.array(dim.JOINT_LOWER) - LIMIT_SLACK) | (
-        positions > np.array(dim.JOINT_UPPER) + LIMIT_SLACK
-    )
+    beyond = (positions < np.array(arm.lower) - LIMIT_SLACK) | (positions > np.array(arm.upper) + LIMIT_SLACK)
     if beyond.any():
         point, joint = np.argwhere(beyond)[0]
         raise InvalidCommandError(
-            f"{dim.ARM_JOINTS[joint]} {positions[point, joint]:g} rad is outside of its limits; valid: "
-            f"{dim.JOINT_LOWER[joint]:.4f} to {dim.JOINT_UPPER[joint]:.4f}"
+            f"{arm.joints[joint]} {positions[point, joint]:g} rad is outside of its limits; valid: "
+            f"{arm.lower[joint]:.4f} to {arm.upper[joint]:.4f}"
         )
     if (np.diff(times) <= 0).any() or times[0] < 0:
         raise InvalidCommandError("time_from_start must grow from point to point and start at 0 or later")
     if len(times) == 1:
-        return Trajectory(dim.ARM_JOINTS, times, positions, np.zeros_like(positions))
+        return Trajectory(arm.joints, times, positions, np.zeros_like(positions))
     velocities = np.gradient(positions, times, axis=0)
     velocities[0] = velocities[-1] = 0
-    return Trajectory(dim.ARM_JOINTS, times, positions, velocities)
+    return Trajectory(arm.joints, times, positions, velocities)

@@ -8,11 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
+from quartet_simulation.arm.body import TICK
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.goal import Goal
 from quartet_simulation.navigation.costmap import Costmap
 from quartet_simulation.navigation.planner import PathPlanner
-from quartet_simulation.physics import TICK, Physics
+from quartet_simulation.physics import Physics
 from quartet_simulation.sensors.localisation import Localisation, Pose, compose
 
 Twist = tuple[float, float, float]

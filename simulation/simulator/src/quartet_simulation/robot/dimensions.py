@@ -64,13 +64,3 @@ ARM_FOVY_DEG = 60.0
 IMAGE_WIDTH, IMAGE_HEIGHT = 640, 480
 LASER_HEIGHT = 0.28
 LASER_RANGE = (0.10, 12.0)
-
-
-def width_of(position: float) -> float:
-    """Opening between the pads [m] at a GripperCommand position (0.0 open .. 0.7 closed)."""
-    return STROKE * (1.0 - position / CLOSED_POSITION)
-
-
-def position_of(width: float) -> float:
-    """GripperCommand position at an opening [m]."""
-    return CLOSED_POSITION * (1.0 - width / STROKE)

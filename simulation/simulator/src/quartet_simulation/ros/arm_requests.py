@@ -9,19 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.arm.scene import Plan, Scene
 from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.errors import RequestError, UnknownFrameError, UnknownNameError
-from quartet_simulation.robot.dimensions import ARM_JOINTS
 from quartet_simulation.ros.frames import FrameTree, from_pose, matrix
 from quartet_simulation.ros.messages import header, seconds, stamp
 from quartet_simulation.ros.types import Message
 
-GROUP = "manipulator"
-BASE = "base_footprint"
-TOOL = "arm_tool0"
-GOAL_LINKS = (TOOL, "gripper_tip")
 DEFAULT_PLANNING_TIME_S = 5.0
 FARTHEST_M = 100.0
 """A pose further away is a mistake, and a straight path to it would have more points than memory."""
@@ -44,10 +40,10 @@ class Outcome:
     start: np.ndarray
 
 
-def check_group(name: str) -> None:
+def check_group(name: str, arm: ArmModel) -> None:
     """Raise RequestError for another group than the arm's."""
-    if name != GROUP:
-        raise RequestError(MoveItCode.INVALID_GROUP_NAME, f"unknown group '{name}'; valid: {GROUP}")
+    if name != arm.group:
+        raise RequestError(MoveItCode.INVALID_GROUP_NAME, f"unknown group '{name}'; valid: {arm.group}")
 
 
 def joints_of(state: Message, scene: Scene) -> np.ndarray:
@@ -58,20 +54,19 @@ def joints_of(state: Message, scene: Scene) -> np.ndarray:
         raise RequestError(MoveItCode.INVALID_ROBOT_STATE, f"{len(names)} joint names with {len(positions)} positions")
     joints = scene.positions.copy()
     for name, position in zip(names, positions, strict=True):
-        if name in ARM_JOINTS:
-            joints[ARM_JOINTS.index(name)] = position
+        if name in scene.arm.joints:
+            joints[scene.arm.joints.index(name)] = position
     return joints
 
 
 def pose_in_base(pose: Message, frame: str, link: str, snapshot: Snapshot) -> np.ndarray:
-    """Return the tool pose in base_footprint that puts `link` at `pose` of `frame`. Raises RequestError."""
-    link = link or TOOL
-    if link not in GOAL_LINKS:
-        raise RequestError(
-            MoveItCode.INVALID_LINK_NAME, f"'{link}' cannot be given a pose; valid: {', '.join(GOAL_LINKS)}"
-        )
+    """Return the tool pose in the base frame that puts `link` at `pose` of `frame`. Raises RequestError."""
+    arm = snapshot.scene.arm
+    link, links = link or arm.tool, (arm.tool, arm.tip)
+    if link not in links:
+        raise RequestError(MoveItCode.INVALID_LINK_NAME, f"'{link}' cannot be given a pose; valid: {', '.join(links)}")
     try:
-        wanted = snapshot.frames.between(BASE, frame or BASE) @ from_pose(pose)
+        wanted = snapshot.frames.between(arm.base, frame or arm.base) @ from_pose(pose)
     except UnknownFrameError as error:
         raise RequestError(MoveItCode.FRAME_TRANSFORM_FAILURE, str(error)) from error
     except ValueError as error:
@@ -79,17 +74,17 @@ def pose_in_base(pose: Message, frame: str, link: str, snapshot: Snapshot) -> np
     if not np.abs(wanted[:3, 3]).max() <= FARTHEST_M:
         raise RequestError(
             MoveItCode.INVALID_GOAL_CONSTRAINTS,
-            f"position {wanted[:3, 3].tolist()} in {BASE} is absurd; valid: up to {FARTHEST_M:g} m",
+            f"position {wanted[:3, 3].tolist()} in {arm.base} is absurd; valid: up to {FARTHEST_M:g} m",
         )
-    if link == TOOL:
+    if link == arm.tool:
         return wanted
     scene = snapshot.scene
-    return wanted @ np.linalg.inv(scene.fk(link=link)) @ scene.fk(link=TOOL)
+    return wanted @ np.linalg.inv(scene.fk(link=link)) @ scene.fk(link=arm.tool)
 
 
 def plan(request: Message, snapshot: Snapshot) -> Outcome:
     """Carry out a MotionPlanRequest; runs as long as its planning time. Raises RequestError."""
-    check_group(request["group_name"])
+    check_group(request["group_name"], snapshot.scene.arm)
     path = request["path_constraints"]
     if any(path[kind] for kind in path if kind != "name"):
         raise RequestError(
@@ -126,15 +121,15 @@ def _plan_with(
 ) -> Plan:
     scale = speed_scale(request)
     if goal["joint_constraints"]:
-        joints = start.copy()
+        joints, known = start.copy(), snapshot.scene.arm.joints
         for constraint in goal["joint_constraints"]:
             name = constraint["joint_name"]
-            if name not in ARM_JOINTS:
+            if name not in known:
                 raise RequestError(
                     MoveItCode.INVALID_GOAL_CONSTRAINTS,
-                    f"unknown joint '{name}'; valid: {', '.join(ARM_JOINTS)}",
+                    f"unknown joint '{name}'; valid: {', '.join(known)}",
                 )
-            joints[ARM_JOINTS.index(name)] = constraint["position"]
+            joints[known.index(name)] = constraint["position"]
         return snapshot.scene.plan_joints(joints, planner, timeout, scale=scale, start=start)
     pose = _pose_of(goal, snapshot)
     return snapshot.scene.plan_pose(pose, planner, timeout, scale=scale, start=start)
@@ -180,7 +175,7 @@ def _pose_of(goal: Message, snapshot: Snapshot) -> np.ndarray:
 
 def cartesian(request: Message, snapshot: Snapshot) -> tuple[Trajectory, float, np.ndarray]:
     """Carry out a GetCartesianPath request: trajectory, fraction, start joints. Raises RequestError."""
-    check_group(request["group_name"])
+    check_group(request["group_name"], snapshot.scene.arm)
     if not request["max_step"] > 0:
         raise RequestError(MoveItCode.INVALID_GOAL_CONSTRAINTS, f"max_step must be over 0 m, got {request['max_step']}")
     if not request["waypoints"]:
@@ -215,25 +210,25 @@ def error_code(code: int, text: str = "") -> Message:
     return {"val": int(code), "message": text, "source": "move_group" if text else ""}
 
 
-def robot_state(joints: np.ndarray, time: float) -> Message:
+def robot_state(arm: ArmModel, joints: np.ndarray, time: float) -> Message:
     """Return moveit_msgs/RobotState of joint positions [rad]."""
     return {
         "joint_state": {
-            "header": header(time, BASE),
-            "name": list(ARM_JOINTS),
+            "header": header(time, arm.base),
+            "name": list(arm.joints),
             "position": [float(value) for value in joints],
         }
     }
 
 
-def robot_trajectory(trajectory: Trajectory | None) -> Message:
+def robot_trajectory(arm: ArmModel, trajectory: Trajectory | None) -> Message:
     """Return moveit_msgs/RobotTrajectory; empty where there is none."""
     if trajectory is None:
         return {}
     rows = zip(trajectory.times, trajectory.positions, trajectory.velocities, strict=True)
     return {
         "joint_trajectory": {
-            "header": {"stamp": stamp(0.0), "frame_id": BASE},
+            "header": {"stamp": stamp(0.0), "frame_id": arm.base},
             "joint_names": list(trajectory.joint_names),
             "points": [
                 {

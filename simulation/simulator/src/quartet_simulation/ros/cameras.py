@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.ros import messages
 from quartet_simulation.ros.graph import Graph, Published
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
 from quartet_simulation.sensors.levels import JPEG_QUALITY
-from quartet_simulation.simulation import Simulation
 
 MOVING_PERIOD_S = 0.2
 """Wall time between two frames of a camera while the world moves."""
@@ -81,7 +81,7 @@ def camera_topics() -> list[Camera]:
 class Cameras:
     """Renders in the simulation's thread, encodes in a worker, publishes in the event loop."""
 
-    def __init__(self, world: World, graph: Graph, post: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, world: World[ArmSimulation], graph: Graph, post: Callable[[Callable[[], None]], None]) -> None:
         self._world, self._graph, self._post = world, graph, post
         self._cameras = camera_topics()
         self._by_topic = {topic: camera for camera in self._cameras for topic in camera.topics}
@@ -91,7 +91,7 @@ class Cameras:
                 graph.advertise(topic, type_name, camera.node)
         graph.on_subscribe.append(self._subscribed)
 
-    def warm_up(self, sim: Simulation) -> None:
+    def warm_up(self, sim: ArmSimulation) -> None:
         """Render once: the first picture takes a third of a second, in which no stop would be heard.
 
         Raises SimulationError when there is no off-screen renderer.
@@ -109,7 +109,7 @@ class Cameras:
             camera.requested.add(topic)
             self._world.poke()
 
-    def tick(self, sim: Simulation, moving: bool) -> float | None:
+    def tick(self, sim: ArmSimulation, moving: bool) -> float | None:
         """Render what is due. Runs in the simulation's thread."""
         demand, wanted, rendered = self._graph.demand, False, False
         for camera in self._cameras:
@@ -133,10 +133,10 @@ class Cameras:
                 rendered = self._send(camera, due, sim, key, now)
         return STANDING_PERIOD_S if wanted else None
 
-    def flush(self, sim: Simulation) -> None:
+    def flush(self, sim: ArmSimulation) -> None:
         """Do nothing: a frame is rendered only when the world stands still or the period is over."""
 
-    def _send(self, camera: Camera, topics: set[str], sim: Simulation, key: tuple[int, float], now: float) -> bool:
+    def _send(self, camera: Camera, topics: set[str], sim: ArmSimulation, key: tuple[int, float], now: float) -> bool:
         """Publish these topics; return whether the camera had to be rendered for it."""
         camera.requested -= topics
         camera.sent_wall = now

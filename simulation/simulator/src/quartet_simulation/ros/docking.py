@@ -38,7 +38,7 @@ Result = tuple[GoalStatus, Message]
 class Docking:
     """The two actions. `accept` may raise GoalRejectedError."""
 
-    def __init__(self, world: World, graph: Graph, accept: Callable[[Message], None]) -> None:
+    def __init__(self, world: World[Simulation], graph: Graph, accept: Callable[[Message], None]) -> None:
         self._world = world
         for name, kind, execute in (
             ("/dock_robot", "DockRobot", self._dock),

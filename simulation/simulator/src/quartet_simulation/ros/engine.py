@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from quartet_simulation import metrics
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.ros.running import fail, resolve
-from quartet_simulation.simulation import Simulation
 
 log = logging.getLogger(__name__)
-Command = Callable[[Simulation], None]
+Command = Callable[[Any], None]
 CHUNK_S = 0.02
 """World time between two looks at commands and goals."""
 THINKING_S = 5.0
@@ -42,15 +42,15 @@ class Inhabitant(Protocol):
         """When its last goal or timed wait ended, on the monotonic clock [s]."""
         ...
 
-    def needs_time(self, sim: Simulation) -> bool:
+    def needs_time(self, sim: ArmSimulation) -> bool:
         """Return whether world time has to advance for this robot."""
         ...
 
-    def moved(self, sim: Simulation, settled: Callable[[], bool]) -> None:
+    def moved(self, sim: ArmSimulation, settled: Callable[[], bool]) -> None:
         """Follow goals after world time has advanced; results are returned only if `settled`."""
         ...
 
-    def stands(self, sim: Simulation) -> list[float]:
+    def stands(self, sim: ArmSimulation) -> list[float]:
         """Call the observers while world time stands still; return after how many wall seconds to call them again."""
         ...
 
@@ -58,7 +58,7 @@ class Inhabitant(Protocol):
         """Return the goals that a new episode ends, and forget them."""
         ...
 
-    def begin_anew(self, sim: Simulation, goals: list[Any]) -> None:
+    def begin_anew(self, sim: ArmSimulation, goals: list[Any]) -> None:
         """Begin a new episode; `goals` ran in the last one."""
         ...
 
@@ -73,7 +73,9 @@ class Engine:
             share of a core that this thread gets: other programs on the machine slow the thinking down as well.
     """
 
-    def __init__(self, make: Callable[[], Simulation], realtime: bool = False, realtime_thinking: bool = False) -> None:
+    def __init__(
+        self, make: Callable[[], ArmSimulation], realtime: bool = False, realtime_thinking: bool = False
+    ) -> None:
         self.realtime = realtime
         self._realtime_thinking = realtime_thinking
         self._share = 1.0
@@ -143,7 +145,7 @@ class Engine:
         finally:
             sim.close()
 
-    def _run(self, sim: Simulation) -> None:
+    def _run(self, sim: ArmSimulation) -> None:
         due = time.monotonic()
         while not self._closing:
             self._take_commands(sim)
@@ -170,7 +172,7 @@ class Engine:
         since = time.monotonic() - THINKING_S
         return any(not world.working and world.rested_at > since for world in self.worlds)
 
-    def _step(self, sim: Simulation) -> None:
+    def _step(self, sim: ArmSimulation) -> None:
         began, worked, before = time.perf_counter(), time.thread_time(), sim.time
         sim.step(CHUNK_S)
         self.time = sim.time
@@ -181,7 +183,7 @@ class Engine:
         metrics.STEP_SECONDS.inc(took)
         metrics.WORLD_SECONDS.inc(sim.time - before)
 
-    def _take_commands(self, sim: Simulation) -> None:
+    def _take_commands(self, sim: ArmSimulation) -> None:
         urgent, reads, starts = self._queues.values()
         while True:
             with self._wake:
@@ -195,13 +197,13 @@ class Engine:
                     return
             command(sim)
 
-    def _settling(self, sim: Simulation) -> bool:
+    def _settling(self, sim: ArmSimulation) -> bool:
         # In fast mode a goal starts only in a settled world: what happens does not depend on when it came.
         if self.realtime or any(world.working for world in self.worlds):
             return False
         return any(sim.time < world.tail_until for world in self.worlds)
 
-    def _pace(self, sim: Simulation, due: float, chunk_s: float) -> float:
+    def _pace(self, sim: ArmSimulation, due: float, chunk_s: float) -> float:
         """Wait until the next chunk is due on the wall clock; what is commanded meanwhile is done at once."""
         due = max(due + chunk_s, time.monotonic() - 0.1)
         while (left := due - time.monotonic()) > 0 and not self._closing:
@@ -211,7 +213,7 @@ class Engine:
             self._take_commands(sim)
         return due
 
-    def _stand_still(self, sim: Simulation) -> None:
+    def _stand_still(self, sim: ArmSimulation) -> None:
         delays = [delay for world, robot in zip(self.worlds, sim.robots, strict=False) for delay in world.stands(robot)]
         with self._wake:
             if not (any(self._queues.values()) or self._closing or self._poked):

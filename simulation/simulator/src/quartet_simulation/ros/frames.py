@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import UnknownFrameError
 from quartet_simulation.ros.messages import Transform, quaternion, vector
 from quartet_simulation.ros.types import Message
-from quartet_simulation.simulation import Simulation
 
 
 class FrameTree:
@@ -35,7 +35,7 @@ class FrameTree:
         return np.linalg.inv(self.in_root(target)) @ self.in_root(source)
 
 
-def tree(sim: Simulation) -> FrameTree:
+def tree(sim: ArmSimulation) -> FrameTree:
     """Return all frames of /tf and /tf_static as of now."""
     return FrameTree([*sim.static_transforms(), *sim.transforms()])
 

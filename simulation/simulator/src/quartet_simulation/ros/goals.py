@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import SimulationError, StoppedError
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros.actions import GoalHandle, GoalStatus
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
-from quartet_simulation.simulation import Simulation
 
+RobotT = TypeVar("RobotT", bound=ArmSimulation)
 _STATUS = {
     "SUCCEEDED": GoalStatus.SUCCEEDED,
     "CANCELED": GoalStatus.CANCELED,
@@ -26,9 +27,9 @@ def failed(action: str, code: int, text: str, status: GoalStatus = GoalStatus.AB
 
 
 async def run_in_world(
-    world: World,
+    world: World[RobotT],
     handle: GoalHandle,
-    start: Callable[[Simulation], Goal],
+    start: Callable[[RobotT], Goal],
     feedback: Callable[[dict[str, Any]], Message],
     bad_input: int,
 ) -> tuple[GoalStatus, Goal]:

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from quartet_simulation.arm.model import GripperModel
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
 from quartet_simulation.ros.goals import run_in_world
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
 
-ACTION = "/robotiq_gripper_controller/gripper_cmd"
-
 
 class Gripper:
     """control_msgs/action/GripperCommand; a grasp that stalls on an object has succeeded."""
 
-    def __init__(self, world: World, graph: Graph, accept: Callable[[Message], None]) -> None:
+    def __init__(
+        self, world: World[ArmSimulation], graph: Graph, accept: Callable[[Message], None], hand: GripperModel
+    ) -> None:
         self._world = world
         graph.add_action(
             ActionServer(
-                ACTION,
+                hand.action,
                 "control_msgs/GripperCommand",
-                "/robotiq_gripper_controller",
+                hand.node,
                 self._execute,
                 accept,
                 graph.now,

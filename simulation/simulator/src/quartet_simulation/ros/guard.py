@@ -23,10 +23,10 @@ from quartet_safety.guard import (
 )
 from quartet_safety.guard import NODE as NAME
 from quartet_simulation import metrics
+from quartet_simulation.arm.model import ArmModel, GripperModel
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import GoalRejectedError
-from quartet_simulation.robot.dimensions import ARM_JOINTS
 from quartet_simulation.ros.graph import Graph, Published
-from quartet_simulation.ros.gripper import ACTION as GRIPPER
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
 
@@ -45,23 +45,33 @@ class RobotGuard:
     Args:
         world: the simulated robot's.
         graph: where its topics, services and actions are.
+        arm: tells the names of its joints.
+        hand: tells the name of the gripper's action.
         heartbeat_timeout_s: silence after which a motion is ended [s of wall time].
         file: keeps a stop across restarts.
         name: the robot's in the metrics.
     """
 
     def __init__(
-        self, world: World, graph: Graph, heartbeat_timeout_s: float, file: LatchFile | None = None, *, name: str = "1"
+        self,
+        world: World[ArmSimulation],
+        graph: Graph,
+        arm: ArmModel,
+        hand: GripperModel,
+        heartbeat_timeout_s: float,
+        file: LatchFile | None = None,
+        *,
+        name: str = "1",
     ) -> None:
         self.name = name
         metrics.begin_guard(name)
         self._world, self._graph = world, graph
         self._loop = asyncio.get_running_loop()
         self._guard = Guard(
-            _SimulatedBrakes(world, graph, self._loop),
+            _SimulatedBrakes(world, graph, self._loop, hand.action),
             file,
             heartbeat_timeout_s,
-            ARM_JOINTS,
+            arm.joints,
             ros_time=lambda: world.time,
             on_change=self._changed,
         )
@@ -157,8 +167,10 @@ class RobotGuard:
 class _SimulatedBrakes:
     """Acts on the simulated robot. Goals of the gripper's action are left alone."""
 
-    def __init__(self, world: World, graph: Graph, loop: asyncio.AbstractEventLoop) -> None:
-        self._world, self._graph, self._loop = world, graph, loop
+    def __init__(
+        self, world: World[ArmSimulation], graph: Graph, loop: asyncio.AbstractEventLoop, gripper: str
+    ) -> None:
+        self._world, self._graph, self._loop, self._gripper = world, graph, loop, gripper
 
     def halt_base(self) -> None:
         self._world.halt_base()
@@ -172,5 +184,5 @@ class _SimulatedBrakes:
 
     def _cancel(self) -> None:
         for name, action in self._graph.actions.items():
-            if action.active and not name.endswith(GRIPPER):
+            if action.active and not name.endswith(self._gripper):
                 action.cancel_all()

@@ -153,7 +153,7 @@ def gripper_status(state: dict[str, float]) -> Message:
         status = "moving"
     elif state["width"] <= HOLDING_WIDTH_M:
         status = "empty"
-    elif abs(state["effort"]) >= HOLDING_FORCE_N and state["command"] > state["position"]:
+    elif abs(state["effort"]) >= HOLDING_FORCE_N and state["wanted"] < state["width"]:
         status = "holding"
     else:
         status = "open"

@@ -10,20 +10,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from quartet_simulation.arm.collision import FINGER_BODIES
-from quartet_simulation.arm.scene import LINKS
+from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.arm.trajectory import Trajectory
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.errors import RequestError, UnknownFrameError, UnknownNameError
 from quartet_simulation.ros import arm_requests, frames, planning_scene
 from quartet_simulation.ros.actions import ActionServer, GoalHandle, GoalStatus
-from quartet_simulation.ros.arm_requests import BASE, TOOL, Outcome, Snapshot, error_code, robot_state, robot_trajectory
+from quartet_simulation.ros.arm_requests import Outcome, Snapshot, error_code, robot_state, robot_trajectory
 from quartet_simulation.ros.goals import run_in_world
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.messages import header
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
-from quartet_simulation.simulation import Simulation
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -38,8 +37,10 @@ Result = tuple[GoalStatus, Message]
 class MoveIt:
     """/move_action, /execute_trajectory and move_group's services. Planning runs in threads on snapshots."""
 
-    def __init__(self, world: World, graph: Graph, accept: Callable[[Message], None]) -> None:
-        self._world = world
+    def __init__(
+        self, world: World[ArmSimulation], graph: Graph, accept: Callable[[Message], None], arm: ArmModel
+    ) -> None:
+        self._world, self._arm = world, arm
         self._workers = ThreadPoolExecutor(2, "planner")
         for name, type_name, execute in (
             ("/move_action", "moveit_msgs/MoveGroup", self._move),
@@ -64,7 +65,7 @@ class MoveIt:
 
     # --- helpers --------------------------------------------------------------------------------------
     async def _snapshot(self) -> Snapshot:
-        def take(sim: Simulation) -> Snapshot:
+        def take(sim: ArmSimulation) -> Snapshot:
             return Snapshot(sim.snapshot(), frames.tree(sim), sim.time)
 
         return await self._world.call(take)
@@ -105,8 +106,8 @@ class MoveIt:
         plan = outcome.plan
         return {
             "error_code": error_code(plan.code, plan.text),
-            "trajectory_start": robot_state(outcome.start, snapshot.time),
-            "planned_trajectory": robot_trajectory(plan.trajectory),
+            "trajectory_start": robot_state(self._arm, outcome.start, snapshot.time),
+            "planned_trajectory": robot_trajectory(self._arm, plan.trajectory),
             "planning_time": plan.planning_time,
         }
 
@@ -154,8 +155,8 @@ class MoveIt:
         except RequestError as error:
             return {"error_code": error_code(error.code, str(error)), "fraction": -1.0}
         return {
-            "start_state": robot_state(start, snapshot.time),
-            "solution": robot_trajectory(trajectory),
+            "start_state": robot_state(self._arm, start, snapshot.time),
+            "solution": robot_trajectory(self._arm, trajectory),
             "fraction": fraction,
             "error_code": error_code(MoveItCode.SUCCESS),
         }
@@ -166,7 +167,7 @@ class MoveIt:
         stamped = wanted["pose_stamped"]
 
         def solve() -> np.ndarray | None:
-            arm_requests.check_group(wanted["group_name"])
+            arm_requests.check_group(wanted["group_name"], self._arm)
             pose = arm_requests.pose_in_base(
                 stamped["pose"], stamped["header"]["frame_id"], wanted["ik_link_name"], snapshot
             )
@@ -180,17 +181,18 @@ class MoveIt:
         if joints is None:
             return {"error_code": error_code(MoveItCode.NO_IK_SOLUTION, "the pose cannot be reached")}
         return {
-            "solution": robot_state(joints, snapshot.time),
+            "solution": robot_state(self._arm, joints, snapshot.time),
             "error_code": error_code(MoveItCode.SUCCESS),
         }
 
     async def _compute_fk(self, request: Message) -> Message:
         snapshot = await self._snapshot()
-        frame = request["header"]["frame_id"] or BASE
-        links = request["fk_link_names"] or [TOOL]
+        arm = self._arm
+        frame = request["header"]["frame_id"] or arm.base
+        links = request["fk_link_names"] or [arm.tool]
         try:
             joints = arm_requests.joints_of(request["robot_state"], snapshot.scene)
-            to_frame = snapshot.frames.between(frame, BASE)
+            to_frame = snapshot.frames.between(frame, arm.base)
             poses = [frames.to_pose(to_frame @ snapshot.scene.fk(joints, link)) for link in links]
         except RequestError as error:
             return {"error_code": error_code(error.code, str(error))}
@@ -205,6 +207,7 @@ class MoveIt:
         }
 
     async def _check_state_validity(self, request: Message) -> Message:
+        arm = self._arm
         snapshot = await self._snapshot()
         try:
             joints = arm_requests.joints_of(request["robot_state"], snapshot.scene)
@@ -213,14 +216,16 @@ class MoveIt:
             return {"valid": False}
         attached = {item.name for item in await self._world.call(lambda sim: list(sim.scene_objects)) if item.attached}
 
+        own = {arm.base, arm.mount, *arm.hand, arm.tip, *arm.fingers}
+
         def kind(name: str) -> int:
             if name in attached:
                 return ATTACHED_OBJECT
-            return LINK if name in LINKS or name in FINGER_BODIES or name == BASE else WORLD_OBJECT
+            return LINK if name in own else WORLD_OBJECT
 
         contacts = [
             {
-                "header": header(snapshot.time, BASE),
+                "header": header(snapshot.time, arm.base),
                 "depth": depth,
                 "contact_body_1": first,
                 "body_type_1": kind(first),
@@ -235,12 +240,14 @@ class MoveIt:
         snapshot = await self._snapshot()
         components = request["components"]["components"]
         world, attached = await self._world.call(lambda sim: planning_scene.describe(sim, components))
-        state = robot_state(snapshot.scene.positions, snapshot.time) | {"attached_collision_objects": attached}
+        state = robot_state(self._arm, snapshot.scene.positions, snapshot.time) | {
+            "attached_collision_objects": attached
+        }
         return {
             "scene": {
                 "name": "simulation",
-                "robot_state": state,
-                "robot_model_name": "summit",
+                "robot_state": state | {"attached_collision_objects": attached},
+                "robot_model_name": self._arm.robot,
                 "world": {"collision_objects": world},
             }
         }

@@ -19,6 +19,7 @@ from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.messages import header, planar_pose, seconds, stamp, yaw_of
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
+from quartet_simulation.simulation import Simulation
 
 LIFECYCLE_NODES = (
     "map_server",
@@ -51,7 +52,7 @@ class Navigation:
     Actions: /navigate_to_pose, /follow_waypoints, /compute_path_to_pose, /spin, /drive_on_heading, /backup, /wait.
     """
 
-    def __init__(self, world: World, graph: Graph, accept: Callable[[Message], None]) -> None:
+    def __init__(self, world: World[Simulation], graph: Graph, accept: Callable[[Message], None]) -> None:
         self._world, self._graph, self._may_move = world, graph, accept
         self._state = ACTIVE
         self._waiting: asyncio.Future[None] | None = None

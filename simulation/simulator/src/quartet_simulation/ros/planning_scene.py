@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from quartet_simulation.arm.objects import Kind, SceneObject, SceneObjects, Solid
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import SceneObjectError, UnknownFrameError
 from quartet_simulation.ros import frames
-from quartet_simulation.ros.arm_requests import BASE, TOOL
 from quartet_simulation.ros.messages import header
 from quartet_simulation.ros.types import Message
-from quartet_simulation.simulation import Simulation
 
 PLANNING_FRAME = "odom"
 ADD, REMOVE, APPEND, MOVE = range(4)
@@ -27,7 +26,7 @@ FROM_SHAPE = {name: number for number, name in TO_SHAPE.items()}
 """Types of shape_msgs/msg/SolidPrimitive."""
 
 
-def apply(sim: Simulation, scene: Message) -> str | None:
+def apply(sim: ArmSimulation, scene: Message) -> str | None:
     """Apply a change of the planning scene as a whole or not at all; return the fault, None after success."""
     places = _Places(sim)
     state, objects = scene["robot_state"], sim.scene_objects
@@ -47,14 +46,16 @@ def apply(sim: Simulation, scene: Message) -> str | None:
     return None
 
 
-def describe(sim: Simulation, components: int) -> tuple[list[Message], list[Message]]:
+def describe(sim: ArmSimulation, components: int) -> tuple[list[Message], list[Message]]:
     """Return the objects of the world and the attached ones, as far as `components` asks for them."""
     places = _Places(sim)
     world: list[Message] = []
     held: list[Message] = []
     for item in sim.scene_objects:
         if item.attached and (not components or components & ATTACHED):
-            held.append({"link_name": TOOL, "object": _message(item, TOOL, item.pose, sim.time), "weight": 1.0})
+            held.append(
+                {"link_name": sim.arm.tool, "object": _message(item, sim.arm.tool, item.pose, sim.time), "weight": 1.0}
+            )
         elif not item.attached and (not components or components & GEOMETRY):
             world.append(_message(item, PLANNING_FRAME, places.told(item.pose), sim.time))
         elif not item.attached and components & NAMES:
@@ -65,13 +66,14 @@ def describe(sim: Simulation, components: int) -> tuple[list[Message], list[Mess
 class _Places:
     """Poses of frames in the world as planning has it."""
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: ArmSimulation) -> None:
+        self.arm = sim.arm
         self._tree, self._base = frames.tree(sim), sim.base_in_world()
         self.tool = self._base @ sim.snapshot().fk()
 
     def of(self, frame: str) -> np.ndarray:
         """Raises UnknownFrameError."""
-        return self._base @ self._tree.between(BASE, frame or BASE)
+        return self._base @ self._tree.between(self.arm.base, frame or self.arm.base)
 
     def told(self, pose: np.ndarray) -> np.ndarray:
         """Return a pose of the world in the planning frame."""
@@ -110,8 +112,9 @@ def _change_attached(objects: SceneObjects, message: Message, places: _Places) -
         for each in names:
             objects = objects.detach(each, places.tool)
         return objects
-    if link not in (TOOL, "gripper_tip"):
-        raise SceneObjectError(f"nothing can be attached to '{link}'; valid: {TOOL}, gripper_tip")
+    arm = places.arm
+    if link not in (arm.tool, arm.tip):
+        raise SceneObjectError(f"nothing can be attached to '{link}'; valid: {arm.tool}, {arm.tip}")
     if item["operation"] not in (ADD, APPEND):
         raise SceneObjectError(
             f"operation {item['operation']} of the attached '{name}' is not known; valid: ADD, REMOVE"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from quartet_simulation.arm.model import GripperModel
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.ros import messages
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.types import Message
@@ -26,7 +29,7 @@ class Periodic:
     type_name: str
     node: str
     period_s: float
-    build: Callable[[Simulation], Message]
+    build: Callable[[Any], Message]
     before_results: bool = False
     """Published again before a goal's result, so that a reader of the result sees the world after the goal."""
     published_at: float = -1.0
@@ -34,12 +37,8 @@ class Periodic:
     fresh: bool = False
 
 
-def periodic_topics() -> list[Periodic]:
-    """What a robot with Nav2, ros2_control and a localisation publishes, with usual rates."""
-
-    def localise(sim: Simulation) -> Message:
-        return messages.localisation(sim.time, *sim.estimated_pose())
-
+def arm_topics() -> list[Periodic]:
+    """What every robot publishes, with usual rates; the odometry of one that does not drive stays where it is."""
     return [
         Periodic(
             "/clock",
@@ -73,6 +72,16 @@ def periodic_topics() -> list[Periodic]:
             lambda sim: messages.odometry(sim.time, sim.odometry()),
             True,
         ),
+    ]
+
+
+def base_topics() -> list[Periodic]:
+    """What a robot that drives publishes beside, with Nav2 and a localisation."""
+
+    def localise(sim: Simulation) -> Message:
+        return messages.localisation(sim.time, *sim.estimated_pose())
+
+    return [
         Periodic("/amcl_pose", "geometry_msgs/PoseWithCovarianceStamped", "/amcl", 0.5, localise, True),
         Periodic(
             "/scan",
@@ -102,16 +111,26 @@ def periodic_topics() -> list[Periodic]:
 class Publishers:
     """Publishes periodic topics that somebody subscribes to, and latched topics when their value changes."""
 
-    def __init__(self, world: World, graph: Graph, post: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(
+        self,
+        world: World[ArmSimulation],
+        graph: Graph,
+        post: Callable[[Callable[[], None]], None],
+        hand: GripperModel,
+        *,
+        drives: bool,
+    ) -> None:
         self._world, self._graph, self._post = world, graph, post
-        self._periodic = {item.topic: item for item in periodic_topics()}
+        topics = [*arm_topics(), *(base_topics() if drives else ())]
+        self._periodic = {item.topic: item for item in topics}
         self._latched: dict[str, Message] = {}
         self._revision = -1
         for item in self._periodic.values():
             graph.advertise(item.topic, item.type_name, item.node)
         graph.advertise("/tf_static", "tf2_msgs/TFMessage", "/robot_state_publisher", latched=True)
-        graph.advertise("/map", "nav_msgs/OccupancyGrid", "/map_server", latched=True)
-        graph.advertise("/gripper/status", "std_msgs/String", "/robotiq_gripper_driver", latched=True)
+        if drives:
+            graph.advertise("/map", "nav_msgs/OccupancyGrid", "/map_server", latched=True)
+        graph.advertise("/gripper/status", "std_msgs/String", hand.driver, latched=True)
         graph.on_subscribe.append(self._subscribed)
 
     def _subscribed(self, topic: str) -> None:
@@ -119,7 +138,7 @@ class Publishers:
             self._periodic[topic].fresh = True
             self._world.poke()
 
-    def tick(self, sim: Simulation, moving: bool) -> float | None:
+    def tick(self, sim: ArmSimulation, moving: bool) -> float | None:
         """Publish what is due. Runs in the simulation's thread."""
         now, demand = time.monotonic(), self._graph.demand
         batch: list[tuple[str, Message]] = []
@@ -137,7 +156,7 @@ class Publishers:
         self._send(batch)
         return STANDING_PERIOD_S if wanted else None
 
-    def flush(self, sim: Simulation) -> None:
+    def flush(self, sim: ArmSimulation) -> None:
         """Publish the state after a motion. Runs in the simulation's thread."""
         now, demand = time.monotonic(), self._graph.demand
         batch: list[tuple[str, Message]] = []
@@ -147,17 +166,18 @@ class Publishers:
                 self._build(item, sim, now, batch)
         self._send(batch)
 
-    def _publish_latched(self, sim: Simulation, batch: list[tuple[str, Message]]) -> None:
+    def _publish_latched(self, sim: ArmSimulation, batch: list[tuple[str, Message]]) -> None:
         if self._revision != self._world.revision:
             self._revision = self._world.revision
             batch.append(("/tf_static", messages.tf(sim.time, sim.static_transforms())))
-            batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid())))
+            if isinstance(sim, Simulation):
+                batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid())))
         status = messages.gripper_status(sim.gripper_state())
         if self._latched.get("/gripper/status") != status:
             self._latched["/gripper/status"] = status
             batch.append(("/gripper/status", status))
 
-    def _build(self, item: Periodic, sim: Simulation, now: float, batch: list[tuple[str, Message]]) -> None:
+    def _build(self, item: Periodic, sim: ArmSimulation, now: float, batch: list[tuple[str, Message]]) -> None:
         item.fresh = False
         item.published_at, item.published_wall = sim.time, now
         batch.append((item.topic, item.build(sim)))

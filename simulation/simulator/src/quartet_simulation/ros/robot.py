@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import cast
 
 from quartet_safety.guard import LatchFile
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.faults import Faults
 from quartet_simulation.ros.cameras import Cameras
 from quartet_simulation.ros.docking import Docking
@@ -27,7 +29,7 @@ from quartet_simulation.simulation import Simulation
 class VelocityInput:
     """The guard's gate: passes geometry_msgs/Twist on; stale after 0.5 s and ignored while the guard is latched."""
 
-    def __init__(self, world: World, graph: Graph) -> None:
+    def __init__(self, world: World[Simulation], graph: Graph) -> None:
         self._world = world
         graph.listen("/cmd_vel", "geometry_msgs/Twist", GUARD, self._receive)
 
@@ -41,7 +43,7 @@ class Robot:
 
     def __init__(
         self,
-        make: Callable[[], Simulation],
+        make: Callable[[], ArmSimulation],
         realtime: bool = False,
         faults: Faults | None = None,
         checked: bool = False,
@@ -82,20 +84,25 @@ class Robot:
         def post(function: Callable[[], None]) -> None:
             loop.call_soon_threadsafe(function)
 
-        self._guard = RobotGuard(world, graph, *self._guard_options, name=self._name)
-        navigation = Navigation(world, graph, self._guard.accept)
-        Docking(world, graph, navigation.accept)
-        Gripper(world, graph, self._guard.accept)
-        self._moveit = MoveIt(world, graph, self._guard.accept)
-        VelocityInput(world, graph)
-        Parameters(graph, [*(f"/{node}" for node in LIFECYCLE_NODES), "/move_group", "/robot_guard"])
+        arm, hand, drives = await world.call(lambda sim: (sim.arm, sim.hand, sim.drives))
+        self._guard = RobotGuard(world, graph, arm, hand, *self._guard_options, name=self._name)
+        nodes = ["/move_group", "/robot_guard"]
+        if drives:
+            base = cast("World[Simulation]", world)
+            navigation = Navigation(base, graph, self._guard.accept)
+            Docking(base, graph, navigation.accept)
+            VelocityInput(base, graph)
+            nodes += [f"/{node}" for node in LIFECYCLE_NODES]
+        Gripper(world, graph, self._guard.accept, hand)
+        self._moveit = MoveIt(world, graph, self._guard.accept, arm)
+        Parameters(graph, nodes)
         if self._own_graph:
             RosApi(self.graph, self.faults)
         for server in graph.actions.values():
             server.refuses_cancels = lambda: self.faults.strikes("cancels_refused")
         self._cameras = Cameras(world, graph, post)
         await world.call(self._cameras.warm_up)
-        world.observers = [Publishers(world, graph, post), self._cameras]
+        world.observers = [Publishers(world, graph, post, hand, drives=drives), self._cameras]
         world.poke()
         self._guard.start()
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.goal import Goal
-from quartet_simulation.simulation import Simulation
 
 
 class Observer(Protocol):
     """Called in the simulation's thread as the world advances."""
 
-    def tick(self, sim: Simulation, moving: bool) -> float | None:
+    def tick(self, sim: ArmSimulation, moving: bool) -> float | None:
         """Called after each chunk of world time and while the world stands still.
 
         Returns:
@@ -22,7 +22,7 @@ class Observer(Protocol):
         """
         ...
 
-    def flush(self, sim: Simulation) -> None:
+    def flush(self, sim: ArmSimulation) -> None:
         """Publish what changed, before results are handed out."""
         ...
 

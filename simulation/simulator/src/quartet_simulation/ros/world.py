@@ -12,15 +12,17 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import StoppedError
 from quartet_simulation.goal import Goal
 from quartet_simulation.ros.engine import Command, Engine
 from quartet_simulation.ros.running import Observer, RunningGoal, cancel, fail, resolve
-from quartet_simulation.simulation import Simulation
 
 T = TypeVar("T")
+RobotT = TypeVar("RobotT", bound=ArmSimulation, covariant=True)
+"""What the world is made of: a Simulation for the nodes of a base, any robot with an arm for the others."""
 
 TAIL_S = 0.3
 """World time after the last goal in which objects settle."""
@@ -32,7 +34,7 @@ FEEDBACK_PERIOD_S = 0.1
 """Wall time between two feedback messages of a goal."""
 
 
-class World:
+class World(Generic[RobotT]):
     """One robot's side of the world.
 
     Runs `make()` in a thread of its own, or joins the thread of `engine` for its robot number `place`. Methods are for
@@ -41,7 +43,7 @@ class World:
 
     def __init__(
         self,
-        make: Callable[[], Simulation],
+        make: Callable[[], RobotT],
         realtime: bool = False,
         *,
         engine: Engine | None = None,
@@ -90,11 +92,11 @@ class World:
         return self._engine.revision
 
     # --- commands -----------------------------------------------------------------------------------
-    def call(self, function: Callable[[Simulation], T], urgent: bool = False) -> asyncio.Future[T]:
+    def call(self, function: Callable[[RobotT], T], urgent: bool = False) -> asyncio.Future[T]:
         """Run `function(sim)` in the simulation's thread, between two chunks."""
         done: asyncio.Future[T] = self._engine.loop.create_future()
 
-        def run(sim: Simulation) -> None:
+        def run(sim: Any) -> None:
             try:
                 value = function(sim)
             except Exception as error:
@@ -107,13 +109,13 @@ class World:
 
     def run_goal(
         self,
-        start: Callable[[Simulation], Goal],
+        start: Callable[[RobotT], Goal],
         on_feedback: Callable[[dict[str, Any]], None] | None = None,
     ) -> RunningGoal:
         """Start a goal. `done` fails with StoppedError while the robot is stopped, or with what `start` raises."""
         running = RunningGoal(self._engine.loop.create_future(), on_feedback=on_feedback)
 
-        def run(sim: Simulation) -> None:
+        def run(sim: Any) -> None:
             try:
                 if self.is_stopped():
                     raise StoppedError("the robot guard holds the robot; after a stop a person has to reset it")
@@ -132,7 +134,7 @@ class World:
         """Wait in world time [s]; ends early when cancelled or when the guard stops the robot."""
         done: asyncio.Future[None] = self._engine.loop.create_future()
 
-        def run(sim: Simulation) -> None:
+        def run(sim: ArmSimulation) -> None:
             if self.is_stopped():
                 self._engine.post(cancel, done)
             else:
@@ -144,7 +146,7 @@ class World:
     def command_velocity(self, vx: float, vy: float, wz: float) -> None:
         """Drive by velocity in base_footprint; ignored while the robot is stopped."""
 
-        def run(sim: Simulation) -> None:
+        def run(sim: ArmSimulation) -> None:
             if not self.is_stopped():
                 sim.command_velocity(vx, vy, wz)
                 self._velocity_until = sim.time + VELOCITY_TIMEOUT_S
@@ -154,7 +156,7 @@ class World:
     def hold_arm(self) -> None:
         """Hold the arm where it is, before everything else that waits. For any thread."""
 
-        def run(sim: Simulation) -> None:
+        def run(sim: ArmSimulation) -> None:
             sim.hold_arm()
             self._braking_until = sim.time + BRAKING_LIMIT_S
 
@@ -163,7 +165,7 @@ class World:
     def halt_base(self) -> None:
         """Brake and end timed waits, before everything else that waits. For any thread."""
 
-        def run(sim: Simulation) -> None:
+        def run(sim: ArmSimulation) -> None:
             sim.halt_base()
             self._velocity_until = -BRAKING_LIMIT_S
             for _, done in self._waits:
@@ -181,7 +183,7 @@ class World:
     def reset(self, world: str | None, seed: int, scenario: str | None) -> asyncio.Future[None]:
         """A new episode for all robots: running goals end as aborted, world time starts at 0."""
 
-        def run(sim: Simulation) -> None:
+        def run(sim: ArmSimulation) -> None:
             running = [(one, one.give_up()) for one in self._engine.worlds]
             sim.reset(world, seed, scenario)
             for one, goals in running:
@@ -191,10 +193,10 @@ class World:
 
         return self.call(run)
 
-    def change(self, function: Callable[[Simulation], None]) -> asyncio.Future[None]:
+    def change(self, function: Callable[[RobotT], None]) -> asyncio.Future[None]:
         """Change the world outside of physics (scenario set-up); it settles before anything else moves."""
 
-        def run(sim: Simulation) -> None:
+        def run(sim: Any) -> None:
             function(sim)
             self._engine.revision += 1
             self._tail_until = sim.time + TAIL_S
@@ -224,7 +226,7 @@ class World:
         """When the last goal or timed wait ended, on the monotonic clock [s]."""
         return self._rested_at
 
-    def needs_time(self, sim: Simulation) -> bool:
+    def needs_time(self, sim: ArmSimulation) -> bool:
         """Return whether world time has to advance for this robot."""
         return (
             bool(self._goals or self._ended or self._waits)
@@ -233,11 +235,11 @@ class World:
             or self._coasting(sim)
         )
 
-    def _coasting(self, sim: Simulation) -> bool:
+    def _coasting(self, sim: ArmSimulation) -> bool:
         # A stale velocity command ends in standstill, not in a world frozen in motion.
         return sim.time < self._velocity_until + BRAKING_LIMIT_S and not sim.at_standstill
 
-    def moved(self, sim: Simulation, settled: Callable[[], bool]) -> None:
+    def moved(self, sim: ArmSimulation, settled: Callable[[], bool]) -> None:
         """Follow goals after world time has advanced; results are returned only if `settled`."""
         self._was_moving = True
         self._look_after_goals(sim)
@@ -250,7 +252,7 @@ class World:
         for observer in self.observers:
             observer.tick(sim, True)
 
-    def stands(self, sim: Simulation) -> list[float]:
+    def stands(self, sim: ArmSimulation) -> list[float]:
         """Call the observers while world time stands still; return after how many wall seconds to call them again."""
         if self._was_moving:
             self._was_moving = False
@@ -263,7 +265,7 @@ class World:
         goals, self._goals, self._ended = [*self._goals, *self._ended], [], []
         return goals
 
-    def begin_anew(self, sim: Simulation, goals: list[RunningGoal]) -> None:
+    def begin_anew(self, sim: ArmSimulation, goals: list[RunningGoal]) -> None:
         """Begin a new episode; `goals` ran in the last one."""
         for running in goals:
             if running.goal is not None:
@@ -276,7 +278,7 @@ class World:
         self._rested_at = -math.inf
         self.navigation_active = True
 
-    def _look_after_goals(self, sim: Simulation) -> None:
+    def _look_after_goals(self, sim: ArmSimulation) -> None:
         now = time.monotonic()
         for running in list(self._goals):
             goal = running.goal
@@ -291,7 +293,7 @@ class World:
         if self._waits:
             self._end_waits(sim)
 
-    def _end_waits(self, sim: Simulation) -> None:
+    def _end_waits(self, sim: ArmSimulation) -> None:
         for entry in list(self._waits):
             until, done = entry
             if sim.time >= until or done.cancelled():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from quartet_simulation.arm.body import ArmBody
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.levels import CalibrationLevel
@@ -21,7 +22,7 @@ CAMERAS = ("front", "arm")
 class Calibration:
     """Errors that last for an episode.
 
-    joints: measured minus true position of each arm joint [rad], shape (6,). cameras: for each camera how its true
+    joints: measured minus true position of each arm joint [rad], shape (J,). cameras: for each camera how its true
     mounting differs from the known one: a translation [m] and a rotation vector [rad], both of shape (3,), in its own
     frame. opening: measured minus true opening of the gripper [m]. force: measured over true force. noise: whether
     readings of the fingers in /joint_states are noisy.
@@ -34,8 +35,9 @@ class Calibration:
     noise: bool = True
 
 
-EXACT = Calibration(np.zeros(6), {}, 0.0, 1.0, noise=False)
-"""Nothing is off."""
+def exact(joints: int) -> Calibration:
+    """Return the calibration of an arm with so many joints of which nothing is off."""
+    return Calibration(np.zeros(joints), {}, 0.0, 1.0, noise=False)
 
 
 def draw_calibration(level: CalibrationLevel, seed: int) -> Calibration:
@@ -95,7 +97,7 @@ class BodyState:
         return self._known
 
 
-def measured_joints(physics: Physics, calibration: Calibration) -> np.ndarray:
-    """Return the arm's joints as the encoders have them now [rad], shape (6,)."""
-    noise = generator(0, "joints", physics.time).normal(0, dim.JOINT_NOISE, 6)
+def measured_joints(physics: ArmBody, calibration: Calibration) -> np.ndarray:
+    """Return the arm's joints as the encoders have them now [rad], shape (J,)."""
+    noise = generator(0, "joints", physics.time).normal(0, dim.JOINT_NOISE, len(physics.arm.joints))
     return physics.arm_positions() + calibration.joints + noise

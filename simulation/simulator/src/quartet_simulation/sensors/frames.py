@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from quartet_simulation.arm.body import ArmBody
 from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
@@ -23,40 +25,48 @@ SIZES = {
     "arm": (dim.IMAGE_WIDTH, dim.IMAGE_HEIGHT),
     "overhead": (960, 720),
 }
-FINGER_JOINT = "robotiq_140_finger_joint"
 WIDTH_NOISE, EFFORT_NOISE = 0.0003, 0.4
 
 
 def moving(physics: Physics, localisation: Localisation) -> list[Transform]:
     """Return the moving frames: map -> odom -> base_footprint, and the arm's links below arm_base."""
-    result = [
+    return [
         _planar("map", "odom", localisation.map_to_odom(physics.time)),
         _planar("odom", "base_footprint", localisation.odom()),
+        *arm_links(physics),
     ]
-    parent = "arm_base"
-    for link in (*dim.ARM_LINKS, "arm_tool0"):
-        if link == "arm_tool0":
-            continue
-        result.append(_between(physics, parent, link))
-        parent = link
-    return result
+
+
+def arm_links(physics: ArmBody) -> list[Transform]:
+    """Return the frames that move with the arm's joints, each in the one before."""
+    chain = (physics.arm.mount, *physics.arm.links)
+    return [_between(physics, parent, link) for parent, link in pairwise(chain)]
 
 
 def static(physics: Physics) -> list[Transform]:
     """Mountings: arm base, flange, finger tip, cameras (optical frames), laser."""
-    result = [
-        _between(physics, "base_footprint", "arm_base"),
-        _between(physics, dim.ARM_LINKS[-1], "arm_tool0"),
-        ("arm_tool0", "gripper_tip", [0.0, 0.0, dim.FINGER_OFFSET], [0.0, 0.0, 0.0, 1.0]),
+    return [
+        *arm_mountings(physics),
         ("base_footprint", "base_link", [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]),
         ("base_footprint", "laser", [0.0, 0.0, dim.LASER_HEIGHT], [0.0, 0.0, 0.0, 1.0]),
     ]
-    for camera, parent in (("front", "base_footprint"), ("arm", "arm_tool0")):
-        result.append(_relative(parent, OPTICAL[camera], _body_pose(physics, parent), optical_pose(physics, camera)))
-    return result
 
 
-def optical_pose(physics: Physics, camera: str) -> np.ndarray:
+def arm_mountings(physics: ArmBody) -> list[Transform]:
+    """Return the fixed frames of arm, gripper and cameras."""
+    arm = physics.arm
+    return [
+        _between(physics, arm.base, arm.mount),
+        _between(physics, arm.links[-1], arm.tool),
+        (arm.tool, arm.tip, [0.0, 0.0, arm.tip_m], [0.0, 0.0, 0.0, 1.0]),
+        *(
+            _relative(parent, OPTICAL[camera], _body_pose(physics, parent), optical_pose(physics, camera))
+            for camera, parent in (("front", arm.base), ("arm", arm.tool))
+        ),
+    ]
+
+
+def optical_pose(physics: ArmBody, camera: str) -> np.ndarray:
     """Optical frame (x right, y down, z forward) of a camera in map, 4x4."""
     index = physics.model.camera(physics.name(camera)).id
     pose = np.eye(4)
@@ -85,28 +95,30 @@ def camera_info(model: mujoco.MjModel, camera: str) -> dict[str, Any]:
     }
 
 
-def joint_states(physics: Physics, calibration: Calibration) -> dict[str, list[Any]]:
+def joint_states(physics: ArmBody, calibration: Calibration) -> dict[str, list[Any]]:
     """Return name, position [rad], velocity [rad/s] and effort of the arm's joints and the finger joint."""
     noise = generator(0, "fingers", physics.time).normal(size=2) * calibration.noise
     opening = physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0])
+    rate = (physics.hand.open_position - physics.hand.closed_position) / physics.hand.stroke
     force = physics.grip_force() * calibration.force + EFFORT_NOISE * float(noise[1])
     return {
-        "name": [*dim.ARM_JOINTS, FINGER_JOINT],
-        "position": [*measured_joints(physics, calibration).tolist(), dim.position_of(opening)],
-        "velocity": [*physics.arm_velocities().tolist(), -physics.opening_speed() * dim.CLOSED_POSITION / dim.STROKE],
+        "name": [*physics.arm.joints, physics.hand.joint],
+        "position": [*measured_joints(physics, calibration).tolist(), physics.hand.position_of(opening)],
+        "velocity": [*physics.arm_velocities().tolist(), physics.opening_speed() * rate],
         "effort": [*physics.arm_efforts().tolist(), force],
     }
 
 
-def gripper_state(physics: Physics, command: float, seed: int, calibration: Calibration) -> dict[str, float]:
-    """Return width [m] and effort [N] as measured, position and command (0.0 .. 0.7), moving 0 or 1."""
+def gripper_state(physics: ArmBody, command: float, seed: int, calibration: Calibration) -> dict[str, float]:
+    """Return width [m] and effort [N] as measured, position, command and its width `wanted` [m], moving 0 or 1."""
     noise = generator(seed, "gripper", physics.time).normal(size=2)
-    width = min(max(physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0]), 0.0), dim.STROKE)
+    width = min(max(physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0]), 0.0), physics.hand.stroke)
     return {
         "width": width,
         "effort": max(0.0, abs(physics.grip_force()) * calibration.force + EFFORT_NOISE * float(noise[1])),
-        "position": dim.position_of(width),
+        "position": physics.hand.position_of(width),
         "command": command,
+        "wanted": physics.hand.width_of(command),
         "moving": float(abs(physics.opening_speed()) > 0.004),
     }
 
@@ -116,7 +128,7 @@ def _planar(parent: str, child: str, pose: tuple[float, float, float]) -> Transf
     return parent, child, [x, y, 0.0], [0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)]
 
 
-def _body_pose(physics: Physics, body: str) -> np.ndarray:
+def _body_pose(physics: ArmBody, body: str) -> np.ndarray:
     index = physics.model.body(physics.name(body)).id
     pose = np.eye(4)
     pose[:3, :3] = physics.data.xmat[index].reshape(3, 3)
@@ -124,7 +136,7 @@ def _body_pose(physics: Physics, body: str) -> np.ndarray:
     return pose
 
 
-def _between(physics: Physics, parent: str, child: str) -> Transform:
+def _between(physics: ArmBody, parent: str, child: str) -> Transform:
     return _relative(parent, child, _body_pose(physics, parent), _body_pose(physics, child))
 
 

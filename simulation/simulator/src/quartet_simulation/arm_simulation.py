@@ -1,0 +1,241 @@
+"""A simulated robot with an arm and two cameras, as the ROS nodes use it, whatever it stands on."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.arm.body import ArmBody
+from quartet_simulation.arm.collision import planning_model
+from quartet_simulation.arm.driver import ArmDriver
+from quartet_simulation.arm.model import ArmModel, GripperModel
+from quartet_simulation.arm.objects import SceneObjects
+from quartet_simulation.arm.scene import Scene
+from quartet_simulation.arm.trajectory import from_points
+from quartet_simulation.codes import MoveItCode
+from quartet_simulation.goal import Goal
+from quartet_simulation.gripper import GripperDriver
+from quartet_simulation.sensors import frames
+from quartet_simulation.sensors.calibration import Calibration, exact
+
+OCTOMAP_REFILL = 5.0
+"""World time after which a cleared octomap has seen the objects again [s]."""
+STILL = 0.02
+"""Greatest joint speed of an arm at rest [rad/s]."""
+
+
+class ArmSimulation(ABC):
+    """What every simulated robot has: an arm, a gripper, two cameras, planning, time and an episode.
+
+    One thread calls all methods; a Scene (snapshot) may be used by any other thread. Units: m, rad, s, N. Quaternions
+    are x, y, z, w.
+    """
+
+    drives: ClassVar[bool] = False
+    """Whether it has a base that drives, and so Nav2, a laser and a map."""
+    robots: list[Any]
+    """All robots of its world, this one the first of them."""
+
+    def _equip_arm(self, physics: ArmBody, number: int = 0, prefix: str = "") -> None:
+        """Make the controllers of arm and gripper; `number` and `prefix` say which robot of its world it is."""
+        self._arm_body, self._number, self._prefix = physics, number, prefix
+        self._planning_model = self._scene_model = planning_model(physics.arm, self._planning_spec(), number=number)
+        self._scene_objects = SceneObjects()
+        self._octomap_cleared_at = -math.inf
+        self._calibration: Calibration = exact(len(physics.arm.joints))
+        self._gripper = GripperDriver(physics)
+        self._arm = ArmDriver(physics)
+
+    @abstractmethod
+    def _planning_spec(self) -> mujoco.MjSpec:
+        """Return a specification of the world whose joints are those of the physics."""
+
+    # --- the robot ----------------------------------------------------------------------------------
+    @property
+    def arm(self) -> ArmModel:
+        """Names, limits and kinematics of the arm."""
+        return self._arm_body.arm
+
+    @property
+    def hand(self) -> GripperModel:
+        """Names and positions of the gripper."""
+        return self._arm_body.hand
+
+    @property
+    @abstractmethod
+    def seed(self) -> int:
+        """Seed of the episode."""
+
+    @abstractmethod
+    def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
+        """Begin a new episode; `world` None: the present one again. Raises UnknownNameError."""
+
+    # --- time ---------------------------------------------------------------------------------------
+    @property
+    def time(self) -> float:
+        """World time [s]; starts at 0 after each reset."""
+        return self._arm_body.time
+
+    @property
+    def busy(self) -> bool:
+        """True while a goal of any channel of this robot runs."""
+        return any(g is not None and not g.done for g in self._goals())
+
+    def _goals(self) -> list[Goal | None]:
+        return [self._arm.goal, self._gripper.goal]
+
+    @abstractmethod
+    def step(self, duration_s: float) -> None:
+        """Advance physics and the controllers of running goals by about `duration_s` [s], in ticks of 10 ms."""
+
+    # --- goals: returned at once, advanced by step() -------------------------------------------------
+    def execute_trajectory(self, joint_names: list[str], points: list[tuple[float, list[float]]]) -> Goal:
+        """Follow joint positions [rad] at times [s]; ends with a MoveItCode.
+
+        Feedback: time_from_start, duration, desired, actual, error (lists by arm joint).
+
+        Raises:
+            InvalidCommandError: joints or times make no sense.
+        """
+        trajectory = from_points(self.arm, list(joint_names), [(float(t), list(q)) for t, q in points])
+        running = self._arm.goal
+        if running is not None and not running.done:
+            running.finish("ABORTED", self.time, MoveItCode.PREEMPTED, "preempted by a newer goal")
+        goal = Goal("arm", "execute_trajectory", started_at=self.time)
+        self._arm.start(trajectory, goal)
+        return goal
+
+    def gripper_command(self, position: float, max_effort: float) -> Goal:
+        """Move the fingers to a position of the gripper's joint with at most `max_effort` [N].
+
+        Feedback and result: position, effort, stalled, reached_goal, width.
+
+        Raises:
+            InvalidCommandError: the position is out of range.
+        """
+        goal = Goal("gripper", "gripper_command", started_at=self.time)
+        running = self._gripper.goal
+        self._gripper.start(position, max_effort, goal)
+        if running is not None and not running.done:
+            running.finish("ABORTED", self.time, 0, "preempted by a newer goal")
+        return goal
+
+    def hold_arm(self) -> None:
+        """End the arm's goal as CANCELED and hold the arm where it is."""
+        if self._arm.goal is not None:
+            self._arm.goal.finish("CANCELED", self.time, MoveItCode.PREEMPTED, "stopped by the robot guard")
+        self._arm.hold()
+
+    @abstractmethod
+    def halt_base(self) -> None:
+        """End the base's goal as CANCELED and brake, where there is a base that drives."""
+
+    @abstractmethod
+    def command_velocity(self, vx: float, vy: float, wz: float) -> None:
+        """Drive by a velocity in the base frame [m/s, rad/s], where there is a base that drives."""
+
+    def halt(self) -> None:
+        """Hold the arm and halt the base; the gripper is left alone."""
+        self.hold_arm()
+        self.halt_base()
+
+    @property
+    def at_standstill(self) -> bool:
+        """True when the robot is measured to be at rest."""
+        return float(np.abs(self._arm_body.arm_velocities()).max()) < STILL
+
+    # --- planning ---------------------------------------------------------------------------------
+    def snapshot(self) -> Scene:
+        """A Scene: an own copy of what planning needs, for use in another thread."""
+        cleared = self.time - self._octomap_cleared_at < OCTOMAP_REFILL
+        positions = self._arm_body.data.qpos.copy()
+        joints = [self._arm_body.model.joint(self._prefix + name).qposadr[0] for name in self.arm.joints]
+        positions[joints] += self._calibration.joints
+        return Scene(
+            self.arm,
+            self._scene_model,
+            positions,
+            self._arm_body.held_object(),
+            with_objects=not cleared,
+            seed=self.seed,
+            prefix=self._prefix,
+        )
+
+    @property
+    def scene_objects(self) -> SceneObjects:
+        """What clients added to the planning scene."""
+        return self._scene_objects
+
+    def set_scene_objects(self, objects: SceneObjects) -> None:
+        """From now on planning keeps clear of these; driving and physics know nothing of them."""
+        self._scene_objects = objects
+        self._scene_model = self._planning_model
+        if len(objects):
+            self._scene_model = planning_model(self.arm, self._planning_spec(), objects, self._number)
+
+    @abstractmethod
+    def base_in_world(self) -> np.ndarray:
+        """Return the arm's base frame in the world, 4x4: what planning reckons with."""
+
+    def clear_octomap(self) -> None:
+        """Forget movable obstacles of the planning scene until they are seen again (5 s of world time)."""
+        self._octomap_cleared_at = self.time
+
+    # --- sensors ----------------------------------------------------------------------------------
+    @abstractmethod
+    def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
+        """Render the camera front, arm or overhead. To be called in the thread that made the first call.
+
+        Returns:
+            Colour, uint8 HxWx3, and depth, float32 HxW [m], 0 where nothing returns.
+        """
+
+    @property
+    @abstractmethod
+    def jpeg_quality(self) -> int:
+        """Of pictures on the compressed topics, 1 to 95."""
+
+    def camera_info(self, camera: str) -> dict[str, Any]:
+        """Return width, height, fx, fy, cx, cy [pixels] and frame of a camera."""
+        return frames.camera_info(self._arm_body.model, camera)
+
+    @abstractmethod
+    def odometry(self) -> dict[str, Any]:
+        """Return pose (x, y, yaw) in odom and twist (vx, vy, wz) in the base frame."""
+
+    @abstractmethod
+    def transforms(self) -> list[frames.Transform]:
+        """(parent, child, translation, quaternion xyzw) of all moving frames, map -> odom included."""
+
+    @abstractmethod
+    def static_transforms(self) -> list[frames.Transform]:
+        """Return (parent, child, translation, quaternion xyzw) of all fixed frames."""
+
+    def joint_states(self) -> dict[str, list[Any]]:
+        """Return name, position, velocity, effort of the arm's joints and the gripper's."""
+        return frames.joint_states(self._arm_body, self._calibration)
+
+    def gripper_state(self) -> dict[str, float]:
+        """Return width and wanted width [m], effort [N], position and command of its joint, moving (0 or 1)."""
+        return frames.gripper_state(self._arm_body, self._gripper.command, self.seed, self._calibration)
+
+    # --- scoring only -------------------------------------------------------------------------------
+    @abstractmethod
+    def truth(self) -> dict[str, Any]:
+        """True poses and what is held. For scoring, never for a robot."""
+
+    @abstractmethod
+    def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
+        """Put an object at (x, y) in map, standing on height z. Raises UnknownNameError."""
+
+    @abstractmethod
+    def put_in_gripper(self, name: str) -> None:
+        """Close the gripper around an object. Raises UnknownNameError."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the renderer."""
