@@ -154,7 +154,7 @@ def test_what_there_is_not_is_refused():
 
 
 def test_both_cameras_see_the_table(table):
-    for camera in ("front", "wrist"):
+    for camera in ("front", "arm"):
         picture = table.picture(camera, 64, 48)
         assert picture.shape == (48, 64, 3)
         assert picture.std() > 5

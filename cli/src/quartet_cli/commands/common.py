@@ -35,7 +35,9 @@ TimeoutS = Annotated[
 
 World = Annotated[
     str,
-    typer.Option("--world", help="World of the simulation: home, studio, a folder with world.yaml, or generated:SEED."),
+    typer.Option(
+        "--world", help="World of the simulation: home, studio, tabletop, a folder with world.yaml, or generated:SEED."
+    ),
 ]
 Sensors = Annotated[
     Literal["clean", "typical", "harsh"],

@@ -26,6 +26,7 @@ from quartet_simulation.faults import FAULTS, Faults
 from quartet_simulation.settings import Settings
 
 if TYPE_CHECKING:
+    from quartet_simulation.arm_simulation import ArmSimulation
     from quartet_simulation.ros.engine import Engine
     from quartet_simulation.ros.robot import Robot
 
@@ -49,7 +50,7 @@ def _settings(argv: Sequence[str] | None) -> Settings:
 
 def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(prog="python -m quartet_simulation", description=__doc__)
-    parser.add_argument("--world", help="home, studio, flat, or a folder with world.yaml")
+    parser.add_argument("--world", help="home, studio, flat, tabletop, or a folder with world.yaml")
     parser.add_argument("--seed", type=int, help="placements and noise")
     parser.add_argument("--scenario", help="a named variation of the world")
     parser.add_argument("--sensors", help="clean, typical or harsh: how far the sensors are from perfect")
@@ -86,11 +87,14 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> int:
     from quartet_simulation.ros.robot import Robot
     from quartet_simulation.scoring import Scoring
     from quartet_simulation.simulation import Simulation
+    from quartet_simulation.tabletop.simulation import WORLD, TableSimulation
 
     # Short turns keep the event loop responsive while the simulation's thread runs Python code.
     sys.setswitchinterval(0.0005)
 
-    def make() -> Simulation:
+    def make() -> ArmSimulation:
+        if settings.world == WORLD:
+            return TableSimulation(settings.seed, scenario=settings.scenario, sensors=settings.sensors)
         return Simulation(
             settings.world,
             settings.seed,

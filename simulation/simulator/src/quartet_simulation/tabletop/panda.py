@@ -9,6 +9,8 @@ import math
 
 import mujoco
 
+from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
+
 BASE = (-0.30, 0.0, 0.752)
 """Foot of the arm (x, y, z) [m]: on the table, behind the workspace."""
 D1, D3, A4, D5, A7, FLANGE = 0.333, 0.316, 0.0825, 0.384, 0.088, 0.107
@@ -21,7 +23,11 @@ UPPER = (2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973)
 SPEED = (2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61)
 """Greatest speeds of the joints [rad/s]."""
 FINGER_TRAVEL = 0.04
-JOINTS = tuple(f"joint{number}" for number in range(1, 8))
+JOINTS = tuple(f"panda_joint{number}" for number in range(1, 8))
+LINKS = tuple(f"panda_link{number}" for number in range(1, 8))
+FLOOR_FRAME, MOUNT, TOOL = "base_footprint", "panda_link0", "panda_tool0"
+TOOL_TURN = math.pi / 4
+"""Of the tool frame about the flange's z axis, so that the fingers close along its x [rad]."""
 PADS = ("left_pad", "right_pad")
 ARM_BITS, OBJECT_BITS = 2, 1
 _MASSES = (4.97, 0.65, 3.23, 3.59, 1.23, 1.67, 0.74)
@@ -29,7 +35,7 @@ _GAINS = ((4500, 450), (4500, 450), (3500, 350), (3500, 350), (2000, 200), (2000
 _TORQUE = (87, 87, 87, 87, 12, 12, 12)
 _HALF = math.sqrt(0.5)
 _DOWN, _UP = (_HALF, -_HALF, 0, 0), (_HALF, _HALF, 0, 0)
-_FRAMES = (
+FRAMES = (
     ((0, 0, D1), (1, 0, 0, 0)),
     ((0, 0, 0), _DOWN),
     ((0, -D3, 0), _UP),
@@ -52,8 +58,9 @@ _WHITE, _DARK, _PAD = (0.92, 0.92, 0.93, 1), (0.18, 0.18, 0.2, 1), (0.35, 0.35, 
 
 
 def add_panda(spec: mujoco.MjSpec) -> None:
-    """Add arm, hand, wrist camera and their actuators: `joint1` to `joint7` [rad] and `grip` [m of one finger]."""
-    body = spec.worldbody.add_body(name="panda", pos=BASE)
+    """Add arm, hand, the camera `arm` on the wrist and the actuators: JOINTS [rad] and `grip` [m of one finger]."""
+    spec.worldbody.add_body(name=FLOOR_FRAME, pos=(*BASE[:2], 0.0))
+    body = spec.worldbody.add_body(name=MOUNT, pos=BASE)
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_CYLINDER,
         name="panda_foot",
@@ -62,9 +69,10 @@ def add_panda(spec: mujoco.MjSpec) -> None:
         rgba=_DARK,
         contype=0,
         conaffinity=0,
+        group=ROBOT_GROUP,
     )
-    for number, ((pos, quat), (start, end, radius)) in enumerate(zip(_FRAMES, _SHAPES, strict=True)):
-        body = body.add_body(name=f"link{number + 1}", pos=pos, quat=quat, gravcomp=1)
+    for number, ((pos, quat), (start, end, radius)) in enumerate(zip(FRAMES, _SHAPES, strict=True)):
+        body = body.add_body(name=LINKS[number], pos=pos, quat=quat, gravcomp=1)
         body.add_joint(
             name=JOINTS[number],
             axis=(0, 0, 1),
@@ -75,13 +83,14 @@ def add_panda(spec: mujoco.MjSpec) -> None:
         )
         body.add_geom(
             type=mujoco.mjtGeom.mjGEOM_CAPSULE,
-            name=f"link{number + 1}",
+            name=LINKS[number],
             fromto=[*start, *end],
             size=[radius, 0, 0],
             mass=_MASSES[number],
             rgba=_WHITE,
             contype=ARM_BITS,
             conaffinity=OBJECT_BITS,
+            group=ROBOT_GROUP,
         )
         actuator = spec.add_actuator(name=JOINTS[number], target=JOINTS[number], trntype=mujoco.mjtTrn.mjTRN_JOINT)
         kp, kv = _GAINS[number]
@@ -91,11 +100,14 @@ def add_panda(spec: mujoco.MjSpec) -> None:
 
 
 def _add_hand(spec: mujoco.MjSpec, link7: mujoco.MjsBody) -> None:
+    link7.add_body(
+        name=TOOL, pos=(0, 0, FLANGE), quat=(math.cos(TOOL_TURN / 2), 0, 0, math.sin(TOOL_TURN / 2)), gravcomp=1
+    )
     turn = -math.pi / 8
     hand = link7.add_body(name="hand", pos=(0, 0, FLANGE), quat=(math.cos(turn), 0, 0, math.sin(turn)), gravcomp=1)
     _box(hand, "hand", (0, 0, 0.033), (0.0315, 0.102, 0.0255), 0.73, _WHITE)
     hand.add_site(name="tcp", pos=(0, 0, TCP), size=[0.004, 0, 0], rgba=(0, 0, 0, 0))
-    hand.add_camera(name="wrist", pos=(0.07, 0, 0.03), xyaxes=(0, 1, 0, 1, 0, 0.25), fovy=60)
+    hand.add_camera(name="arm", pos=(0.07, 0, 0.03), xyaxes=(0, 1, 0, 1, 0, 0.25), fovy=60)
     for side, sign in (("left", 1), ("right", -1)):
         finger = hand.add_body(name=f"{side}_finger", pos=(0, 0, 0.0584), gravcomp=1)
         finger.add_joint(
@@ -143,4 +155,5 @@ def _box(
         rgba=rgba,
         contype=ARM_BITS,
         conaffinity=OBJECT_BITS,
+        group=ROBOT_GROUP,
     )

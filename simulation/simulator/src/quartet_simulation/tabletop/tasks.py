@@ -315,7 +315,8 @@ def _lay_out_rubbish(_variation: int, places: Places) -> Layout:
             "bin", ring_of_plates(0.095, BIN_HEIGHT, 8, 0.005), _on(bin_at, BIN_HEIGHT), (0.2, 0.2, 0.19), 0.0, "gray"
         )
     ]
-    things.append(_box("rubbish", places.draw(0.08), (0.05, 0.087, 0.034), yaw=places.yaw(), colour="white", mass=0.05))
+    # Not white as paper: the arm is white, and cameras are to tell them apart.
+    things.append(_box("rubbish", places.draw(0.08), (0.05, 0.087, 0.034), yaw=places.yaw(), colour="blue", mass=0.05))
     things += [
         Thing(
             f"tomato {number}",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import mujoco
 
 from quartet_simulation.tabletop.panda import ARM_BITS, OBJECT_BITS
+from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
+from quartet_simulation.worlds.objects import body_name
 
 TABLE_Z = 0.75199986
 """Height of the table's top in the world [m], as the paper's prompts have it."""
@@ -98,10 +100,10 @@ class Layout:
 
 
 def add_thing(spec: mujoco.MjSpec, thing: Thing) -> None:
-    """Add a thing as a body of its name, with a free joint when it has a mass."""
-    body = spec.worldbody.add_body(name=thing.name, pos=thing.position, quat=_about_z(thing.yaw))
+    """Add a thing as the body `body_name` of its name, with a free joint when it has a mass."""
+    body = spec.worldbody.add_body(name=body_name(thing.name), pos=thing.position, quat=_about_z(thing.yaw))
     if thing.mass is not None:
-        body.add_freejoint(name=thing.name)
+        body.add_freejoint(name=body_name(thing.name))
     rgb = COLOURS.get(thing.colour, (0.6, 0.55, 0.5))
     volumes = [_volume(shape) for shape in thing.shapes]
     for number, (shape, volume) in enumerate(zip(thing.shapes, volumes, strict=True)):
@@ -113,6 +115,7 @@ def add_thing(spec: mujoco.MjSpec, thing: Thing) -> None:
             size=[*shape.size, 0, 0][:3],
             rgba=(*rgb, 1),
             condim=4,
+            group=0 if thing.mass is None else OBJECT_GROUP,
         )
         if thing.mass is not None:
             geom.mass = thing.mass * volume / sum(volumes)

@@ -22,6 +22,7 @@ from quartet_simulation.tabletop.kinematics import top_down
 from quartet_simulation.tabletop.placing import TRIES, Places
 from quartet_simulation.tabletop.tasks import TASKS, TabletopTask
 from quartet_simulation.tabletop.things import TABLE_Z, Layout, Thing, Vector, add_thing, add_volume
+from quartet_simulation.worlds.objects import body_name
 
 TICK_S = 0.02
 START = ((0.278, -0.008, 1.25), 0.0)
@@ -39,7 +40,7 @@ OPEN_TURN = math.pi / 2
 DRAWN_IN = 0.40
 """Distance from the foot to which the hand is drawn in on a detour [m]."""
 SAMPLES_PER_RAD = 12.0
-CAMERAS = ("front", "wrist")
+CAMERAS = ("front", "arm")
 
 
 class Tabletop:
@@ -55,9 +56,11 @@ class Tabletop:
         self.task = task
         self.variation = variation
         self.things: Mapping[str, Thing] = {thing.name: thing for thing in layout.things}
-        self._model = _compile(layout)
+        self.layout = layout
+        self._model = make_spec(layout).compile()
         self._data = mujoco.MjData(self._model)
         self._scratch = mujoco.MjData(self._model)
+        self._names = {int(self._model.body(body_name(name)).id): name for name in self.things}
         self._cap = layout.screwed[0] if layout.screwed else None
         self._joints = np.array([self._model.joint(name).qposadr[0] for name in panda.JOINTS])
         self._actuators = np.array([self._model.actuator(name).id for name in panda.JOINTS])
@@ -87,6 +90,16 @@ class Tabletop:
             except NoPlacementError as error:
                 problem = error
         raise NoPlacementError(f"{task}, variation {variation}, seed {seed}: {problem}")
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The compiled model."""
+        return self._model
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """Its state."""
+        return self._data
 
     @property
     def instruction(self) -> str:
@@ -124,11 +137,11 @@ class Tabletop:
 
     def position(self, thing: str) -> Vector:
         """Return the centre of a thing [m]."""
-        return _vector(self._data.body(thing).xpos)
+        return _vector(self._data.body(body_name(thing)).xpos)
 
     def meets(self, thing: str, volume: str) -> bool:
         """Return whether a shape of a thing meets a volume of the task."""
-        own, probe = self._model.body(thing), self._model.geom(volume).id
+        own, probe = self._model.body(body_name(thing)), self._model.geom(volume).id
         first = int(own.geomadr[0])
         return any(
             mujoco.mj_geomDistance(self._model, self._data, geom, probe, 0.01, None) <= 0
@@ -137,7 +150,7 @@ class Tabletop:
 
     def turns(self, thing: str) -> Vector:
         """Return the turns of a thing about fixed x, y and z [rad]."""
-        return _euler(self._data.body(thing).xmat.reshape(3, 3))
+        return _euler(self._data.body(body_name(thing)).xmat.reshape(3, 3))
 
     def execute_trajectory(self, position: Vector, yaw: float) -> None:
         """Move the hand, which points down, to a position [m] and a yaw [rad].
@@ -181,10 +194,27 @@ class Tabletop:
         return self.held
 
     def picture(self, camera: str = "front", width: int = 640, height: int = 480) -> np.ndarray:
-        """Return what a camera (`front` or `wrist`) sees: (height, width, 3), uint8 RGB."""
+        """Return what a camera (`front` or `arm`, on the wrist) sees: (height, width, 3), uint8 RGB."""
         with mujoco.Renderer(self._model, height, width) as renderer:
             renderer.update_scene(self._data, camera)
             return renderer.render()
+
+    def place(self, thing: str, place: Vector, yaw: float = 0.0) -> None:
+        """Put a thing that can move at (x, y), standing on height z [m], at rest; for scenario set-up.
+
+        Raises:
+            UnknownObjectError: there is no such thing, or it does not move.
+        """
+        movable = {name: one for name, one in self.things.items() if one.mass is not None}
+        if thing not in movable:
+            raise UnknownObjectError(f"no object {thing!r} can be put anywhere; valid: {', '.join(movable)}")
+        joint = self._model.joint(body_name(thing))
+        start, dof = joint.qposadr[0], joint.dofadr[0]
+        x, y, z = place
+        self._data.qpos[start : start + 3] = x, y, z + movable[thing].extents[2] / 2
+        self._data.qpos[start + 3 : start + 7] = math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)
+        self._data.qvel[dof : dof + 6] = 0.0
+        mujoco.mj_forward(self._model, self._data)
 
     def _plan(self, position: Vector, yaw: float) -> tuple[np.ndarray, tuple[Vector, float]]:
         """Return joints (N, 7) along a way from where the hand was sent last, and the pose at its end."""
@@ -218,29 +248,30 @@ class Tabletop:
                 first, second = (int(self._model.geom_bodyid[geom]) for geom in contact.geom)
                 arm, other = (first, second) if self._of_arm(first) else (second, first)
                 if self._of_arm(arm) and not self._of_arm(other) and self._model.body_weldid[other] == 0:
-                    part, met = (self._model.body(body).name for body in (arm, other))
-                    raise CollisionError(
-                        f"no path was found: the arm's {part} would meet {'the table' if met == 'world' else met}"
-                    )
+                    part, met = self._model.body(arm).name, self._names.get(other, "the table")
+                    raise CollisionError(f"no path was found: the arm's {part} would meet {met}")
 
     def _of_arm(self, body: int) -> bool:
         return self._first_link <= body <= self._last_link
 
     @property
     def _first_link(self) -> int:
-        return int(self._model.body("link1").id)
+        return int(self._model.body(panda.LINKS[0]).id)
 
     @property
     def _last_link(self) -> int:
         return int(self._model.body("right_finger").id)
 
     def _thing_of(self, geom: int) -> str | None:
-        name = self._model.body(int(self._model.geom_bodyid[geom])).name
-        return name if name in self.things else None
+        return self._names.get(int(self._model.geom_bodyid[geom]))
 
     def _step(self) -> None:
-        mujoco.mj_step(self._model, self._data, round(TICK_S / TIMESTEP))
-        if self._cap is not None and _yaw(self._data.body(self._cap).xquat) >= OPEN_TURN:
+        self.advance(round(TICK_S / TIMESTEP))
+
+    def advance(self, steps: int) -> None:
+        """Advance the physics by so many time steps with the present set points."""
+        mujoco.mj_step(self._model, self._data, steps)
+        if self._cap is not None and _yaw(self._data.body(body_name(self._cap)).xquat) >= OPEN_TURN:
             self._data.eq_active[[self._model.equality(name).id for name in ("thread_low", "thread_high")]] = 0
             self._cap = None
 
@@ -257,10 +288,20 @@ class Tabletop:
             self._step()
 
 
-def _compile(layout: Layout) -> mujoco.MjModel:
+def make_spec(layout: Layout) -> mujoco.MjSpec:
+    """Return table, arm, cameras and what stands on the table."""
     spec = new_scene("tabletop")
-    spec.worldbody.add_light(pos=(0.3, 0.4, 3), dir=(0, -0.1, -1), type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    light = spec.visual.headlight
+    light.ambient, light.diffuse, light.specular = [0.38] * 3, [0.30] * 3, [0.0] * 3
+    spec.worldbody.add_light(
+        pos=(0.3, 0.4, 3),
+        dir=(0, -0.1, -1),
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        diffuse=[0.35] * 3,
+        specular=[0.05] * 3,
+    )
     spec.worldbody.add_camera(name="front", pos=(1.35, 0, 1.6), xyaxes=(0, 1, 0, -0.6, 0, 0.8), fovy=50)
+    spec.worldbody.add_camera(name="overhead", pos=(0.15, 0, 2.6), quat=(1, 0, 0, 0), fovy=45)
     spec.worldbody.add_geom(
         name="table",
         type=mujoco.mjtGeom.mjGEOM_BOX,
@@ -277,7 +318,7 @@ def _compile(layout: Layout) -> mujoco.MjModel:
         add_volume(spec, volume)
     if layout.screwed is not None:
         _screw(spec, *layout.screwed)
-    return spec.compile()
+    return spec
 
 
 def _screw(spec: mujoco.MjSpec, cap: str, bottle: str) -> None:
@@ -287,8 +328,8 @@ def _screw(spec: mujoco.MjSpec, cap: str, bottle: str) -> None:
             name=name,
             type=mujoco.mjtEq.mjEQ_CONNECT,
             objtype=mujoco.mjtObj.mjOBJ_BODY,
-            name1=cap,
-            name2=bottle,
+            name1=body_name(cap),
+            name2=body_name(bottle),
             data=[0, 0, height] + [0] * 9,
             solref=[0.005, 1],
         )

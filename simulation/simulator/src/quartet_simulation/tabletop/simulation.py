@@ -1,0 +1,153 @@
+"""The table with its Panda as a simulated robot behind the rosbridge endpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.arm.body import TICK
+from quartet_simulation.arm_simulation import ArmSimulation
+from quartet_simulation.errors import InvalidCommandError, UnknownNameError
+from quartet_simulation.sensors import frames
+from quartet_simulation.sensors.cameras import Cameras
+from quartet_simulation.sensors.levels import find_level
+from quartet_simulation.tabletop import panda
+from quartet_simulation.tabletop.body import PandaBody
+from quartet_simulation.tabletop.world import Tabletop, make_spec
+
+WORLD = "tabletop"
+"""Name of this world beside those of world files."""
+DEFAULT_SCENARIO = "rubbish-in-bin"
+SENSORS = "clean"
+_STILL = [0.0, 0.0, 0.0, 1.0]
+
+
+class TableSimulation(ArmSimulation):
+    """An arm that stands on a table, with two cameras; its base does not drive.
+
+    Frames: map, odom, base_footprint (on the floor under the arm's foot), panda_link0 to panda_link7, panda_tool0,
+    panda_hand_tcp and the cameras' optical frames; map is the world of `Tabletop`.
+
+    Args:
+        seed: of what stands where and of the noise.
+        scenario: TASK or TASK:VARIATION, see tasks.py; None: DEFAULT_SCENARIO.
+        sensors: level of the sensors.
+
+    Raises:
+        UnknownNameError: the level of the sensors is not SENSORS.
+        UnknownTaskError: there is no such task or variation.
+        NoPlacementError: what belongs to the task found no place with this seed.
+    """
+
+    def __init__(self, seed: int = 0, *, scenario: str | None = None, sensors: str = SENSORS) -> None:
+        if sensors != SENSORS:
+            raise UnknownNameError(f"level of the sensors of the world {WORLD}", sensors, (SENSORS,))
+        self._level = find_level(sensors)
+        self._cameras: Cameras | None = None
+        self.robots = [self]
+        self.reset(WORLD, seed, scenario)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the episode."""
+        return self._seed
+
+    def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
+        """Begin a new episode of a task; `world` can be this one alone. Raises UnknownNameError, TabletopError."""
+        if world not in (None, WORLD):
+            raise UnknownNameError("world", world, (WORLD,))
+        task, _, variation = (scenario or DEFAULT_SCENARIO).partition(":")
+        if variation and not variation.isdecimal():
+            raise UnknownNameError(f"variation of {task}", variation, ("a number from 0",))
+        table = Tabletop.generate(task, int(variation or 0), seed)
+        self.close()
+        self._seed, self._table, self._remainder = seed, table, 0.0
+        self._body = PandaBody(table)
+        self._equip_arm(self._body)
+        self._arm.reset(self._calibration.joints)
+        self._gripper.reset(self.hand.open_position)
+        self._mounted = frames.arm_mountings(self._body)
+
+    def _planning_spec(self) -> mujoco.MjSpec:
+        return make_spec(self._table.layout)
+
+    def step(self, duration_s: float) -> None:
+        """Advance physics and the controllers of running goals by about `duration_s` [s], in ticks of 10 ms."""
+        ticks, self._remainder = divmod(self._remainder + duration_s + 1e-9, TICK)
+        for _ in range(int(ticks)):
+            self._arm.tick()
+            self._gripper.tick()
+            self._body.tick()
+
+    def halt_base(self) -> None:
+        """Do nothing: the base stands."""
+
+    def command_velocity(self, vx: float, vy: float, wz: float) -> None:
+        """Do nothing: the base stands."""
+
+    def base_in_world(self) -> np.ndarray:
+        """Return base_footprint in the world, 4x4."""
+        pose = np.eye(4)
+        pose[:2, 3] = panda.BASE[:2]
+        return pose
+
+    def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
+        """Render the camera front, arm or overhead: colour, uint8 HxWx3, and depth, float32 HxW [m], 0: no return."""
+        if self._cameras is None:
+            self._cameras = Cameras(self._body.model, self._level)
+        return self._cameras.render(camera, self._body.data, self.seed, self.time, (1.0, 1.0, 1.0))
+
+    @property
+    def jpeg_quality(self) -> int:
+        """Of pictures on the compressed topics, 1 to 95."""
+        return self._level.jpeg_quality
+
+    def odometry(self) -> dict[str, Any]:
+        """Return the pose and twist of a base that stands: zeros."""
+        return {"pose": (0.0, 0.0, 0.0), "twist": (0.0, 0.0, 0.0)}
+
+    def transforms(self) -> list[frames.Transform]:
+        """(parent, child, translation, quaternion xyzw) of map -> odom -> base_footprint and of the arm's links."""
+        x, y = panda.BASE[:2]
+        return [
+            ("map", "odom", [x, y, 0.0], _STILL),
+            ("odom", self.arm.base, [0.0, 0.0, 0.0], _STILL),
+            *frames.arm_links(self._body),
+        ]
+
+    def static_transforms(self) -> list[frames.Transform]:
+        """Return (parent, child, translation, quaternion xyzw) of all fixed frames."""
+        return self._mounted
+
+    def truth(self) -> dict[str, Any]:
+        """Poses of arm and things, what is held, and whether the task of the episode is done. For scoring."""
+        table, body = self._table, self._body
+        return {
+            "time": self.time,
+            "world": WORLD,
+            "task": {"name": table.task.name, "instruction": table.instruction, "succeeded": table.succeeded},
+            "robot": {"arm": body.arm_positions().tolist(), "tool": list(table.hand), "opening": body.opening()},
+            "held": table.held,
+            "objects": {
+                name: {"position": list(table.position(name)), "turns": list(table.turns(name))}
+                for name in table.things
+            },
+            "grasps": dict(self._gripper.grasps),
+            "releases": dict(self._gripper.releases),
+        }
+
+    def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
+        """Put a thing at (x, y) in map, standing on height z. Raises UnknownObjectError, InvalidCommandError."""
+        self._table.place(name, (x, y, z), yaw)
+
+    def put_in_gripper(self, name: str) -> None:
+        """Raise InvalidCommandError: episodes at the table begin with an empty gripper."""
+        raise InvalidCommandError(f"'{name}' cannot be put into the gripper: the world {WORLD} has no such scenario")
+
+    def close(self) -> None:
+        """Free the renderer."""
+        if self._cameras is not None:
+            self._cameras.close()
+            self._cameras = None

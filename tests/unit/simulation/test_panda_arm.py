@@ -1,0 +1,81 @@
+"""The Panda as planners see it: kinematics of any pose, and the table behind the interface of the ROS nodes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from quartet_simulation.errors import InvalidCommandError, UnknownNameError
+from quartet_simulation.tabletop import UnknownObjectError, UnknownTaskError, panda
+from quartet_simulation.tabletop.arm import PANDA
+from quartet_simulation.tabletop.kinematics import top_down
+from quartet_simulation.tabletop.simulation import TableSimulation
+
+
+@pytest.fixture(scope="module")
+def table():
+    sim = TableSimulation(0)
+    yield sim
+    sim.close()
+
+
+def test_forward_kinematics_agree_with_the_physical_model(table):
+    to_base = np.linalg.inv(table.base_in_world())
+    body = table._body
+    tool = body.data.body(panda.TOOL)
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = tool.xmat.reshape(3, 3), tool.xpos
+    assert np.abs(PANDA.forward(body.arm_positions()) - to_base @ pose).max() < 1e-6
+
+
+def test_every_pose_of_the_arm_is_reached_again_with_the_same_joints():
+    rng = np.random.default_rng(0)
+    for joints in rng.uniform(panda.LOWER, panda.UPPER, (60, 7)):
+        pose = PANDA.forward(joints)
+        solutions = PANDA.inverse(pose, joints)
+        assert np.abs(solutions - joints).max(axis=1).min() < 1e-6
+        assert all(np.abs(PANDA.forward(found) - pose).max() < 1e-9 for found in solutions)
+        assert ((np.array(panda.LOWER) <= solutions) & (solutions <= np.array(panda.UPPER))).all()
+
+
+def test_a_hand_that_points_down_keeps_the_arm_upright(table):
+    joints = top_down((0.2, 0.2, 0.9), 0.3)
+    found = table.snapshot().ik_all(PANDA.forward(joints))
+    assert found[0] == pytest.approx(joints, abs=1e-6)
+
+
+def test_what_is_out_of_reach_has_no_solution():
+    far = PANDA.forward(np.array(top_down((0.2, 0.0, 0.9), 0.0)))
+    far[0, 3] += 1.0
+    assert PANDA.inverse(far, np.zeros(7)).shape == (0, 7)
+
+
+def test_the_gripper_is_open_at_four_centimetres_of_a_finger(table):
+    assert table.hand.width_of(0.04) == pytest.approx(0.08)
+    assert table.hand.position_of(0.0) == 0.0
+    with pytest.raises(InvalidCommandError, match=r"outside 0.04 \(open\) .. 0.0 \(closed\)"):
+        table.gripper_command(0.7, 20.0)
+
+
+def test_frames_lead_from_the_map_to_the_fingers_and_the_cameras(table):
+    frames = {child: parent for parent, child, _, _ in [*table.static_transforms(), *table.transforms()]}
+    for leaf in ("panda_hand_tcp", "front_camera_color_optical_frame", "arm_camera_color_optical_frame"):
+        while leaf != "map":
+            leaf = frames[leaf]
+
+
+def test_episodes_are_chosen_by_task_and_variation(table):
+    table.reset(None, 3, "stack-blocks:4")
+    assert table.truth()["task"]["instruction"].startswith("stack 3 maroon blocks")
+    table.place_object("maroon block 1", 0.2, 0.1, 0.752, math.pi / 4)
+    assert table.truth()["objects"]["maroon block 1"]["position"] == pytest.approx([0.2, 0.1, 0.777], abs=0.001)
+    with pytest.raises(UnknownObjectError, match="valid: maroon block 1"):
+        table.place_object("teapot", 0.2, 0.1, 0.752)
+    with pytest.raises(UnknownTaskError, match="valid: basketball-in-hoop"):
+        table.reset(None, 0, "juggle")
+    with pytest.raises(UnknownNameError, match="a number from 0"):
+        table.reset(None, 0, "stack-blocks:two")
+    with pytest.raises(UnknownNameError, match="valid: tabletop"):
+        table.reset("home", 0)
+    with pytest.raises(UnknownNameError, match="valid: clean"):
+        TableSimulation(0, sensors="harsh")
