@@ -1,10 +1,14 @@
 """What a model costs is charged to the task of the caller's grant, and to no task that it only names."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from quartet_contracts.approvals import approval_audience
+from quartet_gateway import TaskGrants
+from quartet_gateway.errors import NotAuthenticatedError
+from quartet_process.signatures import read_token
 from support.grants import Keys
 
 CALLER, OTHER = "own-task", "other-task"
@@ -67,3 +71,44 @@ async def test_what_is_no_grant_asks_no_model(caller, keys, provider, grant, say
     assert says in response.json()["error"]["message"]
     assert not provider.requests
     assert not await spent(caller, OTHER)
+
+
+@pytest.fixture
+def checked(monkeypatch) -> list[str]:
+    """The tokens whose signatures were checked, in order."""
+    tokens: list[str] = []
+
+    def read(token, *more):
+        tokens.append(token)
+        return read_token(token, *more)
+
+    monkeypatch.setattr("quartet_gateway.task_grants.read_token", read)
+    return tokens
+
+
+def test_a_signature_is_checked_once_until_the_grant_expires_or_the_keys_change(keys, checked, monkeypatch):
+    known = [keys.private.public_key()]
+    grants = TaskGrants(known)
+    ends = int(time.time()) + 600
+    headers = {"X-Quartet-Grant": keys.token(task=CALLER, exp=ends)}
+    for _ in range(3):
+        assert grants.read(headers)[0] == CALLER
+    assert len(checked) == 1
+    known[:] = [Keys().private.public_key()]
+    with pytest.raises(NotAuthenticatedError, match="Signature"):
+        grants.read(headers)
+    known[:] = [keys.private.public_key()]
+    grants.read(headers)
+    assert len(checked) == 3
+    monkeypatch.setattr("quartet_gateway.task_grants.time", SimpleNamespace(time=lambda: ends + 3.0))
+    grants.read(headers)
+    assert len(checked) == 4
+
+
+def test_only_so_many_grants_are_remembered(keys, checked, monkeypatch):
+    monkeypatch.setattr("quartet_gateway.task_grants.MOST_KEPT", 2)
+    grants = TaskGrants([keys.private.public_key()])
+    tokens = [keys.token(task=f"t-{number}") for number in range(3)]
+    for token in (*tokens, tokens[0]):
+        grants.read({"X-Quartet-Grant": token})
+    assert len(checked) == 4
