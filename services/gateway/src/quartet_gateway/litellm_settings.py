@@ -42,7 +42,7 @@ def load() -> ModuleType:
         # LiteLLM's own types make pydantic warn at import.
         warnings.simplefilter("ignore")
         import litellm
-        from litellm import Router  # noqa: F401  # pyright: ignore[reportPrivateImportUsage]  # made on first use
+        from litellm import Router  # pyright: ignore[reportPrivateImportUsage]  # made on first use
         from litellm.completion_extras.litellm_responses_transformation.transformation import (
             LiteLLMResponsesTransformationHandler,
         )
@@ -60,6 +60,8 @@ def load() -> ModuleType:
     core_helpers._FINISH_REASON_MAP.update(_REASONS)  # noqa: SLF001 - LiteLLM has no other way
     # It walks through all prices at each free answer, to write a warning of a level that is off.
     Logging._record_zero_cost_diagnostic = _pass_over  # noqa: SLF001 - LiteLLM has no other way
+    # It looks up a model's limits per minute at each answer; the gateway's file sets none.
+    Router.increment_deployment_usage_for_response = _count_nothing
     _keep_refusals(LiteLLMResponsesTransformationHandler)
     _name_results(OllamaChatConfig)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
@@ -84,6 +86,10 @@ def without_logging() -> Generator[None]:
 
 def _pass_over(*_: Any, **__: Any) -> None:
     """Do nothing."""
+
+
+async def _count_nothing(*_: Any, **__: Any) -> None:
+    """Count no usage of a model; the spending ledger does."""
 
 
 @contextlib.contextmanager
