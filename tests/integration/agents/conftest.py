@@ -285,8 +285,9 @@ class Stage:
         )
 
     def settings(self, **changes: Any) -> AgentSettings:
+        servers = {self.robot.name: {name: f"{url}/mcp" for name, url in self.urls.items()}}
         return AgentSettings(
-            servers={self.robot.name: {name: f"{url}/mcp" for name, url in self.urls.items()}},
+            servers=changes.pop("servers", servers),
             robot_file=self.files / "robot.yaml",
             site_file=self.files / "site.yaml",
             gateway_url=self.model_url,

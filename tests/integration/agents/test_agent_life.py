@@ -211,6 +211,32 @@ async def test_shut_down_while_working_ends_uncertain(desk, studio, redis_url, b
     assert result.observed
 
 
+async def test_servers_that_never_answer_do_not_keep_a_process_that_is_to_end(
+    desk, studio, redis_url, bus_options, until, monkeypatch
+):
+    """They accept connections and are silent, as processes that hang do; every limit of a call is far away."""
+    monkeypatch.setattr("quartet_agent_runtime._server.HANDSHAKE_TIMEOUT_S", 3600.0)
+    request = desk.request(Skill.APPROACH, **ENTRY)
+    connected: list[asyncio.StreamWriter] = []
+    silent = await asyncio.start_server(lambda _, writer: connected.append(writer), "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/mcp"
+    servers = {studio.robot.name: dict.fromkeys(studio.urls, url)}
+    async with (
+        asyncio.timeout(120),
+        serving(studio, redis_url, bus_options, Skill.APPROACH, servers=servers, grace_s=4.5) as (stop, agent),
+    ):
+        asking = asyncio.create_task(desk.ask(request))
+        await until(lambda: connected)
+        stop.set()
+        result = await asking
+        await agent
+    for writer in connected:
+        writer.close()
+    silent.close()
+    assert (result.error_code, result.state) == ("UNKNOWN", State.UNCERTAIN)
+    assert "shut down while it worked; standstill was not confirmed" in result.reason
+
+
 async def test_a_running_request_may_end_within_the_grace_time(desk, studio, redis_url, bus_options, until):
     request = desk.request(Skill.PICK, object_name="blue whale")
 

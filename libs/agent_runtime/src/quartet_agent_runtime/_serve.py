@@ -42,6 +42,10 @@ TAKE_TIMEOUT_S = 5.0
 RETRY_S = 0.5
 SETTLE_S = 4.0
 """Kept of the grace time for standstill, observation and the answer."""
+SETTLE_LIMIT_S = 10.0
+"""The most that standstill and observation may take once the process is to end; they seldom take SETTLE_S."""
+LEAVE_S = 1.0
+"""Time that work which was canceled has to leave its connections, once the process is to end."""
 
 
 def run_agent(
@@ -204,7 +208,7 @@ class _Agent:
             if work.done():
                 return _outcome(work, delivery)
             work.cancel()
-            await end_of(work)
+            await self._ended(work, LEAVE_S)
             if lost.done() and delivery.forgotten:
                 reason = "the store has lost its data and does not know this request any more; its work was ended"
                 return await self._settle(run, delivery, reason, None)
@@ -218,15 +222,34 @@ class _Agent:
         finally:
             for task in watched:
                 task.cancel()
-            await asyncio.gather(*watched, return_exceptions=True)
+            await asyncio.gather(*(watched - {work}), return_exceptions=True)
+
+    async def _ended(self, task: "asyncio.Task[Any]", limit_s: float) -> bool:
+        """Wait until `task` has ended, but not longer than `limit_s` once the process is to end; return whether it has.
+
+        A server that neither answers nor closes its connection must not keep the process. Its robot is halted by the
+        guard, since its heartbeats cease.
+        """
+        stopped = asyncio.create_task(self._stop.wait())
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        await asyncio.wait({task}, timeout=limit_s)
+        return task.done()
 
     async def _settle(self, run: SkillRun, delivery: Delivery, reason: str, state: State | None) -> SkillResult:
+        settling = asyncio.create_task(run.settle(reason, state))
         try:
-            return await run.settle(reason, state)
+            if await self._ended(settling, SETTLE_LIMIT_S):
+                return settling.result()
+            settling.cancel()
+            await self._ended(settling, LEAVE_S)
+            why = "no answer before the agent had to end"
         except Exception as error:
             log.exception("request %s could not be settled", delivery.request.request_id)
-            text = f"{reason}; standstill was not confirmed: {type(error).__name__}: {error}"
-            return unknown_result(delivery.request, text, State.UNCERTAIN)
+            why = f"{type(error).__name__}: {error}"
+        finally:
+            settling.cancel()
+        return unknown_result(delivery.request, f"{reason}; standstill was not confirmed: {why}", State.UNCERTAIN)
 
     async def _finish(self, delivery: Delivery, result: SkillResult) -> None:
         """Answer; a store that is away for a moment must not lose the result."""
