@@ -35,7 +35,7 @@ labels:
 {{- define "quartet.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
-terminationGracePeriodSeconds: 15
+terminationGracePeriodSeconds: 20
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
