@@ -3,13 +3,14 @@
 import asyncio
 import json
 import os
+import threading
 import time
 import uuid
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -99,7 +100,10 @@ class Requests:
     def __init__(self, on: Backend, process: OwnProcess) -> None:
         self._on = on
         self._process = process
+        # In a thread, so that the connections are served also between two requests.
         self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
         self._bus: Bus = self._wait(Bus.connect(on.durable.url))
         self._context = self._bus.replies()
         self._replies: Replies = self._wait(self._context.__aenter__())
@@ -115,10 +119,12 @@ class Requests:
         """Close the connection."""
         self._wait(self._context.__aexit__(None, None, None))
         self._wait(self._bus.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
         self._loop.close()
 
-    def _wait(self, work: Awaitable[T]) -> T:
-        return self._loop.run_until_complete(work)
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(DEADLINE_S)
 
     def _request(self) -> SkillRequest:
         now, identity = time.time(), uuid.uuid4().hex[:16]
