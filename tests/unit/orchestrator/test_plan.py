@@ -45,7 +45,9 @@ def facts() -> TaskFacts:
 def put(facts, **places):
     for name, at in places.items():
         name = name.replace("_", " ")
-        facts.objects[name] = ObjectRecord(name, picks=1, last_code="NONE", place_succeeded=True, placed_at=at)
+        facts.objects[name] = ObjectRecord(
+            name, picks=1, last_code="NONE", place_succeeded=True, placed_at=at, delivered={"1": at}
+        )
 
 
 def claim(*rows, success=True):

@@ -2,9 +2,10 @@
 
 import pytest
 
-from quartet_contracts import DeliveryOutcome, TaskReport
+from quartet_contracts import DeliveryOutcome, PickArguments, PickResult, PlaceArguments, PlaceResult, TaskReport
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
+from quartet_orchestrator.tasks.plan import PlanRow
 from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
 from quartet_site import SiteFile
 
@@ -31,7 +32,9 @@ def facts() -> TaskFacts:
 
 
 def placed(facts: TaskFacts, name="red coke can", at="wooden coffee table", **fields) -> None:
-    facts.objects[name] = ObjectRecord(name, picks=1, last_code="NONE", place_succeeded=True, placed_at=at, **fields)
+    facts.objects[name] = ObjectRecord(
+        name, picks=1, last_code="NONE", place_succeeded=True, placed_at=at, delivered={"o1": at}, **fields
+    )
 
 
 def missed(facts: TaskFacts, name="red coke can", stage="pick", code="PICK_SEG_MISSED") -> None:
@@ -164,3 +167,69 @@ def test_a_task_that_is_report_without_model_tells_what_was_done_and_what_is_hel
     report = report_without_model(facts, "canceled by a person.")
     assert report.summary == "canceled by a person. Done before: red coke can. The robot keeps holding the blue mug."
     assert [(o.completed, o.error_code) for o in report.objects] == [(True, "NONE"), (False, "PICK_SEG_MISSED")]
+
+
+def carry(facts: TaskFacts, object_id: str | None, target: str, code: str = "NONE", name: str = "red coke can") -> None:
+    """A pick that succeeds, and a place that ends with `code`."""
+    common = {
+        "request_id": "r",
+        "task_id": "t",
+        "reason": "so it was",
+        "object_id": object_id and f"obj_{object_id:0>12}",
+    }
+    picked = PickResult.model_validate(
+        {**common, "success": True, "error_code": "NONE", "state": "SUCCEEDED", "held_object_height_m": 0.12}
+    )
+    facts.note(PickArguments(object_name=name), picked)
+    done = code == "NONE"
+    put = PlaceResult.model_validate(
+        {**common, "success": done, "error_code": code, "state": "SUCCEEDED" if done else "FAILED"}
+    )
+    facts.note(PlaceArguments(target_location=target, object_name=name, object_height_m=0.12), put)
+
+
+TWO = claim(("red coke can", "wooden coffee table"), ("red coke can", "wooden coffee table"))
+
+
+def test_one_delivery_does_not_confirm_two_things_of_one_name(facts):
+    carry(facts, "1", "wooden coffee table")
+    settled = verify_report(TWO, facts, SENTENCE)
+    assert not settled.success
+    assert [outcome.completed for outcome in settled.objects] == [True, False]
+    assert "only one of this name" in settled.summary
+
+
+def test_two_things_of_one_name_are_two_deliveries(facts):
+    carry(facts, "1", "wooden coffee table")
+    carry(facts, "2", "wooden coffee table")
+    assert verify_report(TWO, facts, SENTENCE) is TWO
+
+
+def test_one_thing_that_was_carried_twice_is_one_delivery(facts):
+    carry(facts, "1", "wooden coffee table")
+    carry(facts, "1", "wooden coffee table")
+    assert not verify_report(TWO, facts, SENTENCE).success
+
+
+def test_things_of_one_name_that_nobody_can_tell_apart_are_no_two_deliveries(facts):
+    carry(facts, None, "wooden coffee table")
+    carry(facts, None, "wooden coffee table")
+    assert not verify_report(TWO, facts, SENTENCE).success
+
+
+def test_of_two_things_of_one_name_the_first_stays_delivered_when_the_second_is_dropped(facts):
+    carry(facts, "1", "wooden coffee table")
+    carry(facts, "2", "wooden coffee table", code="PLACE_DROP_VERIFY_FAILED")
+    settled = verify_report(TWO, facts, SENTENCE)
+    assert [outcome.completed for outcome in settled.objects] == [True, False]
+
+
+def test_two_things_of_one_name_may_go_to_two_places_in_any_order(facts):
+    carry(facts, "1", "wooden coffee table")
+    carry(facts, "2", "bin")
+    plan = [PlanRow("red coke can", "bin"), PlanRow("red coke can", "wooden coffee table")]
+    report = claim(("red coke can", "bin"), ("red coke can", "wooden coffee table"))
+    assert verify_report(report, facts, SENTENCE, plan) is report
+    both_in_the_bin = claim(("red coke can", "bin"), ("red coke can", "bin"))
+    settled = verify_report(both_in_the_bin, facts, SENTENCE)
+    assert [outcome.completed for outcome in settled.objects] == [True, False]

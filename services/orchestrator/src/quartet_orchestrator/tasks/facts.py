@@ -65,6 +65,9 @@ class ObjectRecord:
     place_succeeded: bool | None = None
     """Result of the last place; None: not placed."""
     placed_at: str = ""
+    delivered: dict[str, str] = field(default_factory=dict[str, str])
+    """Things of this name that lie where a place of this task has put them: object id and place. Two that look alike
+    have one name, and one of them is no delivery of the other."""
     others: set[str] = field(default_factory=set[str])
     """Ids of things that look like it and lay near its target before a place of it failed: none of them is this one."""
     given_up: str = ""
@@ -168,7 +171,7 @@ class TaskFacts:
             told = result.held_object if isinstance(result, PickResult) else None
             self.in_hand = self.names.known(told or (arguments.object_name if code == PickCode.NONE else "")) or ""
             self.held_id = result.object_id
-            self._picked(self.record(arguments.object_name), code)
+            self._picked(self.record(arguments.object_name), code, result.object_id)
         else:
             self._placed(record, arguments, code)
             if record is not None and code != PlaceCode.NONE:
@@ -236,10 +239,15 @@ class TaskFacts:
         else:
             record.failed_approaches += 1
 
-    def _picked(self, record: ObjectRecord, code: str) -> None:
+    def _picked(self, record: ObjectRecord, code: str, object_id: str | None) -> None:
         self.release_uncertain, self.unverified_place = False, ""
         if code == PickCode.NONE:
             record.picks += 1
+            if object_id is None:
+                # It may be any of them.
+                record.delivered.clear()
+            else:
+                record.delivered.pop(object_id, None)
             record.place_succeeded, record.needs_approach, record.plan_failures = None, False, 0
             self.gripper, self.held, self.pick_failed = GripperContent.OBJECT, record.name, ""
             self._forget_failures(PlaceArguments)
@@ -265,9 +273,12 @@ class TaskFacts:
             if code == PlaceCode.NONE:
                 record.placed_at = arguments.target_location
                 record.drop_failures_in_a_row = 0
-                if (arguments.object_id or self.held_id) in record.others:
+                object_id = arguments.object_id or self.held_id
+                if object_id in record.others:
                     record.place_succeeded = False
                     record.last_code, record.last_reason = "UNKNOWN", OTHER_PUT_DOWN
+                else:
+                    record.delivered[object_id or f"unknown {len(record.delivered)}"] = arguments.target_location
             elif code == PlaceCode.PLACE_DROP_VERIFY_FAILED:
                 record.drop_failures_in_a_row += 1
         self.release_uncertain, self.unverified_place = code == PlaceCode.UNKNOWN, ""

@@ -143,4 +143,7 @@ def _elsewhere(row: PlanRow, outcome: DeliveryOutcome, facts: TaskFacts) -> str:
     record = facts.objects.get(facts.names.thing_in(outcome.object_name))
     put_at = record.placed_at if record is not None and record.placed_at else outcome.target
     wanted, got = facts.names.place(row.target), facts.names.place(put_at)
+    if record is not None and wanted in map(facts.names.place, record.delivered.values()):
+        # Of several that look alike, one was put there; that each has a place of its own is checked with the report.
+        return ""
     return put_at if wanted is not None and got is not None and wanted != got else ""

@@ -19,7 +19,7 @@ def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequ
     `success` stays true only if the facts confirm every object named, and the objects are those of the `plan` that the
     model stated at the start, each at its planned place. What the plan names and the report does not is added to it.
     """
-    free = {name: record for name, record in facts.objects.items() if record.place_succeeded}
+    free = {name: list(record.delivered.values()) for name, record in facts.objects.items() if record.delivered}
     outcomes = [_verify(outcome, facts, free, sentence) for outcome in claim.objects]
     faults = [f"{o.object_name}: {o.reason}" for o, was in zip(outcomes, claim.objects, strict=True) if o != was]
     outcomes, unplanned = compare_with_plan(outcomes, list(plan), facts)
@@ -57,18 +57,21 @@ def forgotten_objects(claim: TaskReport, names: SiteNames, sentence: str) -> str
     )
 
 
-def _verify(
-    outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, ObjectRecord], sentence: str
-) -> DeliveryOutcome:
+def _verify(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, list[str]], sentence: str) -> DeliveryOutcome:
+    """Return the outcome, not completed unless one of the deliveries that are `free`, by object, is it; it is taken."""
     if not outcome.completed:
         return outcome
     record = _find(outcome, facts, free)
-    if record is not None and record.place_succeeded:
-        free.pop(record.name, None)
-        wanted, got = facts.names.place(outcome.target), facts.names.place(record.placed_at)
-        if wanted is None or got is None or wanted == got:
+    if record is not None and record.delivered:
+        left = free.get(record.name, [])
+        if not left:
+            return _not_done(outcome, "UNKNOWN", _too_few(record))
+        wanted = facts.names.place(outcome.target)
+        fitting = [at for at in left if wanted is None or facts.names.place(at) in {None, wanted}]
+        if fitting:
+            left.remove(fitting[0])
             return outcome
-        return _not_done(outcome, "UNKNOWN", f"it was placed at '{record.placed_at}', not at '{outcome.target}'")
+        return _not_done(outcome, "UNKNOWN", f"it was placed at '{left[-1]}', not at '{outcome.target}'")
     if record is not None and _is_held_on_purpose(record, facts, sentence) and not facts.names.place(outcome.target):
         return outcome
     if record is None:
@@ -77,7 +80,12 @@ def _verify(
     return _not_done(outcome, code, record.last_reason or "its last place did not succeed")
 
 
-def _find(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, ObjectRecord]) -> ObjectRecord | None:
+def _too_few(record: ObjectRecord) -> str:
+    count = "one" if len(record.delivered) == 1 else str(len(record.delivered))
+    return f"only {count} of this name was seen to be put down, and the report has more"
+
+
+def _find(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, list[str]]) -> ObjectRecord | None:
     """Return the record of an outcome: by name, else the only placed object that no other outcome has."""
     name = facts.names.thing_in(outcome.object_name)
     named = facts.objects.get(name) or facts.objects.get(facts.names.thing(outcome.object_name))
@@ -91,7 +99,7 @@ def _find(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, ObjectReco
     if len(alike) == 1:
         return alike[0]
     target = facts.names.place(outcome.target)
-    fitting = [r for r in possible if r.name in free and target in {None, facts.names.place(r.placed_at)}]
+    fitting = [r for r in possible if any(target in {None, facts.names.place(at)} for at in free.get(r.name, []))]
     return fitting[0] if len(fitting) == 1 else None
 
 
