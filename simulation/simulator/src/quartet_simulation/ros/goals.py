@@ -47,7 +47,8 @@ async def run_in_world(
     try:
         goal = await running.done
     except StoppedError as error:
-        goal = failed("", bad_input, str(error), GoalStatus.CANCELED)
+        # The stop canceled it, whatever it asked for: each action has its own code for that, or none.
+        goal = failed("", 0, str(error), GoalStatus.CANCELED)
     except SimulationError as error:
         goal = failed("", bad_input, str(error))
     return _STATUS[goal.status], goal
