@@ -56,7 +56,8 @@ def test_the_first_commands(deployment: Deployment) -> None:
     fresh_world(deployment)
     told = do(deployment, block("README.md", "docker compose up"))
     assert "Done after" in told
-    (link,) = [word for word in told.split() if word.startswith("http://127.0.0.1:8000/#")]
+    page = f"http://127.0.0.1:{deployment.settings['QUARTET_PAGE_PORT']}/#"
+    (link,) = [word for word in told.split() if word.startswith(page)]
     tokens = urllib.parse.parse_qs(urllib.parse.urlsplit(link).fragment)
     assert tokens["token"] == [deployment.secret("orchestrator", "api_token")]
 
