@@ -233,3 +233,19 @@ def test_two_things_of_one_name_may_go_to_two_places_in_any_order(facts):
     both_in_the_bin = claim(("red coke can", "bin"), ("red coke can", "bin"))
     settled = verify_report(both_in_the_bin, facts, SENTENCE)
     assert [outcome.completed for outcome in settled.objects] == [True, False]
+
+
+def test_a_thing_that_was_picked_again_as_another_one_and_dropped_is_not_delivered(facts):
+    carry(facts, "1", "wooden coffee table")
+    carry(facts, "2", "wooden coffee table", code="PLACE_DROP_VERIFY_FAILED")
+    settled = verify_report(claim(("red coke can", "wooden coffee table")), facts, SENTENCE)
+    assert not settled.success
+    assert settled.objects[0].error_code == "PLACE_DROP_VERIFY_FAILED"
+
+
+@pytest.mark.parametrize("target", ["wooden coffee table", ""])
+def test_a_thing_that_was_picked_again_as_another_one_lies_where_it_was_put_last(facts, target):
+    carry(facts, "1", "wooden coffee table")
+    carry(facts, "2", "bin")
+    plan = [PlanRow("red coke can", "wooden coffee table")]
+    assert not verify_report(claim(("red coke can", target)), facts, SENTENCE, plan).success

@@ -78,6 +78,15 @@ class ObjectRecord:
         """Whether its last skill failed."""
         return self.last_code not in {"", "NONE"}
 
+    def deliveries(self, rows: int) -> list[str]:
+        """Return where things of this name lie, for a report or plan with `rows` of them: the newest of `delivered`.
+
+        Perception may take a thing that is picked again for another one. So there are no more than rows, and where the
+        last one did not arrive, one row is left without.
+        """
+        most = rows if self.place_succeeded else rows - 1
+        return list(self.delivered.values())[-most:] if most > 0 else []
+
 
 @dataclass
 class TaskFacts:

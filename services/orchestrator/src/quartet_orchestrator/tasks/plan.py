@@ -1,6 +1,7 @@
 """Plan of a task: the table that the model states at the start, one row for each object, and its report must cover."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -92,13 +93,14 @@ def compare_with_plan(
     result = list(outcomes)
     faults: list[str] = []
     free = set(range(len(outcomes)))
+    rows = Counter(facts.names.thing_in(row.object_name) for row in plan)
     for row, at in _matches(outcomes, plan, facts, free):
         if at is None:
             reason = "the plan names it, and the report does not"
             missing = DeliveryOutcome(object_name=row.object_name, target=row.target, completed=False)
             result.append(missing.model_copy(update={"error_code": "UNKNOWN", "reason": reason}))
             faults.append(f"{row.object_name}: {reason}")
-        elif outcomes[at].completed and (elsewhere := _elsewhere(row, outcomes[at], facts)):
+        elif outcomes[at].completed and (elsewhere := _elsewhere(row, outcomes[at], facts, rows)):
             reason = f"the plan puts it at '{row.target}', and it was put at '{elsewhere}'"
             result[at] = outcomes[at].model_copy(
                 update={"completed": False, "error_code": "UNKNOWN", "reason": reason[:2000]}
@@ -138,12 +140,13 @@ def _shared_word(row: PlanRow, outcome: DeliveryOutcome, facts: TaskFacts) -> bo
     return not both_known and bool(set(planned.split()) & set(told.split()))
 
 
-def _elsewhere(row: PlanRow, outcome: DeliveryOutcome, facts: TaskFacts) -> str:
+def _elsewhere(row: PlanRow, outcome: DeliveryOutcome, facts: TaskFacts, rows: Counter[str]) -> str:
     """Return where the object was put when that is not the planned place, '' when it is or nobody can tell."""
     record = facts.objects.get(facts.names.thing_in(outcome.object_name))
+    of_name = rows[facts.names.thing_in(row.object_name)]
     put_at = record.placed_at if record is not None and record.placed_at else outcome.target
     wanted, got = facts.names.place(row.target), facts.names.place(put_at)
-    if record is not None and wanted in map(facts.names.place, record.delivered.values()):
+    if record is not None and wanted in map(facts.names.place, record.deliveries(of_name)):
         # Of several that look alike, one was put there; that each has a place of its own is checked with the report.
         return ""
     return put_at if wanted is not None and got is not None and wanted != got else ""

@@ -1,6 +1,7 @@
 """Check of the model's final report against the facts of the task."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from quartet_contracts import DeliveryOutcome, TaskReport
@@ -19,7 +20,9 @@ def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequ
     `success` stays true only if the facts confirm every object named, and the objects are those of the `plan` that the
     model stated at the start, each at its planned place. What the plan names and the report does not is added to it.
     """
-    free = {name: list(record.delivered.values()) for name, record in facts.objects.items() if record.delivered}
+    everything = {name: list(record.delivered.values()) for name, record in facts.objects.items()}
+    rows = Counter(record.name for one in claim.objects if (record := _find(one, facts, everything)) is not None)
+    free = {name: record.deliveries(rows[name]) for name, record in facts.objects.items()}
     outcomes = [_verify(outcome, facts, free, sentence) for outcome in claim.objects]
     faults = [f"{o.object_name}: {o.reason}" for o, was in zip(outcomes, claim.objects, strict=True) if o != was]
     outcomes, unplanned = compare_with_plan(outcomes, list(plan), facts)
@@ -62,8 +65,8 @@ def _verify(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, list[str
     if not outcome.completed:
         return outcome
     record = _find(outcome, facts, free)
-    if record is not None and record.delivered:
-        left = free.get(record.name, [])
+    left = free.get(record.name, []) if record is not None else []
+    if record is not None and (left or record.place_succeeded):
         if not left:
             return _not_done(outcome, "UNKNOWN", _too_few(record))
         wanted = facts.names.place(outcome.target)
