@@ -11,7 +11,6 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 KEY = "not-a-secret"
@@ -36,14 +35,6 @@ def _tell(**figures: Any) -> None:
     print(json.dumps(figures), flush=True)
 
 
-def _peak_mb() -> float:
-    """Return the most memory that this process has had resident [MB]."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    raise OSError("/proc/self/status has no VmHWM")
-
-
 def main(connected: Callable[[Given], AbstractAsyncContextManager[Task]]) -> None:
     """Serve lines of the standard input until it ends, with the client that `connected` opens."""
 
@@ -54,6 +45,5 @@ def main(connected: Callable[[Given], AbstractAsyncContextManager[Task]]) -> Non
                 cpu, begun = time.process_time(), time.perf_counter()
                 answer = await task()
                 _tell(wall_s=time.perf_counter() - begun, cpu_s=time.process_time() - cpu, answer=answer)
-            _tell(peak_mb=_peak_mb())
 
     asyncio.run(serve())

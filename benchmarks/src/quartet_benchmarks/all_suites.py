@@ -15,7 +15,8 @@ from quartet_deployment import project_root, state_folder
 
 LIMIT_S = 1200
 """Wall time of one suite; its short form takes about 50 s on idle cores."""
-PAGE = project_root() / "benchmarks" / "RESULTS.md"
+PAGE = Path("benchmarks", "RESULTS.md")
+"""Below the project's root."""
 PACKAGES = ("fastmcp", "litellm", "mcp", "mujoco", "ompl", "pydantic", "redis")
 """Libraries whose versions move the figures."""
 REASON_LINES = 3
@@ -37,16 +38,16 @@ class SuiteRun:
 def run_all(suites: Sequence[str], seed: int, progress: Callable[[str], None]) -> list[SuiteRun]:
     """Run `suites` one after the other and return what became of each; write the page after each of them.
 
-    Results and what the suites printed are kept in `.quartet/bench-all`.
+    Results and what the suites printed are kept in `.quartet/bench-all`. Raises ProjectNotFoundError.
     """
-    folder = state_folder() / "bench-all"
+    written, folder = project_root() / PAGE, state_folder() / "bench-all"
     folder.mkdir(parents=True, exist_ok=True)
     done: list[SuiteRun] = []
     for suite in suites:
         progress(f"{suite} ({len(done) + 1} of {len(suites)})")
         done.append(_run(suite, seed, folder))
         progress(f"  {done[-1].reason or 'measured'} ({done[-1].wall_s:.0f} s)")
-        PAGE.write_text(page(done, seed))
+        written.write_text(page(done, seed))
     return done
 
 
@@ -86,12 +87,7 @@ def page(runs: Sequence[SuiteRun], seed: int) -> str:
             lines.append(f"No figures after {run.wall_s:.0f} s: {_plain(run.reason)}")
             continue
         chosen = ", ".join(f"{name} {value}" for name, value in run.result["parameters"].items())
-        lines += [
-            f"{_plain(chosen)}; {run.wall_s:.0f} s",
-            "",
-            "| figure | value | n | 95 % interval |",
-            "|---|---|---|---|",
-        ]
+        lines += [f"{_plain(chosen)}; {run.wall_s:.0f} s", "", *TABLE]
         lines += [_row(name, value, run.result["intervals"].get(name)) for name, value in run.result["metrics"].items()]
     return "\n".join(lines) + "\n"
 

@@ -11,7 +11,8 @@ from quartet_benchmarks.all_suites import run_all
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(all_suites, "PAGE", tmp_path / "RESULTS.md")
+    monkeypatch.setattr(all_suites, "project_root", lambda: tmp_path)
+    (tmp_path / "benchmarks").mkdir()
     monkeypatch.setattr(all_suites, "state_folder", lambda: tmp_path)
     return tmp_path
 
@@ -22,7 +23,7 @@ def test_a_suite_that_ends_without_figures_does_not_end_the_others(written: Path
     assert [run.suite for run in runs] == ["no-such-suite", "escapes"]
     assert runs[0].result is None
     assert "there is no suite 'no-such-suite'" in runs[0].reason
-    text = (written / "RESULTS.md").read_text()
+    text = (written / "benchmarks" / "RESULTS.md").read_text()
     assert "there is no suite 'no-such-suite'" in text
     if (found := runs[1].result) is not None:
         assert json.loads((written / "bench-all" / "escapes.json").read_text()) == found

@@ -11,6 +11,8 @@ def test_both_clients_of_quartet_do_the_task_where_no_other_can_be_installed(mon
     def offline(name: str) -> None:
         raise MeasurementError(f"{name} cannot be installed")
 
+    # A person's choice of a model, which would be asked for money.
+    monkeypatch.setenv("QUARTET_MODEL", "openai/gpt-4.1")
     monkeypatch.setattr(suite, "python_of", offline)
     monkeypatch.setattr(suite, "WARM_UP", 0)
     result = suite.run(BenchParameters(episodes=1, progress=lambda _: None))

@@ -1,6 +1,7 @@
 """The suite `overhead`: its model, its figures, and the environments of its clients."""
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from quartet_benchmarks.errors import MeasurementError, MissingExtraError
 from quartet_benchmarks.overhead import environments
 from quartet_benchmarks.overhead.model import ANSWER, CALLS, Model, completion
+from quartet_benchmarks.overhead.processes import KEPT, environment
 from quartet_benchmarks.overhead.suite import AGENT, BARE_OPENAI, BARE_VLLM, FRAMEWORKS, LOOP, Figures, summary
 from quartet_benchmarks.overhead.tools import create_server
 from quartet_benchmarks.serving import served
@@ -142,3 +144,11 @@ def test_every_client_has_its_script_and_requirements() -> None:
         pins = [line for line in (folder / "requirements" / f"{script}.txt").read_text().splitlines() if line[0] != "#"]
         assert pins
         assert all("==" in line for line in pins), script
+
+
+def test_the_processes_get_no_keys_and_no_choice_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a person's own")
+    monkeypatch.setenv("QUARTET_MODEL", "openai/gpt-4.1")
+    given = environment(QUARTET_PORT="0")
+    assert given.keys() <= {*KEPT, "QUARTET_PORT"}
+    assert (given["PATH"], given["QUARTET_PORT"]) == (os.environ["PATH"], "0")

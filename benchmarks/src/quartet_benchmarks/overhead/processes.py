@@ -24,6 +24,16 @@ TAIL = 600
 """Characters of a process' log that an error shows."""
 
 
+KEPT = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR")
+"""Variables of a person's environment that the processes get. Others hold keys of providers, which packages of others
+must not have, or choose a model that costs money."""
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment of a process: KEPT and `more`."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | more
+
+
 @dataclass(frozen=True)
 class Run:
     """One time that a client did the task."""
@@ -68,11 +78,9 @@ class ClientProcess:
             raise self._died() from error
         return Run(**self._read())
 
-    def end(self) -> float:
-        """End it and return the most memory that it had [MB]. Raises MeasurementError."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        return self._read()["peak_mb"]
+    def peak_mb(self) -> float:
+        """Return the most memory that it has had resident [MB]."""
+        return _peak_mb(self._process.pid)
 
     def kill(self) -> None:
         """End it, whatever it does."""
@@ -122,9 +130,7 @@ class OwnProcess:
 
     def peak_mb(self) -> float:
         """Return the most memory that it has had resident [MB]."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024 / 1e6
+        return _peak_mb(self._process.pid)
 
     def end(self) -> None:
         """End it."""
@@ -139,7 +145,7 @@ class OwnProcess:
 @contextmanager
 def tool_server(folder: Path) -> Iterator[str]:
     """Run the MCP server of all clients; yield the URL of its endpoint."""
-    server = OwnProcess("tools", ["-m", "quartet_benchmarks.overhead.tools"], os.environ, folder)
+    server = OwnProcess("tools", ["-m", "quartet_benchmarks.overhead.tools"], environment(), folder)
     try:
         yield server.url
     finally:
@@ -151,6 +157,12 @@ def working_folder() -> Iterator[Path]:
     """Yield a folder for logs and ready files, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="quartet-overhead-") as folder:
         yield Path(folder)
+
+
+def _peak_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024 / 1e6
 
 
 def _tail(log: Path) -> str:

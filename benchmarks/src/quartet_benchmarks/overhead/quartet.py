@@ -2,11 +2,10 @@
 
 import asyncio
 import json
-import os
 import threading
 import time
 import uuid
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from quartet_benchmarks.fleet.redis_process import RedisProcess
 from quartet_benchmarks.overhead.environments import CLIENTS
-from quartet_benchmarks.overhead.processes import OwnProcess, Run
+from quartet_benchmarks.overhead.processes import OwnProcess, Run, environment
 from quartet_bus import Bus, Replies
 from quartet_contracts import MODEL_TOOLS, ApproachArguments, Budget, NextAction, Skill, SkillRequest
 from quartet_deployment import project_root, sign_grant
@@ -59,15 +58,14 @@ def backend(model_url: str, folder: Path) -> Iterator[Backend]:
     with ExitStack() as own:
         redis = own.enter_context(RedisProcess("everysec"))
         durable = own.enter_context(RedisProcess("always"))
-        environment = {
-            **os.environ,
-            "QUARTET_PORT": "0",
-            "QUARTET_GATEWAY_FILE": str(project_root() / "deploy" / "gateway.yaml"),
-            "QUARTET_SCRIPTED_MODEL_URL": model_url,
-            "QUARTET_GATEWAY_KEY": KEY,
-            "QUARTET_GRANT_PUBLIC_KEY": public.decode(),
-        }
-        gateway = OwnProcess("gateway", ["-m", "quartet_gateway"], environment, folder)
+        settings = environment(
+            QUARTET_PORT="0",
+            QUARTET_GATEWAY_FILE=str(project_root() / "deploy" / "gateway.yaml"),
+            QUARTET_SCRIPTED_MODEL_URL=model_url,
+            QUARTET_GATEWAY_KEY=KEY,
+            QUARTET_GRANT_PUBLIC_KEY=public.decode(),
+        )
+        gateway = OwnProcess("gateway", ["-m", "quartet_gateway"], settings, folder)
         own.callback(gateway.end)
         yield Backend(gateway, redis, durable, pem)
 
@@ -77,17 +75,16 @@ def agent(on: Backend, mcp_url: str, system: str, folder: Path) -> Iterator[OwnP
     """Run the agent process at the durable Redis. Raises MeasurementError."""
     site = project_root() / "deploy" / "sites" / "home"
     servers = {name.partition("__")[0]: mcp_url for name in MODEL_TOOLS[Skill.APPROACH]}
-    environment: Mapping[str, str] = {
-        **os.environ,
-        "QUARTET_PORT": "0",
-        "QUARTET_REDIS_URL": on.durable.url,
-        "QUARTET_GATEWAY_URL": on.gateway.url,
-        "QUARTET_GATEWAY_KEY": KEY,
-        "QUARTET_SERVERS": json.dumps({ROBOT: servers}),
-        "QUARTET_ROBOT_FILE": str(site / "robot.yaml"),
-        "QUARTET_SITE_FILE": str(site / "site.yaml"),
-    }
-    process = OwnProcess("agent", [str(CLIENTS / "quartet_agent.py"), system], environment, folder)
+    settings = environment(
+        QUARTET_PORT="0",
+        QUARTET_REDIS_URL=on.durable.url,
+        QUARTET_GATEWAY_URL=on.gateway.url,
+        QUARTET_GATEWAY_KEY=KEY,
+        QUARTET_SERVERS=json.dumps({ROBOT: servers}),
+        QUARTET_ROBOT_FILE=str(site / "robot.yaml"),
+        QUARTET_SITE_FILE=str(site / "site.yaml"),
+    )
+    process = OwnProcess("agent", [str(CLIENTS / "quartet_agent.py"), system], settings, folder)
     try:
         yield process
     finally:

@@ -1,7 +1,6 @@
 """Lets all clients do the same task in turn, and compares what they need beside the model."""
 
 import json
-import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.overhead.environments import CLIENTS, python_of
 from quartet_benchmarks.overhead.model import ANSWER, CALLS, Model
-from quartet_benchmarks.overhead.processes import ClientProcess, Run, tool_server, working_folder
+from quartet_benchmarks.overhead.processes import ClientProcess, Run, environment, tool_server, working_folder
 from quartet_benchmarks.overhead.quartet import KEY, Backend, Requests, agent, backend
 from quartet_benchmarks.result import BenchParameters, BenchResult, percentile
 from quartet_benchmarks.serving import served
@@ -90,7 +89,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         runs[AGENT] = requests.run
         gateway_cpu = _measure(runs, figures, model, on, rounds, parameters.progress)
         for name, client in clients.items():
-            figures[name].peak_mb = client.end()
+            figures[name].peak_mb = client.peak_mb()
         figures[AGENT].peak_mb = process.peak_mb()
     return summary(figures, absent, gateway_cpu, rounds)
 
@@ -108,12 +107,12 @@ def _clients(
     """Start all clients, for `runs` runs; what cannot be installed is noted in `absent` with the reason."""
     found: dict[str, ClientProcess] = {}
 
-    def start(name: str, python: Path | str, script: str, url: str, *more: str, **environment: str) -> None:
+    def start(name: str, python: Path | str, script: str, url: str, *more: str, **secrets: str) -> None:
         given = json.dumps({"model_url": url, "mcp_url": mcp_url, "system": SYSTEM, "user": USER})
         argv = [str(python), str(CLIENTS / f"{script}.py"), given, *more]
         # No price list or telemetry is fetched from the network while times are taken.
-        quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENAI_AGENTS_DISABLE_TRACING": "1", "DO_NOT_TRACK": "1"}
-        client = ClientProcess(name, argv, {**os.environ, **quiet, **environment}, folder / f"{len(found)}.log")
+        settings = environment(LITELLM_LOCAL_MODEL_COST_MAP="True", DO_NOT_TRACK="1", **secrets)
+        client = ClientProcess(name, argv, settings, folder / f"{len(found)}.log")
         own.callback(client.kill)
         found[name] = client
 
@@ -131,8 +130,8 @@ def _clients(
             continue
         start(name, python, script, f"{model_url}/{script}/v1", *more)
     tasks = [f"loop-{number}" for number in range(runs)]
-    secrets = {"GRANTS": json.dumps({task: on.grant(task) for task in tasks}), "GATEWAY_KEY": KEY}
-    start(LOOP, sys.executable, "quartet_loop", on.gateway.url, on.redis.url, **secrets)
+    own_secrets = {"GRANTS": json.dumps({task: on.grant(task) for task in tasks}), "GATEWAY_KEY": KEY}
+    start(LOOP, sys.executable, "quartet_loop", on.gateway.url, on.redis.url, **own_secrets)
     return found
 
 
