@@ -19,9 +19,9 @@ def program(*lines):
     return f"Now this.\n```python\n{code}\n```"
 
 
-def scene(at=(0.7, 0.1, 0.9), held=None):
+def scene(at=(0.7, 0.1, 0.9), held=None, **of_can):
     objects = [
-        {"name": CAN, "position": at, "yaw": 0.2, "size_m": (0.066, 0.066, 0.12), "colour": "red"},
+        {"name": CAN, "position": at, "yaw": 0.2, "size_m": (0.066, 0.066, 0.12), "colour": "red", **of_can},
         {"name": "kitchen counter", "position": (0.9, 0.0, 0.42), "size_m": (0.6, 2.0, 0.84), "colour": "white"},
     ]
     return {"objects": objects, "hand_position": at, "hand_yaw": 0.2, "held": held}
@@ -29,6 +29,11 @@ def scene(at=(0.7, 0.1, 0.9), held=None):
 
 def seen(at=(0.7, 0.1, 0.9), held=None, **fields):
     return {"success": True, "error_code": "NONE", "reason": "done", "scene": scene(at, held), **fields}
+
+
+def let_go(**of_can):
+    """The end of a program that claims to be done, after which the can is somewhere else and out of view."""
+    return {**seen(completed=True), "scene": scene((0.9, 0.3, 0.2), **of_can)}
 
 
 def failed(output, code="PROGRAM_FAILED", **fields):
@@ -130,6 +135,18 @@ async def test_after_five_errors_in_a_row_the_team_gives_up(client, agents, mode
             "EMPTY",
             "nothing that the task names was moved",
         ),
+        (
+            f"put the {CAN} on the sofa table",
+            let_go(unsure=True),
+            "EMPTY",
+            f"the {CAN} has not been seen since it was let go",
+        ),
+        (
+            f"put the {CAN} on the sofa table",
+            let_go(inside="trash can"),
+            "EMPTY",
+            f"the {CAN} was let go over the trash can, which the task does not name",
+        ),
     ],
 )
 async def test_a_claim_that_the_sensors_speak_against_is_no_success(
@@ -142,6 +159,18 @@ async def test_a_claim_that_the_sensors_speak_against_is_no_success(
     assert status.state is State.FAILED
     assert words in status.report.summary
     assert "The team says that the task is done, but" in status.report.summary
+
+
+async def test_what_was_let_go_over_a_container_is_told_with_its_reason(client, agents, model):
+    agents.answers["executor"] = [seen(), let_go(inside="trash can"), let_go(inside="trash can")]
+    agents.answers["executor"][1] |= {"completed": False}
+    model.say(program("open_gripper()"), program(DONE))
+    status = await client.run(f"put the {CAN} into the trash can", team="sa")
+    assert status.state is State.SUCCEEDED, status.report
+    assert f"not seen since: {CAN} over the trash can." in status.report.summary
+    assert "Moved, by the cameras" not in status.report.summary
+    told = model.requests[1]["messages"][-1]["content"]
+    assert "Note: let go over the trash can, it is taken to be inside; it has not been seen since" in told
 
 
 async def test_a_cancel_ends_the_program_and_the_task_once(client, agents, model):

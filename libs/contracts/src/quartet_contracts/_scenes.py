@@ -26,6 +26,10 @@ class SceneObject(Arguments):
     """Along its own x, y and z."""
     colour: Annotated[str, Field(max_length=40)] = "unknown"
     object_id: ObjectId | None = None
+    inside: Term | None = None
+    """Container over whose opening it was let go; it has not been seen since."""
+    unsure: bool = False
+    """It was let go or lost at about this position and has not been seen since: where it is, is not known."""
 
 
 class ArmScene(Arguments):

@@ -1,11 +1,13 @@
 """The functions that a program can call; each is a call of the arm's server under the task's grant and policy."""
 
 import math
+import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from quartet_agent_runtime import RequestContext
-from quartet_contracts import ArmScene
+from quartet_contracts import ArmScene, SceneObject
 from quartet_contracts.tools.moveit import (
     ArmResult,
     CurrentPoseResult,
@@ -14,7 +16,7 @@ from quartet_contracts.tools.moveit import (
     MoveitCode,
     SceneResult,
 )
-from quartet_executor.poses import Hand, hand_at, tool_at
+from quartet_executor.poses import Hand, Point, hand_at, tool_at
 from quartet_sandbox import Function, FunctionError
 
 COMPLETED = "The task is completed; no further motion is made."
@@ -23,6 +25,8 @@ STRAIGHT_M, STRAIGHT_RAD = 0.02, 0.1
 from one."""
 NEAR_M = 0.04
 """How far beyond its own sides an object may be from the hand that closes on it."""
+_NUMBER = re.compile(r" \d+$")
+"""What tells one of several things of a name."""
 AGAIN = frozenset(
     {
         MoveitCode.PATH_INCOMPLETE,
@@ -50,6 +54,9 @@ class ArmFunctions:
         """The program has called task_completed()."""
         self.held = before.held if before else None
         """What the gripper holds, as far as the program's own calls tell."""
+        self._released: dict[str, Point | None] = {}
+        """What the program has let go: the middle between the finger tips as the arm's server measured it, base frame
+        [m]; None where it measured no release."""
 
     @property
     def by_name(self) -> Mapping[str, Function]:
@@ -63,10 +70,17 @@ class ArmFunctions:
 
     @property
     def scene(self) -> ArmScene | None:
-        """The state before the program, with what its calls have told of the hand since."""
+        """The state before the program, with what its calls have told of the hand and of what it let go since.
+
+        What was let go over the opening of a container is inside it; where else it is, is not known until it is seen.
+        """
         if self._before is None:
             return None
-        told: dict[str, Any] = {"held": self.held}
+        objects = tuple(
+            self._let_go(one, self._released[one.name]) if one.name in self._released else one
+            for one in self._before.objects
+        )
+        told: dict[str, Any] = {"held": self.held, "objects": objects}
         if self._hand is not None:
             told |= {"hand_position": self._hand.position, "hand_yaw": self._hand.yaw}
         return self._before.model_copy(update=told)
@@ -107,10 +121,36 @@ class ArmFunctions:
 
     async def _open_gripper(self) -> None:
         self._refuse_after_end()
+        begun = time.monotonic()
         result = await self._check.call(GripperResult, "moveit__open_gripper")
         if not result.ok:
             raise FunctionError(f"the gripper did not open: {result.error_code}: {result.message}")
+        if self.held is not None:
+            self._released[self.held] = await self._released_since(begun)
         self.held = None
+
+    async def _released_since(self, begun: float) -> Point | None:
+        """Return where the finger tips were at a release after `begun` (monotonic clock [s]), None without one."""
+        release = (await self._check.call(GripperResult, "moveit__get_grasp_state")).released
+        if release is None or release.age_s > time.monotonic() - begun:
+            return None
+        # The server tells the place of the flange alone; a program's hand points down.
+        x, y, z = release.tool_position
+        return x, y, z - self._check.robot.gripper.finger_offset_m
+
+    def _let_go(self, one: SceneObject, place: Point | None) -> SceneObject:
+        """Return an object that was let go at a place and that nobody has looked for since."""
+        if place is None or self._before is None:
+            return one.model_copy(update={"unsure": True, "inside": None})
+        x, y, z = place
+        names = {container.name for container in self._check.site.containers}
+        for container in self._before.objects:
+            bottom = container.position[2] - container.size_m[2] / 2
+            over = math.dist((x, y), container.position[:2]) <= min(container.size_m[:2]) / 2 and z > bottom
+            if over and _NUMBER.sub("", container.name) in names:
+                lies = (x, y, bottom + one.size_m[2] / 2)
+                return one.model_copy(update={"position": lies, "inside": container.name, "unsure": False})
+        return one.model_copy(update={"position": place, "inside": None, "unsure": True})
 
     async def _close_gripper(self, object_name: str) -> None:
         self._refuse_after_end()
@@ -132,6 +172,7 @@ class ArmFunctions:
         away = {name: _away(hand, one.position, one.size_m) for name, one in known.items() if name not in fixed}
         nearest = min(away, key=lambda name: away[name], default=object_name)
         self.held = nearest if away.get(nearest, math.inf) < NEAR_M else object_name
+        self._released.pop(self.held, None)
         if self.held != object_name:
             raise FunctionError(f"the gripper holds '{self.held}', not '{object_name}'")
 

@@ -7,8 +7,8 @@ from quartet_agent_runtime import RequestContext, VerificationError
 from quartet_contracts import MAX_SCENE_OBJECTS, ArmScene, SceneObject
 from quartet_contracts.tools.moveit import CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, DetectResult, GraspPoseResult
-from quartet_executor.poses import hand_at
-from quartet_site import CatalogueObject, Container, Surface, normalise
+from quartet_executor.poses import Hand, hand_at
+from quartet_site import CatalogueObject, Container, SiteFile, Surface, normalise
 
 SAME_M, SAME_RAD = 0.01, math.radians(30)
 """An object that has moved less keeps its pose, one that has turned less its yaw: the rule of the MALMM paper against
@@ -18,7 +18,7 @@ NEARBY_M = 0.3
 
 
 async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
-    """Return the state as it is measured now; what is not in view is where it was seen last.
+    """Return the state as it is measured now; what is not in view is where it was seen last, or where `before` has it.
 
     Raises:
         VerificationError: the arm's server or the cameras do not answer.
@@ -28,16 +28,23 @@ async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
         raise VerificationError(f"moveit__get_current_pose: {pose.error_code}: {pose.message}", uncertain=False)
     hand = hand_at(pose.pose, check.robot)
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
-    seen = await check.call(DetectResult, "perception__detect_objects", camera="both")
-    if not seen.ok:
-        raise VerificationError(f"perception__detect_objects: {seen.error_code}: {seen.message}", uncertain=False)
+    detections = await _detections(check)
     held = before.held if before and grasp.state is GraspState.HOLDING else None
     known = {one.name: one for one in before.objects} if before else {}
+    if before and before.held in known and held is None:
+        known[before.held] = known[before.held].model_copy(update={"unsure": True})
     found: dict[str, SceneObject] = {}
-    for one, thing in _in_reach(check, seen.detections):
+    if held is None and grasp.state is GraspState.HOLDING:
+        # Held since before the task, or grasped by a program that failed then: the wrist camera tells what it is.
+        held = _seen_in_gripper(check, detections, known, hand)
+    for one, thing in _in_reach(check, detections):
         name = _name_of(one, thing, known, found)
-        if name not in found and name != held and not one.in_gripper and len(found) < MAX_SCENE_OBJECTS:
-            found[name] = await _measured(check, one, thing, name, known.get(name))
+        last = known[name].model_copy(update={"unsure": False, "inside": None}) if name in known else None
+        if one.in_gripper and last is not None:
+            # The fingers hide a part of it.
+            known[name] = last
+        elif name not in found and name != held and not one.in_gripper and len(found) < MAX_SCENE_OBJECTS:
+            found[name] = await _measured(check, one, thing, name, last)
     for name, last in known.items():
         if name == held:
             found[name] = last.model_copy(update={"position": hand.position})
@@ -49,21 +56,49 @@ async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
 Thing = CatalogueObject | Surface | Container
 
 
+async def _detections(check: RequestContext) -> list[Detection]:
+    seen = await check.call(DetectResult, "perception__detect_objects", camera="both")
+    if not seen.ok:
+        raise VerificationError(f"perception__detect_objects: {seen.error_code}: {seen.message}", uncertain=False)
+    return seen.detections
+
+
 def _in_reach(check: RequestContext, detections: Iterable[Detection]) -> list[tuple[Detection, Thing]]:
     """Return what the site knows by name and the arm can get near to, best first.
 
     What a camera calls a thing that the site does not know is text from outside; it goes to no other agent.
     """
-    site, limit = check.site, check.robot.arm.reach_floor_m + NEARBY_M
-    by_name: dict[str, Thing] = {}
-    for thing in (*site.objects, *site.surfaces, *site.containers):
-        by_name |= dict.fromkeys((normalise(thing.name), *map(normalise, thing.aliases)), thing)
+    by_name, limit = _things(check.site), check.robot.arm.reach_floor_m + NEARBY_M
     found: list[tuple[Detection, Thing]] = []
     for one in detections:
         thing, point = by_name.get(normalise(one.label)), one.near_point_base or one.position_base
         if thing is not None and point is not None and one.position_base is not None and math.hypot(*point[:2]) < limit:
             found.append((one, thing))
     return found
+
+
+def _things(site: SiteFile) -> dict[str, Thing]:
+    """Return what the site knows by names and aliases."""
+    by_name: dict[str, Thing] = {}
+    for thing in (*site.objects, *site.surfaces, *site.containers):
+        by_name |= dict.fromkeys((normalise(thing.name), *map(normalise, thing.aliases)), thing)
+    return by_name
+
+
+def _seen_in_gripper(
+    check: RequestContext, detections: Iterable[Detection], known: dict[str, SceneObject], hand: Hand
+) -> str | None:
+    """Return the name of what the cameras see between the fingers, which is known then; None where they see nothing."""
+    by_name = _things(check.site)
+    for one in detections:
+        thing = by_name.get(normalise(one.label))
+        if one.in_gripper and thing is not None:
+            name = _name_of(one, thing, known, {})
+            size, colour = thing.appearance.size_m, thing.appearance.colours[0]
+            new = SceneObject(name=name, position=hand.position, yaw=hand.yaw, size_m=size, colour=colour)
+            known[name] = known.get(name, new).model_copy(update={"object_id": one.object_id})
+            return name
+    return None
 
 
 def _name_of(one: Detection, thing: Thing, known: dict[str, SceneObject], found: dict[str, SceneObject]) -> str:
@@ -74,7 +109,8 @@ def _name_of(one: Detection, thing: Thing, known: dict[str, SceneObject], found:
     for name, other in (*known.items(), *found.items()):
         if other.object_id == one.object_id:
             return name
-        if other.object_id is not None:
+        # What was lost from view may have another id when it is seen again.
+        if other.object_id is not None and not other.unsure:
             taken.add(name)
     number = 1
     while (name := thing.name if number == 1 else f"{thing.name} {number}") in taken:

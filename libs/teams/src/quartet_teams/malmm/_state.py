@@ -20,6 +20,8 @@ class StateObject:
     extents: Vector
     """Length, width and height: along its own x, y and z [m]."""
     colour: str
+    note: str = ""
+    """What else is to be known of where it is; a line of ours, which the paper does not have."""
 
 
 def state_text(objects: Iterable[StateObject], hand: Vector, held: str | None) -> str:
@@ -35,6 +37,7 @@ def state_text(objects: Iterable[StateObject], hand: Vector, held: str | None) -
             f"Width: {width:.4f}",
             f"Length: {length:.4f}",
             f"Color: {one.colour}",
+            *([f"Note: {one.note}"] if one.note else []),
             "",
         ]
     lines += [

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Awaitable, Callable
 
-from quartet_contracts import ArmScene, ExecutorArguments, ExecutorCode, ExecutorResult, Skill, State
+from quartet_contracts import ArmScene, ExecutorArguments, ExecutorCode, ExecutorResult, SceneObject, Skill, State
 from quartet_contracts.skills import MAX_PROGRAM
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.recovery import AttemptOutcome
@@ -75,7 +75,7 @@ class RobotArm:
     def state(self) -> str:
         """Return the state as text."""
         told = [
-            StateObject(one.name, one.position, (0.0, 0.0, one.yaw), one.size_m, one.colour)
+            StateObject(one.name, one.position, (0.0, 0.0, one.yaw), one.size_m, one.colour, _note(one))
             for one in self.scene.objects
         ]
         return state_text(told, self.scene.hand_position, self.scene.held)
@@ -104,8 +104,22 @@ class RobotArm:
         away = {name: math.dist(now[name], before[name]) for name in now.keys() & before.keys()}
         return {name: away[name] for name in sorted(away) if away[name] > MOVED_M}
 
+    def inside(self) -> dict[str, str]:
+        """Return what was let go over a container and is not seen since, with the container's name."""
+        return {one.name: one.inside for one in self.scene.objects if one.inside}
+
+    def unsure(self) -> list[str]:
+        """Return what was let go or lost and is not seen since."""
+        return [one.name for one in self.scene.objects if one.unsure]
+
     def _table_z(self, scene: ArmScene) -> float:
         """Return the height of the nearest surface in view, 0 for the floor [m]."""
         seen = [one for one in scene.objects if one.name in self._surfaces]
         nearest = min(seen, key=lambda one: math.hypot(*one.position[:2]), default=None)
         return 0.0 if nearest is None else nearest.position[2] + nearest.size_m[2] / 2
+
+
+def _note(one: SceneObject) -> str:
+    if one.inside:
+        return f"let go over the {one.inside}, it is taken to be inside; it has not been seen since"
+    return "let go or lost near this position and not seen since; it may be elsewhere" if one.unsure else ""

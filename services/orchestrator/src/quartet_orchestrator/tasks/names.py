@@ -42,7 +42,14 @@ class SiteNames:
 
     def objects_in(self, text: str) -> list[str]:
         """Return the catalogue's objects that a text names, each once; of names that overlap, the longest counts."""
-        # Places, too: "trash can" names no can.
+        return [name for name in self._named_in(text) if self.known(name) is not None]
+
+    def places_in(self, text: str) -> list[str]:
+        """Return the surfaces and containers that a text names, each once, in the same way."""
+        return [name for name in self._named_in(text) if normalise(name) in self._places]
+
+    def _named_in(self, text: str) -> list[str]:
+        # Both kinds at once: "trash can" names no can.
         table = {_words(alias): name for alias, name in (self._places | self._objects).items()}
         words, found = _words(text).split(), list[str]()
         longest = max((len(alias.split()) for alias in table), default=0)
@@ -50,7 +57,7 @@ class SiteNames:
             said = next((n for n in range(longest, 0, -1) if " ".join(words[:n]) in table), 0)
             found += [table[" ".join(words[:said])]] if said else []
             words = words[said or 1 :]
-        return [name for name in dict.fromkeys(found) if self.known(name) is not None]
+        return list(dict.fromkeys(found))
 
     def place(self, words: str) -> str | None:
         """Return the site's name for a surface or container, 'floor', or None when the words name no place."""

@@ -114,7 +114,12 @@ class ProgramTeam:
         sentence, held, moved = self._task.sentence, self._arm.scene.held, self._arm.moved()
         holds = self._facts.gripper in {GripperContent.OBJECT, GripperContent.SOMETHING}
         asked = set(self._names.objects_in(sentence))
-        faults: list[str] = []
+        inside = {self._names.thing(name): place for name, place in self._arm.inside().items()}
+        faults = [
+            f"the {name} has not been seen since it was let go"
+            for name in self._arm.unsure()
+            if self._names.thing(name) in asked
+        ]
         if not holds and not moved:
             faults.append("nothing was moved and the gripper holds nothing")
         if PUT_WORDS.search(sentence):
@@ -122,6 +127,12 @@ class ProgramTeam:
                 faults.append(f"the gripper still holds {f'the {held}' if held else 'something'}")
             if asked and not asked & {self._names.thing(name) for name in moved}:
                 faults.append(f"nothing that the task names was moved ({', '.join(sorted(asked))})")
+            places = set(self._names.places_in(sentence))
+            faults += [
+                f"the {name} was let go over the {place}, which the task does not name"
+                for name, place in sorted(inside.items())
+                if name in asked and places and self._names.place(place) not in places
+            ]
         elif HANDLING_WORDS.search(sentence):
             if not holds:
                 faults.append("the gripper's sensors say that it holds nothing")
@@ -130,8 +141,13 @@ class ProgramTeam:
         return faults
 
     def _summary(self, outcome: Outcome, faults: list[str]) -> str:
-        moved = ", ".join(f"{name} by {metres:.2f} m" for name, metres in self._arm.moved().items())
-        held = self._arm.scene.held
+        moved = ", ".join(
+            f"{name} by {metres:.2f} m"
+            for name, metres in self._arm.moved().items()
+            if name not in {*self._arm.inside(), *self._arm.unsure()}
+        )
+        held, inside, unsure = self._arm.scene.held, self._arm.inside(), self._arm.unsure()
+        into = ", ".join(f"{name} over the {place}" for name, place in inside.items())
         if outcome.ending is not Ending.COMPLETED:
             end = f"{WHY[outcome.ending]}."
         else:
@@ -141,6 +157,8 @@ class ProgramTeam:
             end,
             f"{outcome.executions} programs, {outcome.failed_executions} of them with an error.",
             f"Moved, by the cameras: {moved}." if moved else "",
+            f"Let go, by the gripper's sensors, and not seen since: {into}." if into else "",
+            f"Not seen since it was let go: {', '.join(unsure)}." if unsure else "",
             f"The gripper holds the {held}." if held else "",
         ]
         return " ".join(part for part in parts if part)
