@@ -16,6 +16,7 @@ from quartet_benchmarks.result import BenchParameters, BenchResult
 SUITES = {
     "armtable": "quartet_benchmarks.arm_table",
     "bins": "quartet_benchmarks.bins",
+    "bus": "quartet_benchmarks.bus",
     "chaos": "quartet_benchmarks.chaos",
     "escapes": "quartet_benchmarks.escapes",
     "faults": "quartet_benchmarks.faults",

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from quartet_benchmarks.bus.suite import ON_REDIS, OTHERS, OWN_ENVIRONMENT
 from quartet_benchmarks.errors import MeasurementError, MissingExtraError
 from quartet_benchmarks.overhead import environments
 from quartet_benchmarks.overhead.model import ANSWER, CALLS, Model, completion
@@ -139,7 +140,8 @@ def test_without_uv_it_says_what_to_do(project: Path, monkeypatch: pytest.Monkey
 
 def test_every_client_has_its_script_and_requirements() -> None:
     folder = environments.CLIENTS
-    for script in ("bare_loop", *FRAMEWORKS.values()):
+    others = {*ON_REDIS.values(), *OTHERS.values()} - OWN_ENVIRONMENT
+    for script in ("bare_loop", *FRAMEWORKS.values(), *others):
         assert (folder / f"{script}.py").is_file()
         pins = [line for line in (folder / "requirements" / f"{script}.txt").read_text().splitlines() if line[0] != "#"]
         assert pins

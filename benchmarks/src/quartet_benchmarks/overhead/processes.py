@@ -61,7 +61,8 @@ class ClientProcess:
                 text=True,
             )
         try:
-            self._read()
+            self.ready = self._read()
+            """The line with which it said that it is ready."""
         except BaseException:
             self.kill()
             raise
@@ -70,13 +71,17 @@ class ClientProcess:
 
     def run(self) -> Run:
         """Let it do the task once. Raises MeasurementError."""
+        return Run(**self.tell("run"))
+
+    def tell(self, line: str) -> dict[str, Any]:
+        """Write a line to its input and return the figures that it answers. Raises MeasurementError."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write("run\n")
+            self._process.stdin.write(f"{line}\n")
             self._process.stdin.flush()
         except OSError as error:
             raise self._died() from error
-        return Run(**self._read())
+        return self._read()
 
     def peak_mb(self) -> float:
         """Return the most memory that it has had resident [MB]."""
