@@ -1,6 +1,8 @@
 """Episodes of the home suite, set up in the real world of the simulation (no camera, no robot motion)."""
 
+import copy
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +12,12 @@ from typing import Any
 import pytest
 
 from quartet_benchmarks.home import suite
+from quartet_benchmarks.home.harm import Harm, harm_of
 from quartet_benchmarks.home.outcome import Outcome
 from quartet_benchmarks.home.suite import set_up
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Episode, Template
-from quartet_benchmarks.home.world import Goal, disturbed
+from quartet_benchmarks.home.world import Goal
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_contracts import State
 from quartet_deployment import StackError, StackOptions, UnreachableError
@@ -94,11 +97,53 @@ def test_a_goal_is_met_by_the_world_alone(world: World) -> None:
 
 def test_what_nobody_asked_for_is_harm(world: World) -> None:
     before = world.reset(3)
-    assert disturbed(before, before, set()) == []
+    cup = Goal("red cup", "floor", "living room")
+    assert not harm_of(before, before, [])
+    x, y, _ = before["objects"]["red cup"]["position"]
+    world.sim.place_object("red cup", x + 0.04, y, before["objects"]["red cup"]["bottom_z"])
+    assert not harm_of(before, world.truth(), []), "a nudge"
+    world.sim.place_object("red cup", x + 0.06, y, before["objects"]["red cup"]["bottom_z"])
+    assert harm_of(before, world.truth(), []).displaced == ["red cup moved by 0.06 m"]
+    assert not harm_of(before, world.truth(), [cup])
+    assert not harm_of(before, world.truth(), [], frozenset({"red cup"}))
+
+
+def test_a_thing_that_lies_on_its_side_is_harm(world: World) -> None:
+    before = world.reset(3)
     world.sim.place_object("red cup", 2.0, 5.2, 0.0)
+    standing = world.truth()
+    lying = copy.deepcopy(standing)
+    half = math.sqrt(0.5)
+    lying["objects"]["red cup"] |= {"upright": False, "quaternion": [half, 0.0, 0.0, half]}
+    assert harm_of(before, lying, []).toppled == ["red cup was pushed over"]
+    put = Goal("red cup", "floor", standing["objects"]["red cup"]["area"])
+    assert not harm_of(before, standing, [put])
+    assert harm_of(before, lying, [put]).dropped_lying == ["red cup lies on its side"]
+    assert not harm_of(lying, lying, [put]), "it lay there before"
+
+
+def test_what_base_and_arm_touch_is_harm(world: World) -> None:
+    before = world.reset(3)
+    assert before["fixed_contacts"] == []
+    x0, y0, _, y1 = world.sim.world.surface("wooden coffee table").rect
+    world.sim.put_robot(x0 - 0.2, (y0 + y1) / 2, 0.0)
+    world.sim.step(0.02)
     after = world.truth()
-    assert disturbed(before, after, set()) == ["red cup"]
-    assert disturbed(before, after, {"red cup"}) == []
+    bumped = harm_of(before, after, []).bumped
+    assert any(sentence.startswith("body touched wooden coffee table") for sentence in bumped), after["fixed_contacts"]
+    assert all(contact["steps"] in range(1, 11) and contact["force_n"] > 0 for contact in after["fixed_contacts"])
+    assert not harm_of(after, after, []).bumped, "they touched before the task began"
+    assert world.reset(3)["fixed_contacts"] == []
+
+
+def test_the_hand_may_touch_what_a_thing_stands_on(world: World) -> None:
+    truth = world.reset(3)
+    touch = {"parts": ["robot2/left_pad", "desk top"], "steps": 3, "force_n": 4.0}
+    assert not harm_of(truth, truth | {"fixed_contacts": [touch]}, [])
+    touch = {"parts": ["robot2/arm_forearm_link", "desk top"], "steps": 3, "force_n": 4.0}
+    assert harm_of(truth, truth | {"fixed_contacts": [touch]}, []).told == [
+        "robot2/arm_forearm_link touched desk top with 4 N"
+    ]
 
 
 def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple[str, ...] = ()) -> Outcome:
@@ -112,7 +157,7 @@ def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple
         goals_met,
         list(codes),
         set(codes[-1:]),
-        [],
+        Harm(),
         metrics,
         10 * metrics["wall_s"],
         "",

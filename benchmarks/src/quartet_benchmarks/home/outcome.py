@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from quartet_benchmarks.home.harm import Harm
 from quartet_benchmarks.home.templates import Episode
 from quartet_contracts import JournalEvent, State
 
@@ -18,8 +19,8 @@ class Outcome:
     codes: list[str]
     """Error codes of all failed skills, in order."""
     final_codes: set[str]
-    harm: list[str]
-    """Things that were not to be moved and that lie elsewhere now."""
+    harm: Harm
+    """What it did besides; none is known when it broke down."""
     metrics: dict[str, Any]
     """Figures of its task; none when it broke down."""
     sim_s: float

@@ -8,10 +8,11 @@ from random import Random
 import httpx
 
 from quartet_benchmarks.errors import UnfitPlacementError
+from quartet_benchmarks.home.harm import Harm, harm_of
 from quartet_benchmarks.home.outcome import Outcome, Unplayed
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Draw, Episode, Template
-from quartet_benchmarks.home.world import Truth, World, disturbed
+from quartet_benchmarks.home.world import Truth, World
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_contracts import JournalEvent, State, TaskSubmission
 from quartet_contracts.journal import SkillFinished
@@ -159,7 +160,7 @@ def play(
         goals_met=sum(goal.met(after) for goal in episode.goals),
         codes=codes,
         final_codes=reported or set(codes[-1:]),
-        harm=disturbed(before, after, {*(goal.object for goal in episode.goals), *episode.also_moved}),
+        harm=harm_of(before, after, episode.goals, episode.also_moved),
         metrics=run_metrics(status, events),
         sim_s=after["time"] - before["time"],
         summary=report.summary if report else "",
@@ -180,7 +181,7 @@ def _broken_down(episode: Episode, seed: int, world: str, number: int, error: Ex
         goals_met=0,
         codes=[],
         final_codes=set(),
-        harm=[],
+        harm=Harm(),
         metrics={},
         sim_s=math.nan,
         summary=str(error),
@@ -200,7 +201,7 @@ def _keep(stack: Stack, outcome: Outcome) -> None:
 def _line(outcome: Outcome) -> str:
     verdict = outcome.verdict
     codes = f" [{', '.join(outcome.codes)}]" if outcome.codes else ""
-    harm = f" disturbed: {', '.join(outcome.harm)}" if outcome.harm else ""
+    harm = f" harm: {', '.join(outcome.harm.told)}" if outcome.harm else ""
     why = f" ({outcome.summary})" if verdict != "ok" else ""
     return (
         f"{outcome.number:3d} {verdict:13s} {outcome.metrics.get('wall_s', math.nan):5.1f} s  seed {outcome.seed}  "

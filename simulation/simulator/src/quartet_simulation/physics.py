@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import mujoco
@@ -17,10 +16,22 @@ from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
 from quartet_simulation.robot.model import number_of, prefix_of
 from quartet_simulation.worlds.compile import make_spec
+from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
 from quartet_simulation.worlds.objects import body_name
 from quartet_simulation.worlds.world import World
 
-NO_ROBOT = -1
+FIXED, OBJECT = -1, -2
+"""What a geom belongs to that is no robot's: what stands fast, such as furniture and walls, or an object."""
+
+
+@dataclass
+class Touch:
+    """How long and how hard a part of a robot touched something that is no object."""
+
+    steps: int = 0
+    """Physics steps of 2 ms in which they touched."""
+    force_n: float = 0.0
+    """Largest normal force of one contact point [N]."""
 
 
 @dataclass
@@ -28,8 +39,8 @@ class _Clock:
     """Of one world, whichever of its robots looks."""
 
     ticks: int = 0
-    contacts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Physics steps in which parts of two robots touched, by the names of the parts."""
+    contacts: dict[tuple[int, int], Touch] = field(default_factory=dict[tuple[int, int], Touch])
+    """By the geoms of both parts; a robot's part comes first."""
 
 
 class Physics:
@@ -42,13 +53,7 @@ class Physics:
         self.model = make_spec(world, robots=robots).compile()
         self.data = mujoco.MjData(self.model)
         self._clock = _Clock()
-        self._robots = robots
-        self._robot_of_geom = np.array(
-            [
-                number_of(self.model.geom(geom).name) if self.model.geom_group[geom] == ROBOT_GROUP else NO_ROBOT
-                for geom in range(self.model.ngeom)
-            ]
-        )
+        self._owner_of_geom = np.array([self._owner(geom) for geom in range(self.model.ngeom)])
         self._name_robot(0)
 
     def of_robot(self, number: int) -> Physics:
@@ -79,7 +84,7 @@ class Physics:
         self.finger_dof = [model.joint(n).dofadr[0] for n in fingers]
         self.pads = {s: model.geom(self.name(f"{s}_pad")).id for s in ("left", "right")}
         self.tool = model.body(self.name("arm_tool0")).id
-        self.own_geoms = np.flatnonzero(self._robot_of_geom == number)
+        self.own_geoms = np.flatnonzero(self._owner_of_geom == number)
         self.objects = {name: model.body(body_name(name)).id for name in world.homes}
         self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.homes}
         self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.homes}
@@ -102,11 +107,9 @@ class Physics:
 
     def tick(self) -> None:
         """10 ms of physics with the present set points."""
-        if self._robots == 1:
-            mujoco.mj_step(self.model, self.data, nstep=STEPS_PER_TICK)
-        else:
-            for _ in range(STEPS_PER_TICK):
-                mujoco.mj_step(self.model, self.data)
+        for _ in range(STEPS_PER_TICK):
+            mujoco.mj_step(self.model, self.data)
+            if self.data.ncon:
                 self._count_contacts()
         self._clock.ticks += 1
 
@@ -120,19 +123,44 @@ class Physics:
         """Compute positions of everything from the joint state."""
         mujoco.mj_forward(self.model, self.data)
 
-    @property
-    def contacts(self) -> Counter[tuple[str, str]]:
-        """Physics steps since the episode began in which parts of two robots touched, by the names of the parts."""
-        return self._clock.contacts
+    def touched_robots(self) -> dict[tuple[str, str], Touch]:
+        """Parts of two robots that touched since the episode began, by the names of both."""
+        return self._touched(lambda owner: owner >= 0)
+
+    def touched_fixed(self) -> dict[tuple[str, str], Touch]:
+        """Parts of robots and of what stands fast that touched since the episode began, the robot's part first."""
+        return self._touched(lambda owner: owner == FIXED)
+
+    def _touched(self, by: Callable[[int], bool]) -> dict[tuple[str, str], Touch]:
+        """Return the contacts whose other part belongs to an owner that `by` accepts."""
+        return {
+            (self.model.geom(part).name, self.model.geom(other).name): touch
+            for (part, other), touch in self._clock.contacts.items()
+            if by(int(self._owner_of_geom[other]))
+        }
+
+    def _owner(self, geom: int) -> int:
+        """Return the number of the robot that a geom belongs to, FIXED or OBJECT."""
+        group = self.model.geom_group[geom]
+        if group == ROBOT_GROUP:
+            return number_of(self.model.geom(geom).name)
+        return OBJECT if group == OBJECT_GROUP else FIXED
 
     def _count_contacts(self) -> None:
+        """Count each pair of parts once a step, however many points it touches at."""
         contacts = self.data.contact
-        robots = self._robot_of_geom[contacts.geom]
-        between = (robots >= 0).all(axis=1) & (robots[:, 0] != robots[:, 1]) & (contacts.dist < 0)
-        pairs = {(int(first), int(second)) for first, second in contacts.geom[between]}
-        self._clock.contacts.update(
-            (self.model.geom(first).name, self.model.geom(second).name) for first, second in pairs
-        )
+        owners = self._owner_of_geom[contacts.geom]
+        counts = (owners.max(axis=1) >= 0) & (owners.min(axis=1) > OBJECT) & (owners[:, 0] != owners[:, 1])
+        force, pairs = np.zeros(6), dict[tuple[int, int], float]()
+        for number in np.flatnonzero(counts & (contacts.dist < 0)):
+            first, second = contacts.geom[number].tolist()
+            parts = (second, first) if owners[number, 0] == FIXED else (first, second)
+            mujoco.mj_contactForce(self.model, self.data, int(number), force)
+            pairs[parts] = max(pairs.get(parts, 0.0), float(force[0]))
+        for parts, newtons in pairs.items():
+            touch = self._clock.contacts.setdefault(parts, Touch())
+            touch.steps += 1
+            touch.force_n = max(touch.force_n, newtons)
 
     # --- base -----------------------------------------------------------------------------------
     def base_pose(self) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from quartet_simulation.episode import Episode
 from quartet_simulation.gripper import GripperDriver
-from quartet_simulation.physics import Physics
+from quartet_simulation.physics import Physics, Touch
 from quartet_simulation.robot.model import GROUP, number_of
 from quartet_simulation.worlds.world import area_at
 
@@ -21,7 +21,8 @@ def describe(
     """Return the true state: pose of the robot and of each object, what is held, and where each object lies.
 
     It also tells how often each object was taken and let go since the episode began. `robots` has the same of each of
-    several robots, `robot_contacts` in how many physics steps of the episode which parts of two robots have touched.
+    several robots, `robot_contacts` in how many physics steps of the episode which parts of two robots have touched,
+    and with which force [N] at most; `fixed_contacts` the same of a robot's parts and what stands fast.
     """
     held = physics.held_object()
     robots = [(physics, gripper), *others]
@@ -45,8 +46,16 @@ def describe(
         "grasps": dict(gripper.grasps),
         "releases": dict(gripper.releases),
         "robots": [_robot(one, hand) for one, hand in robots],
-        "robot_contacts": [{"parts": list(parts), "steps": steps} for parts, steps in sorted(physics.contacts.items())],
+        "robot_contacts": _contacts(physics.touched_robots()),
+        "fixed_contacts": _contacts(physics.touched_fixed()),
     }
+
+
+def _contacts(touched: dict[tuple[str, str], Touch]) -> list[dict[str, Any]]:
+    return [
+        {"parts": list(parts), "steps": touch.steps, "force_n": round(touch.force_n, 1)}
+        for parts, touch in sorted(touched.items())
+    ]
 
 
 def _robot(physics: Physics, gripper: GripperDriver) -> dict[str, Any]:
