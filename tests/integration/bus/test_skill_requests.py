@@ -6,6 +6,7 @@ import time
 import pytest
 
 from quartet_bus import Bus, BusOptions, NoAnswerError
+from quartet_bus.functions.queues import RESULT_BYTES
 from quartet_contracts import Budget, PlaceResult, Skill, State, encode
 from support.store import KEYS, command
 
@@ -189,6 +190,32 @@ async def test_answers_that_were_read_do_not_pile_up(bus, a_request, a_result, e
             return await command(bus, "XLEN", replies.stream(Skill.PICK)) == 0
 
         await eventually(none_left)
+
+
+async def test_a_result_comes_with_the_signal_and_waits_for_no_further_way_to_redis(
+    bus, other, a_request, a_result, monkeypatch
+):
+    monkeypatch.setattr("quartet_bus._replies.MAX_POLL_S", 3600)
+    monkeypatch.setattr("quartet_bus._replies.Replies._deliver", lambda *_: None)  # what lies on the stream
+    async with bus.replies() as replies, asyncio.timeout(20):
+        request = a_request(reply_to=replies.stream(Skill.PICK))
+        asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request, absent_after_s=36_000))
+        delivery = await other.skills(Skill.PICK).take(60)
+        await other.skills(Skill.PICK).finish(delivery, a_result(request))
+        assert await asked == a_result(request)
+
+
+async def test_what_signals_carry_beside_results_is_passed_over(bus, other, a_request, a_result):
+    async with bus.replies() as replies, asyncio.timeout(20):
+        request = a_request(reply_to=replies.stream(Skill.PICK))
+        asked = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
+        delivery = await other.skills(Skill.PICK).take(60)
+        placed = PlaceResult(request_id="r1", task_id="t1", success=True, error_code="NONE", reason="forged")
+        large = encode(a_result(request, reason="forged")) + b" " * RESULT_BYTES
+        for data in (b"\xff", b"[" * 10_000, b"{}", encode(placed), encode(a_result(a_request("r2"))), large):
+            await command(other, "PUBLISH", KEYS.signal(replies.stream(Skill.PICK)), data)
+        await other.skills(Skill.PICK).finish(delivery, a_result(request))
+        assert (await asked).reason == "held"
 
 
 async def test_only_answers_of_the_asked_skill_count(bus, other, a_request, a_result, caplog, eventually):

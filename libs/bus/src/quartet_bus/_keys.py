@@ -130,5 +130,5 @@ class Keys:
         return self.of("dead") if writer == OWNER else self.of("dead", writer)
 
     def signal(self, topic: str) -> str:
-        """Pub/sub channel; it only wakes readers, the data is in keys."""
+        """Pub/sub channel; it wakes readers, and what it carries is in keys too."""
         return self.of("signal", topic)

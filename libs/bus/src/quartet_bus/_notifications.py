@@ -1,13 +1,13 @@
 """Wake-ups over pub/sub, over one connection per process.
 
-A signal carries no data: it makes the receiver read the keys again. A lost signal costs a poll interval and never a
-message.
+A signal makes the receiver read the keys again. A lost signal costs a poll interval and never a message: what it may
+carry is in the keys too.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from redis import exceptions
@@ -25,8 +25,14 @@ POLL_S = 2.0
 class Wakeup:
     """Event that is set when a topic was signalled, or when a signal may have been missed."""
 
-    def __init__(self) -> None:
+    def __init__(self, heard: Callable[[bytes], None] | None = None) -> None:
         self._event = asyncio.Event()
+        self._heard = heard
+
+    def hear(self, data: bytes) -> None:
+        """Hand on what a signal carries, if it carries anything and somebody wants it."""
+        if data and self._heard is not None:
+            self._heard(data)
 
     def wake(self) -> None:
         """Wake the waiter, also one that waits later."""
@@ -60,9 +66,12 @@ class Notifications:
         return ("PUBLISH", self._keys.signal(topic), "")
 
     @contextlib.asynccontextmanager
-    async def listen(self, *topics: str) -> AsyncGenerator[Wakeup]:
-        """Yield a wake-up for `topics`. It is set once at the start, when the subscription is active."""
-        wakeup = Wakeup()
+    async def listen(self, *topics: str, heard: Callable[[bytes], None] | None = None) -> AsyncGenerator[Wakeup]:
+        """Yield a wake-up for `topics`. It is set once at the start, when the subscription is active.
+
+        `heard` gets what signals carry. Whoever may write to a channel can send it anything.
+        """
+        wakeup = Wakeup(heard)
         async with contextlib.AsyncExitStack() as stack:
             for topic in topics:
                 await stack.enter_async_context(self._subscribe(wakeup, self._keys.signal(topic)))
@@ -132,4 +141,6 @@ class Notifications:
             return
         if message[0] in {b"message", b"subscribe"}:
             for wakeup in self._wakeups.get(message[1].decode(), ()):
+                if message[0] == b"message":
+                    wakeup.hear(message[2])
                 wakeup.wake()

@@ -16,6 +16,7 @@ from quartet_bus._skills import SkillQueue
 from quartet_bus._skipped import SKIPPED
 from quartet_bus._store import Backoff
 from quartet_bus.errors import BusError, BusUnavailableError, NoAnswerError
+from quartet_bus.functions.queues import RESULT_BYTES
 from quartet_contracts import RESULTS, ContractError, Skill, SkillRequest, SkillResult, decode
 from quartet_process import BACKGROUND
 
@@ -197,7 +198,7 @@ class Replies(Part):
     async def _read(self, skill: Skill) -> None:
         stream = self._streams[skill]
         backoff = Backoff(f"replies on {stream}")
-        async with self._notifications.listen(stream) as wakeup:
+        async with self._notifications.listen(stream, heard=partial(self._hear, skill)) as wakeup:
             while True:
                 try:
                     while answers := await self._store.run(take_replies(stream)):
@@ -209,6 +210,16 @@ class Replies(Part):
                     continue
                 await wakeup.wait()
 
+    def _hear(self, skill: Skill, data: bytes) -> None:
+        """Deliver a result that came with the signal: it saves the caller the way to the stream, where it lies too."""
+        if len(data) > RESULT_BYTES:
+            return
+        with contextlib.suppress(ContractError):
+            result = decode(RESULTS[skill], data)
+            future = self._waiting.get((skill, result.request_id))
+            if future is not None and not future.done():
+                future.set_result(result)
+
     def _deliver(self, skill: Skill, data: bytes) -> None:
         try:
             result = decode(RESULTS[skill], data)
@@ -218,6 +229,6 @@ class Replies(Part):
             return
         future = self._waiting.get((skill, result.request_id))
         if future is None:
-            log.info("reply of %s to %s, for which no caller waits", skill, result.request_id)
+            log.debug("reply of %s to %s, for which no caller waits any more", skill, result.request_id)
         elif not future.done():
             future.set_result(result)

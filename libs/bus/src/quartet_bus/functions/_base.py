@@ -185,7 +185,7 @@ local function finish(stream, done, reply_to, group, entry_id, result, expiry_ms
     -- The caller finds a stored result also without the entry, so that nothing about it may keep the result away.
     redis.pcall('XADD', reply_to, 'MAXLEN', '~', 10000, '*', 'm', result)
     redis.pcall('PEXPIRE', reply_to, expiry_ms)
-    redis.pcall('PUBLISH', channel, '')
+    redis.pcall('PUBLISH', channel, result)
   end
   redis.pcall('XACK', stream, group, entry_id)
   redis.call('XDEL', stream, entry_id)

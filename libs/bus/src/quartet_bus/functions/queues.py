@@ -164,7 +164,7 @@ class FinishFunction(IntFunction):
     result: bytes
     expiry_ms: int
     channel: str
-    """Channel that notifies the caller."""
+    """Channel that gives the caller the result at once; it is also on the stream, should nobody listen just then."""
 
 
 class Finish(FinishFunction):
