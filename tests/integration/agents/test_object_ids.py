@@ -106,3 +106,31 @@ async def test_what_is_put_down_beside_one_that_looks_like_it_is_seen(studio, by
     assert placed.error_code == "NONE", studio.memory.story()
     assert studio.truth()["objects"][CAN]["on"] == "wooden table"
     assert placed.object_id == told["object_id"]
+
+
+async def before_a_bin_with_a_twin(stage):
+    """Bring one can to the bin that the other has lain in all the time; return a place's arguments."""
+    stage.reset(world="twins")
+    stage.post("/place", object=TWIN, x=-1.75, y=1.55, z=0.02)
+    approached = await stage.approach("studio", CAN)
+    picked = await stage.pick(CAN, object_id=approached.object_id)
+    assert picked.error_code == "NONE", stage.memory.story()
+    await stage.approach("studio", "bin", "container_place")
+    return {"object_id": picked.object_id, "alike_before": []}
+
+
+async def test_one_that_was_never_seen_in_a_bin_is_not_taken_for_what_was_lost(studio):
+    told = await before_a_bin_with_a_twin(studio)
+    studio.when("moveit__open_gripper", lambda: studio.hide(CAN))
+    lost = await studio.place("bin", CAN, **told)
+    assert (lost.error_code, lost.state) == ("UNKNOWN", "UNCERTAIN"), studio.memory.story()
+    assert "may have lain there before" in lost.reason
+
+
+async def test_what_is_let_go_over_a_bin_with_one_that_looks_like_it_is_in(studio):
+    told = await before_a_bin_with_a_twin(studio)
+    placed = await studio.place("bin", CAN, **told)
+    assert placed.error_code == "NONE", studio.memory.story()
+    x, y, _ = studio.truth()["objects"][CAN]["position"]
+    assert abs(x + 1.75) < 0.17
+    assert abs(y - 1.55) < 0.17

@@ -278,6 +278,11 @@ async def test_what_is_held_is_measured_and_never_named(moveit, sim):
     await moveit.call("open_gripper")
     released = (await moveit.call("get_grasp_state"))["released"]
     assert released["tool_position"] == pytest.approx(flange, abs=0.005)
+    base_x, base_y, yaw = sim.truth()["robot"]["pose"]
+    x, y, z = released["tool_position_map"]
+    assert math.dist((x, y), (base_x, base_y)) == pytest.approx(math.hypot(*flange[:2]), abs=0.02)
+    assert math.atan2(y - base_y, x - base_x) == pytest.approx(yaw + math.atan2(flange[1], flange[0]), abs=0.02)
+    assert z == pytest.approx(flange[2], abs=0.005)
     assert before is None or released["age_s"] < before["age_s"], "open fingers that are opened release nothing"
 
 

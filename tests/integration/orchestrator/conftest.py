@@ -158,6 +158,8 @@ class World:
         self.grasp = "EMPTY"
         self.read: Callable[[], str] = lambda: self.grasp
         """What the gripper's sensors say."""
+        self.released: tuple[float, float, float] | None = None
+        """Position of the flange in the base frame where it let go last."""
         self.pose = {"x": 3.35, "y": 2.15, "yaw": 0.0}
         self.in_view: dict[str, tuple[float, float, float]] = {}
         """Position in the base frame of what the cameras show, by name."""
@@ -207,10 +209,13 @@ class World:
             self.grasp = "EMPTY"
             self.in_view.setdefault(arguments.target_location, (0.7, 0.0, 0.5))
             self.in_view[arguments.object_name] = (0.7, 0.0, 0.56)
+            self.released = (0.7, 0.0, 0.8)
 
     async def get_grasp_state(self) -> dict[str, Any]:
         """Width and force."""
-        return {**DONE, "state": self.read()}
+        at = self.released
+        released = None if at is None else {"tool_position": at, "tool_position_map": self._in_map(at), "age_s": 0.0}
+        return {**DONE, "state": self.read(), "released": released}
 
     async def get_robot_pose(self) -> dict[str, Any]:
         """Pose of the base."""

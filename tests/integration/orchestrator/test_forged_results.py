@@ -110,6 +110,40 @@ async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model
     assert status.state is State.SUCCEEDED, status.report
 
 
+BIN = "kitchen bin"
+INSIDE, NEXT_TO_IT = (0.9, 0.05, 0.1), (0.9, 0.45, 0.06)
+
+
+@pytest.mark.parametrize(
+    ("released", "in_view", "why"),
+    [
+        ((0.9, 0.05, 0.6), {}, ""),
+        (None, {}, "one may have lain there"),
+        ((0.9, 0.45, 0.3), {}, "one may have lain there"),
+        ((0.9, 0.05, 0.6), {CAN: NEXT_TO_IT}, "another one beside it"),
+    ],
+    ids=["over it", "nowhere", "beside it", "over it, and one lies beside it"],
+)
+async def test_a_thing_in_a_bin_that_nobody_looked_into_confirms_only_what_was_let_go_over_it(
+    start, with_cameras, model, agents, world, do, released, in_view, why
+):
+    """What lies there may have lain there before the task."""
+
+    async def drop(*_):
+        world.grasp, world.released = "EMPTY", released
+        world.in_view, world.remembered = {BIN: (0.9, 0.0, 0.2), **in_view}, {CAN: INSIDE}
+        return agents.FORGED
+
+    agents.answers["place"] = [drop]
+    agents.start()
+    place = do.place(target=BIN)
+    model.say(do.approach(), do.pick(), do.drop, place, do.look, do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        events = await client.events(await client.submit())
+    assert results(events, "place")[0] == ((False, State.UNCERTAIN) if why else (True, State.SUCCEEDED))
+    assert any(why in r.get("reason", "") for r in model.results()), [r.get("reason") for r in model.results()]
+
+
 BESIDE = (0.9, 0.3, 0.56)
 
 

@@ -373,6 +373,10 @@ class OverBin(Fingers):
     target = (0.65, 0.05, 0.7)
     """Pre-place position [m, base frame]."""
     sees_from: tuple[float, float, float] | None = None
+    beside: tuple[tuple[float, float], ...] = ()
+    """Where others that look like it lie on the floor in the same view [m, base frame]."""
+    stands_at: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Of the base on the map."""
     released: dict[str, Any] | None = None
     arm: tuple[float, float, float] | None = None
 
@@ -386,8 +390,10 @@ class OverBin(Fingers):
             return ToolOutcome({"ok": True, "error_code": "NONE"})
         if tool == "perception__detect_objects":
             visible = self.arm is not None and self.arm == self.sees_from and arguments["camera"] == "arm"
-            found = [seen(0.65, 0.05, 0.06).model_dump()] if visible else []
+            found = [seen(x, y, 0.06).model_dump() for x, y in ((0.65, 0.05), *self.beside)] if visible else []
             return ToolOutcome({"ok": True, "error_code": "NONE", "detections": found})
+        if tool == "nav2__get_robot_pose":
+            return ToolOutcome({"ok": True, "pose": dict(zip(("x", "y", "yaw"), self.stands_at, strict=True))})
         asked = await super().outcome(tool, **arguments)
         return ToolOutcome({**asked.content, "released": self.released})
 
@@ -406,12 +412,55 @@ async def test_what_stands_in_a_bin_is_looked_at_past_each_side_of_its_rim(turn)
     check, opening = over("waste basket")
     away = math.atan2(0.05, 0.65) + turn
     check.sees_from = (0.65 + opening * math.cos(away), 0.05 + opening * math.sin(away), 0.7 + 0.05)
+    check.released = released_at(0.65, 0.05)
     settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
     assert settled.error_code == "NONE"
 
 
-def released_at(x, y, age_s=0.0):
-    return {"tool_position": (x, y, 0.6), "age_s": age_s}
+def released_at(x, y, age_s=0.0, on_map=None):
+    return {"tool_position": (x, y, 0.6), "tool_position_map": on_map, "age_s": age_s}
+
+
+CLAIM = PlaceReport(success=True, error_code="NONE", reason="it lies there")
+HIDDEN = {"no": None, "beside": released_at(0.65, 0.45), "before": released_at(0.65, 0.05, age_s=3600.0)}
+
+
+@pytest.mark.parametrize("released", HIDDEN.values(), ids=HIDDEN)
+async def test_what_lies_in_a_bin_that_nobody_let_go_there_may_be_another_one(released):
+    check, _ = over("waste basket")
+    check.request = check.request.model_copy(update={"follows_uncertain": False, "alike_before": []})
+    check.sees_from, check.released = check.target, released
+    with pytest.raises(VerificationError, match="may have lain there before") as unknown:
+        await verify_place(check, CLAIM)
+    assert unknown.value.uncertain
+    assert check.arm is None, "the arm is back in its transit state"
+
+
+async def test_of_one_in_the_bin_and_one_beside_it_nobody_knows_which_was_held():
+    check, _ = over("waste basket")
+    check.sees_from, check.released, check.beside = check.target, released_at(0.65, 0.05), ((0.65, 0.45),)
+    with pytest.raises(VerificationError, match="which of them was held is not known") as unknown:
+        await verify_place(check, CLAIM)
+    assert unknown.value.uncertain
+
+
+@pytest.mark.parametrize(
+    ("on_map", "settled"),
+    [((3.0 - 0.05, 1.0 + 0.65, 0.6), True), ((3.0 + 0.65, 1.0 + 0.05, 0.6), False), (None, False)],
+    ids=["over the bin", "from where the robot stood then", "not localised then"],
+)
+async def test_what_an_earlier_attempt_let_go_counts_where_it_was_on_the_map(on_map, settled):
+    """The base has turned and moved since, so that the position in its frame says nothing any more."""
+    check, _ = over("waste basket")
+    check.request = check.request.model_copy(update={"follows_uncertain": True})
+    check.sees_from, check.stands_at = check.target, (3.0, 1.0, math.pi / 2)
+    check.released = released_at(0.65, 0.05, age_s=60.0, on_map=on_map)
+    holding_nothing = PlaceReport(success=False, error_code="PLACE_HOLDING_NOTHING", reason="the gripper is empty")
+    if settled:
+        assert (await verify_place(check, holding_nothing)).error_code == "NONE"
+    else:
+        with pytest.raises(VerificationError, match="may have lain there before"):
+            await verify_place(check, holding_nothing)
 
 
 async def test_what_was_let_go_over_a_bin_and_is_seen_nowhere_is_not_known_to_be_in_it():

@@ -16,6 +16,7 @@ from quartet_agent_runtime._prompt import (
     request_message,
 )
 from quartet_agent_runtime._recorder import Recorder
+from quartet_agent_runtime._release import let_go_over, lies_outside, needs_release
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
@@ -92,10 +93,13 @@ __all__ = [
     "ignore_progress",
     "is_tucked",
     "json_block",
+    "let_go_over",
+    "lies_outside",
     "load_prompt",
     "load_settings",
     "mark_untrusted",
     "mode_of",
+    "needs_release",
     "new_detections",
     "new_places",
     "observe",

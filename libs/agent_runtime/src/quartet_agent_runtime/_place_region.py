@@ -45,10 +45,13 @@ class PlaceRegion:
         inside = zip((self.x, self.y, self.z), point, strict=True)
         if not all(low <= value <= high for (low, high), value in inside):
             return False
+        return self.covers(point[0], point[1])
+
+    def covers(self, x: float, y: float) -> bool:
+        """Whether a point of the floor plane [m, base frame] lies in the circle of a container, else in the box."""
         if self.within is None:
-            return True
-        x, y, radius = self.within
-        return math.hypot(point[0] - x, point[1] - y) <= radius
+            return self.x[0] <= x <= self.x[1] and self.y[0] <= y <= self.y[1]
+        return math.hypot(x - self.within[0], y - self.within[1]) <= self.within[2]
 
 
 def mode_of(site: SiteFile, location: str) -> Mode:

@@ -45,6 +45,8 @@ class RequestContext:
     """Asks a person; None where nobody can be asked."""
     programs: ProgramRule = "deny"
     """What the policy says of programs that models wrote."""
+    began: float = field(default_factory=time.monotonic)
+    """Time at which the request began, on this process's monotonic clock [s]: no wall clock that is set disturbs it."""
     calls: int = 0
     running: bool = False
     """A call is running or was cut off, so its effect is not known."""
@@ -58,6 +60,11 @@ class RequestContext:
     def left_s(self) -> float:
         """Time that is left for work [s]."""
         return (self.request.deadline if self.clock is None else self.clock.deadline) - time.time()
+
+    @property
+    def age_s(self) -> float:
+        """Time since the request began [s]."""
+        return time.monotonic() - self.began
 
     async def call(self, result: type[R], tool: str, **arguments: Any) -> R:
         """Call `tool` and return its result, also a failed one.

@@ -1,5 +1,6 @@
 """open_gripper, close_gripper, get_grasp_state."""
 
+import math
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -8,10 +9,21 @@ from typing import Any
 from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode, Release
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import tool_pose_or_none
-from quartet_robot_link import LATCHED, SENSOR, GoalStatus, Message, Robot, RobotLinkError, joint_values
+from quartet_robot_link import (
+    LATCHED,
+    SENSOR,
+    GoalStatus,
+    Message,
+    Robot,
+    RobotLinkError,
+    TransformUnavailableError,
+    joint_values,
+)
 from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer
 
 Point = tuple[float, float, float]
+Place = tuple[Point, Point | None]
+"""A point [m] in the base frame, and in the map frame where that is known."""
 
 OPEN_SHARE = 0.9
 """An opened gripper is at least this part of its stroke wide."""
@@ -38,8 +50,8 @@ class Reading:
 def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
     """Add open_gripper, close_gripper and get_grasp_state."""
     robot, file = server.robot, server.robot.file.gripper
-    releases: list[tuple[float, Point]] = []
-    """The last release: time on the monotonic clock [s], position of the flange [m, base frame]."""
+    releases: list[tuple[float, Place]] = []
+    """The last release: time on the monotonic clock [s], place of the flange."""
 
     async def grip_limits(tool: str, position: float, effort: float) -> None:
         low, high = sorted((file.open_position, file.closed_position))
@@ -105,10 +117,11 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         now = judge(robot, await read(robot))
         if not releases:
             return now
-        at, position = releases[0]
-        return now.model_copy(update={"released": Release(tool_position=position, age_s=time.monotonic() - at)})
+        at, (position, on_map) = releases[0]
+        released = Release(tool_position=position, tool_position_map=on_map, age_s=time.monotonic() - at)
+        return now.model_copy(update={"released": released})
 
-    async def holds_at() -> Point | None:
+    async def holds_at() -> Place | None:
         """Return where the flange is when something is between the fingers, None otherwise or when that is not known.
 
         What is not known must not keep the fingers from being opened.
@@ -118,7 +131,17 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         except (RobotLinkError, ToolError):
             return None
         pose = await tool_pose_or_none(robot) if state in {GraspState.HOLDING, GraspState.UNKNOWN} else None
-        return None if pose is None else pose.position
+        return None if pose is None else (pose.position, await on_map(pose.position))
+
+    async def on_map(position: Point) -> Point | None:
+        """Return a point of the base frame in the map frame; it waits for no localisation, None without one."""
+        try:
+            base = await robot.base_pose(timeout_s=0.0)
+        except TransformUnavailableError:
+            return None
+        c, s = math.cos(base.yaw), math.sin(base.yaw)
+        x, y, z = position
+        return base.x + c * x - s * y, base.y + s * x + c * y, z
 
     def report(feedback: Message) -> tuple[float, float | None, str]:
         width = width_of(robot, float(feedback.get("position") or 0.0))

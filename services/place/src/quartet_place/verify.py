@@ -1,21 +1,23 @@
 """Verify a place after the model's report: is the gripper empty, does the object lie at the target."""
 
 import math
-import time
 
 from quartet_agent_runtime import (
     PlaceRegion,
     RequestContext,
     VerificationError,
     around_drop,
+    let_go_over,
+    lies_outside,
     mode_of,
+    needs_release,
     new_detections,
     opening_m,
     region_of,
 )
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
-from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult, Release
+from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
 from quartet_site import is_floor, normalise
 
@@ -31,7 +33,8 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     """Verify a claimed success, and a drop that the model could not confirm, by looking at the world.
 
     An empty gripper after an attempt of unknown end is looked at, too: that attempt may have put the thing down. Raises
-    VerificationError for what was let go over a container and is seen nowhere: nobody knows whether it is in.
+    VerificationError where nobody knows whether a container has it: it was let go over the opening and is seen nowhere,
+    or what is seen in there may have lain there before.
     """
     arguments = check.request.arguments
     assert isinstance(arguments, PlaceArguments)
@@ -45,23 +48,49 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
         return _failed("the gripper is empty; what it held has no name, so that no camera can look for it")
     region = await region_of(check, arguments)
     seen = await check.first_seen(arguments.object_name, object_id=_object_id(check))
-    if inside := _in(check, region, seen):
-        return _reached(check, inside)
-    inside, above, region = await _look_from_above(check, arguments, region)
-    if inside is not None:
-        return _reached(check, inside)
-    if _object_id(check) is not None and not seen and not above and normalise(arguments.object_name) != HELD_OBJECT:
+    inside, above = _in(check, region, seen), []
+    if inside is None:
+        inside, above, region = await _look_from_above(check, arguments, region)
+    by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
+    if inside is None and by_id and not seen and not above:
         # Perception lost its id when it did not see it in the gripper: then look for it by its name.
         seen = await check.first_seen(arguments.object_name)
-        if inside := _in(check, region, seen):
-            return _reached(check, inside)
-    if not seen and not above and _let_go_over(check, grasp.released, region):
+        inside = _in(check, region, seen)
+    over = await let_go_over(check, grasp.released, region)
+    if inside is not None:
+        assert region is not None
+        if needs_release(check, region) and (doubt := _doubt(check, region, [*seen, *above], over=over)):
+            raise VerificationError(doubt, uncertain=True)
+        return _reached(check, inside)
+    if not seen and not above and over and mode_of(check.site, arguments.target_location) == "container":
         raise VerificationError(
             f"'{arguments.object_name}' was let go over '{arguments.target_location}', and no camera shows it in or "
             "beside it: whether it is in is not known",
             uncertain=True,
         )
     return report if done_before else _failed(_where_it_is(arguments, region, [*seen, *above]))
+
+
+def _doubt(check: RequestContext, region: PlaceRegion, seen: list[Detection], *, over: bool) -> str:
+    """Return why what is seen at a target that nobody looked into before need not be what was put down, '' if it is.
+
+    over: it was measured to be let go over the target.
+    """
+    arguments = check.request.arguments
+    assert isinstance(arguments, PlaceArguments)
+    name, target = arguments.object_name, arguments.target_location
+    if not over:
+        return (
+            f"'{name}' is seen at '{target}', and the gripper's server has not measured that it was let go there: what "
+            "is seen may have lain there before, so whether it is the one that was held is not known"
+        )
+    beside = [one for one in new_detections(seen, check.request.alike_before or []) if lies_outside(region, one)]
+    if beside:
+        return (
+            f"'{name}' is seen at '{target}' and another one beside it, {_distances(beside)}: which of them was held "
+            "is not known"
+        )
+    return ""
 
 
 def _where_it_is(arguments: PlaceArguments, region: PlaceRegion | None, seen: list[Detection]) -> str:
@@ -71,18 +100,6 @@ def _where_it_is(arguments: PlaceArguments, region: PlaceRegion | None, seen: li
         return f"what is seen of '{name}' at '{target}' was there before"
     where = _distances(seen)
     return f"'{name}' is not seen at '{target}'" + (f"; seen {where}" if where else "")
-
-
-def _let_go_over(check: RequestContext, released: Release | None, region: PlaceRegion | None) -> bool:
-    """Return whether the gripper's server measured that something was held until it was over a container's opening.
-
-    In this attempt, or before one that follows an attempt of unknown end.
-    """
-    if released is None or region is None or region.within is None:
-        return False
-    x, y, opening = region.within
-    in_time = check.request.follows_uncertain or released.age_s <= time.time() - check.request.created_at
-    return in_time and math.dist(released.tool_position[:2], (x, y)) <= opening
 
 
 async def _look_from_above(
@@ -158,10 +175,16 @@ async def _move(check: RequestContext, target_type: str, pose: Pose3D | None, lo
 
 
 def _object_id(check: RequestContext) -> str | None:
-    """Return the id to look for; None to look for all of that name, where others look like it."""
+    """Return the id to look for; None to look for all of that name, where others look like it or may do so.
+
+    In a container may lie one that was never seen; perception would take it for the one that has left the gripper.
+    """
     arguments = check.request.arguments
     assert isinstance(arguments, PlaceArguments)
-    return None if check.request.alike_before else arguments.object_id
+    unseen = mode_of(check.site, arguments.target_location) == "container" and (
+        normalise(arguments.object_name) != HELD_OBJECT
+    )
+    return None if check.request.alike_before or unseen else arguments.object_id
 
 
 def _in(check: RequestContext, region: PlaceRegion | None, seen: list[Detection]) -> Detection | None:

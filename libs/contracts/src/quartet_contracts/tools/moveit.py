@@ -77,6 +77,8 @@ class Release(BaseModel):
 
     tool_position: tuple[Metres, Metres, Metres]
     """Of the flange just before, in the base frame as it was then."""
+    tool_position_map: tuple[Metres, Metres, Metres] | None = None
+    """The same in the map frame; None when the robot was not localised."""
     age_s: float
     """Time since then."""
 

@@ -13,14 +13,17 @@ from quartet_agent_runtime import (
     RequestContext,
     VerificationError,
     around_drop,
+    let_go_over,
+    lies_outside,
     mode_of,
+    needs_release,
     new_detections,
     new_places,
     opening_m,
     region_of,
 )
 from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PlaceArguments, Skill
-from quartet_contracts.tools.moveit import GraspState, GripperResult
+from quartet_contracts.tools.moveit import GraspState, GripperResult, Release
 from quartet_contracts.tools.perception import LastSeenResult, PlacingPoseResult
 from quartet_site import distance_to_edge, inside, is_floor, normalise
 
@@ -43,23 +46,27 @@ async def doubt(check: RequestContext, *, sees: bool) -> str:
     """
     try:
         arguments = check.request.arguments
-        if (wanted := GRIPPER_AFTER.get(check.request.skill)) and (grasp := await _settled_grasp(check)) != wanted:
-            return f"the gripper's sensors say {grasp}, not {wanted}"
         if isinstance(arguments, ApproachArguments):
             return await _not_before(check, arguments, sees=sees)
+        wanted = GRIPPER_AFTER.get(check.request.skill)
+        if wanted is None:
+            return ""
+        if (gripper := await _settled(check)).state != wanted:
+            return f"the gripper's sensors say {gripper.state}, not {wanted}"
         if isinstance(arguments, PlaceArguments) and sees:
-            return await _not_put_down(check, arguments)
+            return await _not_put_down(check, arguments, gripper.released)
     except VerificationError as error:
         return f"it could not be confirmed: {error}"
     return ""
 
 
-async def _settled_grasp(check: RequestContext) -> str:
+async def _settled(check: RequestContext) -> GripperResult:
+    """Return what the gripper's sensors say once its fingers rest, or at the end of SETTLE_S."""
     end = time.monotonic() + SETTLE_S
     while True:
-        grasp = await check.call(GripperResult, GRASP)
-        if grasp.state != GraspState.MOVING or time.monotonic() >= end:
-            return str(grasp.state)
+        gripper = await check.call(GripperResult, GRASP)
+        if gripper.state != GraspState.MOVING or time.monotonic() >= end:
+            return gripper
         await asyncio.sleep(SETTLE_POLL_S)
 
 
@@ -86,15 +93,17 @@ async def _not_before(check: RequestContext, arguments: ApproachArguments, *, se
     return f"'{arguments.object_name}' is {where}, not at most {limit:.2f} m before the robot"
 
 
-async def _not_put_down(check: RequestContext, arguments: PlaceArguments) -> str:
+async def _not_put_down(check: RequestContext, arguments: PlaceArguments, released: Release | None) -> str:
     """Return why the object does not lie where a place was to put it.
 
     What is out of view from here, such as a thing in a bin, the agent has seen from above: then the perception server
-    has seen it there since the request was made. What looks like it and was known before the place proves nothing.
+    has seen it there since the request was made. What looks like it and was known before the place proves nothing, and
+    at a target that nobody had looked into nothing does unless it was measured to be let go there.
     """
     name, before = arguments.object_name, check.request.alike_before or []
-    # Where others look like it, all of them are needed to tell which one is new.
-    object_id = None if before else arguments.object_id
+    in_container = mode_of(check.site, arguments.target_location) == "container"
+    # Where others look like it, or may do so unseen, all of them are needed to tell which one is new.
+    object_id = None if before or (in_container and normalise(name) != HELD_OBJECT) else arguments.object_id
     if arguments.object_id is None and normalise(name) == HELD_OBJECT:
         return "what was put down has no name by which it could be looked for"
     # Asked before the look, which replaces it by what is measured from here.
@@ -107,6 +116,12 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments) -> str
         seen = await check.first_seen(name)
     new = new_detections(seen, before)
     if any(region.holds(one) for one in new) or any(region.contains(point) for point in remembered):
+        if not needs_release(check, region):
+            return ""
+        if not await let_go_over(check, released, region):
+            return f"'{name}' was not measured to be let go at '{arguments.target_location}'; one may have lain there"
+        if any(lies_outside(region, one) for one in new):
+            return f"'{name}' is seen at '{arguments.target_location}' and another one beside it"
         return ""
     if any(region.holds(one) for one in seen):
         return f"what is seen of '{name}' at '{arguments.target_location}' was there before"
@@ -131,7 +146,7 @@ async def _last_seen(check: RequestContext, name: str, object_id: str | None) ->
     Only the very thing where it still has its id, else all of its name but for what was known before the place.
     """
     found = await check.call(LastSeenResult, "perception__last_seen", names=[name])
-    pose, age_s = await check.pose(), time.time() - check.request.created_at
+    pose, age_s = await check.pose(), check.age_s
     recent = [one for one in found.sightings if one.age_s <= age_s]
     recent = [one for one in recent if one.object_id == object_id] or recent
     places = [one.position_map for one in recent if one.position_map is not None and not one.in_gripper]

@@ -80,13 +80,16 @@ class Inspector:
         answered = at_standstill and sight[GRASP][0].ok
         return Inspection(at_standstill, grasp, in_hand, describe_observations(sight), answered)
 
-    async def confirm(self, request: SkillRequest) -> str:
-        """Return why what is measured does not bear out a success of `request`, '' when it does. Moves nothing."""
+    async def confirm(self, request: SkillRequest, began: float) -> str:
+        """Return why what is measured does not bear out a success of `request`, '' when it does. Moves nothing.
+
+        `began`: when it was made, on this process's monotonic clock [s].
+        """
         until = self._sessions.until(self._record.task.deadline)
         async with await self._open(CONFIRM_TOOLS) as toolbox:
             in_time = request.model_copy(update={"deadline": until})
             recorder = self._recorder(request.request_id)
-            check = RequestContext(in_time, self._setup.robot, self._setup.site, toolbox, recorder)
+            check = RequestContext(in_time, self._setup.robot, self._setup.site, toolbox, recorder, began=began)
             return await doubt(check, sees=self._sessions.has_server(request.robot, "perception"))
 
     async def alike_before(self, request_id: str, arguments: PlaceArguments) -> list[AlikeThing] | None:

@@ -81,12 +81,15 @@ class OutcomeResolver:
             # What is held now was not put down by an earlier place.
             self._uncertain.discard(Skill.PLACE)
 
-    async def resolve(self, request: SkillRequest, result: SkillResult, *, revoked: bool) -> AttemptOutcome:
+    async def resolve(
+        self, request: SkillRequest, result: SkillResult, *, began: float, revoked: bool
+    ) -> AttemptOutcome:
         """Write the result to the journal; look at the world when it leaves the outcome open.
 
-        `revoked`: every motion server refuses the grant of the request by now.
+        `began`: when the request was made, on this process's monotonic clock [s]. `revoked`: every motion server
+        refuses the grant of the request by now.
         """
-        result = await self._confirm(request, result)
+        result = await self._confirm(request, result, began)
         self._record.add_usage(result.usage)
         await self._record.write(finished_event(result))
         self.note(request.skill, result.state, str(result.error_code))
@@ -100,12 +103,12 @@ class OutcomeResolver:
         revoked = await self._fences.revoke(request.robot, request.request_id, self._record.lease_epoch)
         return await self._look(request, result, revoked=revoked)
 
-    async def _confirm(self, request: SkillRequest, result: SkillResult) -> SkillResult:
+    async def _confirm(self, request: SkillRequest, result: SkillResult, began: float) -> SkillResult:
         """Return the result, its outcome unknown when what is measured here does not confirm a success.
 
         An agent answers for itself, and one that was taken over answers what it likes.
         """
-        if not result.success or not (why := await self._inspector.confirm(request)):
+        if not result.success or not (why := await self._inspector.confirm(request, began)):
             return result
         reason = f"the {request.skill} agent reported success, and {why}"
         unknown = unknown_result(request, reason, State.UNCERTAIN)

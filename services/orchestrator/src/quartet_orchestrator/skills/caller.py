@@ -83,6 +83,8 @@ class SkillCaller:
         self._count = 0
         self._alike_before: list[AlikeThing] | None = None
         """Things that look like the one that is to be put down, as they were before that was tried."""
+        self._began: dict[str, float] = {}
+        """When the request was made that this process made last, on the monotonic clock [s], by its id."""
         self._granted: SkillRequest | None = None
         """The request whose grant may still be used at the servers."""
         self._restored: Attempt | None = None
@@ -206,7 +208,9 @@ class SkillCaller:
         """
         revoked = await self._revoke(request)
         await self._bus.journal.copy_agent_events(request, self._record.lease_epoch)
-        return await self._resolver.resolve(request, result, revoked=revoked)
+        # Of a request that another process had made only the wall clock tells the age.
+        began = self._began.get(request.request_id, time.monotonic() - max(0.0, time.time() - request.created_at))
+        return await self._resolver.resolve(request, result, began=began, revoked=revoked)
 
     def picture(self, label: str) -> None:
         """Take pictures for the journal while the model thinks; the next skill waits for them."""
@@ -247,6 +251,7 @@ class SkillCaller:
         if reason := await self._stops.reason():
             raise TaskAbortedError(f"{reason}. Nothing moved in this step.")
         now = time.time()
+        self._began = {request_id: time.monotonic()}
         work_s = min(task.deadline - now, self._settings.skill_timeout_s)
         if work_s <= 0:
             raise TaskAbortedError("the task's deadline has passed")

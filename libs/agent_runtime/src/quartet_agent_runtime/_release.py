@@ -1,0 +1,43 @@
+"""Whether the gripper's server measured that something was let go over the target of a place."""
+
+import math
+
+from quartet_agent_runtime._place_region import FLOOR_RADIUS_M, PlaceRegion
+from quartet_agent_runtime._request_context import RequestContext
+from quartet_contracts.tools.moveit import Release
+from quartet_contracts.tools.perception import Detection
+
+
+def needs_release(check: RequestContext, region: PlaceRegion) -> bool:
+    """Return whether a sighting at the target proves a place only together with a measured release over it.
+
+    So it is in a container, whose inside no camera has seen before the place, and where nobody looked for things alike
+    before: what is seen there now may have lain there already.
+    """
+    return region.within is not None or check.request.alike_before is None
+
+
+def lies_outside(region: PlaceRegion, seen: Detection) -> bool:
+    """Return whether something lies near the robot and not at the target of a place, as what has missed it would."""
+    if seen.position_base is None or seen.in_gripper or region.holds(seen):
+        return False
+    return math.hypot(*seen.position_base[:2]) <= FLOOR_RADIUS_M
+
+
+async def let_go_over(check: RequestContext, released: Release | None, region: PlaceRegion | None) -> bool:
+    """Return whether something was held until it was over the target, as the gripper's server measured it.
+
+    Over the opening of a container, over the box of other places. In this attempt, or at any time for one that follows
+    an attempt of unknown end; the base may have moved since that one, so its place on the map counts. Raises
+    VerificationError when the robot is not localised then.
+    """
+    if released is None or region is None:
+        return False
+    if released.age_s <= check.age_s:
+        return region.covers(*released.tool_position[:2])
+    if not check.request.follows_uncertain or released.tool_position_map is None:
+        return False
+    pose = await check.pose()
+    x, y = released.tool_position_map[0] - pose.x, released.tool_position_map[1] - pose.y
+    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+    return region.covers(c * x + s * y, c * y - s * x)
