@@ -84,7 +84,7 @@ def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: s
             try:
                 outcome = play(stack, world, episode, seed, truth, name, index + 1)
             except (DeploymentError, httpx.HTTPError) as error:
-                outcome = _broken_down(episode, seed, name, index + 1, error)
+                outcome = broken_down(episode, seed, name, index + 1, error)
                 parameters.progress(_line(outcome))
                 yield outcome
                 raise
@@ -169,7 +169,7 @@ def play(
     )
 
 
-def _broken_down(episode: Episode, seed: int, world: str, number: int, error: Exception) -> Outcome:
+def broken_down(episode: Episode, seed: int, world: str, number: int, error: Exception) -> Outcome:
     """Return the outcome of an episode that `error` ended: how its task ended is not known, so it counts as failed."""
     return Outcome(
         episode=episode,
