@@ -14,6 +14,7 @@ from quartet_benchmarks.print import print_result
 from quartet_benchmarks.result import BenchParameters, BenchResult
 
 SUITES = {
+    "architectures": "quartet_benchmarks.architectures",
     "armtable": "quartet_benchmarks.arm_table",
     "bins": "quartet_benchmarks.bins",
     "bus": "quartet_benchmarks.bus",
@@ -39,14 +40,13 @@ ALL = "all"
 """Name under which every suite runs in its short form."""
 
 SUITES_WITH: dict[str, tuple[str, ...]] = {
-    "sensors": ("bins", "fleet", "home", "perception", "time", "tools"),
+    "sensors": ("architectures", "bins", "fleet", "home", "perception", "time", "tools"),
     "catalogue": ("perception",),
     "world": ("home",),
     "flame": ("time",),
-    "model": ("malmm", "planners", "tokens"),
-    **dict.fromkeys(
-        ("framework", "p_fault", "budget_usd", "price", "token_limit", "time_limit", "out"), ("malmm", "planners")
-    ),
+    "model": ("architectures", "malmm", "planners", "tokens"),
+    "p_fault": ("architectures", "malmm", "planners"),
+    **dict.fromkeys(("framework", "budget_usd", "price", "token_limit", "time_limit", "out"), ("malmm", "planners")),
     **dict.fromkeys(("suite", "robots", "trials", "history", "shard", "replay", "merge"), ("planners",)),
     **dict.fromkeys(("tasks", "observation", "feedback"), ("malmm",)),
 }

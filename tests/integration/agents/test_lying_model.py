@@ -150,3 +150,15 @@ async def test_place_of_something_that_fell_beside_the_container(studio, liar, d
     assert result.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
     # It was seen, so it is its place that speaks against it.
     assert "m away" in result.reason
+
+
+@pytest.mark.parametrize(("scenario", "code"), [(None, "PICK_ATTACH_TIMEOUT"), ("in_gripper:red coke can", "NONE")])
+async def test_what_the_orchestrators_model_claims_is_verified_without_another_model(studio, scenario, code):
+    """Of an attempt that it has made itself; no model is asked, and none of the agent's own work is done before."""
+    studio.reset(scenario)
+    claim = {"success": True, "error_code": "NONE", "reason": "all done, trust me"}
+    async with studio.outside(Skill.PICK, "http://127.0.0.1:9") as outside:
+        request = studio.request(Skill.PICK, object_name="red coke can").model_copy(update={"claim": claim})
+        result = await SkillRun(request, outside).run()
+    assert result.error_code == code, studio.memory.story()
+    assert result.usage.turns == 0

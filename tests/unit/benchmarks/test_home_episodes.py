@@ -253,7 +253,7 @@ def played_in(monkeypatch: pytest.MonkeyPatch, *worlds: str) -> BenchResult:
         return replace(outcome(State.SUCCEEDED, 1), world=name, number=number)
 
     monkeypatch.setattr(suite, "Stack", Deployment)
-    monkeypatch.setattr(suite, "_fitting", fit)
+    monkeypatch.setattr(suite, "fitting", fit)
     monkeypatch.setattr(suite, "play", play)
     return suite.run(BenchParameters(episodes=2 * len(worlds) + 1, worlds=worlds, progress=lambda _: None))
 
@@ -287,7 +287,7 @@ def test_an_episode_in_which_a_process_died_counts_as_failed(monkeypatch: pytest
 
 def test_a_run_of_which_the_only_episode_broke_down_has_a_rate_of_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "Stack", Deployment)
-    monkeypatch.setattr(suite, "_fitting", fit)
+    monkeypatch.setattr(suite, "fitting", fit)
     said: list[str] = []
     result = suite.run(BenchParameters(episodes=1, progress=said.append))
     rate = result.metrics["feasible_success_rate"]

@@ -174,3 +174,13 @@ def test_a_step_goes_through_the_states_of_the_machine():
 def test_a_step_that_succeeded_is_not_settled_afterwards():
     with pytest.raises(IllegalTransitionError, match="step r1 cannot go from SUCCEEDED to RETRIABLE"):
         _ = history(*BEGUN, CALLED, asked(), finished(), settled()).attempts[0].states
+
+
+def test_what_the_model_reads_within_its_own_work_is_not_the_result_of_the_attempt():
+    own = asked().model_copy(update={"own": True})
+    tool = ToolReturned(call_id="n", tool="moveit__open_gripper", ok=True)
+    past = history(*BEGUN, CALLED, own, RETURNED, tool)
+    assert past.last is not None
+    assert past.last.open, "nobody knows what became of it"
+    past = history(*BEGUN, CALLED, own, RETURNED, tool, finished(), ToolReturned(call_id="r", tool="report", ok=True))
+    assert past.last is None

@@ -80,7 +80,7 @@ def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: s
         for index in numbers:
             if parameters.short and index > numbers.start and time.monotonic() - begun > SHORT_BUDGET_S:
                 break
-            seed, episode, truth = _fitting(index, parameters.seed * 10_000 + index, site, world)
+            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world)
             try:
                 outcome = play(stack, world, episode, seed, truth, name, index + 1)
             except (DeploymentError, httpx.HTTPError) as error:
@@ -94,7 +94,7 @@ def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: s
             yield outcome
 
 
-def _fitting(index: int, seed: int, site: SiteFile, world: World) -> tuple[int, Episode, Truth]:
+def fitting(index: int, seed: int, site: SiteFile, world: World) -> tuple[int, Episode, Truth]:
     """Return the episode of the template whose turn it is, or of the next one that fits this world."""
     for further in range(len(TEMPLATES)):
         try:

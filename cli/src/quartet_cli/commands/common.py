@@ -14,7 +14,7 @@ from quartet_cli.follow import follow
 from quartet_cli.run_folder import RunFolder
 from quartet_cli.settings import CliSettings, load_settings
 from quartet_cli.story import EventRenderer, JsonRenderer, StoryRenderer
-from quartet_contracts import TaskStatus, TaskSubmission, describe
+from quartet_contracts import Architecture, TaskStatus, TaskSubmission, describe
 from quartet_deployment import OrchestratorClient
 
 Url = Annotated[
@@ -42,6 +42,14 @@ World = Annotated[
 Sensors = Annotated[
     Literal["clean", "typical", "harsh"],
     typer.Option("--sensors", help="How far the simulation's sensors are from perfect (docs/perception.md)."),
+]
+
+ArchitectureOption = Annotated[
+    Architecture,
+    typer.Option(
+        "--architecture",
+        help="Where the policy of the work is: multi, a model for each agent; single, one model does all of it.",
+    ),
 ]
 
 

@@ -11,9 +11,19 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from quartet_cli.commands.access import page_link
-from quartet_cli.commands.common import Json, Sensors, Verbose, World, make_renderer, make_submission, start_and_follow
+from quartet_cli.commands.common import (
+    ArchitectureOption,
+    Json,
+    Sensors,
+    Verbose,
+    World,
+    make_renderer,
+    make_submission,
+    start_and_follow,
+)
 from quartet_cli.errors import CannotStartError, ExitStatus
 from quartet_cli.settings import CliSettings, running_stack
+from quartet_contracts import Architecture
 from quartet_deployment import DeploymentError, Stack, StackOptions, StopClient, state_folder
 from quartet_site import SiteFileError
 
@@ -72,6 +82,7 @@ def up(
     robots: Annotated[int, typer.Option("--robots", min=1, help="Number of robots in each simulated home.")] = 1,
     homes: Annotated[int, typer.Option("--homes", min=1, help="Number of homes simulated side by side.")] = 1,
     sensors: Sensors = "clean",
+    architecture: ArchitectureOption = Architecture.MULTI,
     start_timeout_s: StartTimeoutS = 60.0,
 ) -> None:
     """Start everything on this machine and keep it running.
@@ -95,6 +106,7 @@ def up(
         robots=robots,
         homes=homes,
         sensors=sensors,
+        architecture=architecture,
         start_timeout_s=start_timeout_s,
     )
     if robot_dir is not None:
@@ -128,6 +140,7 @@ def demo(
     seed: Seed = 0,
     realtime: Realtime = False,
     sensors: Sensors = "clean",
+    architecture: ArchitectureOption = Architecture.MULTI,
     start_timeout_s: StartTimeoutS = 60.0,
     verbose: Verbose = False,
     json: Json = False,
@@ -142,6 +155,7 @@ def demo(
         world=world,
         seed=seed,
         sensors=sensors,
+        architecture=architecture,
         realtime=realtime,
         start_timeout_s=start_timeout_s,
     )

@@ -2,6 +2,7 @@
 
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._alike import new_detections, new_places
+from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
 from quartet_agent_runtime._place_region import FLOOR_RADIUS_M, PlaceRegion, around_drop, mode_of, opening_m, region_of
@@ -15,6 +16,7 @@ from quartet_agent_runtime._prompt import (
     render_prompt,
     request_message,
 )
+from quartet_agent_runtime._protocols import ApprovalClient
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._release import let_go_over, lies_outside, needs_release
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
@@ -37,6 +39,7 @@ from quartet_agent_runtime._tools import (
     ignore_progress,
 )
 from quartet_agent_runtime._untrusted import UntrustedPhrases, clean, mark_untrusted, site_names
+from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.errors import (
     AgentError,
     ArgumentsError,
@@ -53,6 +56,8 @@ __all__ = [
     "AgentDefinition",
     "AgentError",
     "AgentSettings",
+    "ApprovalClient",
+    "ApprovalRequester",
     "ArgumentsError",
     "Cause",
     "CodedAgent",
@@ -81,6 +86,7 @@ __all__ = [
     "ToolsUnavailableError",
     "UntrustedPhrases",
     "VerificationError",
+    "WorkClock",
     "area_facts",
     "arm_facts",
     "around_drop",

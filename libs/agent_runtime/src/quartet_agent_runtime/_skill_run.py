@@ -4,7 +4,7 @@ import logging
 import time
 from typing import Any, cast
 
-from quartet_agent_runtime._agent import AgentContext, CodedAgent
+from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._loop import Loop
@@ -17,7 +17,7 @@ from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._untrusted import UntrustedPhrases, site_names
 from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.errors import ToolsUnavailableError, VerificationError
-from quartet_contracts import MODEL_TOOLS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
+from quartet_contracts import MODEL_TOOLS, REPORTS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
 from quartet_contracts.journal import SkillStarted
 from quartet_contracts.skills import MAX_REASON
 
@@ -101,6 +101,8 @@ class SkillRun:
         if isinstance(agent, CodedAgent):
             fields = await agent.perform(check)
             return self._result(state=State.SUCCEEDED if fields["success"] else State.FAILED, **fields)
+        if request.claim is not None:
+            return await self._verify(agent, check, REPORTS[request.skill].model_validate(request.claim))
         if agent.prepare is not None:
             await agent.prepare(check)
         self._loop = Loop(
@@ -121,6 +123,10 @@ class SkillRun:
             return self._unknown(ending.reason, State.FAILED)
         if claimed is None:
             return await self._settle(ending.reason, uncertain=ending.uncertain)
+        return await self._verify(agent, check, claimed)
+
+    async def _verify(self, agent: AgentDefinition, check: RequestContext, claimed: Any) -> SkillResult:
+        """Return the result that the world confirms of what a model claims: its own, or the orchestrator's."""
         verified = await agent.verify(check, claimed)
         await self._recorder.verified(str(claimed.error_code), str(verified.error_code), verified.reason)
         state = State.SUCCEEDED if verified.success else State.FAILED

@@ -107,6 +107,8 @@ class SkillRequested(Entry):
     """Stops that each motion server had counted when the task began."""
     alike_before: AlikeThings | None = None
     """As in the request."""
+    own: bool = False
+    """The orchestrator's own model makes the attempt; the sub-agent only verifies what it reports."""
 
 
 class SkillStarted(Entry):

@@ -160,6 +160,9 @@ class SkillRequest(Message):
     alike_before: AlikeThings | None = None
     """Of a place: things with the name of what is held, as they were before, so that none of them is taken for it
     afterwards. None: nobody looked."""
+    claim: dict[str, Any] | None = None
+    """What the orchestrator's own model reports of this attempt, which it has made itself with the tools of the grant;
+    the agent asks no model then, and only verifies it. None: the agent does the work."""
     grant: Annotated[str, Field(repr=False)]
     """Signed token, the agent's only credential towards the MCP servers."""
     reply_to: Annotated[str, Field(min_length=1, max_length=200)]

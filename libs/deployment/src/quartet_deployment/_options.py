@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from quartet_contracts import Architecture
 from quartet_deployment.errors import OptionError
 from quartet_site import load_robot
 
@@ -29,6 +30,8 @@ class StackOptions:
     """Simulated homes side by side, each a process of its own."""
     replicas: int = 0
     """Processes of each agent; 0: one for each robot."""
+    architecture: Architecture = Architecture.MULTI
+    """Where the policy of the work is."""
     sensors: str = "clean"
     """How far the simulation's sensors are from perfect: clean, typical or harsh."""
     realtime: bool = False

@@ -196,10 +196,14 @@ def _own_environment(options: StackOptions, at: Addresses, name: str) -> dict[st
             **({} if token is None else {"QUARTET_GUARD_TOKEN_FILE": str(token)}),
         }
     if name == "orchestrator" or name in AGENTS:
-        stop = {"QUARTET_STOP_URL": at.url("stop"), "QUARTET_PAGE_STOP_URL": at.url("stop")}
+        own = {
+            "QUARTET_STOP_URL": at.url("stop"),
+            "QUARTET_PAGE_STOP_URL": at.url("stop"),
+            "QUARTET_ARCHITECTURE": options.architecture,
+        }
         return {
             **files,
-            **(stop if name == "orchestrator" else {}),
+            **(own if name == "orchestrator" else {}),
             "QUARTET_REDIS_URL": at.redis,
             "QUARTET_GATEWAY_URL": at.url("gateway"),
             "QUARTET_SERVERS": at.servers(),

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, SecretStr
 
 from quartet_agent_runtime import AgentSettings
+from quartet_contracts import Architecture
 from quartet_process import load_settings
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
@@ -22,6 +23,8 @@ class OrchestratorSettings(AgentSettings):
     grant_private_key: SecretStr | None = None
     """Ed25519 private key, PEM. This or the file is required."""
     grant_private_key_file: Path | None = None
+    architecture: Architecture = Architecture.MULTI
+    """multi: approach, pick and place have models of their own. single: the orchestrator's model does their work."""
     skill_timeout_s: Positive = 420.0
     """Wall time limit of one attempt at one skill."""
     question_timeout_s: Positive = 600.0

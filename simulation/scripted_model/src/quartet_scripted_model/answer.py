@@ -8,7 +8,7 @@ from typing import Any
 
 from quartet_scripted_model.conversation import Conversation, Step, text_of
 from quartet_scripted_model.misbehaviour import MISREADINGS, Kind
-from quartet_scripted_model.policies import approach, orchestrator, pick, place, team
+from quartet_scripted_model.policies import approach, orchestrator, pick, place, single, team
 from quartet_scripted_model.turn import Call, Policy, Text, Turn
 
 AGENTS: dict[str, tuple[str, Callable[[Conversation], Policy]]] = {
@@ -31,8 +31,10 @@ def agent_of(tools: list[dict[str, Any]]) -> str | None:
 def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]], kind: Kind | None = None) -> Turn:
     """Return the next turn of the agent that has `tools`; a `kind` of misreading is the orchestrator's."""
     conversation, agent = Conversation.read(messages, tools), agent_of(tools)
-    if agent == "orchestrator" and kind in MISREADINGS:
-        return next_turn(orchestrator.policy(conversation, kind), conversation.steps)
+    if agent == "orchestrator":
+        play = single.policy if single.does_work_in(conversation) else orchestrator.policy
+        misreading = kind if kind in MISREADINGS else None
+        return next_turn(play(conversation, misreading), conversation.steps)
     if agent is not None:
         _, policy = AGENTS[agent]
         return next_turn(policy(conversation), conversation.steps)

@@ -47,6 +47,11 @@ class Attempt:
         return arguments
 
     @property
+    def is_over(self) -> bool:
+        """Whether a result that the model reads now is this attempt's: within its own work it reads those of tools."""
+        return self.finished is not None or not self.requested.own
+
+    @property
     def started(self) -> bool:
         """False when it is known that no agent took the request."""
         return self.finished is None or self.finished.state is not State.RETRIABLE
@@ -173,7 +178,7 @@ def read_history(events: Iterable[JournalEvent]) -> History:  # noqa: C901 - one
                 history.answers.append(what.text)
             case ToolReturned():
                 history.question = history.answer = None
-                if history.attempts:
+                if history.attempts and history.attempts[-1].is_over:
                     history.attempts[-1].returned = True
                 if what.tool == LOOK:
                     history.looks.append((len(history.attempts), what.ok))

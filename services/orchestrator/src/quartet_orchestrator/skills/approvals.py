@@ -4,7 +4,9 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Awaitable, Callable
 
+from quartet_agent_runtime import ApprovalClient
 from quartet_bus import Bus, BusUnavailableError, Question
 from quartet_contracts import JournalEvent, SkillRequest, State
 from quartet_contracts.approvals import (
@@ -47,6 +49,10 @@ class ApprovalService:
         """Return how long a person was waited for in one skill request so far [s]: that is no time of work."""
         running = 0.0 if self._since is None else time.monotonic() - self._since
         return self._waited.get(request_id, 0.0) + running
+
+    def of(self, request: SkillRequest) -> ApprovalClient:
+        """Return the way to a person for an attempt that the task's own model makes."""
+        return _OwnApprovals(lambda asked: self._decide(request, asked))
 
     async def serve(self, request: SkillRequest) -> None:
         """Answer the approval requests of one skill request, until it is canceled.
@@ -131,6 +137,16 @@ class ApprovalService:
                 request_id=request.request_id,
             )
         )
+
+
+class _OwnApprovals:
+    """Approvals that this process asks for itself. See ApprovalClient."""
+
+    def __init__(self, decide: Callable[[ApprovalRequest], Awaitable[ApprovalDecision]]) -> None:
+        self._decide = decide
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
+        return await self._decide(request)
 
 
 def describe_approval(asked: ApprovalRequest) -> str:

@@ -9,8 +9,11 @@ from typing import Any, TypeVar
 
 from opentelemetry.trace import SpanKind
 
+from quartet_agent_runtime import Progress, Toolbox, ToolOutcome, ToolSpec, UntrustedPhrases, failure
 from quartet_bus import Bus, BusUnavailableError, JournalFullError, NoAnswerError, QueueFullError, Replies
 from quartet_contracts import (
+    MODEL_SKILLS,
+    MODEL_TOOLS,
     AlikeThing,
     Budget,
     PlaceArguments,
@@ -40,6 +43,7 @@ from quartet_orchestrator.recovery import (
 )
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills.approvals import ApprovalService
+from quartet_orchestrator.skills.own_work import OwnWork
 from quartet_orchestrator.skills.pictures import PictureRecorder
 from quartet_process import BACKGROUND, correlation_ids, tracing
 from quartet_site import RobotSetup
@@ -65,7 +69,9 @@ class SkillCaller:
         settings: OrchestratorSettings,
         setup: RobotSetup,
         progressed: Callable[[], Awaitable[None]],
+        untrusted: UntrustedPhrases,
     ) -> None:
+        """`untrusted` gets the names that the results of `use` call things by."""
         self._record = record
         self._bus = bus
         self._replies = replies
@@ -89,6 +95,9 @@ class SkillCaller:
         """The request whose grant may still be used at the servers."""
         self._restored: Attempt | None = None
         self._ready: AttemptOutcome | None = None
+        self._untrusted = untrusted
+        self._own: OwnWork | None = None
+        """The attempt that the task's own model makes now."""
         self.handing_over = False
         """Set before the caller is canceled: a request that runs is left to the replica that takes the task over."""
         self.interrupted: AttemptOutcome | None = None
@@ -121,7 +130,7 @@ class SkillCaller:
             return
         request = self._request_again(attempt)
         if attempt.finished is None:
-            self._ready = await self._outcome(request, self._ask_again(request))
+            self._ready = await self._outcome(request, self._ask_again(request, own=attempt.requested.own))
         else:
             result = attempt.result(task_id)
             self._ready = await _in_spite_of_cancel(self._resolver.look(request, result))
@@ -146,6 +155,74 @@ class SkillCaller:
         self.picture(f"after {skill}")
         return step
 
+    async def begin(self, skill: Skill, arguments: SkillArguments) -> None:
+        """Begin an attempt that the task's own model makes, with `use`, and ends, with `finish`.
+
+        Raises TaskAbortedError when no attempt can be made.
+        """
+        await self._pictures.finish()
+        request = await self._prepare(skill, arguments, own=True)
+        self._granted = request
+        self._own = OwnWork(request, self._settings, self._approvals, self._untrusted)
+
+    async def use(self, tool: str, arguments: dict[str, Any], progress: Progress) -> ToolOutcome:
+        """Call a tool of the attempt that was begun."""
+        if self._own is None:
+            return failure("STEP_OVER", "who worked at this step is gone; report it, to read its outcome")
+        return await self._own.call(tool, arguments, progress)
+
+    async def finish(self, skill: Skill, arguments: SkillArguments, claim: dict[str, Any]) -> AttemptOutcome:
+        """End the attempt that was begun: the sub-agent verifies the claim, and its outcome is returned.
+
+        Where nothing can be done under the grant any more, the claim is not looked at, but the world.
+        """
+        own = self._own
+        if own is None:
+            return await self.call(skill, arguments)
+        if own.lost:
+            outcome = await _in_spite_of_cancel(self.abandon(own.lost))
+            assert outcome is not None
+            self.interrupted = None
+        else:
+            await own.close()
+            self._own = None
+            request = own.claimed(claim)
+            with correlation_ids(request_id=request.request_id):
+                outcome = await self._outcome(request, self._ask(request, own=True))
+            assert outcome is not None
+        self.picture(f"after {skill}")
+        return outcome
+
+    async def abandon(self, reason: str) -> AttemptOutcome | None:
+        """End the attempt that was begun and that nobody has reported: its motions, its grant; then look at the world.
+
+        Return its outcome, which is left in `interrupted` too; None where none was begun.
+        """
+        own, self._own = self._own, None
+        if own is None:
+            return None
+        await self._fences.end_motions(own.request.robot, own.request.request_id, reason)
+        await own.close()
+        self.interrupted = await self._resolve(own.request, unknown_result(own.request, reason, State.UNCERTAIN))
+        return self.interrupted
+
+    async def tools(self) -> list[ToolSpec]:
+        """Return the tools of all sub-agents, as their servers describe them. Raises ToolsUnavailableError."""
+        names = list(dict.fromkeys(name for skill in MODEL_SKILLS for name in MODEL_TOOLS[skill]))
+        task, settings = self._record.task, self._settings
+        # A server lists what a grant covers; with this fence it refuses every call of it.
+        grant = self._signer.sign(
+            agent="orchestrator",
+            robot=task.robot,
+            request_id=f"list-{secrets.token_hex(4)}",
+            fence=0,
+            tools=names,
+            deadline=time.time() + settings.look_timeout_s,
+            task_id=task.task_id,
+        )
+        async with Toolbox(settings.servers_of(task.robot), grant, names, settings.look_timeout_s) as toolbox:
+            return await toolbox.list()
+
     def is_ready(self, arguments: SkillArguments) -> bool:
         """Return whether this call was made before the takeover, so that the next one only fetches its outcome."""
         return self._ready is not None and self._ready.arguments == arguments
@@ -156,7 +233,7 @@ class SkillCaller:
         if attempt is None or not attempt.open:
             return
         request = self._request_again(attempt)
-        asked = asyncio.create_task(self._ask_again(request))
+        asked = asyncio.create_task(self._ask_again(request, own=attempt.requested.own))
         result = await self._stop(request, asked)
         if result is not None:
             self.interrupted = await self._resolve(request, result)
@@ -229,10 +306,14 @@ class SkillCaller:
 
     async def close(self) -> None:
         """Wait for the last pictures and end the camera's session."""
+        if self._own is not None:
+            # Whoever has the task next settles it by looking.
+            own, self._own = self._own, None
+            await own.close()
         await self._pictures.finish()
         await self._cameras.close()
 
-    async def _prepare(self, skill: Skill, arguments: SkillArguments) -> SkillRequest:
+    async def _prepare(self, skill: Skill, arguments: SkillArguments, *, own: bool = False) -> SkillRequest:
         task = self._record.task
         try:
             await self._bus.journal.require_room(task.task_id)
@@ -276,6 +357,7 @@ class SkillCaller:
                 deadline=deadline,
                 stops=self._stops.counts,
                 alike_before=alike_before,
+                own=own,
             )
         )
         return SkillRequest(
@@ -325,20 +407,25 @@ class SkillCaller:
             budget=Budget(wall_s=self._settings.skill_timeout_s + self._approval_wait_s),
         )
 
-    async def _ask_again(self, request: SkillRequest) -> SkillResult | None:
-        """Return the result of a request that another process had made; None when no agent had taken it."""
+    async def _ask_again(self, request: SkillRequest, *, own: bool) -> SkillResult | None:
+        """Return the result of a request that another process had made; None when no agent had taken it.
+
+        `own`: the model of that process has worked at it, so that something may have moved all the same.
+        """
         queue = self._bus.skills(request.skill)
         try:
             return await self._replies.rejoin(queue, request, absent_after_s=self._settings.agent_absent_s)
         except NoAnswerError as error:
-            if error.taken:
-                return unknown_result(request, str(error), State.UNCERTAIN if error.started else State.FAILED)
+            if error.taken or own:
+                uncertain = error.started or own
+                return unknown_result(request, str(error), State.UNCERTAIN if uncertain else State.FAILED)
             # Nobody took it, but an agent that reads its stream without taking knows the grant.
             await self._revoke(request)
             await self._record.write(not_started_event(request, str(error), State.RETRIABLE))
             return None
 
-    async def _ask(self, request: SkillRequest) -> SkillResult:
+    async def _ask(self, request: SkillRequest, *, own: bool = False) -> SkillResult:
+        """Return the result of a request; `own`: its work is done already, and only its verification is asked for."""
         queue = self._bus.skills(request.skill)
         try:
             return await self._replies.ask(
@@ -347,14 +434,20 @@ class SkillCaller:
                 absent_after_s=self._settings.agent_absent_s,
                 waited_s=lambda: self._approvals.waited_s(request.request_id),
             )
-        except QueueFullError as error:
+        except (QueueFullError, NoAnswerError) as error:
+            if own:
+                return unknown_result(request, f"nobody verified it: {error}", State.UNCERTAIN)
+            return await self._unanswered(request, error)
+
+    async def _unanswered(self, request: SkillRequest, error: QueueFullError | NoAnswerError) -> SkillResult:
+        """Return the result of a request that no agent answered. Raises TaskAbortedError when none had taken it."""
+        if isinstance(error, QueueFullError):
             raise TaskAbortedError(f"{error}. Nothing moved in this step.") from error
-        except NoAnswerError as error:
-            if not error.taken:
-                await self._record.write(not_started_event(request, str(error), State.FAILED))
-                raise TaskAbortedError(f"{error}. Nothing moved in this step.") from error
-            state = State.UNCERTAIN if error.started else State.FAILED
-            return unknown_result(request, str(error), state)
+        if not error.taken:
+            await self._record.write(not_started_event(request, str(error), State.FAILED))
+            raise TaskAbortedError(f"{error}. Nothing moved in this step.") from error
+        state = State.UNCERTAIN if error.started else State.FAILED
+        return unknown_result(request, str(error), state)
 
     async def _stop(
         self, request: SkillRequest, asked: "asyncio.Task[SkillResult] | asyncio.Task[SkillResult | None]"

@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quartet_agent_runtime import load_prompt, render_prompt, site_names
+from quartet_agent_runtime import area_facts, arm_facts, load_prompt, place_facts, render_prompt, site_names
+from quartet_contracts import Architecture
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_CYCLES
 from quartet_site import RobotFile, RobotSetup, SiteFile
+
+PLACES = ("surface", "container")
+"""Kinds of places."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,13 @@ class RobotBrief:
         return self.setup.site
 
 
-def make_briefs(robots: Mapping[str, RobotSetup]) -> dict[str, RobotBrief]:
-    """Return the brief of each robot, by robot name."""
+def make_briefs(
+    robots: Mapping[str, RobotSetup], architecture: Architecture = Architecture.MULTI
+) -> dict[str, RobotBrief]:
+    """Return the brief of each robot, by robot name; in `single` with what its model needs to do the work itself."""
     prompt = load_prompt("quartet_orchestrator")
+    single = architecture is Architecture.SINGLE
+    steps = load_prompt("quartet_orchestrator", "steps.md") if single else ""
     briefs: dict[str, RobotBrief] = {}
     for name, known in robots.items():
         facts = {**orchestrator_facts(known.robot, known.site), "robot": name}
@@ -41,7 +49,12 @@ def make_briefs(robots: Mapping[str, RobotSetup]) -> dict[str, RobotBrief]:
             SiteNames(known.site),
             len(known.site.areas),
             tuple(site_names(known.site)),
-            render_prompt(prompt, facts, max_cycles=MAX_CYCLES),
+            render_prompt(
+                prompt,
+                {**facts, **work_facts(known.robot, known.site)} if single else facts,
+                max_cycles=MAX_CYCLES,
+                steps=steps,
+            ),
             facts,
             known,
         )
@@ -65,3 +78,20 @@ def orchestrator_facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
             for thing in site.objects
         ],
     }
+
+
+def work_facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
+    """Return what a model has in its Facts besides that does the work itself: the poses of areas and places, the arm.
+
+    What takes the place of an entry of `orchestrator_facts` has all of its fields.
+    """
+    places = place_facts(site)
+    return {
+        "areas": area_facts(site),
+        **{f"{kind}s": [_without_kind(one) for one in places if one["kind"] == kind] for kind in PLACES},
+        "arm": arm_facts(robot),
+    }
+
+
+def _without_kind(place: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in place.items() if name != "kind"}

@@ -2,13 +2,25 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from quartet_agent_runtime import Cause, Ending, GatewayClient, Loop, Recorder, read_turns, task_report
+from quartet_agent_runtime import (
+    Cause,
+    Ending,
+    GatewayClient,
+    Loop,
+    RecordedTurn,
+    Recorder,
+    Tools,
+    read_turns,
+    task_report,
+)
 from quartet_bus import Bus, BusUnavailableError, LeaseEpoch, LeaseLostError, Replies, RobotTasks, TaskDelivery
 from quartet_contracts import (
     UNKNOWN_NAME,
+    Architecture,
+    Budget,
     DirectStep,
     SkillResult,
     State,
@@ -34,6 +46,7 @@ from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
 from quartet_orchestrator.tasks.rules import CallRules
 from quartet_orchestrator.tasks.speech import Speech
+from quartet_orchestrator.tasks.steps import StepTools
 from quartet_orchestrator.tasks.terms import TermPolicy
 from quartet_orchestrator.tasks.tools import TaskTools
 
@@ -86,6 +99,7 @@ class TaskRun:
             until=lambda: context.sessions.until(self._record.task.deadline),
         )
         self._stops = StopMonitor(context.fleet, self._task.robot)
+        self._terms = TermPolicy([self._task.sentence, *self._brief.site_names])
         self._caller = SkillCaller(
             self._record,
             context.bus,
@@ -98,11 +112,11 @@ class TaskRun:
             context.settings,
             self._brief.setup,
             lambda: tasks.progressed(delivery),
+            self._terms.untrusted,
         )
         self._questions = QuestionService(self._record, context.bus, context.settings)
         self._history = History()
         rules = CallRules(self._facts, self._brief.areas)
-        self._terms = TermPolicy([self._task.sentence, *self._brief.site_names])
         self._name_check = NameCheck(self._brief.site, self._brief.names, self._caller.knows_name)
         self._tools = TaskTools(
             self._record,
@@ -186,6 +200,7 @@ class TaskRun:
             reason, end = overdue.result(), State.FAILED
             await self._record.write(Note(text=reason))
         await _cancel(work)
+        await self._caller.abandon(reason)
         await self._caller.end_restored()
         reason = f"{reason}.{self._note_interruption()}"
         await self._look_at_gripper()
@@ -197,6 +212,7 @@ class TaskRun:
         await self._end(end, report_without_model(self._facts, reason))
 
     async def _end(self, state: State, report: TaskReport) -> None:
+        await self._caller.abandon("the task ended")
         await self._caller.end_grant()
         await self._record.end(state, report)
 
@@ -261,9 +277,10 @@ class TaskRun:
             return await self._direct(self._task.step)
         if self._task.team is not None:
             return await self._program_team().run()
+        past = await read_turns(self._history.loop, self._load_image)
         self._loop = loop = Loop(
             model=self._context.model.for_task(self._task.task_id, "orchestrator", self._model_grant),
-            tools=self._tools.build(),
+            tools=self._tools_of_model(past),
             report=task_report(lambda claim: forgotten_objects(claim, self._brief.names, self._task.sentence)),
             recorder=Recorder(
                 actor="orchestrator",
@@ -273,16 +290,42 @@ class TaskRun:
                 images=self._context.bus.images,
                 transcripts=self._context.bus.transcripts,
             ),
-            budget=self._task.budget,
+            budget=self._budget,
             # The task's own clock ends it: it stands still while a person is waited for.
             deadline=None,
             model_timeout_s=self._context.settings.model_timeout_s,
         )
         sentence = self._task.sentence.replace("<", "‹").replace(">", "›")
-        past = await read_turns(self._history.loop, self._load_image)
         ending = await loop.run(self._brief.system_prompt, f"<sentence>{sentence}</sentence>", past)
         self._record.add_usage(ending.usage)
         return await self._conclude(ending)
+
+    def _tools_of_model(self, past: Sequence[RecordedTurn]) -> Tools:
+        if self._architecture is Architecture.MULTI:
+            return self._tools.build()
+        steps = StepTools(self._tools, self._caller, self._terms.untrusted)
+        steps.restore(past)
+        return steps
+
+    @property
+    def _architecture(self) -> Architecture:
+        return self._context.settings.architecture
+
+    @property
+    def _budget(self) -> Budget:
+        """Limits of the model's loop: of one that does the work itself, what all loops of sub-agents may use, too."""
+        budget, each = self._task.budget, Budget()
+        if self._architecture is Architecture.MULTI:
+            return budget
+        most = budget.tool_calls
+        tokens = None if budget.tokens is None or each.tokens is None else budget.tokens + most * each.tokens
+        return budget.model_copy(
+            update={
+                "turns": budget.turns + most * each.turns,
+                "tool_calls": most + most * each.tool_calls,
+                "tokens": tokens,
+            }
+        )
 
     def _program_team(self) -> ProgramTeam:
         context = self._context
@@ -302,9 +345,11 @@ class TaskRun:
         return await self._context.bus.images.get(self._task.task_id, reference)
 
     async def _conclude(self, ending: Ending) -> tuple[State, TaskReport]:
+        await self._caller.abandon("the model's work ended before it reported this")
+        interruption = self._note_interruption()
         await self._look_at_gripper()
         if not isinstance(ending.report, TaskReport):
-            why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{self._note_interruption()}"
+            why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{interruption}"
             return State.FAILED, report_without_model(self._facts, why)
         plan = await self._plan()
         report = verify_report(ending.report, self._facts, self._task.sentence, plan)

@@ -17,21 +17,25 @@ ADVICE = "name it in the person's words or as Facts do, and pass its object_id w
 
 
 class TermPolicy:
-    """Checks the terms of one task."""
+    """Checks the terms of one task.
+
+    Attributes:
+        untrusted: What results have said; no term may quote it.
+    """
 
     def __init__(self, own: Iterable[str]) -> None:
         """`own` are the sentence and the names of the site."""
-        self._untrusted = UntrustedPhrases(own)
+        self.untrusted = UntrustedPhrases(own)
 
     def trust(self, text: str) -> None:
         """Allow the words of a person's text."""
-        self._untrusted.trust(text)
+        self.untrusted.trust(text)
 
     def hear(self, result: SkillResult) -> None:
         """Take note of the texts of a sub-agent's result, which must not be quoted."""
         notes = [check.note for check in result.checks] if isinstance(result, ApproachResult) else []
         for text in (result.reason, result.observed, *notes):
-            self._untrusted.add(text)
+            self.untrusted.add(text)
 
     def restore(self, history: History, task_id: str) -> None:
         """Take note of everything said so far, from the journal: by the model, by persons, by sub-agents."""
@@ -50,14 +54,14 @@ class TermPolicy:
         """
         terms = {name: str(getattr(arguments, name)) for name in TERMS if hasattr(arguments, name)}
         for name, term in terms.items():
-            if quoted := self._untrusted.first_quotation(term):
+            if quoted := self.untrusted.first_quotation(term):
                 return f"{name}: '{quoted}' are words that only the text of a result has; {ADVICE}"
-            unsaid = self._untrusted.unknown_words(term)
+            unsaid = self.untrusted.unknown_words(term)
             if len(unsaid) > MAX_OWN_WORDS:
                 return (
                     f"{name}: {', '.join(unsaid)} are {len(unsaid)} words that neither the person nor Facts have, "
                     f"at most {MAX_OWN_WORDS} are allowed; {ADVICE}"
                 )
         for term in terms.values():
-            self._untrusted.allow_term(term)
+            self.untrusted.allow_term(term)
         return None

@@ -23,7 +23,7 @@ from quartet_contracts import (
 )
 from quartet_contracts.journal import Note
 from quartet_orchestrator.observation import CameraClient
-from quartet_orchestrator.recovery import TaskRecord, skill_details
+from quartet_orchestrator.recovery import AttemptOutcome, TaskRecord, skill_details
 from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.name_check import NameCheck
@@ -37,6 +37,14 @@ DESCRIPTIONS = {
     Skill.PICK: "Grasp the object that the robot stands before, and lift it.",
     Skill.PLACE: "Put the held object on or into the thing that the robot stands before, or on the floor.",
 }
+BEGINS = {
+    Skill.APPROACH: "Begin to approach: tuck the arm, drive to an area, see the thing there.",
+    Skill.PICK: "Begin to pick up the object that the robot stands before.",
+    Skill.PLACE: "Begin to put the held object down at what the robot stands before, or on the floor.",
+}
+"""Of skills that the model does itself."""
+RunSkill = Callable[[Skill, StepArguments], Awaitable[ToolOutcome]]
+"""What a call of a skill does."""
 
 
 class LookArguments(Arguments):
@@ -82,10 +90,14 @@ class TaskTools:
         self._plan: Callable[[], Awaitable[list[PlanRow]]] | None = plan
         """None once the plan was compared with the site."""
 
-    def build(self) -> LocalTools:
-        """Return the tools for the model's loop."""
+    def build(self, begin: RunSkill | None = None) -> LocalTools:
+        """Return the tools for the model's loop; with `begin` the three skills only begin, and the model does them."""
+        descriptions = DESCRIPTIONS if begin is None else BEGINS
         skills = [
-            LocalTool(_spec(str(skill), DESCRIPTIONS[skill], ARGUMENTS[skill]), self._skill_handler(skill))
+            LocalTool(
+                _spec(str(skill), descriptions[skill], ARGUMENTS[skill]),
+                self._skill_handler(skill, begin or self.run_skill),
+            )
             for skill in MODEL_SKILLS
         ]
         look = LocalTool(_spec("look", "See what the robot's cameras show now.", LookArguments), self._look)
@@ -100,32 +112,46 @@ class TaskTools:
         )
         return LocalTools([*skills, look, ask])
 
-    def _skill_handler(self, skill: Skill) -> Any:
+    def _skill_handler(self, skill: Skill, run: RunSkill) -> Any:
         async def handle(raw: dict[str, Any], _progress: Progress) -> ToolOutcome:
             try:
-                arguments: Any = ARGUMENTS[skill].model_validate(raw)
+                arguments = read_step(skill, raw)
             except ValidationError as error:
                 return failure("INVALID_ARGUMENTS", describe(error))
-            return await self.run_skill(skill, arguments)
+            return await run(skill, arguments)
 
         return handle
 
     async def run_skill(self, skill: Skill, arguments: StepArguments) -> ToolOutcome:
         """Refuse the call by terms and rules, or make one attempt and note its outcome."""
-        arguments = self._facts.with_name_of_held(arguments)
-        if not self._caller.is_ready(arguments):
-            await self._record.wait_while_paused()
-            await self._tell_unknown_names()
-            if reason := await self._name_check.unknown(arguments):
-                await self._record.write(Note(text=f"refused {skill}: {reason}"))
-                told = f"nothing was moved: {reason}. Use one of these, or report the object with this code"
-                return failure(UNKNOWN_NAME, told, success=False)
-            if found := await self._look_at_own_hand(arguments):
-                return found
-            if reason := self._terms.refusal(arguments) or self._rules.refusal(arguments):
-                await self._record.write(Note(text=f"refused {skill}: {reason}"))
-                return failure("REFUSED", reason, success=False)
-        outcome = await self._caller.call(skill, arguments)
+        arguments = self.with_name_of_held(arguments)
+        if refused := await self.refusal(skill, arguments):
+            return refused
+        return self.note(arguments, await self._caller.call(skill, arguments))
+
+    def with_name_of_held(self, arguments: StepArguments) -> StepArguments:
+        """Return the arguments with the name of what is held, where they do not tell it."""
+        return self._facts.with_name_of_held(arguments)
+
+    async def refusal(self, skill: Skill, arguments: StepArguments) -> ToolOutcome | None:
+        """Return why no attempt is to be made now, by names, terms and rules; None when it may be."""
+        if self._caller.is_ready(arguments):
+            return None
+        await self._record.wait_while_paused()
+        await self._tell_unknown_names()
+        if reason := await self._name_check.unknown(arguments):
+            await self._record.write(Note(text=f"refused {skill}: {reason}"))
+            told = f"nothing was moved: {reason}. Use one of these, or report the object with this code"
+            return failure(UNKNOWN_NAME, told, success=False)
+        if found := await self._look_at_own_hand(arguments):
+            return found
+        if reason := self._terms.refusal(arguments) or self._rules.refusal(arguments):
+            await self._record.write(Note(text=f"refused {skill}: {reason}"))
+            return failure("REFUSED", reason, success=False)
+        return None
+
+    def note(self, arguments: StepArguments, outcome: AttemptOutcome) -> ToolOutcome:
+        """Take note of the outcome of an attempt, and return what the model reads of it."""
         self._facts.note(arguments, outcome.result, outcome.settled, outcome.alike_before)
         self._terms.hear(outcome.result)
         return ToolOutcome(answer_of(outcome.result))
@@ -177,6 +203,13 @@ class TaskTools:
             return failure("NO_ANSWER", "nobody answered in time: decide without the answer, or report")
         self._terms.trust(answer)
         return ToolOutcome({"ok": True, "answer": answer})
+
+
+def read_step(skill: Skill, raw: dict[str, Any]) -> StepArguments:
+    """Return the arguments of a call of a skill. Raises ValidationError."""
+    arguments = ARGUMENTS[skill].model_validate(raw)
+    assert isinstance(arguments, StepArguments)
+    return arguments
 
 
 def answer_of(result: SkillResult) -> dict[str, Any]:

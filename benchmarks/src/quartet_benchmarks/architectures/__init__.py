@@ -1,0 +1,5 @@
+"""The architectures suite: the same episodes of the home with the policy in several models, and in one."""
+
+from quartet_benchmarks.architectures.suite import run
+
+__all__ = ["run"]

@@ -1,0 +1,115 @@
+"""Plays the same episodes in a deployment of each architecture."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from quartet_benchmarks.architectures.requests import CountedRequests, prompt_sizes
+from quartet_benchmarks.architectures.summary import Played, summary
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.harness.prices import counts_as, tokenizer
+from quartet_benchmarks.home.suite import fitting, play
+from quartet_benchmarks.home.world import World
+from quartet_benchmarks.main_job import START_TIMEOUT_S
+from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_benchmarks.serving import served
+from quartet_contracts import Architecture
+from quartet_deployment import Stack, StackOptions, state_folder
+from quartet_scripted_model import Settings, create_app
+from quartet_scripted_model.misbehaviour import Kind
+from quartet_site import load_site
+
+EPISODES, SHORT_EPISODES = 14, 1
+SCRIPTED = "scripted"
+"""Name of the scripted model; --p-fault is for it alone."""
+COUNTED_AS = "openai/gpt-4o"
+"""Whose tokenizer counts the requests to the scripted model."""
+FAULTS = (
+    Kind.MALFORMED_JSON,
+    Kind.UNKNOWN_TOOL,
+    Kind.BAD_ARGUMENTS,
+    Kind.HALLUCINATED_OBJECT,
+    Kind.REPETITION,
+    Kind.EMPTY,
+)
+"""What goes wrong with an answer of the scripted model, each kind as often as the others."""
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """Run the suite. Raises OptionError, StackError, UnfitPlacementError, ClientError."""
+    model, rate = _model(parameters.options), _rate(parameters.options)
+    if rate and model != SCRIPTED:
+        raise OptionError(f"p-fault {rate:g} is of the model '{SCRIPTED}'; leave it out for {model}")
+    episodes = parameters.episodes or (SHORT_EPISODES if parameters.short else EPISODES)
+    played: list[Played] = []
+    for architecture in Architecture:
+        folder = state_folder() / f"bench-architectures-{architecture}"
+        with _deployed(folder, architecture, model, rate, parameters) as (stack, requests):
+            played += _episodes(stack, architecture, requests, episodes, parameters)
+    chosen = {"episodes": episodes, "seed": parameters.seed, "model": model, "p_fault": rate}
+    return summary(played, {**chosen, "sensors": parameters.sensors, "counted": counts_as(_counted(model))})
+
+
+def _model(options: dict[str, Any]) -> str:
+    names = options.get("model") or [SCRIPTED]
+    if len(names) > 1:
+        raise OptionError(f"model {', '.join(names)}: one model at a time plays the episodes; give --model once")
+    return names[0]
+
+
+def _rate(options: dict[str, Any]) -> float:
+    rates = options.get("p_fault") or [0.0]
+    if len(rates) > 1 or not 0 <= rates[0] <= 1:
+        raise OptionError(f"p-fault {', '.join(map(str, rates))}: one rate from 0 to 1")
+    return rates[0]
+
+
+def _counted(model: str) -> str:
+    return COUNTED_AS if model == SCRIPTED else model
+
+
+@contextmanager
+def _deployed(
+    folder: Path, architecture: Architecture, model: str, rate: float, parameters: BenchParameters
+) -> Iterator[tuple[Stack, CountedRequests | None]]:
+    """Start a deployment of an architecture; yield it and, with the scripted model, the requests to that."""
+    options = {
+        "state_dir": folder,
+        "fresh": True,
+        "architecture": architecture,
+        "sensors": parameters.sensors,
+        "start_timeout_s": START_TIMEOUT_S,
+    }
+    if model != SCRIPTED:
+        # Its key and endpoint come from the environment or .env, as for `quartet up`.
+        with Stack(StackOptions(**options, env_of={"gateway": {"QUARTET_MODEL": model}})) as stack:
+            yield stack, None
+        return
+    requests = CountedRequests(dict.fromkeys(FAULTS, rate / len(FAULTS)), parameters.seed)
+    with served(create_app(Settings(), requests)) as url:
+        scripted = {"env_of": {"gateway": {"QUARTET_SCRIPTED_MODEL_URL": url}}, "use_dotenv": False}
+        with Stack(StackOptions(**options, **scripted, without=frozenset({"scripted_model"}))) as stack:
+            yield stack, requests
+
+
+def _episodes(
+    stack: Stack,
+    architecture: Architecture,
+    requests: CountedRequests | None,
+    episodes: int,
+    parameters: BenchParameters,
+) -> Iterator[Played]:
+    site = load_site(stack.site_dir / "site.yaml")
+    tokens = tokenizer(COUNTED_AS)
+    with World(stack.scoring_url) as world:
+        for index in range(episodes):
+            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world)
+            outcome = play(stack, world, episode, seed, truth, number=index + 1)
+            sizes = None if requests is None else prompt_sizes(requests.take(), tokens)
+            one = Played(architecture, outcome, sizes)
+            parameters.progress(
+                f"{architecture}, {index + 1} of {episodes}: {outcome.verdict}, {episode.template}, "
+                f"{one.tokens_in} tokens in"
+            )
+            yield one

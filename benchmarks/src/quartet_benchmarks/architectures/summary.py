@@ -1,0 +1,131 @@
+"""Sums up the episodes of each architecture, and compares their prompts where both did the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quartet_benchmarks.home.outcome import Outcome
+from quartet_benchmarks.result import BenchResult, Rate, percentile
+from quartet_contracts import Architecture, JournalEvent
+from quartet_contracts.journal import ModelTurn
+
+NOTES = [
+    "The same episodes, world, robot, tools, grants and policy; with a scripted model the same policy of the work, and "
+    "faults at the same rate. Success, false success and harm as in the suite home. right: ended as it should, the "
+    "right refusal of a task that cannot be done included.",
+    "tokens_in: of all prompts of a task. per_call: of one prompt, median and largest. Of the scripted model they are "
+    "counted as `parameters` says, of any other as it reports them, in whole tasks alone.",
+    "same: episodes in which the models of two architectures made the same calls in the same order, reports and all; "
+    "multi_over_single is the ratio of their prompt tokens over these.",
+]
+
+
+@dataclass(frozen=True)
+class Played:
+    """One episode in one architecture."""
+
+    architecture: Architecture
+    outcome: Outcome
+    prompt_sizes: list[int] | None
+    """Tokens of each prompt; None where the model alone counts them."""
+
+    @property
+    def tokens_in(self) -> int:
+        """Tokens of all prompts."""
+        return int(self.outcome.metrics["prompt_tokens"]) if self.prompt_sizes is None else sum(self.prompt_sizes)
+
+
+def summary(played: Sequence[Played], parameters: dict[str, Any]) -> BenchResult:
+    """Return the figures of each architecture, and the ratio of their prompts on the same trajectories."""
+    metrics: dict[str, float | Rate] = {}
+    rows: list[dict[str, Any]] = []
+    for architecture in Architecture:
+        own = [one for one in played if one.architecture is architecture]
+        rates = _rates(own)
+        metrics |= {f"{name}_{architecture}": rate for name, rate in rates.items()}
+        means = _means(own)
+        metrics |= {f"{name}_{architecture}": value for name, value in means.items()}
+        rows.append(
+            {
+                "architecture": str(architecture),
+                **{name: f"{rate.successes} of {rate.n} {_shown(rate)}" for name, rate in rates.items()},
+                **{name: round(value, 2 if value < 100 else 0) for name, value in means.items()},
+            }
+        )
+    pairs = _same_trajectories(played)
+    metrics["same_trajectories"] = Rate(len(pairs), len(played) // len(Architecture))
+    metrics["multi_over_single"] = _over(pairs)
+    return BenchResult("architectures", parameters, metrics, rows, [_detail(one) for one in played], NOTES)
+
+
+def _rates(own: Sequence[Played]) -> dict[str, Rate]:
+    outcomes, n = [one.outcome for one in own], len(own)
+    return {
+        "right": Rate(sum(o.right for o in outcomes), n),
+        "false_success": Rate(sum(o.false_success for o in outcomes), n),
+        "harm": Rate(sum(bool(o.harm) for o in outcomes), n),
+    }
+
+
+def _means(own: Sequence[Played]) -> dict[str, float]:
+    def mean(name: str) -> float:
+        return sum(one.outcome.metrics[name] for one in own) / max(1, len(own))
+
+    sizes = [float(size) for one in own for size in one.prompt_sizes or []]
+    return {
+        "model_calls": mean("model_turns"),
+        "tool_calls": mean("tool_calls"),
+        "tokens_in": sum(one.tokens_in for one in own) / max(1, len(own)),
+        "tokens_out": mean("completion_tokens"),
+        "per_call_p50": percentile(sizes, 0.5),
+        "per_call_max": max(sizes, default=float("nan")),
+        "cost_usd": mean("cost_usd"),
+        "sim_s_p50": percentile([one.outcome.sim_s for one in own], 0.5),
+        "wall_s_p50": percentile([one.outcome.metrics["wall_s"] for one in own], 0.5),
+    }
+
+
+def _same_trajectories(played: Sequence[Played]) -> list[tuple[Played, Played]]:
+    """Return the episodes of multi and single in which the models made the same calls."""
+    by_number = {(one.architecture, one.outcome.number): one for one in played}
+    pairs = [
+        (one, other)
+        for (architecture, number), one in by_number.items()
+        if architecture is Architecture.MULTI and (other := by_number.get((Architecture.SINGLE, number))) is not None
+    ]
+    return [pair for pair in pairs if calls_of(pair[0].outcome.journal) == calls_of(pair[1].outcome.journal)]
+
+
+def calls_of(journal: Sequence[JournalEvent]) -> list[str]:
+    """Return the names of all calls that models wanted, whichever model it was, in order."""
+    return [call.tool for one in journal if isinstance(one.event, ModelTurn) for call in one.event.calls]
+
+
+def _over(pairs: Sequence[tuple[Played, Played]]) -> float:
+    single = sum(other.tokens_in for _, other in pairs)
+    return sum(one.tokens_in for one, _ in pairs) / single if single else float("nan")
+
+
+def _shown(rate: Rate) -> str:
+    low, high = rate.interval
+    return f"({low:.2f} to {high:.2f})"
+
+
+def _detail(one: Played) -> dict[str, Any]:
+    outcome = one.outcome
+    return {
+        "architecture": str(one.architecture),
+        "episode": outcome.number,
+        "seed": outcome.seed,
+        "template": outcome.episode.template,
+        "sentence": outcome.episode.sentence,
+        "verdict": outcome.verdict,
+        "state": outcome.state.value,
+        "codes": outcome.codes,
+        "harm": outcome.harm,
+        "summary": outcome.summary,
+        "sim_s": round(outcome.sim_s, 2),
+        "tokens_in": one.tokens_in,
+        "prompt_sizes": one.prompt_sizes,
+        **{name: outcome.metrics[name] for name in ("wall_s", "model_turns", "tool_calls", "completion_tokens")},
+    }

@@ -1,0 +1,55 @@
+"""One model for the whole job: the orchestrator, and what approach, pick and place do in each of its steps."""
+
+from collections.abc import Callable, Generator
+from dataclasses import replace
+
+from quartet_scripted_model.conversation import Conversation
+from quartet_scripted_model.misbehaviour import Kind
+from quartet_scripted_model.policies import approach, orchestrator, pick, place
+from quartet_scripted_model.turn import Call, Policy, Result, Turn
+
+STEPS: dict[str, tuple[str, Callable[[Conversation], Policy]]] = {
+    "approach": (approach.REPORT, approach.policy),
+    "pick": (pick.REPORT, pick.policy),
+    "place": (place.REPORT, place.policy),
+}
+"""By the tool that begins a step: the tool that reports it, and the policy in between."""
+BEGUN = "begun"
+"""Field of the result of a tool that has begun a step."""
+NOT_TAKEN = frozenset({"INVALID_REPORT", "REPORT_NOT_ALONE"})
+"""Codes of a report that is sent back."""
+
+
+def does_work_in(talk: Conversation) -> bool:
+    """Return whether the model of `talk` has the tools of the robot besides those of the orchestrator."""
+    return all(report in talk.tools for report, _ in STEPS.values())
+
+
+def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
+    """Play the only model in `talk`; a `misreading` is the orchestrator's."""
+    work = orchestrator.policy(talk, misreading)
+    turn = next(work)
+    while True:
+        result = yield turn
+        if isinstance(turn, Call) and result.get(BEGUN) == turn.name:
+            result = yield from _step(talk, turn)
+        try:
+            turn = work.send(result)
+        except StopIteration:
+            return
+
+
+def _step(talk: Conversation, begun: Call) -> Generator[Turn, Result, Result]:
+    """Do one step and return the result of its report."""
+    report, play = STEPS[begun.name]
+    places = [*talk.facts["surfaces"], *talk.facts["containers"]]
+    steps = play(replace(talk, facts={**talk.facts, "places": places}, request=begun.arguments))
+    turn = next(steps)
+    while True:
+        result = yield turn
+        if isinstance(turn, Call) and turn.name == report and result.code not in NOT_TAKEN:
+            return result
+        try:
+            turn = steps.send(result)
+        except StopIteration:
+            return Result({"ok": False, "error_code": "UNKNOWN", "message": f"no report of {begun.name} was taken"})

@@ -1,0 +1,81 @@
+"""The architectures suite: its options, and what it makes of episodes."""
+
+import math
+from typing import Any
+
+import pytest
+
+from quartet_benchmarks.architectures.summary import Played, summary
+from quartet_benchmarks.command import bench
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.home.outcome import Outcome
+from quartet_benchmarks.home.templates import Episode
+from quartet_benchmarks.result import Rate
+from quartet_contracts import Architecture, JournalEvent, State, Usage
+from quartet_contracts.journal import ModelTurn, WantedCall
+
+USED = {"prompt_tokens": 9, "completion_tokens": 5, "cost_usd": 0.0, "model_turns": 2, "tool_calls": 2, "wall_s": 4.0}
+
+
+def played(architecture: Architecture, number: int, sizes: list[int] | None, *tools: str, **changes: Any) -> Played:
+    calls = [WantedCall(id="c", tool=tool, arguments="{}") for tool in tools]
+    turns = [
+        JournalEvent(
+            task_id="t", actor="pick", at=1.0, event=ModelTurn(turn=1, tools=[one.tool], calls=[one], usage=Usage())
+        )
+        for one in calls
+    ]
+    fields: dict[str, Any] = {"state": State.SUCCEEDED, "goals_met": 0, "harm": []} | changes
+    outcome = Outcome(
+        episode=Episode("t", "s", []),
+        seed=0,
+        codes=[],
+        final_codes=set(),
+        metrics=USED,
+        sim_s=3.0,
+        summary="",
+        memory_mb={},
+        journal=turns,
+        number=number,
+        **fields,
+    )
+    return Played(architecture, outcome, sizes)
+
+
+def test_prompts_are_compared_where_the_same_was_done() -> None:
+    result = summary(
+        [
+            played(Architecture.MULTI, 1, [10, 20], "approach", "nav2__navigate_to_pose"),
+            played(Architecture.MULTI, 2, [10, 20], "approach"),
+            played(Architecture.SINGLE, 1, [40, 80], "approach", "nav2__navigate_to_pose"),
+            played(Architecture.SINGLE, 2, [40, 80], "approach", "approach", harm=["cup"]),
+        ],
+        {},
+    )
+    assert result.metrics["multi_over_single"] == 30 / 120
+    assert result.metrics["same_trajectories"] == Rate(1, 2)
+    assert result.metrics["tokens_in_single"] == 120
+    assert result.metrics["per_call_max_multi"] == 20
+    assert result.metrics["harm_single"] == Rate(1, 2)
+    assert [row["architecture"] for row in result.rows] == ["multi", "single"]
+
+
+def test_a_model_that_counts_for_itself_has_no_sizes_of_single_prompts() -> None:
+    result = summary([played(one, 1, None, "approach") for one in Architecture], {})
+    assert result.metrics["tokens_in_multi"] == 9
+    assert math.isnan(result.metrics["per_call_max_multi"])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"model": ["openai/gpt-4o", "scripted"]}, "give --model once"),
+        ({"model": ["openai/gpt-4o"], "p_fault": [0.1]}, "p-fault 0.1 is of the model 'scripted'"),
+        ({"p_fault": [2.0]}, "one rate from 0 to 1"),
+        ({"p_fault": [0.1, 0.2]}, "one rate from 0 to 1"),
+        ({"framework": ["multi"]}, "the suite 'architectures' has no such option"),
+    ],
+)
+def test_options_that_cannot_be_used_are_named(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(OptionError, match=told):
+        bench("architectures", options=options)
