@@ -108,11 +108,6 @@ async def test_a_claim_that_is_wrong_is_a_false_success():
     assert not trial.succeeded
 
 
-def test_vision_is_refused_in_plain_words():
-    with pytest.raises(OptionError, match="observation 'vision' is not built yet"):
-        bench("malmm", options={"observation": "vision"})
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -121,7 +116,7 @@ def test_vision_is_refused_in_plain_words():
         ({"model": [","]}, "model is empty; name at least one or leave it out"),
         ({"tasks": ["juggle"]}, "no task 'juggle'"),
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),
-        ({"observation": "smell"}, "no observation 'smell'; valid: state"),
+        ({"observation": "smell"}, "no observation 'smell'; valid: state, vision"),
         ({"p_fault": [1.5]}, "a rate is from 0 to 1"),
         ({"model": ["openai/gpt-4o"], "p_fault": [0.1]}, "p-fault is of the reference speakers"),
         ({"budget_usd": 5.0}, "budget_usd: the reference speakers need no such option"),

@@ -31,7 +31,7 @@ class TabletopArm:
     @property
     def facts(self) -> Facts:
         """Numbers for the prompts."""
-        hand = self.world.hand
+        hand, yaw = self._hand()
         x_range, y_range = WORKSPACE
         return Facts(
             table_z=TABLE_Z,
@@ -40,13 +40,20 @@ class TabletopArm:
             safe_m=SAFE_M,
             release_m=RELEASE_M,
             hand_position=(round(hand[0], 4), round(hand[1], 4), round(hand[2], 4)),
-            hand_yaw=round(self.world.hand_yaw, 4),
+            hand_yaw=round(yaw, 4),
         )
 
     @property
     def completed(self) -> bool:
         """Whether a program has called task_completed()."""
         return self._completed
+
+    def _hand(self) -> tuple[tuple[float, float, float], float]:
+        """Return where the hand is [m] and its yaw [rad]."""
+        return self.world.hand, self.world.hand_yaw
+
+    def close(self) -> None:
+        """Free what the arm has opened: nothing here."""
 
     def state(self) -> str:
         """Return the state by ground truth, as the paper's `state` observation has it."""
@@ -69,7 +76,11 @@ class TabletopArm:
         result = await run_program(code, functions, LIMITS)
         if result.exit_code:
             return Execution(result.exit_code, result.output)
-        return Execution.succeeded(result.output, self.state())
+        return Execution.succeeded(result.output, self._new_state())
+
+    def _new_state(self) -> str:
+        """Return the state after a program."""
+        return self.state()
 
     async def _execute_trajectory(self, position: list[float], yaw: float) -> None:
         try:

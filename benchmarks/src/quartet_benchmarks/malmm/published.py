@@ -27,6 +27,19 @@ PUBLISHED_WITHOUT_FEEDBACK = {("stack-blocks", "sa"): 8, ("empty-container", "sa
 """Table II."""
 
 
-def published(task: str, framework: str, *, feedback: bool) -> int | None:
+PUBLISHED_VISION = {
+    ("close-jar", "sa"): 24,
+    ("put-block", "sa"): 68,
+    ("rubbish-in-bin", "sa"): 40,
+    ("close-jar", "malmm"): 56,
+    ("put-block", "malmm"): 84,
+    ("rubbish-in-bin", "malmm"): 52,
+}
+"""Table III, observation `vision`, with feedback."""
+
+
+def published(task: str, framework: str, *, feedback: bool, observation: str = "state") -> int | None:
     """Return the published success [%]; None where there is none."""
+    if observation == "vision":
+        return PUBLISHED_VISION.get((task, framework)) if feedback else None
     return (PUBLISHED if feedback else PUBLISHED_WITHOUT_FEEDBACK).get((task, framework))

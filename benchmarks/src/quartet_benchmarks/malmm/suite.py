@@ -25,6 +25,10 @@ NOTES = [
     "Panda with published kinematics, geometry of our own; published extents and success volumes, layouts within the "
     "arm's reach. GPT-4 in the paper: gpt-4-turbo on RLBench's own scenes.",
 ]
+VISION_NOTE = (
+    "The state comes from the wrist's and the front camera with the errors of 'typical' sensors (docs/perception.md), "
+    "through the perception server's own code; names, colours and sizes of what may stand there are given to it."
+)
 SPEAKERS_NOTE = f"{SPEAKERS} are rules with faults at the given rate, not language models."
 
 
@@ -64,10 +68,14 @@ def make_result(experiment: Experiment, entries: list[Entry]) -> BenchResult:
             "observation": experiment.observation,
             "feedback": ", ".join(experiment.feedback),
         },
-        metrics=headline(entries),
-        rows=[*task_rows(entries), *stack_rows(entries)],
+        metrics=headline(entries, experiment.observation),
+        rows=[*task_rows(entries, experiment.observation), *stack_rows(entries)],
         details=[detail(entry) for entry in entries],
-        notes=[*NOTES, SPEAKERS_NOTE] if experiment.speakers else list(NOTES),
+        notes=[
+            *NOTES,
+            *([VISION_NOTE] if experiment.observation == "vision" else []),
+            *([SPEAKERS_NOTE] if experiment.speakers else []),
+        ],
     )
 
 
@@ -95,7 +103,9 @@ def _play_all(
     for task, variation, seed in experiment.instances:
         world = Tabletop.generate(task, variation, seed)
         speakers = ReferenceModel(Rates.equal(rate), seed)
-        trial = asyncio.run(play(world, framework, speakers, feedback=feedback))
+        trial = asyncio.run(
+            play(world, framework, speakers, feedback=feedback, observation=experiment.observation, seed=seed)
+        )
         entries.append(Entry(task, variation, seed, model, framework, feedback, trial))
         if entries[-1].seed == experiment.seed + experiment.episodes - 1:
             own = [entry for entry in entries if entry.task == task]

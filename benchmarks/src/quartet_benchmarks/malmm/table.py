@@ -32,25 +32,28 @@ class Entry:
         return self.model, self.feedback, self.framework
 
 
-def headline(entries: Sequence[Entry]) -> dict[str, float | Rate]:
+def headline(entries: Sequence[Entry], observation: str = "state") -> dict[str, float | Rate]:
     """Return the success of each framework, false successes, and the wall time of an episode [s]."""
     metrics: dict[str, float | Rate] = {}
     for framework, own in _groups(entries, lambda entry: entry.framework).items():
-        metrics[f"success_rate_{framework}"] = Rate(sum(entry.trial.succeeded for entry in own), len(own))
+        of = "vision_success_rate" if observation == "vision" else "success_rate"
+        metrics[f"{of}_{framework}"] = Rate(sum(entry.trial.succeeded for entry in own), len(own))
     metrics["false_successes"] = sum(entry.trial.false_success for entry in entries)
     metrics["episode_wall_s_p50"] = percentile([entry.trial.wall_s for entry in entries], 0.5)
     return metrics
 
 
-def task_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+def task_rows(entries: Sequence[Entry], observation: str = "state") -> list[dict[str, Any]]:
     """Return a row for each model, feedback, framework and task, and one for all tasks of each."""
     rows: list[dict[str, Any]] = []
     for (model, feedback, framework), own in _groups(entries, lambda entry: entry.kind).items():
         tasks = _groups(own, lambda entry: entry.task)
         for task, same in tasks.items():
-            rows.append(_row(model, framework, feedback, task, same, published(task, framework, feedback=feedback)))
+            paper = published(task, framework, feedback=feedback, observation=observation)
+            rows.append(_row(model, framework, feedback, task, same, paper))
         if len(tasks) > 1:
-            rows.append(_row(model, framework, feedback, "all", own, _mean_published(framework, tasks, feedback)))
+            paper = _mean_published(framework, tasks, feedback, observation)
+            rows.append(_row(model, framework, feedback, "all", own, paper))
     return rows
 
 
@@ -93,8 +96,8 @@ def _row(
     }
 
 
-def _mean_published(framework: str, tasks: Iterable[str], feedback: bool) -> float | None:
-    found = [published(task, framework, feedback=feedback) for task in tasks]
+def _mean_published(framework: str, tasks: Iterable[str], feedback: bool, observation: str) -> float | None:
+    found = [published(task, framework, feedback=feedback, observation=observation) for task in tasks]
     known = [value for value in found if value is not None]
     return round(fmean(known), 2) if len(known) == len(found) and not math.isnan(fmean(known)) else None
 

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 
 from quartet_benchmarks.malmm.arm import TabletopArm
+from quartet_benchmarks.malmm.vision import SeeingArm
 from quartet_simulation.tabletop import Tabletop
 from quartet_teams import Discussion, Model
 from quartet_teams.malmm import MOST_CALLS, Ending, work
@@ -31,12 +32,33 @@ class Trial:
 
 
 async def play(
-    world: Tabletop, framework: str, model: Model, *, feedback: bool = True, most_calls: int = MOST_CALLS
+    world: Tabletop,
+    framework: str,
+    model: Model,
+    *,
+    feedback: bool = True,
+    most_calls: int = MOST_CALLS,
+    observation: str = "state",
+    seed: int = 0,
 ) -> Trial:
-    """Let a team act at a table, in place, until it claims to be done, gives up or reaches a limit."""
+    """Let a team act at a table, in place, until it claims to be done, gives up or reaches a limit.
+
+    Args:
+        world: the episode.
+        framework: sa, ma or malmm.
+        model: answers for every participant.
+        feedback: whether the team hears what its programs do.
+        most_calls: of the model.
+        observation: where the state comes from, one of OBSERVATIONS.
+        seed: of the sensors' errors.
+    """
     began = time.monotonic()
     discussion = Discussion(model)
-    outcome = await work(framework, TabletopArm(world), discussion, feedback=feedback, most_calls=most_calls)
+    arm = SeeingArm(world, seed) if observation == "vision" else TabletopArm(world)
+    try:
+        outcome = await work(framework, arm, discussion, feedback=feedback, most_calls=most_calls)
+    finally:
+        arm.close()
     return Trial(
         succeeded=world.succeeded,
         ending=outcome.ending.value,

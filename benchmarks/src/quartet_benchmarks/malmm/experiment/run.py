@@ -30,7 +30,7 @@ def run_episodes(
     if limits.budget_usd is None and any(price != FREE for price in prices.values()):
         raise OptionError("these models cost money; give --budget-usd, which stops the run")
     tasks = [
-        malmm(framework, list(experiment.tasks), experiment.episodes, experiment.seed, feedback)
+        malmm(framework, list(experiment.tasks), experiment.episodes, experiment.seed, feedback, experiment.observation)
         for framework in experiment.framework
         for feedback in experiment.feedback
     ]

@@ -24,6 +24,7 @@ def malmm(
     episodes: int = 25,
     seed: int = 0,
     feedback: str = "on",
+    observation: str = "state",
 ) -> Task:
     """Return the episodes of a framework.
 
@@ -33,11 +34,12 @@ def malmm(
         episodes: of each task.
         seed: of the first episode.
         feedback: on, or off.
+        observation: state, or vision.
 
     Raises:
         OptionError: a name or number that there is not.
     """
-    asked = Experiment((framework,), tuple(tasks or TASKS), episodes, seed, feedback=(feedback,))
+    asked = Experiment((framework,), tuple(tasks or TASKS), episodes, seed, observation, (feedback,))
     samples = [
         Sample(
             id=f"{name}-{variation}-{at}",
@@ -47,22 +49,25 @@ def malmm(
         for name, variation, at in asked.instances
     ]
     return Task(
-        name=f"malmm-{framework}-feedback-{feedback}",
+        name=f"malmm-{framework}-{observation}-feedback-{feedback}",
         dataset=MemoryDataset(samples, name="tabletop"),
-        solver=move(framework, FEEDBACK[feedback]),
+        solver=move(framework, FEEDBACK[feedback], observation),
         scorer=outcome(),
         config=GenerateConfig(temperature=0.0, max_tokens=MOST_TOKENS_OUT),
     )
 
 
 @solver
-def move(framework: str, feedback: bool) -> Solver:
+def move(framework: str, feedback: bool, observation: str) -> Solver:
     """Let a team do the task of an episode; what came of it is kept for the scorer."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         about = state.metadata
         world = Tabletop.generate(about["task"], about["variation"], about["seed"])
-        state.store.set(TRIAL, asdict(await play(world, framework, asker(state), feedback=feedback)))
+        trial = await play(
+            world, framework, asker(state), feedback=feedback, observation=observation, seed=about["seed"]
+        )
+        state.store.set(TRIAL, asdict(trial))
         return state
 
     return solve

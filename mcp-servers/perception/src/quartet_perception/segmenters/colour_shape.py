@@ -23,6 +23,7 @@ from quartet_perception.scene.regions import (
 from quartet_perception.scene.solids import solids_of
 from quartet_perception.scene.view import Mask, View, box_of, depth_noise
 from quartet_perception.segmenters.base import SegmentedObject, register
+from quartet_perception.segmenters.flat import find_flat, is_flat
 from quartet_perception.segmenters.hypothesis import ACCEPT, Hypothesis, is_fallen, without_overlap
 from quartet_perception.segmenters.surfaces import find_surface, in_area
 from quartet_perception.settings import PerceptionSettings
@@ -37,6 +38,11 @@ _SPECK = 0.12
 _ATTACHED = (0.30, 0.60)
 """An object whose outline continues into something else by less than the first share stands free; by more than the
 second it is a patch of something larger."""
+_MOST_TOUCHING, _MOST_STACKED = 3, 5
+"""Things that one region may have, side by side or also on each other."""
+_RAISED_M, _SUNK_M = 0.01, 0.03
+"""A thing whose underside is farther than the first from the plane under it may stand on another thing; the second is
+how far below that plane it may reach."""
 _AREA_MARGIN_M = 1.0
 """How far outside of its area a container may be seen."""
 
@@ -52,8 +58,10 @@ class ColourShapeSegmenter:
     free_text = False
     remote = False
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, *, stacked: bool = False) -> None:
+        """`stacked`: things may stand on other things, not on surfaces alone, which costs time and certainty."""
         self._catalogue = catalogue
+        self._stacked = stacked
         self._heights = [t.appearance.size_m[2] for t in catalogue.entries if t.kind == "surface"]
         for entry in catalogue.entries:
             membership_table(tuple(entry.appearance.colours))
@@ -70,6 +78,7 @@ class ColourShapeSegmenter:
         """Return all instances of `wanted`, best first."""
         picture = prepare(view, self._heights)
         found = [f for t in wanted if t.kind == "surface" for f in self._surfaces(picture, t)]
+        found += [f for t in wanted if is_flat(t) for f in find_flat(picture, t)]
         found += self._solids(picture, [t for t in wanted if t.kind != "surface"])
         return sorted(found, key=lambda f: -f.score)
 
@@ -97,7 +106,7 @@ class ColourShapeSegmenter:
             return explained
         region, points = np.zeros(picture.view.shape, dtype=bool), blob.points
         region[blob.box] = blob.inner
-        for _ in range(3):
+        for _ in range(_MOST_STACKED if self._stacked else _MOST_TOUCHING):
             best = self._best(picture, blob, region, points, likely)
             poor = best is None or best.quality.score < _WORTH_COMPARING
             if poor and float(blob.low[2]) - blob.support > _STANDS_M:
@@ -158,20 +167,20 @@ class ColourShapeSegmenter:
                 rivals.append(entry)
         return rivals
 
-    @staticmethod
-    def _could_be(blob: Blob, entry: CatalogueEntry) -> bool:
+    def _could_be(self, blob: Blob, entry: CatalogueEntry) -> bool:
         """Return whether the size fits roughly: not much larger than the entry, not wholly above it, no speck."""
         extent = blob.high - blob.low
         largest = float(np.linalg.norm(entry.appearance.size_m))
         a, b, _ = sorted(entry.appearance.size_m)
         if blob.pixels < _SPECK * a * b * (blob.focal / blob.range_m) ** 2:
             return False
-        if float(blob.high[2]) - blob.support > largest + 0.03 and not blob.held:
+        if float(blob.high[2]) - blob.support > largest + 0.03 and not blob.held and not self._stacked:
             return False
         slack = 0.02 + 4 * depth_noise(blob.range_m)
         if entry.kind == "container":
             slack += 0.05
-        return float(max(extent[0], extent[1])) < 2.2 * largest + slack and float(extent[2]) < largest + slack
+        tall = float(extent[2]) > largest + slack and not self._stacked
+        return float(max(extent[0], extent[1])) < 2.2 * largest + slack and not tall
 
     def _fit(
         self, picture: PreparedView, blob: Blob, region: Mask, points: NDArray[np.float32], entry: CatalogueEntry
@@ -190,10 +199,13 @@ class ColourShapeSegmenter:
                 heights.append(blob.support)
             if blob.held and entry.kind == "object":
                 heights += [bottom, top - height] if abs(top - bottom - height) > 0.01 else [top - height]
+            raised = top - height
+            if self._stacked and not blob.held and raised > blob.support - _SUNK_M:
+                heights += [raised] if abs(raised - blob.support) > _RAISED_M else []
             for z in heights:
                 for posed in fit_pose(solid, points, z, picture.view.origin):
                     quality = evaluate_fit(picture.view, posed, region, member, size)
-                    support = blob.support if z == blob.support else None
+                    support = z if z == blob.support or not blob.held else None
                     candidate = Hypothesis(entry, posed, quality, support, region, member)
                     if best is None or candidate.merit > best.merit:
                         best = candidate

@@ -40,7 +40,7 @@ def exact(joints: int) -> Calibration:
     return Calibration(np.zeros(joints), {}, 0.0, 1.0, noise=False)
 
 
-def draw_calibration(level: CalibrationLevel, seed: int) -> Calibration:
+def draw_calibration(level: CalibrationLevel, seed: int, arm_joints: int = 6) -> Calibration:
     """Return the calibration of a seed; each RMS error is that of the whole vector, of joints and gripper of each."""
     rng = generator(seed, "calibration", 0.0)
 
@@ -49,7 +49,7 @@ def draw_calibration(level: CalibrationLevel, seed: int) -> Calibration:
         return rms * drawn * min(1.0, LIMIT / float(np.linalg.norm(drawn)))
 
     cameras = {name: (vector(level.camera_m), vector(level.camera_rad)) for name in CAMERAS}
-    joints = level.joint_rad * np.clip(rng.normal(size=6), -LIMIT, LIMIT)
+    joints = level.joint_rad * np.clip(rng.normal(size=arm_joints), -LIMIT, LIMIT)
     opening, force = np.clip(rng.normal(size=2), -LIMIT, LIMIT)
     return Calibration(joints, cameras, float(level.opening_m * opening), float(1 + level.effort_share * force))
 
@@ -57,7 +57,7 @@ def draw_calibration(level: CalibrationLevel, seed: int) -> Calibration:
 class CameraMounts:
     """The cameras of one robot as they were meant to be mounted, and as they are in an episode."""
 
-    def __init__(self, physics: Physics) -> None:
+    def __init__(self, physics: ArmBody) -> None:
         self._model, self._data = physics.model, physics.data
         self._ids = {camera: int(physics.model.camera(physics.name(camera)).id) for camera in CAMERAS}
         self._meant = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,6 +11,14 @@ import numpy as np
 def generator(seed: int, sensor: str, time: float) -> np.random.Generator:
     """A generator for one reading of one sensor."""
     return np.random.default_rng([seed & 0x7FFFFFFF, zlib.crc32(sensor.encode()), round(time * 1000)])
+
+
+@lru_cache(maxsize=2)
+def _unit_noise(length: int) -> np.ndarray:
+    """Return the normal noise of all banks of a length, drawn once for all episodes of a process."""
+    unit = np.random.default_rng(20).normal(size=length).astype(np.float32)
+    unit.setflags(write=False)
+    return unit
 
 
 class NoiseBank:
@@ -20,7 +29,7 @@ class NoiseBank:
 
     def __init__(self, length: int, deviation: float = 1.0) -> None:
         self._length = length
-        self._values = np.random.default_rng(20).normal(size=2 * length).astype(np.float32) * np.float32(deviation)
+        self._values = _unit_noise(2 * length) * np.float32(deviation)
 
     def window(self, seed: int, sensor: str, time: float, shape: tuple[int, ...]) -> np.ndarray:
         """Return noise of a shape, the same for the same seed, sensor and time."""

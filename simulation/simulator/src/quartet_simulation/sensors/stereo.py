@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import mujoco
 import numpy as np
 from scipy import ndimage
@@ -32,7 +34,7 @@ class StereoDepth:
         window = level.window_px * focal / 640.0
         self._errors = correlated_noise((2 * dim.IMAGE_HEIGHT, 2 * dim.IMAGE_WIDTH), window, 21)
         # Uniform from 0 to 1, and correlated in the same way: holes come in patches.
-        self._chances = ndtr(correlated_noise(self._errors.shape, window, 22)).astype(np.float32)
+        self._chances = ndtr(correlated_noise((2 * dim.IMAGE_HEIGHT, 2 * dim.IMAGE_WIDTH), window, 22))
 
     def measure(
         self, depth: np.ndarray, rgb: np.ndarray, stereo: StereoCamera, camera: int, data: mujoco.MjData, key: _Key
@@ -50,7 +52,8 @@ class StereoDepth:
         focal = depth.shape[0] / 2 / np.tan(np.radians(self._model.cam_fovy[camera]) / 2)
         near_to_far = np.maximum(depth, 1e-3)
         unit = np.float32(stereo.focal_px * stereo.baseline_m)
-        disparity = unit / near_to_far
+        # What is out of the world's end is infinitely far, and hides nothing.
+        disparity = np.where(depth > 0, unit / near_to_far, np.float32(0))
         lost = shadow(disparity, focal * (stereo.colour_offset_m + stereo.baseline_m) / float(unit))
         lost |= depth < stereo.nearest_m
         rng = generator(*key)
@@ -84,6 +87,7 @@ _Key = tuple[int, str, float]
 """Seed, sensor and world time [s] of a reading."""
 
 
+@lru_cache(maxsize=4)
 def correlated_noise(shape: tuple[int, int], window_px: float, seed: int) -> np.ndarray:
     """Return unit normal noise (float32) whose correlation falls to 1/e where that of a box of this width does.
 
@@ -91,7 +95,10 @@ def correlated_noise(shape: tuple[int, int], window_px: float, seed: int) -> np.
     """
     noise = np.random.default_rng(seed).normal(size=shape)
     smooth = ndimage.gaussian_filter(noise, (1 - np.exp(-1)) * window_px / 2, mode="wrap")
-    return (smooth / smooth.std()).astype(np.float32)
+    unit = (smooth / smooth.std()).astype(np.float32)
+    # Drawn once for all episodes of a process.
+    unit.setflags(write=False)
+    return unit
 
 
 def shadow(disparity: np.ndarray, shift: float) -> np.ndarray:

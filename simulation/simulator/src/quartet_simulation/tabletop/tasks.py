@@ -247,7 +247,8 @@ def _lay_out_grill(variation: int, places: Places) -> Layout:
         )
     side = places.draw(0.11)
     turn = places.yaw(math.pi / 4)
-    things.append(_mark("side plate", side, 0.15, turn, "white"))
+    # Not white: under the colour of an unknown light, white is next to the wood that it lies on.
+    things.append(_mark("side plate", side, 0.15, turn, "cyan"))
     return Layout(things, [Volume("on_side", Shape("box", (0.075, 0.075, 0.025)), (*side, TABLE_Z + 0.025), turn)])
 
 

@@ -67,6 +67,8 @@ class Tabletop:
         self._grip = self._model.actuator("grip").id
         self._pads = [self._model.geom(name).id for name in panda.PADS]
         self._pose = START
+        self.encoder_errors = np.zeros(len(panda.JOINTS))
+        """Measured minus true position of each joint [rad]; the measured one is brought where it is wanted."""
         self._data.qpos[self._joints] = self._data.ctrl[self._actuators] = top_down(*START)
         for name in ("left_finger", "right_finger"):
             self._data.qpos[self._model.joint(name).qposadr[0]] = panda.FINGER_TRAVEL
@@ -172,7 +174,8 @@ class Tabletop:
         for tick in range(1, ticks + 1):
             share = tick / ticks
             at = (3 * share**2 - 2 * share**3) * (len(path) - 1)
-            self._data.ctrl[self._actuators] = [np.interp(at, along, path[:, joint]) for joint in range(len(path[0]))]
+            wanted = [np.interp(at, along, path[:, joint]) for joint in range(len(path[0]))]
+            self._data.ctrl[self._actuators] = wanted - self.encoder_errors
             self._step()
         self._settle()
 
@@ -187,11 +190,15 @@ class Tabletop:
         if thing not in self.things:
             told = ", ".join(name for name, one in self.things.items() if one.told)
             raise UnknownObjectError(f"there is no object {thing!r}; objects: {told}")
+        self.close_fingers()
+        return self.held
+
+    def close_fingers(self) -> None:
+        """Close the fingers round whatever is between them."""
         for left in np.linspace(panda.FINGER_TRAVEL, 0.0, round(CLOSING_S / TICK_S)):
             self._data.ctrl[self._grip] = min(left, self._data.ctrl[self._grip])
             self._step()
         self._settle()
-        return self.held
 
     def picture(self, camera: str = "front", width: int = 640, height: int = 480) -> np.ndarray:
         """Return what a camera (`front` or `arm`, on the wrist) sees: (height, width, 3), uint8 RGB."""

@@ -1,0 +1,349 @@
+"""What the cameras and the gripper's sensors tell of the table; no true pose comes in here.
+
+Poses are in the frame of the table's world, which is base_footprint moved by the place of the arm's foot.
+"""
+
+import io
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from quartet_benchmarks.malmm.vision.catalogue import TABLE, colour_of, kind_of
+from quartet_perception import Catalogue, ColourShapeSegmenter, Intrinsics, View, estimate
+from quartet_perception.errors import TooFewPointsError
+from quartet_perception.pose_memory import MAX_TURN_RAD, PoseMemory, RememberedPose
+from quartet_perception.scene.solids import PosedSolid
+from quartet_simulation.tabletop import WORKSPACE, panda
+from quartet_simulation.tabletop.sensors import TableSensors
+from quartet_site import RobotFile
+from quartet_teams.malmm import StateObject
+
+CAMERAS = ("arm", "front")
+"""The better one first: the wrist's is nearer and looks down."""
+SAME_M = 0.05
+"""A thing that is seen so near to where one of its kind was is that one [m]."""
+FRONT_M = 0.03
+"""The front camera alone moves a thing that the wrist's has seen only farther than this, which is beyond its error
+[m]."""
+FRONT_EVERY = 4
+"""Looks from one of the front camera to the next, where the wrist's shows enough."""
+STEADY_M = 0.006
+"""What a first fit has so near to where it was has not moved [m]; then it is not measured again."""
+GONE_M = 0.03
+"""A camera that looks so much beyond a thing does not see it there any more [m]."""
+BESIDE_M, HIGHEST_M = 0.08, 0.5
+"""Things are told that are at most so far outside of the workspace, and so high over the table [m]."""
+HOLDS_M, HOLDS_N = 0.004, 2.0
+"""Fingers that are so far apart and press so much hold something [m], [N]."""
+GRASPED_M = 0.05
+"""What the fingers closed on was at most so far from between them [m]."""
+_STILL = (0.0, 0.0, 0.0)
+
+Vector = tuple[float, float, float]
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A thing as a camera sees it; position of its centre [m], turn about z [rad], sizes along its own axes [m]."""
+
+    kind: str
+    position: Vector
+    yaw: float
+    size: Vector
+    colour: str
+    camera: str
+    range_m: float
+    round: bool
+
+    @property
+    def period(self) -> float:
+        """Turn after which it looks alike [rad], 0 for a round one."""
+        if self.round:
+            return 0.0
+        return math.pi / 2 if abs(self.size[0] - self.size[1]) < 0.004 else math.pi
+
+
+class Sight:
+    """The things on the table as they are known from pictures, and the hand as its own sensors have it.
+
+    Args:
+        sensors: of the episode.
+        catalogue: what may stand there.
+        robot: sizes of the gripper.
+    """
+
+    def __init__(self, sensors: TableSensors, catalogue: Catalogue, robot: RobotFile) -> None:
+        self._sensors, self._catalogue, self._robot = sensors, catalogue, robot
+        self._segmenter = ColourShapeSegmenter(catalogue, stacked=True)
+        self._names = [entry.name for entry in catalogue.entries if entry.name != TABLE]
+        self._memory: PoseMemory[Seen] = PoseMemory()
+        self._front_error = np.zeros(3)
+        self.things: dict[str, Seen] = {}
+        """By name, as last seen."""
+        self.held: str | None = None
+        """Name of what the gripper holds."""
+        self._in_hand: Vector = _STILL
+        self._looks = 0
+
+    # --- the hand -----------------------------------------------------------------------------------
+    @property
+    def hand(self) -> Vector:
+        """The point between the fingers by the measured joints [m]."""
+        tool = self._sensors.tool()
+        return _vector(tool[:3, 3] + panda.TCP * tool[:3, 2] + (*panda.BASE[:2], 0.0))
+
+    @property
+    def hand_yaw(self) -> float:
+        """Turn of the line on which the fingers close, from the x axis, by the measured joints [rad]."""
+        closing = self._sensors.tool()[:3, 0]
+        return math.remainder(math.atan2(closing[1], closing[0]), 2 * math.pi)
+
+    def closed(self) -> None:
+        """Take note that the fingers have closed: what they hold is what was between them."""
+        self.held = None
+        if not self._holding:
+            return
+        hand = np.array(self.hand)
+        near = {name: _apart(hand, one) for name, one in self.things.items()}
+        name = min(near, key=lambda each: near[each], default=None)
+        if name is None or near[name] > GRASPED_M:
+            return
+        self.held = name
+        away = np.array(self.things[name].position) - hand
+        along = np.array([math.cos(self.hand_yaw), math.sin(self.hand_yaw), 0.0])
+        # The fingers have brought it into their middle.
+        self._in_hand = _vector(_turned(away - along * float(away @ along), -self.hand_yaw))
+
+    @property
+    def _holding(self) -> bool:
+        width, force = self._sensors.gripper()
+        return width > HOLDS_M and force > HOLDS_N
+
+    # --- the things ---------------------------------------------------------------------------------
+    def look(self, cameras: Iterable[str] = CAMERAS) -> None:
+        """Take pictures, and bring what is known up to date."""
+        released = None
+        if self.held is not None and not self._holding:
+            released, self.held = self.held, None
+        if released is not None:
+            self._let_fall(released)
+        if self.held is not None:
+            self._carry(self.held)
+        seen_by: dict[str, dict[str, Seen]] = {}
+        for camera in cameras:
+            if camera == "front" and not self._needs_front(seen_by.get("arm", {})):
+                continue
+            view = self._view(camera)
+            found = list(self._found(view))
+            seen_by[camera] = self._take_in(view, found, set(seen_by.get("arm", ())))
+        self._learn_front_error(seen_by)
+
+    def objects(self) -> list[StateObject]:
+        """Return the things for the state text, in the order in which they were found."""
+        return [
+            StateObject(name, one.position, (0.0, 0.0, one.yaw), one.size, one.colour)
+            for name, one in self.things.items()
+        ]
+
+    def _needs_front(self, by_arm: Iterable[str]) -> bool:
+        """Return whether the front camera is asked as well: at first, for what nobody sees, and now and then."""
+        self._looks += 1
+        unseen = {name for name, one in self.things.items() if one.camera == "hand"} - {self.held, *by_arm}
+        return bool(unseen) or self._looks % FRONT_EVERY == 1
+
+    def _view(self, camera: str) -> View:
+        """Return a picture as the robot's drivers send it, through the JPEG codec."""
+        sensors = self._sensors
+        rgb, depth = sensors.picture(camera)
+        buffer = io.BytesIO()
+        Image.fromarray(rgb).save(buffer, "JPEG", quality=sensors.jpeg_quality)
+        return View(
+            rgb=np.asarray(Image.open(buffer)),
+            depth=depth,
+            intrinsics=Intrinsics(**sensors.camera_info(camera)),
+            base_from_camera=sensors.camera_pose(camera),
+            camera=camera,
+            stamp=sensors.time,
+            tool_in_base=sensors.tool(),
+            gripper=self._robot.gripper,
+        )
+
+    def _found(self, view: View) -> Iterator[Seen]:
+        """Yield what a picture shows, best first, but not what is between closed fingers."""
+        for one in self._segmenter.segment(view, self._names):
+            if one.entry is None or (self.held is not None and one.in_gripper):
+                continue
+            if one.solid is not None and not self._may_stand(view, one.solid):
+                continue
+            if one.solid is not None and (known := self._steady(view, one.label, one.solid)) is not None:
+                yield known
+                continue
+            try:
+                seen = estimate(view, one)
+            except TooFewPointsError:
+                continue
+            yield Seen(
+                kind=one.label,
+                position=self._place(view, seen.solid),
+                yaw=math.remainder(seen.solid.yaw, math.pi),
+                size=_sizes(seen.solid.solid.size),
+                colour=colour_of(one.entry.appearance.colours[0]),
+                camera=view.camera,
+                range_m=seen.range_m,
+                round=seen.solid.solid.round,
+            )
+
+    def _place(self, view: View, solid: PosedSolid) -> Vector:
+        """Return the centre of a solid in the table's world [m]."""
+        centre = solid.centre + np.array([*panda.BASE[:2], 0.0])
+        return _vector(centre - self._front_error if view.camera == "front" else centre)
+
+    def _may_stand(self, view: View, solid: PosedSolid) -> bool:
+        """Return whether a thing can be where it seems to be: on the table before the arm, and not the arm itself."""
+        x, y, z = self._place(view, solid)
+        (x0, x1), (y0, y1) = WORKSPACE
+        over = z - panda.BASE[2]
+        hand = self.hand
+        of_arm = math.dist((x, y), hand[:2]) < self._robot.gripper.hand_radius_m and z > hand[2] + BESIDE_M
+        outside = max(x0 - x, x - x1, y0 - y, y - y1) > BESIDE_M
+        return not outside and -BESIDE_M / 2 < over < HIGHEST_M and not of_arm
+
+    def _steady(self, view: View, kind: str, solid: PosedSolid) -> Seen | None:
+        """Return what is known of a thing that a first fit has where it was; measuring it costs most of a look."""
+        place, yaw = self._place(view, solid), solid.yaw
+        for one in self.things.values():
+            if one.kind == kind and one.camera == view.camera and math.dist(place, one.position) < STEADY_M:
+                turned = abs(math.remainder(yaw - one.yaw, one.period)) if one.period else 0.0
+                if turned < MAX_TURN_RAD:
+                    return one
+        return None
+
+    def _take_in(self, view: View, found: list[Seen], by_better: set[str]) -> dict[str, Seen]:
+        """Give each thing that a picture shows its name and remember it; return them by name as they were seen.
+
+        by_better: names of what the better camera has shown now.
+        """
+        pairs = sorted(
+            (math.dist(one.position, known.position), at, name)
+            for at, one in enumerate(found)
+            for name, known in self.things.items()
+            if self._alike(one, known) and name != self.held
+        )
+        names: dict[int, str] = {}
+        for away, at, name in pairs:
+            if away <= SAME_M and at not in names and name not in names.values():
+                names[at] = name
+        for _, at, name in pairs:
+            # What is not where it was any more is what has turned up elsewhere.
+            if at not in names and name not in names.values() and name not in by_better and self._gone(view, name):
+                names[at] = name
+        shown: dict[str, Seen] = {}
+        for at, one in enumerate(found):
+            name = names.get(at) or self._new_name(one.kind)
+            shown[name] = one
+            if name in by_better:
+                continue
+            known = self.things.get(name)
+            moved = known is None or math.dist(one.position, known.position)
+            if view.camera == "front" and known is not None and known.camera == "arm" and moved < FRONT_M:
+                continue
+            remembered = RememberedPose(one, one.position, one.yaw, one.period, _STILL, one.range_m)
+            self.things[name] = self._memory.update(name, remembered)
+        return shown
+
+    def _alike(self, one: Seen, known: Seen) -> bool:
+        """Return whether a picture can take one for the other: the same kind, or the same colour and shape."""
+        if one.kind == known.kind:
+            return True
+        shapes = {entry.name: entry.appearance.shape for entry in self._catalogue.entries}
+        near = max(abs(a - b) for a, b in zip(one.size, known.size, strict=True)) < 0.015
+        return one.colour == known.colour and shapes[one.kind] == shapes[known.kind] and near
+
+    def _new_name(self, kind: str) -> str:
+        """Return the name of a thing that was not seen before: numbered, where there are several of its kind."""
+        same = [name for name in self.things if kind_of(name) == kind]
+        return f"{kind} {len(same) + 1}" if same else kind
+
+    def _gone(self, view: View, name: str) -> bool:
+        """Return whether a picture shows that a thing is not where it was: the camera sees what is behind it."""
+        known = self.things[name]
+        point = np.array(known.position) - (*panda.BASE[:2], 0.0)
+        (pixel,), (ahead,) = view.project(point[None])
+        column, row = (round(float(value)) for value in pixel)
+        height, width = view.shape
+        if not (0 <= row < height and 0 <= column < width) or ahead <= 0:
+            return False
+        return bool(view.valid[row, column] and view.depth[row, column] > ahead + GONE_M)
+
+    def _learn_front_error(self, seen_by: dict[str, dict[str, Seen]]) -> None:
+        """Take what both cameras have seen to correct the front one's mounting, which is farther and so errs more."""
+        if set(seen_by) != set(CAMERAS) or self.held is not None:
+            return
+        both = [
+            np.subtract(seen_by["front"][name].position, seen_by["arm"][name].position)
+            for name in seen_by["front"].keys() & seen_by["arm"].keys()
+        ]
+        if both:
+            self._front_error += np.median(both, axis=0)
+            for name, one in list(self.things.items()):
+                if one.camera == "front" and name in seen_by["front"]:
+                    moved = _vector(np.array(one.position) - np.median(both, axis=0))
+                    self._put(name, replace(one, position=moved))
+
+    def _carry(self, name: str) -> None:
+        away = _turned(np.array(self._in_hand), self.hand_yaw)
+        self._put(name, replace(self.things[name], position=_vector(np.array(self.hand) + away), camera="hand"))
+
+    def _let_fall(self, name: str) -> None:
+        """Put what was let go onto what is known to be under it, until a camera shows it."""
+        one = self.things[name]
+        x, y, z = one.position
+        below = [
+            other.position[2] + other.size[2] / 2
+            for each, other in self.things.items()
+            if each != name and other.position[2] < z and _within(x, y, other) and not self._hollow(other)
+        ]
+        height = max(below, default=panda.BASE[2]) + one.size[2] / 2
+        self._put(name, replace(one, position=(x, y, min(height, z)), camera="hand"))
+
+    def _hollow(self, one: Seen) -> bool:
+        return any(
+            entry.name == one.kind and entry.appearance.shape in ("bowl", "container")
+            for entry in self._catalogue.entries
+        )
+
+    def _put(self, name: str, one: Seen) -> None:
+        """Say where a thing is without having seen it there: the next picture of it is believed."""
+        self.things[name] = one
+        self._memory.forget(name)
+
+
+def _within(x: float, y: float, one: Seen) -> bool:
+    return math.dist((x, y), one.position[:2]) < max(one.size[:2]) / 2
+
+
+def _apart(point: Array, one: Seen) -> float:
+    """Return how far a point is outside of a thing [m]."""
+    away = _turned(point - one.position, -one.yaw)
+    return float(np.linalg.norm(np.maximum(np.abs(away) - np.array(one.size) / 2, 0.0)))
+
+
+def _turned(vector: Array, yaw: float) -> Array:
+    c, s = math.cos(yaw), math.sin(yaw)
+    x, y, z = vector
+    return np.array([c * x - s * y, s * x + c * y, z])
+
+
+def _sizes(size: Iterable[float]) -> Vector:
+    x, y, z = size
+    return x, y, z
+
+
+def _vector(values: Array) -> Vector:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

@@ -1,0 +1,131 @@
+"""The state of the table by its cameras: noise that is on, no look at ground truth, the rule against its flicker."""
+
+import math
+
+import numpy as np
+import pytest
+
+from quartet_benchmarks.command import load_suite
+from quartet_benchmarks.malmm.vision import SeeingArm, Sight, arm
+from quartet_benchmarks.malmm.vision.catalogue import make_catalogue
+from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_simulation.tabletop import Tabletop
+from quartet_simulation.tabletop.sensors import TableSensors
+
+
+@pytest.fixture
+def open_arm():
+    """Opens arms that see, and frees their cameras at the end."""
+    opened = []
+
+    def make(task, seed=0, variation=0, **more):
+        opened.append(SeeingArm(Tabletop.generate(task, variation, seed), seed, **more))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def told(seeing):
+    return {one.name: one for one in seeing.sight.objects()}
+
+
+def test_depth_has_the_errors_of_a_stereo_camera():
+    world = Tabletop.generate("put-block", 0, 0)
+    sensors = TableSensors(world, "typical", 0)
+    exact = TableSensors(world, "clean", 0)
+    try:
+        _, first = sensors.picture("arm")
+        world.advance(50)
+        _, second = sensors.picture("arm")
+        _, true = exact.picture("arm")
+    finally:
+        sensors.close()
+        exact.close()
+    both = (first > 0) & (second > 0) & (true > 0)
+    assert both.mean() > 0.8
+    z = float(np.median(true[both]))
+    # z^2 * subpixel / (focal * baseline), see sensors/levels.py; of two pictures sqrt(2) as much.
+    expected = z * z * 0.08 / (640.0 * 0.018)
+    assert float(np.std((first - second)[both])) == pytest.approx(expected * math.sqrt(2), rel=0.5)
+
+
+def test_what_the_robot_knows_of_its_body_is_off():
+    world = Tabletop.generate("put-block", 0, 3)
+    sensors = TableSensors(world, "typical", 3)
+    world.execute_trajectory((0.3, 0.1, 0.95), 0.2)
+    off = math.dist(Sight(sensors, make_catalogue(world.layout.things), arm.robot_file()).hand, world.hand)
+    sensors.close()
+    assert 0.0002 < off < 0.01
+
+
+def test_the_front_camera_sees_a_table_with_nothing_behind_it():
+    sensors = TableSensors(Tabletop.generate("put-block", 0, 1), "typical", 1)
+    _, depth = sensors.picture("front")
+    sensors.close()
+    table = depth[220:400, 150:490]
+    assert (table > 0).mean() > 0.95
+
+
+def test_things_are_told_where_they_stand_as_far_as_a_camera_can_tell(open_arm):
+    seeing = open_arm("stack-blocks", 1, 7)
+    world = seeing.world
+    found = told(seeing)
+    assert sum(name.startswith("lime block") for name in found) == 4
+    for one in found.values():
+        near = min(math.dist(one.position, world.position(name)) for name in world.things)
+        assert 0.0 < near < 0.015, one
+
+
+def test_no_true_pose_is_read(open_arm, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise AssertionError("the state was read from ground truth")
+
+    for name in ("position", "turns", "meets"):
+        monkeypatch.setattr(Tabletop, name, refuse)
+    for name in ("hand", "hand_yaw", "succeeded"):
+        monkeypatch.setattr(Tabletop, name, property(refuse))
+    seeing = open_arm("put-block")
+    assert "**block**" in seeing.state()
+    assert seeing.facts.hand_position[2] > 1.0
+
+
+def test_what_the_catalogue_describes_wrongly_is_not_told(open_arm, monkeypatch):
+    def of_another_world(things):
+        return make_catalogue([*Tabletop.generate("open-bottle", 0, 0).layout.things])
+
+    monkeypatch.setattr(arm, "make_catalogue", of_another_world)
+    assert "block" not in open_arm("put-block").state()
+
+
+def test_a_pose_stays_while_it_changes_less_than_the_published_rule_says(open_arm):
+    seeing = open_arm("put-block", 1)
+    first = told(seeing)["block"]
+    x, y, _ = seeing.world.position("block")
+    yaw = seeing.world.turns("block")[2]
+    table = 0.752
+    for (dx, turn), moves in (((0.005, 0.0), False), ((0.0, 0.25), False), ((0.03, 0.0), True)):
+        seeing.world.place("block", (x + dx, y, table), yaw + turn)
+        seeing.sight.look()
+        now = told(seeing)["block"]
+        assert (now != first) == moves, (dx, turn)
+    assert now.position[0] - first.position[0] == pytest.approx(0.03, abs=0.004)
+    seeing.world.place("block", (x + 0.03, y, table), yaw + 0.7)
+    seeing.sight.look()
+    assert abs(math.remainder(told(seeing)["block"].turns[2] - yaw - 0.7, math.pi / 2)) < 0.1
+
+
+async def test_a_name_that_was_not_seen_is_refused(open_arm):
+    seeing = open_arm("put-block")
+    result = await seeing.execute("close_gripper('lid')")
+    assert result.exit_code == 1
+    assert "there is no object 'lid'; objects: " in result.output
+
+
+@pytest.mark.long
+def test_the_suite_plays_by_its_cameras():
+    options = {"tasks": ["put-block"], "observation": "vision"}
+    result = load_suite("malmm")(BenchParameters(episodes=1, options=options, progress=lambda _line: None))
+    assert result.metrics["vision_success_rate_malmm"] == Rate(1, 1)
+    assert result.metrics["false_successes"] == 0
