@@ -1,6 +1,7 @@
-"""Runs every suite in its short form, each in a process of its own, and writes one page of their figures."""
+"""Runs every suite in its short form, each in a process of its own, and writes one page of figures and charts."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from quartet_benchmarks.charts import charts_of, draw
+from quartet_benchmarks.errors import MeasurementError, MissingExtraError
 from quartet_benchmarks.result import commit, machine
 from quartet_deployment import project_root, state_folder
 
@@ -17,6 +20,8 @@ LIMIT_S = 1200
 """Wall time of one suite; its short form takes about 50 s on idle cores."""
 PAGE = Path("benchmarks", "RESULTS.md")
 """Below the project's root."""
+CHARTS = Path("benchmarks", "results")
+"""Folder of the charts, below the project's root."""
 PACKAGES = ("fastmcp", "litellm", "mcp", "mujoco", "ompl", "pydantic", "redis")
 """Libraries whose versions move the figures."""
 REASON_LINES = 3
@@ -48,7 +53,18 @@ def run_all(suites: Sequence[str], seed: int, progress: Callable[[str], None]) -
         done.append(_run(suite, seed, folder))
         progress(f"  {done[-1].reason or 'measured'} ({done[-1].wall_s:.0f} s)")
         written.write_text(page(done, seed))
+    progress("charts")
+    written.write_text(page(done, seed, charts(done)))
     return done
+
+
+def charts(runs: Sequence[SuiteRun]) -> list[Path] | str:
+    """Draw the charts of `runs` and return their files, or why there are none. Raises ProjectNotFoundError."""
+    results = {run.suite: run.result for run in runs if run.result is not None}
+    try:
+        return draw(charts_of(results), project_root() / CHARTS)
+    except (MeasurementError, MissingExtraError) as error:
+        return str(error)
 
 
 def _run(suite: str, seed: int, folder: Path) -> SuiteRun:
@@ -68,19 +84,28 @@ def _run(suite: str, seed: int, folder: Path) -> SuiteRun:
     return SuiteRun(suite, wall_s, json.loads(output.read_text()))
 
 
-def page(runs: Sequence[SuiteRun], seed: int) -> str:
-    """Return the Markdown of `runs`: machine, versions, commit, then the figures of each, or why there are none."""
+def page(runs: Sequence[SuiteRun], seed: int, drawn: Sequence[Path] | str = ()) -> str:
+    """Return the Markdown of `runs`: machine, versions, commit, then the figures of each, or why there are none.
+
+    `drawn` are the charts, or why there are none.
+    """
     facts = machine()
+    measured = next((run.result["commit"] for run in runs if run.result is not None), commit())
     lines = [
         "# Results",
         "",
         "Written by `quartet bench all`: every suite in its short form, which shows that it runs and what it measures.",
         "The samples are small; run a suite alone for figures to rely on. Models are scripted: no figure is an LLM's.",
         "",
-        f"- commit {commit()}, seed {seed}",
-        f"- {facts['cores']} cores, {facts['memory_gb']} GB, Python {facts['python']}",
+        f"- commit {measured}, seed {seed}",
+        f"- {facts['cores']} cores, {facts['memory_gb']} GB, Python {facts['python']}; load average at the end "
+        f"{os.getloadavg()[2]:.1f} (15 min): times are only as good as this machine was idle",
         "- " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
     ]
+    if isinstance(drawn, str):
+        lines += ["", f"No charts: {_plain(drawn)}"]
+    else:
+        lines += [text for one in drawn for text in ("", f"![{one.stem}]({CHARTS.name}/{one.name})")]
     for run in runs:
         lines += ["", f"## {run.suite}", ""]
         if run.result is None:

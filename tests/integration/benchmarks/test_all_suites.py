@@ -14,6 +14,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(all_suites, "project_root", lambda: tmp_path)
     (tmp_path / "benchmarks").mkdir()
     monkeypatch.setattr(all_suites, "state_folder", lambda: tmp_path)
+    monkeypatch.setattr(all_suites, "draw", lambda *_: [])
     return tmp_path
 
 

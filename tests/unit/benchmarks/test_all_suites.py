@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from quartet_benchmarks import command
-from quartet_benchmarks.all_suites import SuiteRun, page
+from quartet_benchmarks import all_suites, command
+from quartet_benchmarks.all_suites import SuiteRun, charts, page
+from quartet_benchmarks.charts import Bar, charts_of
 from quartet_benchmarks.errors import MeasurementError, OptionError
 from quartet_benchmarks.result import BenchResult, Rate
 
@@ -28,6 +29,41 @@ def test_the_page_has_the_figures_with_their_intervals_and_the_machine() -> None
 def test_the_page_says_why_a_suite_gave_no_figures_whatever_it_printed() -> None:
     text = page([SuiteRun("some", 2.0, None, "no | route\n# to <it>")], seed=0)
     assert "No figures after 2 s: no / route # to (it)" in text
+
+
+def test_the_page_shows_the_charts_or_says_why_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(name: str) -> None:
+        raise MeasurementError(f"{name}: no route to the index")
+
+    run = SuiteRun("some", 12.0, RESULT)
+    assert "![rates](results/rates.png)" in page([run], 0, [Path("anywhere", "results", "rates.png")])
+    monkeypatch.setattr("quartet_benchmarks.charts.python_of", offline)
+    assert "No charts: charts: no route to the index" in page([run], 0, charts([run]))
+
+
+def test_the_page_names_the_commit_that_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(all_suites, "commit", lambda: "another")
+    assert "- commit abc, seed 0" in page([SuiteRun("some", 12.0, {**RESULT, "commit": "abc"})], seed=0)
+
+
+def test_charts_have_the_rates_with_their_intervals_and_the_rows_of_the_comparisons() -> None:
+    buses = [
+        {"bus": "quartet", "appendfsync": "no", "p50 ms": 1.0, "p95 ms": 3.0},
+        {"bus": "quartet", "appendfsync": "always", "p50 ms": 2.0, "p95 ms": 4.0},
+        {"bus": "grpc", "appendfsync": "", "p50 ms": 0.5, "p95 ms": 0.6},
+    ]
+    bus = BenchResult("bus", {}, {}, buses).as_json()
+    clients = [{"client": "some", "turn ms p50": 9.0, "p95": 11.0, "peak MB": 80.0}]
+    overhead = BenchResult("overhead", {}, {}, clients).as_json()
+    found = {chart.name: chart for chart in charts_of({"some": RESULT, "bus": bus, "overhead": overhead})}
+    (rate,) = found["rates"].series["rate"]
+    assert (rate.label, rate.value) == ("some: rate", 0.75)
+    assert (rate.low, rate.high) == pytest.approx((0.301, 0.954), abs=1e-3)
+    assert [bar.label for bar in found["bus"].series["nothing on disk"]] == ["quartet", "grpc"]
+    assert found["bus"].series["on disk before each answer"] == [Bar("quartet", 2.0, 2.0, 4.0)]
+    assert found["overhead"].series["p50"] == [Bar("some", 9.0, 9.0, 11.0)]
+    assert found["memory"].series["peak"] == [Bar("some", 80.0)]
+    assert charts_of({}) == []
 
 
 def test_all_runs_every_suite_and_names_those_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:

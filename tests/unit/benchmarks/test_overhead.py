@@ -141,7 +141,7 @@ def test_without_uv_it_says_what_to_do(project: Path, monkeypatch: pytest.Monkey
 def test_every_client_has_its_script_and_requirements() -> None:
     folder = environments.CLIENTS
     others = {*ON_REDIS.values(), *OTHERS.values()} - OWN_ENVIRONMENT
-    for script in ("bare_loop", *FRAMEWORKS.values(), *others):
+    for script in ("bare_loop", "charts", *FRAMEWORKS.values(), *others):
         assert (folder / f"{script}.py").is_file()
         pins = [line for line in (folder / "requirements" / f"{script}.txt").read_text().splitlines() if line[0] != "#"]
         assert pins

@@ -1,0 +1,52 @@
+"""Draws bar charts: `python charts.py FOLDER`, with the charts of quartet_benchmarks.charts as JSON on its input.
+
+It runs in an environment of its own, since nothing else in a deployment needs matplotlib.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+WIDTH, ROW, BESIDE = 8.0, 0.3, 1.1
+"""Inches: width of a chart, height of a bar, height of title and axis."""
+DPI = 110
+
+
+def draw(chart: dict[str, Any], folder: Path) -> None:
+    """Write FOLDER/name.png: a horizontal bar for each row and series, with its interval where it has one."""
+    series: dict[str, list[dict[str, Any]]] = chart["series"]
+    labels = list(dict.fromkeys(bar["label"] for bars in series.values() for bar in bars))
+    figure = Figure(figsize=(WIDTH, BESIDE + ROW * len(labels) * max(1, len(series) * 0.8)), layout="constrained")
+    axes: Any = figure.subplots()
+    height = 0.8 / len(series)
+    for number, (name, bars) in enumerate(series.items()):
+        places = [labels.index(bar["label"]) + (number - (len(series) - 1) / 2) * height for bar in bars]
+        values = [bar["value"] for bar in bars]
+        drawn = axes.barh(places, values, height * 0.9, label=name)
+        if any(bar["high"] is not None for bar in bars):
+            ends = [_ends(bar) for bar in bars]
+            errors = [[low for low, _ in ends], [high for _, high in ends]]
+            axes.errorbar(values, places, xerr=errors, fmt="none", ecolor="black", capsize=2, linewidth=0.8)
+        else:
+            axes.bar_label(drawn, fmt="%.3g", padding=2, fontsize=7)
+    axes.set_yticks(range(len(labels)), labels, fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel(chart["unit"])
+    axes.set_title(chart["title"], fontsize=10)
+    if len(series) > 1:
+        axes.legend(fontsize=8)
+    figure.savefig(folder / f"{chart['name']}.png", dpi=DPI)
+
+
+def _ends(bar: dict[str, Any]) -> tuple[float, float]:
+    """Return how far a bar's interval reaches below and above its end."""
+    value, low, high = bar["value"], bar["low"], bar["high"]
+    return max(0.0, value - low) if low is not None else 0.0, max(0.0, high - value) if high is not None else 0.0
+
+
+if __name__ == "__main__":
+    for one in json.load(sys.stdin):
+        draw(one, Path(sys.argv[1]))
