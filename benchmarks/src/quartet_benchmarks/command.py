@@ -43,6 +43,7 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "sensors": ("architectures", "bins", "fleet", "home", "perception", "time", "tools"),
     "catalogue": ("perception",),
     "world": ("home",),
+    "robot": ("home",),
     "flame": ("time",),
     "model": ("architectures", "malmm", "planners", "tokens"),
     "p_fault": ("architectures", "malmm", "planners"),
@@ -72,6 +73,7 @@ def bench(
     sensors: str = "clean",
     catalogue: str = "exact",
     worlds: Sequence[str] = (),
+    robot: str | None = None,
     options: dict[str, Any] | None = None,
 ) -> None:
     """Run a suite, write its JSON and print its table; without a suite list all of them, with `all` run every one.
@@ -85,6 +87,7 @@ def bench(
         sensors: level of the simulated sensors.
         catalogue: exact, or rough: sizes off by a tenth.
         worlds: worlds of the simulation; none: the suite's own.
+        robot: robot of the simulation; None: the world's own.
         options: further options by name, those that are given; SUITES_WITH says which suites have them.
 
     Raises:
@@ -94,7 +97,12 @@ def bench(
         print("\n".join([ALL, *sorted(SUITES)]))
         return
     run = None if suite == ALL else load_suite(suite)
-    given = {"sensors": sensors != "clean", "catalogue": catalogue != "exact", "world": bool(worlds)}
+    given = {
+        "sensors": sensors != "clean",
+        "catalogue": catalogue != "exact",
+        "world": bool(worlds),
+        "robot": bool(robot),
+    }
     given |= {"episodes": episodes is not None and run is None, "json": json_path is not None and run is None}
     _check_options(suite, catalogue, [*(options or {}), *(name for name, differs in given.items() if differs)])
     console = Console(highlight=False)
@@ -117,6 +125,7 @@ def bench(
         sensors=sensors,
         catalogue=catalogue,
         worlds=tuple(worlds),
+        robot=robot,
         options=options or {},
         progress=progress,
     )

@@ -59,6 +59,7 @@ NOT_PASSED: dict[str, str] = {
     "QUARTET_OVERHEAD_URL": "the ground truth of the simulation is reached from nowhere else",
     "QUARTET_SIMULATION_ROBOTS": ONE_ROBOT,
     "QUARTET_SIMULATION_NAMESPACES": ONE_ROBOT,
+    "QUARTET_SIMULATION_ROBOT_FILE": "containers simulate the robot of the home",
     "QUARTET_SIMULATION_SCORING_PORT": "the ground truth is for tests and benchmarks on one machine",
     "QUARTET_SIMULATION_SCORING_HOST": "the ground truth is for tests and benchmarks on one machine",
     "QUARTET_SIMULATION_HEARTBEAT_TIMEOUT": "follows from QUARTET_REALTIME",

@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from quartet_simulation.reachability import CONTAINER_STANDOFF, PICK_STANDOFF, SURFACE_STANDOFF
+from quartet_simulation.reachability import CONTAINER_STANDOFF, SURFACE_STANDOFF
 from quartet_simulation.robot import dimensions as dim
 
 
 def fetch(hands, sim, name):
     thing = sim.truth()["objects"][name]
     assert hands.drive_to(*sim.world.area(thing["area"]).entry).status == "SUCCEEDED"
-    goal = hands.approach(*thing["position"][:2], PICK_STANDOFF)
+    goal = hands.approach(*thing["position"][:2], dim.PICK_STANDOFF)
     assert goal is None or goal.status == "SUCCEEDED", goal.error_text
     return hands.pick(name)
 
@@ -51,7 +51,7 @@ def test_every_kind_of_object_can_be_grasped_and_carried_through_a_turn(home, ha
         thing = home.truth()["objects"][name]
         x, y, yaw = home.world.area(thing["area"]).entry
         home.put_robot(x, y, yaw)
-        goal = hand.approach(*thing["position"][:2], PICK_STANDOFF)
+        goal = hand.approach(*thing["position"][:2], dim.PICK_STANDOFF)
         assert goal is None or goal.status == "SUCCEEDED", (name, goal.error_text)
         hand.pick(name)
         hand.run(home.backup(0.35, 0.5))
@@ -98,7 +98,7 @@ def test_a_grasp_beside_the_middle_of_the_pads_fails_or_slips(studio, hands):
     hand, name = hands(studio), "red coke can"
     thing = studio.truth()["objects"][name]
     hand.drive_to(*studio.world.surface("wooden table").approach)
-    hand.approach(*thing["position"][:2], PICK_STANDOFF)
+    hand.approach(*thing["position"][:2], dim.PICK_STANDOFF)
     x, y = hand.in_base(*thing["position"][:2])
     z = thing["bottom_z"] + 0.06 + dim.FINGER_OFFSET
     hand.grip(0.0)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
-from quartet_simulation.tabletop import UnknownObjectError, UnknownTaskError, panda
-from quartet_simulation.tabletop.arm import PANDA
+from quartet_simulation.robot import panda
+from quartet_simulation.tabletop import UnknownObjectError, UnknownTaskError
+from quartet_simulation.tabletop.body import ARM as PANDA
 from quartet_simulation.tabletop.kinematics import top_down
 from quartet_simulation.tabletop.simulation import TableSimulation
 

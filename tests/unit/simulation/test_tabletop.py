@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from quartet_benchmarks.malmm.arm import TabletopArm
+from quartet_simulation.robot import panda
 from quartet_simulation.tabletop import (
     TABLE_Z,
     TASKS,
@@ -15,7 +16,6 @@ from quartet_simulation.tabletop import (
     UnknownObjectError,
     UnknownTaskError,
     UnreachableError,
-    panda,
 )
 from quartet_simulation.tabletop.kinematics import top_down
 from quartet_simulation.tabletop.placing import Places

@@ -10,7 +10,6 @@ from quartet_simulation.codes import NavCode
 from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.reachability import (
     CONTAINER_STANDOFF,
-    PICK_STANDOFF,
     SURFACE_STANDOFF,
     drive_in_is_free,
     spin_is_free,
@@ -62,7 +61,7 @@ def test_every_object_can_be_driven_up_to_from_its_areas_entry(world, request):
             checks.attach(None)
             checks.load(sim._physics.data.qpos)
             entry = sim.world.area(thing["area"]).entry
-            assert drive_in_is_free(checks, entry, tuple(thing["position"][:2]), PICK_STANDOFF), (seed, name)
+            assert drive_in_is_free(checks, entry, tuple(thing["position"][:2]), dim.PICK_STANDOFF), (seed, name)
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -141,7 +140,7 @@ def test_robot_file_fits_the_simulated_robot(world):
     assert robot.gripper.closed_position == dim.CLOSED_POSITION
     standoffs = robot.approach.standoff_m
     assert (standoffs.pick, standoffs.surface_place, standoffs.container_place) == (
-        PICK_STANDOFF, SURFACE_STANDOFF, CONTAINER_STANDOFF,
+        dim.PICK_STANDOFF, SURFACE_STANDOFF, CONTAINER_STANDOFF,
     )  # fmt: skip
 
 

@@ -208,7 +208,7 @@ def test_the_template_of_a_robot_file_has_every_field():
     assert len(states) >= 2
     # Nav2 and MoveIt give their servers names of their own, which hardly a robot changes.
     usual = {name for name in fields_of(quartet_site.RobotFile) if name.startswith(("actions.", "services."))}
-    assert names_in(content) - usual == fields_of(quartet_site.RobotFile) - usual - {"arm.named_states"}
+    assert names_in(content) - usual == fields_of(quartet_site.RobotFile) - usual - {"arm.named_states", "simulation"}
 
 
 def test_the_template_of_a_robot_file_shows_the_defaults():

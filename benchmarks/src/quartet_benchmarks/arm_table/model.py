@@ -8,7 +8,7 @@ import numpy as np
 
 from quartet_benchmarks.arm_table.layout import Layout, Point
 from quartet_simulation.robot import dimensions as dim
-from quartet_simulation.robot.model import add_arm, add_gripper
+from quartet_simulation.robot.ur5 import add_arm, add_gripper
 from quartet_simulation.solver import new_scene
 
 COLOURS: dict[str, tuple[float, float, float, float]] = {

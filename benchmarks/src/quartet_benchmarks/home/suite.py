@@ -40,7 +40,9 @@ def run(parameters: BenchParameters) -> BenchResult:
     models = ""
     for number, name in enumerate(worlds):
         folder = state_folder() / ("bench-home" if number == 0 else f"bench-home-{number + 1}")
-        options = StackOptions(state_dir=folder, fresh=True, world=name, sensors=parameters.sensors)
+        options = StackOptions(
+            state_dir=folder, fresh=True, world=name, robot=parameters.robot, sensors=parameters.sensors
+        )
         numbers = range(wanted * number // len(worlds), wanted * (number + 1) // len(worlds))
         played = len(outcomes)
         try:
@@ -62,6 +64,7 @@ def run(parameters: BenchParameters) -> BenchResult:
             "episodes": len(outcomes),
             "seed": parameters.seed,
             "worlds": ", ".join(worlds),
+            "robot": parameters.robot or "the world's own",
             "sensors": parameters.sensors,
             "model": models,
         },

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from quartet_cli.commands.common import Sensors
+from quartet_cli.commands.common import Sensors, SimulatedRobot
 from quartet_cli.errors import CannotStartError, UsageError
 from quartet_deployment import StackError
 
@@ -48,6 +48,7 @@ def bench(
             help="World of home: home, studio, a folder, or generated:SEED; may be repeated, and shares the episodes.",
         ),
     ] = None,
+    robot: SimulatedRobot = None,
     framework: Annotated[
         list[str] | None,
         typer.Option(
@@ -185,6 +186,7 @@ def bench(
             sensors=sensors,
             catalogue=catalogue,
             worlds=world or (),
+            robot=robot,
             options={n: v for n, v in options.items() if v is not None and v != []},
         )
     except LookupError as error:

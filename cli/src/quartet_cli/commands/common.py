@@ -39,6 +39,13 @@ World = Annotated[
         "--world", help="World of the simulation: home, studio, tabletop, a folder with world.yaml, or generated:SEED."
     ),
 ]
+SimulatedRobot = Annotated[
+    str | None,
+    typer.Option(
+        "--robot",
+        help="Robot of the simulation: a name in deploy/robots, or a folder with robot.yaml; default: the world's own.",
+    ),
+]
 Sensors = Annotated[
     Literal["clean", "typical", "harsh"],
     typer.Option("--sensors", help="How far the simulation's sensors are from perfect (docs/perception.md)."),

@@ -15,6 +15,7 @@ from quartet_cli.commands.common import (
     ArchitectureOption,
     Json,
     Sensors,
+    SimulatedRobot,
     Verbose,
     World,
     make_renderer,
@@ -51,6 +52,7 @@ def register(app: typer.Typer) -> None:
 
 def up(
     world: World = "home",
+    robot: SimulatedRobot = None,
     seed: Seed = 0,
     port: Annotated[
         int, typer.Option("--port", min=1, max=65535, help="Port of web page and HTTP API on this machine.")
@@ -99,6 +101,7 @@ def up(
         state_dir=state_folder() / "up",
         fresh=fresh,
         world=world,
+        robot=robot,
         seed=seed,
         realtime=realtime,
         orchestrator_port=port,
@@ -137,6 +140,7 @@ def up(
 def demo(
     sentence: Annotated[str, typer.Argument(help="Another task for the same world.")] = SENTENCE,
     world: World = "home",
+    robot: SimulatedRobot = None,
     seed: Seed = 0,
     realtime: Realtime = False,
     sensors: Sensors = "clean",
@@ -153,6 +157,7 @@ def demo(
         state_dir=folder,
         fresh=True,
         world=world,
+        robot=robot,
         seed=seed,
         sensors=sensors,
         architecture=architecture,

@@ -22,6 +22,8 @@ class StackOptions:
     """Forget what an earlier stack left in state_dir."""
     world: str = "home"
     """Name of a folder of deploy/sites, path of a folder with world.yaml, or generated:SEED."""
+    robot: str | None = None
+    """Name of a folder of deploy/robots, or path of a folder with robot.yaml; None: the robot of the world."""
     seed: int = 0
     """Seed of the first home; the next ones count on from there."""
     robots: int = 1

@@ -36,7 +36,7 @@ from quartet_deployment._secrets.folder import ADMIN_FILE, SecretsFolder
 from quartet_deployment._secrets.layout import SERVERS, USERS_FILE
 from quartet_deployment._world import site_folder
 from quartet_deployment.errors import OptionError
-from quartet_site import load_site
+from quartet_site import load_robot, load_site
 
 MODULES = {
     "scripted_model": "quartet_scripted_model",
@@ -289,6 +289,9 @@ def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, ho
         *("--guard-file", str(options.state_dir / ("guard.json" if home == 0 else f"guard-{home + 1}.json"))),
         *("--ready-file", str(ready)),
     ]
+    robot_file = site_folder(options) / "robot.yaml"
+    if load_robot(robot_file).simulation is not None:
+        argv += ["--robot-file", str(robot_file)]
     if options.realtime:
         argv.append("--realtime")
     if options.realtime_thinking:

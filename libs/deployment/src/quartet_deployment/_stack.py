@@ -26,7 +26,7 @@ from quartet_deployment._secrets.folder import ADMIN_FILE, SecretsFolder
 from quartet_deployment._secrets.layout import SERVERS
 from quartet_deployment._specs import Addresses, choose_addresses, models, replica, specs
 from quartet_deployment._state import lock_folder, remove_description, write_description
-from quartet_deployment._world import site_folder, with_world
+from quartet_deployment._world import site_folder, with_robot, with_world
 from quartet_deployment.errors import ProcessDiedError, StackError, StartTimeoutError
 
 POLL_S = 0.02
@@ -40,7 +40,7 @@ class Stack:
     """
 
     def __init__(self, options: StackOptions) -> None:
-        self.options = options = with_world(options)
+        self.options = options = with_robot(with_world(options))
         self.models = models(options)
         """The settings that chose another model than the scripted one, {} for the scripted one."""
         self.secrets = SecretsFolder(options.state_dir / "secrets")

@@ -12,12 +12,14 @@ from quartet_deployment._environment import headless_gl
 from quartet_deployment._options import StackOptions
 from quartet_deployment._project import project_root, state_folder
 from quartet_deployment.errors import OptionError
+from quartet_site import load_robot
 
 TEMPLATE = "template"
 """Folder of deploy/sites to copy for a robot of one's own; it is no simulated world."""
 WORLD_FILE, SITE_FILE = "world.yaml", "site.yaml"
 GENERATED = re.compile(r"generated:(\d{1,9})")
-ROBOT_FILES = ("robot.yaml", "policy.yaml")
+ROBOT_FILE, POLICY_FILE = "robot.yaml", "policy.yaml"
+ROBOT_FILES = (ROBOT_FILE, POLICY_FILE)
 
 
 def site_folder(options: StackOptions) -> Path:
@@ -56,6 +58,45 @@ def with_world(options: StackOptions) -> StackOptions:
     if not (folder / SITE_FILE).is_file():
         run_worlds("site", str(folder))
     return replace(options, world=str(folder), site_dir=folder)
+
+
+def with_robot(options: StackOptions) -> StackOptions:
+    """Return the options with a folder in which another robot works in their world.
+
+    In it site.yaml is that of the world, robot.yaml that of the robot, and policy.yaml that of the robot where it has
+    one, else of the world. Raises OptionError.
+    """
+    if options.robot is None:
+        return options
+    if options.guard_url is not None:
+        raise OptionError("--robot chooses a robot of the simulation; with --robot-dir there is a real one")
+    chosen, world = robot_folder(options.robot), site_folder(options)
+    if not (world / WORLD_FILE).is_file():
+        raise OptionError(f"the world '{options.world}' has a robot of its own; leave --robot out")
+    if load_robot(chosen / ROBOT_FILE).simulation is None:
+        raise OptionError(
+            f"{chosen / ROBOT_FILE} has no field 'simulation', which says how the robot is built; docs/worlds.md tells"
+        )
+    # Beside the state, which a fresh start removes.
+    folder = options.state_dir.with_name(f"{options.state_dir.name}-site")
+    folder.mkdir(parents=True, exist_ok=True)
+    policy = chosen if (chosen / POLICY_FILE).is_file() else world
+    for source in (world / SITE_FILE, chosen / ROBOT_FILE, policy / POLICY_FILE):
+        if source.is_file():
+            shutil.copy(source, folder / source.name)
+        else:
+            (folder / source.name).unlink(missing_ok=True)
+    return replace(options, site_dir=folder)
+
+
+def robot_folder(robot: str) -> Path:
+    """Return the folder of a simulated robot, by its name in deploy/robots or its path. Raises OptionError."""
+    robots = project_root() / "deploy" / "robots"
+    for folder in (robots / robot, Path(robot).resolve()):
+        if (folder / ROBOT_FILE).is_file() and ("/" in robot or folder.parent == robots):
+            return folder
+    names = ", ".join(sorted(path.parent.name for path in robots.glob(f"*/{ROBOT_FILE}")))
+    raise OptionError(f"there is no simulated robot '{robot}'; valid: {names}, a folder with {ROBOT_FILE}")
 
 
 def new_world(folder: Path, like: str) -> None:

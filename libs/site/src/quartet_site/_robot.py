@@ -2,19 +2,13 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from quartet_site._section import Finite, Positive, Section
+from quartet_site._simulated import Simulated
 from quartet_site.errors import field_error
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*$")]
-
-
-class Section(BaseModel):
-    """A part of a file: unknown fields are errors, so that a typing mistake is seen at start."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Bridge(Section):
@@ -331,3 +325,5 @@ class RobotFile(Section):
     gripper: Gripper = Gripper()
     manipulation: Manipulation = Manipulation()
     cameras: Cameras
+    simulation: Simulated | None = None
+    """How the simulation builds this robot; None: as the one of the home, or it is a real one."""

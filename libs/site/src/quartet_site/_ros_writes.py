@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from quartet_site._robot import Positive, Section
+from quartet_site._section import Positive, Section
 from quartet_site.errors import field_error
 
 AbsoluteName = Annotated[str, Field(pattern=r"^/[A-Za-z][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*$", max_length=256)]

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from quartet_site._outline import area_of
-from quartet_site._robot import Finite, Positive, RobotFile, Section
+from quartet_site._robot import RobotFile
 from quartet_site._ros_writes import AbsoluteName
+from quartet_site._section import Finite, Positive, Section
 from quartet_site.errors import field_error
 from quartet_site.site import Name, Pose2D, SiteFile
 

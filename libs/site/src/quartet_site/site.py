@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from quartet_site._robot import Finite, Positive, Section
 from quartet_site._ros_writes import RosWrites
+from quartet_site._section import Finite, Positive, Section
 from quartet_site.errors import field_error
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]

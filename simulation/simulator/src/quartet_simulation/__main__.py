@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--seed", type=int, help="placements and noise")
     parser.add_argument("--scenario", help="a named variation of the world")
     parser.add_argument("--sensors", help="clean, typical or harsh: how far the sensors are from perfect")
+    parser.add_argument("--robot-file", type=Path, help="robot.yaml of the robots; default: that of the home")
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--robots", type=int, help="how many robots share the world")
     parser.add_argument("--namespaces", help="names of the robots, with commas: they share one rosbridge")
@@ -80,17 +81,16 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def _serve(settings: Settings, stop: asyncio.Event) -> int:
-    from quartet_simulation.bridge.connection import Bridge
-    from quartet_simulation.bridge.server import start_bridge
-    from quartet_simulation.ros.engine import Engine
-    from quartet_simulation.ros.robot import Robot
-    from quartet_simulation.scoring import Scoring
+def _maker(settings: Settings) -> Callable[[], ArmSimulation]:
+    """Return what makes the simulation in its own thread. Raises SimulationError for a robot that cannot be built."""
+    from quartet_simulation.mobile.build import SUMMIT
+    from quartet_simulation.mobile.file import load_build
     from quartet_simulation.simulation import Simulation
     from quartet_simulation.tabletop.simulation import WORLD, TableSimulation
 
-    # Short turns keep the event loop responsive while the simulation's thread runs Python code.
-    sys.setswitchinterval(0.0005)
+    build = SUMMIT if settings.robot_file is None else load_build(settings.robot_file)
+    if settings.world == WORLD and build is not SUMMIT:
+        raise SimulationError(f"the world {WORLD} has a robot of its own; leave --robot-file out")
 
     def make() -> ArmSimulation:
         if settings.world == WORLD:
@@ -101,8 +101,23 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> int:
             scenario=settings.scenario,
             robots=settings.robots,
             sensors=settings.sensors,
+            build=build,
         )
 
+    return make
+
+
+async def _serve(settings: Settings, stop: asyncio.Event) -> int:
+    from quartet_simulation.bridge.connection import Bridge
+    from quartet_simulation.bridge.server import start_bridge
+    from quartet_simulation.ros.engine import Engine
+    from quartet_simulation.ros.robot import Robot
+    from quartet_simulation.scoring import Scoring
+
+    # Short turns keep the event loop responsive while the simulation's thread runs Python code.
+    sys.setswitchinterval(0.0005)
+
+    make = _maker(settings)
     engine, faults = Engine(make, settings.realtime, settings.realtime_thinking), Faults(settings.faults)
     robots: list[Robot] = []
     for number in range(settings.robots):

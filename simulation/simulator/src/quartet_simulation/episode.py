@@ -11,8 +11,7 @@ import numpy as np
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.errors import InvalidCommandError, SimulationError, UnknownNameError
 from quartet_simulation.physics import Physics
-from quartet_simulation.reachability import PICK_STANDOFF, drive_in_is_free, spin_is_free, visible_share
-from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.reachability import drive_in_is_free, spin_is_free, visible_share
 from quartet_simulation.worlds import placement
 from quartet_simulation.worlds.compile import PARKING, parking_of
 from quartet_simulation.worlds.world import area_at
@@ -28,7 +27,8 @@ APART_M = 1.3
 """Between two robots at the start, and between a robot and the entry of an area that is not its own [m]."""
 VISIBLE_SHARE, CROWDED_SHARE = 0.75, 0.5
 """How much of an object must be in view from the entry of its area, and in a crowded world."""
-GRASP_WIDTH_MAX = 0.12
+GRIP_SHARE = 6 / 7
+"""A thing is put into the gripper when it is at most this share of the stroke wide."""
 SCENARIOS = (
     *LIGHTS,
     "crowded",
@@ -60,7 +60,7 @@ class Episode:
             np.array(physics.model.vis.headlight.diffuse),
         )
         self.present: set[str] = set()
-        self.gripper_position = 0.0
+        self.gripper_position = physics.hand.open_position
         self.warmth = (1.0, 1.0, 1.0)
         self.homes: dict[str, str] = {}
         self._placed: dict[str, placement.Spot] = {}
@@ -76,8 +76,8 @@ class Episode:
         self.homes.update(wishes["at"])
         far = set(wishes["out_of_reach"])
         for robot in (physics, *(other for other, _ in self._others)):
-            robot.set_arm(dim.LOOK_FORWARD)
-            robot.set_opening(dim.STROKE)
+            robot.set_arm(robot.build.folded)
+            robot.set_opening(robot.hand.stroke)
         # The other robots are away while objects are placed, so that their number does not change the layout.
         for number, (other, _) in enumerate(self._others):
             other.set_base_pose(PARKING[0] + 3.0 * number, PARKING[1] - 10.0, 0.0)
@@ -98,7 +98,7 @@ class Episode:
         self._place_robot(rng)
         self._place_others(seed)
         self._light(wishes["light"])
-        self.gripper_position = 0.0
+        self.gripper_position = physics.hand.open_position
         physics.forward()
         mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)
         for name in wishes["in_gripper"]:
@@ -174,17 +174,13 @@ class Episode:
         self._stand(name, spot)
         self._checks.attach(None)
         self._checks.load(physics.data.qpos)
-        if not drive_in_is_free(self._checks, area.entry, (spot.x, spot.y), PICK_STANDOFF):
+        if not drive_in_is_free(self._checks, area.entry, (spot.x, spot.y), physics.build.pick_standoff):
             return False
         mujoco.mj_kinematics(physics.model, physics.data)
         # Neither the new object nor those that stand there already may be hidden.
         least = CROWDED_SHARE if self._crowded else VISIBLE_SHARE
         there = [name, *(other for other, place in self._placed.items() if place.home == spot.home)]
-        return all(
-            visible_share(physics.model, physics.data, area.entry, physics.objects[n], physics.world.kinds[n].size[2])
-            >= least
-            for n in there
-        )
+        return all(visible_share(physics, area.entry, n) >= least for n in there)
 
     def _far_spot(self) -> placement.Spot:
         """Return the back of the deepest surface, out of the arm's reach from every side where a robot can stand."""
@@ -247,10 +243,10 @@ class Episode:
         """Close the fingers around an object at the hand, as after a top grasp."""
         physics, kind = self._physics, self._physics.world.kinds[self._known(name)]
         width = min(kind.size[0], kind.size[1])
-        if width > GRASP_WIDTH_MAX:
-            raise InvalidCommandError(f"'{name}' is {width:.2f} m wide; the gripper opens {dim.STROKE} m")
+        if width > physics.hand.stroke * GRIP_SHARE + 1e-9:
+            raise InvalidCommandError(f"'{name}' is {width:.2f} m wide; the gripper opens {physics.hand.stroke} m")
         self.present.add(name)
-        physics.set_opening(dim.STROKE)
+        physics.set_opening(physics.hand.stroke)
         physics.forward()
         tool = physics.tool_pose()
         # The object's up is the tool's -z; its narrow side lies along the closing axis x.
@@ -258,14 +254,15 @@ class Episode:
         x_axis = tool[:3, 0] if narrow_x else tool[:3, 1]
         z_axis = -tool[:3, 2]
         rotation = np.column_stack([x_axis, np.cross(z_axis, x_axis), z_axis])
-        depth = min(kind.half_height, 0.055)
-        position = tool[:3, 3] + tool[:3, 2] * (dim.FINGER_OFFSET - 0.025 + kind.half_height - depth)
+        hand = physics.hand
+        depth = min(kind.half_height, hand.depth)
+        position = tool[:3, 3] + tool[:3, 2] * (physics.arm.tip_m - hand.pad_half + kind.half_height - depth)
         start, dof = physics.object_qpos[name], physics.object_dof[name]
         quaternion = np.zeros(4)
         mujoco.mju_mat2Quat(quaternion, rotation.flatten())
         physics.data.qpos[start : start + 3], physics.data.qpos[start + 3 : start + 7] = position, quaternion
         physics.data.qvel[dof : dof + 6] = 0
         physics.set_opening(width)
-        physics.servo_gripper(width - 0.06, 50.0)
-        self.gripper_position = dim.CLOSED_POSITION
+        physics.servo_gripper(width - 0.06, hand.force)
+        self.gripper_position = hand.closed_position
         mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)

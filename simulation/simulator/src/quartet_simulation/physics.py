@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 import mujoco
 import numpy as np
 
-from quartet_simulation.arm import summit
 from quartet_simulation.arm.body import DAMPING_RATIO, STEPS_PER_TICK, TICK
-from quartet_simulation.robot import dimensions as dim
-from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
-from quartet_simulation.robot.model import number_of, prefix_of
+from quartet_simulation.mobile.build import SUMMIT, RobotBuild
+from quartet_simulation.names import OBJECT_GROUP, body_name, number_of, prefix_of
+from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 from quartet_simulation.worlds.compile import make_spec
-from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
-from quartet_simulation.worlds.objects import body_name
 from quartet_simulation.worlds.world import World
 
 FIXED, OBJECT = -1, -2
@@ -46,11 +43,10 @@ class _Clock:
 class Physics:
     """Model and data of one world, and one of its robots: reads state and writes set points, nothing else."""
 
-    arm, hand = summit.ARM, summit.GRIPPER
-
-    def __init__(self, world: World, robots: int = 1) -> None:
-        self.world = world
-        self.model = make_spec(world, robots=robots).compile()
+    def __init__(self, world: World, robots: int = 1, build: RobotBuild = SUMMIT) -> None:
+        self.world, self.build = world, build
+        self.arm, self.hand = build.arm, build.hand
+        self.model = make_spec(world, robots=robots, build=build).compile()
         self.data = mujoco.MjData(self.model)
         self._clock = _Clock()
         self._owner_of_geom = np.array([self._owner(geom) for geom in range(self.model.ngeom)])
@@ -71,8 +67,8 @@ class Physics:
     def _name_robot(self, number: int) -> None:
         world, model = self.world, self.model
         self.number, self.prefix = number, prefix_of(number)
-        base, arm = [self.name(n) for n in ("base_x", "base_y", "base_yaw")], [self.name(n) for n in dim.ARM_JOINTS]
-        fingers = [self.name(f"{s}_finger_joint") for s in ("left", "right")]
+        base, arm = [self.name(n) for n in ("base_x", "base_y", "base_yaw")], [self.name(n) for n in self.arm.joints]
+        fingers = [self.name(n) for n in self.hand.finger_joints]
         self.base_qpos = [model.joint(n).qposadr[0] for n in base]
         self.base_dof = [model.joint(n).dofadr[0] for n in base]
         self.base_act = [model.actuator(n).id for n in base]
@@ -83,7 +79,7 @@ class Physics:
         self.finger_qpos = [model.joint(n).qposadr[0] for n in fingers]
         self.finger_dof = [model.joint(n).dofadr[0] for n in fingers]
         self.pads = {s: model.geom(self.name(f"{s}_pad")).id for s in ("left", "right")}
-        self.tool = model.body(self.name("arm_tool0")).id
+        self.tool = model.body(self.name(self.arm.tool)).id
         self.own_geoms = np.flatnonzero(self._owner_of_geom == number)
         self.objects = {name: model.body(body_name(name)).id for name in world.homes}
         self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.homes}
@@ -187,15 +183,15 @@ class Physics:
 
     # --- arm ------------------------------------------------------------------------------------
     def arm_positions(self) -> np.ndarray:
-        """Return the joint positions of the arm [rad], shape (6,)."""
+        """Return the joint positions of the arm [rad], shape (J,)."""
         return self.data.qpos[self.arm_qpos].copy()
 
     def arm_velocities(self) -> np.ndarray:
-        """Return the joint speeds of the arm [rad/s], shape (6,)."""
+        """Return the joint speeds of the arm [rad/s], shape (J,)."""
         return self.data.qvel[self.arm_dof].copy()
 
     def arm_efforts(self) -> np.ndarray:
-        """Return the joint torques of the arm [Nm], shape (6,)."""
+        """Return the joint torques of the arm [Nm], shape (J,)."""
         return self.data.actuator_force[self.arm_act].copy()
 
     def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:
@@ -210,31 +206,31 @@ class Physics:
         self.servo_arm(values)
 
     def tool_pose(self) -> np.ndarray:
-        """arm_tool0 in map, 4x4."""
+        """The arm's tool in map, 4x4."""
         return pose_of_body(self.data, self.tool)
 
     # --- gripper --------------------------------------------------------------------------------
     def opening(self) -> float:
         """True distance between the pads [m]."""
-        return dim.STROKE - sum(float(self.data.qpos[i]) for i in self.finger_qpos)
+        return self.hand.opening_at(sum(float(self.data.qpos[i]) for i in self.finger_qpos))
 
     def opening_speed(self) -> float:
         """Return how fast the fingers open [m/s]."""
-        return -sum(float(self.data.qvel[i]) for i in self.finger_dof)
+        return (1 if self.hand.opens else -1) * sum(float(self.data.qvel[i]) for i in self.finger_dof)
 
     def grip_force(self) -> float:
         """Force with which the fingers are driven together [N]; negative when opening."""
-        return float(self.data.actuator_force[self.grip_act])
+        return (-1 if self.hand.opens else 1) * float(self.data.actuator_force[self.grip_act])
 
     def set_opening(self, opening: float) -> None:
         """Set the opening between the fingers [m], at rest."""
         for index in self.finger_qpos:
-            self.data.qpos[index] = (dim.STROKE - opening) / 2
-        self.servo_gripper(opening, 50.0)
+            self.data.qpos[index] = self.hand.finger_at(opening)
+        self.servo_gripper(opening, self.hand.force)
 
     def servo_gripper(self, opening: float, force: float) -> None:
         """Wanted opening [m] and force limit [N]."""
-        self.data.ctrl[self.grip_act] = (dim.STROKE - opening) / 2
+        self.data.ctrl[self.grip_act] = self.hand.finger_at(opening)
         self.model.actuator_forcerange[self.grip_act] = (-force, force)
 
     # --- objects --------------------------------------------------------------------------------

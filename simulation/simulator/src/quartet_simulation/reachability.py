@@ -8,14 +8,14 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld
-from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.physics import Physics
 from quartet_simulation.sensors.localisation import compose
 from quartet_simulation.worlds.world import Pose2
 
 STEP = 0.08
 HEADING_SLACK = 0.03
 """Straight drives must stay free for headings that are off by this much [rad]."""
-PICK_STANDOFF, SURFACE_STANDOFF, CONTAINER_STANDOFF = 0.80, 0.66, 0.70
+SURFACE_STANDOFF, CONTAINER_STANDOFF = 0.66, 0.70
 STOPS_SHORT = 0.06
 """The drive in may end this much nearer than the standoff [m]."""
 
@@ -52,20 +52,23 @@ def spin_is_free(checks: CollisionWorld, pose: Pose2) -> bool:
     return True
 
 
-def visible_share(model: mujoco.MjModel, data: mujoco.MjData, entry: Pose2, body: int, height: float) -> float:
-    """Return the share of four points of `body` that the front camera sees from `entry`, turned to it.
+def visible_share(physics: Physics, entry: Pose2, name: str) -> float:
+    """Return the share of four points of an object that the front camera sees from `entry`, turned to it.
 
-    `data` must be up to date.
+    The positions of `physics` must be up to date.
     """
+    model, data = physics.model, physics.data
+    body, height = physics.objects[name], physics.world.kinds[name].size[2]
+    ahead, aside, up = physics.build.front_camera.position
     target = data.xpos[body].copy()
     bearing = math.atan2(target[1] - entry[1], target[0] - entry[0])
-    cx, cy, _ = compose((entry[0], entry[1], bearing), (dim.MAST[0], dim.MAST[1], 0.0))
-    eye = np.array([cx, cy, dim.MAST[2]])
+    cx, cy, _ = compose((entry[0], entry[1], bearing), (ahead, aside, 0.0))
+    eye = np.array([cx, cy, up])
     groups = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
     seen = 0
     side = np.array([-math.sin(bearing), math.cos(bearing), 0.0])
-    for across, up in ((0.0, 0.6), (0.6, 0.3), (-0.6, 0.3), (0.0, -0.3)):
-        point = target + side * (across * 0.03) + np.array([0, 0, up * height / 2])
+    for across, high in ((0.0, 0.6), (0.6, 0.3), (-0.6, 0.3), (0.0, -0.3)):
+        point = target + side * (across * 0.03) + np.array([0, 0, high * height / 2])
         hit = np.zeros(1, dtype=np.int32)
         direction = point - eye
         mujoco.mj_ray(model, data, eye, direction, groups, 1, -1, hit)

@@ -30,6 +30,8 @@ class Settings(BaseSettings):
     scenario: str | None = None
     sensors: LevelName = "clean"
     """How far the sensors are from perfect, see sensors/levels.py."""
+    robot_file: Path | None = None
+    """robot.yaml whose part `simulation` says how the robots are built; None: as the one of the home."""
     host: str = "127.0.0.1"
     robots: Annotated[int, Field(ge=1, le=MOST_ROBOTS)] = 1
     """Robots in the same world, each with a rosbridge and a guard of its own."""

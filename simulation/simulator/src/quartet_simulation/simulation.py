@@ -20,6 +20,7 @@ from quartet_simulation.codes import NavCode
 from quartet_simulation.episode import Episode
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.goal import Goal
+from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
 from quartet_simulation.navigation.costmap import OTHER_ROBOT, RESOLUTION, Costmap
 from quartet_simulation.navigation.driver import BaseDriver
@@ -38,8 +39,6 @@ from quartet_simulation.worlds.compile import make_spec
 MARK_RANGE = 4.0
 """Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
 MARK_EVERY = 50
-ROBOT_RADIUS = 0.42
-"""Of another robot in the costmap [m]: about the circle around its body."""
 PLANNER_ID = "GridBased"
 """Name of the path planner, as Nav2's example configurations have it."""
 OCCUPIED_WITHIN = 0.15
@@ -51,9 +50,9 @@ class Simulation(ArmSimulation):
 
     Time, episode and truth are those of the world, whichever of its robots is asked; everything else is the robot's.
 
-    Units: m, rad, s, N. Frames: map, odom, base_footprint, arm_base, arm_tool0, gripper_tip,
-    front_camera_color_optical_frame, arm_camera_color_optical_frame, laser. Quaternions are x, y, z, w.
-    `sensors` is a level of sensors/levels.py. Raises UnknownNameError for an unknown world, scenario or level.
+    Units: m, rad, s, N. Frames: map, odom, base_footprint, those of the arm, front_camera_color_optical_frame,
+    arm_camera_color_optical_frame, laser. Quaternions are x, y, z, w. All robots are of one `build`, `sensors` is a
+    level of sensors/levels.py. Raises UnknownNameError for an unknown world, scenario or level.
     """
 
     drives = True
@@ -66,13 +65,14 @@ class Simulation(ArmSimulation):
         scenario: str | None = None,
         robots: int = 1,
         sensors: str = "clean",
+        build: RobotBuild = SUMMIT,
     ) -> None:
         if not 1 <= robots <= MOST_ROBOTS:
             raise SimulationError(f"{robots} robots cannot be in one world; valid: 1 to {MOST_ROBOTS}")
         self._level = find_level(sensors)
         self._cameras: Cameras | None = None
         self._world_name = ""
-        self._count = robots
+        self._count, self._robot_build = robots, build
         self._host = self
         self.robots: list[Simulation] = [self]
         self.reset(world, seed, scenario)
@@ -82,6 +82,7 @@ class Simulation(ArmSimulation):
         """Another robot in the world of `host`."""
         robot = cls.__new__(cls)
         robot._host, robot._count, robot.world, robot.robots = host, host._count, host.world, []
+        robot._robot_build = host._robot_build
         robot._physics = host._physics.of_robot(number)
         robot._equip()
         return robot
@@ -95,7 +96,7 @@ class Simulation(ArmSimulation):
     def _build(self, name: str) -> None:
         self._close_renderer()
         self.world = find_world(name)
-        self._physics = Physics(self.world, self._count)
+        self._physics = Physics(self.world, self._count, self._robot_build)
         self._physics.forward()
         self._equip()
         self.robots = [self, *(Simulation._beside(self, number) for number in range(1, self._count))]
@@ -106,7 +107,7 @@ class Simulation(ArmSimulation):
     def _equip(self) -> None:
         """What each robot has of its own."""
         number, prefix = self._physics.number, self._physics.prefix
-        self._costmap = Costmap(self.world, self._physics.model, self._physics.data)
+        self._costmap = Costmap(self.world, self._physics.model, self._physics.data, self._robot_build.base.width / 2)
         self._equip_arm(self._physics, number, prefix)
         self._base_checks = CollisionWorld(self.arm, self._planning_model, "base", prefix)
         self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
@@ -144,16 +145,16 @@ class Simulation(ArmSimulation):
             robot._begin()
 
     def _planning_spec(self) -> mujoco.MjSpec:
-        return make_spec(self.world, textures=False, robots=self._count)
+        return make_spec(self.world, textures=False, robots=self._count, build=self._robot_build)
 
     def _begin(self) -> None:
-        level = self._host._level.calibration
+        level, joints = self._host._level.calibration, len(self.arm.joints)
         self._calibration = (
-            exact(len(self.arm.joints)) if level is None else draw_calibration(level, self.seed + self._physics.number)
+            exact(joints) if level is None else draw_calibration(level, self.seed + self._physics.number, joints)
         )
         self._mounts.shift(self._calibration)
         self._localise()
-        self._gripper.reset(self._host._episode.gripper_position if self._host is self else 0.0)
+        self._gripper.reset(self._host._episode.gripper_position if self._host is self else self.hand.open_position)
         self._arm.reset(self._calibration.joints)
         self._base.reset()
         self._mark_obstacles()
@@ -204,7 +205,7 @@ class Simulation(ArmSimulation):
                 ox, oy, _ = robot._physics.base_pose()
                 near = math.hypot(ox - x, oy - y) <= MARK_RANGE
                 if near:
-                    seen[robot._mark] = (_coarse(ox), _coarse(oy), ROBOT_RADIUS)
+                    seen[robot._mark] = (_coarse(ox), _coarse(oy), self._robot_build.base.radius)
                 else:
                     gone.add(robot._mark)
         self._costmap.unmark(gone)

@@ -7,8 +7,9 @@ from typing import Any
 
 from quartet_simulation.episode import Episode
 from quartet_simulation.gripper import GripperDriver
+from quartet_simulation.names import number_of
 from quartet_simulation.physics import Physics, Touch
-from quartet_simulation.robot.model import GROUP, number_of
+from quartet_simulation.robot.parts import GROUP
 from quartet_simulation.worlds.world import area_at
 
 ON_TOLERANCE = 0.05

@@ -17,7 +17,9 @@ from quartet_perception import Catalogue, ColourShapeSegmenter, Intrinsics, View
 from quartet_perception.errors import TooFewPointsError
 from quartet_perception.pose_memory import MAX_TURN_RAD, PoseMemory, RememberedPose
 from quartet_perception.scene.solids import PosedSolid
-from quartet_simulation.tabletop import WORKSPACE, panda
+from quartet_simulation.robot import panda
+from quartet_simulation.tabletop import WORKSPACE
+from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.sensors import TableSensors
 from quartet_site import RobotFile
 from quartet_teams.malmm import StateObject
@@ -95,7 +97,7 @@ class Sight:
     def hand(self) -> Vector:
         """The point between the fingers by the measured joints [m]."""
         tool = self._sensors.tool()
-        return _vector(tool[:3, 3] + panda.TCP * tool[:3, 2] + (*panda.BASE[:2], 0.0))
+        return _vector(tool[:3, 3] + panda.TCP * tool[:3, 2] + (*FOOT[:2], 0.0))
 
     @property
     def hand_yaw(self) -> float:
@@ -200,14 +202,14 @@ class Sight:
 
     def _place(self, view: View, solid: PosedSolid) -> Vector:
         """Return the centre of a solid in the table's world [m]."""
-        centre = solid.centre + np.array([*panda.BASE[:2], 0.0])
+        centre = solid.centre + np.array([*FOOT[:2], 0.0])
         return _vector(centre - self._front_error if view.camera == "front" else centre)
 
     def _may_stand(self, view: View, solid: PosedSolid) -> bool:
         """Return whether a thing can be where it seems to be: on the table before the arm, and not the arm itself."""
         x, y, z = self._place(view, solid)
         (x0, x1), (y0, y1) = WORKSPACE
-        over = z - panda.BASE[2]
+        over = z - FOOT[2]
         hand = self.hand
         of_arm = math.dist((x, y), hand[:2]) < self._robot.gripper.hand_radius_m and z > hand[2] + BESIDE_M
         outside = max(x0 - x, x - x1, y0 - y, y - y1) > BESIDE_M
@@ -272,7 +274,7 @@ class Sight:
     def _gone(self, view: View, name: str) -> bool:
         """Return whether a picture shows that a thing is not where it was: the camera sees what is behind it."""
         known = self.things[name]
-        point = np.array(known.position) - (*panda.BASE[:2], 0.0)
+        point = np.array(known.position) - (*FOOT[:2], 0.0)
         (pixel,), (ahead,) = view.project(point[None])
         column, row = (round(float(value)) for value in pixel)
         height, width = view.shape
@@ -308,7 +310,7 @@ class Sight:
             for each, other in self.things.items()
             if each != name and other.position[2] < z and _within(x, y, other) and not self._hollow(other)
         ]
-        height = max(below, default=panda.BASE[2]) + one.size[2] / 2
+        height = max(below, default=FOOT[2]) + one.size[2] / 2
         self._put(name, replace(one, position=(x, y, min(height, z)), camera="hand"))
 
     def _hollow(self, one: Seen) -> bool:

@@ -10,10 +10,8 @@ import numpy as np
 
 from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.arm.objects import SceneObjects, name_in
-from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
-from quartet_simulation.robot.model import number_of, prefix_of
-from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
-from quartet_simulation.worlds.objects import body_name
+from quartet_simulation.names import OBJECT_GROUP, body_name, number_of, prefix_of
+from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 
 STATIC, OBJECT, BODY, ARM, FINGER, HELD = 1, 2, 4, 8, 16, 32
 HELD_SLACK = 0.012

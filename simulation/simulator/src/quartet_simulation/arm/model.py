@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+
+def standing(position: tuple[float, float, float], yaw: float = 0.0) -> np.ndarray:
+    """Return the pose of what stands at a position [m], turned by yaw about z [rad], 4x4."""
+    c, s = np.cos(yaw), np.sin(yaw)
+    x, y, z = position
+    return np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
 
 
 @dataclass(frozen=True)
@@ -47,11 +54,22 @@ class ArmModel:
     """Joint solutions (N, J) for a pose; of infinitely many those near the joints that are given second."""
     bend: tuple[float, ...] = ()
     """How much a joint's distance from zero counts as well; empty: not at all."""
+    palm: tuple[str, ...] = ()
+    """Further bodies that move with the last joint."""
 
     @property
     def hand(self) -> tuple[str, ...]:
         """Bodies that move with the joints, the gripper's fingers aside."""
-        return (*self.links, self.tool)
+        return (*self.links, self.tool, *self.palm)
+
+    def moved(self, by: np.ndarray) -> ArmModel:
+        """Return the arm as it stands in another base frame, in which the present one is at the pose `by`, 4x4."""
+        back, forward, inverse = np.linalg.inv(by), self.forward, self.inverse
+        return replace(
+            self,
+            forward=lambda joints: by @ forward(joints),
+            inverse=lambda pose, near: inverse(back @ pose, near),
+        )
 
     def cost(self, joints: np.ndarray, near: np.ndarray) -> float:
         """Return how far joints are from others, weighted; the least is the solution to take."""
@@ -86,6 +104,14 @@ class GripperModel:
     force: float
     """Of a command that names none [N]."""
     most_force: float
+    finger_joints: tuple[str, ...]
+    """Joints of the fingers in the simulation, which move alike [m]."""
+    opens: bool
+    """Whether these joints grow when the fingers open; else they are 0 when open."""
+    pad_half: float
+    """Half of the length of the pads, which end where the fingers end [m]."""
+    depth: float
+    """How far the middle of the pads may go below the top of a thing [m]."""
 
     def width_of(self, position: float) -> float:
         """Return the opening between the pads [m] at a position."""
@@ -94,3 +120,11 @@ class GripperModel:
     def position_of(self, width: float) -> float:
         """Return the position at an opening [m]."""
         return self.closed_position + width / self.stroke * (self.open_position - self.closed_position)
+
+    def opening_at(self, joints: float) -> float:
+        """Return the distance between the pads where the finger joints add up to `joints` [m]."""
+        return joints if self.opens else self.stroke - joints
+
+    def finger_at(self, opening: float) -> float:
+        """Return the position of each finger joint at an opening [m]."""
+        return (opening if self.opens else self.stroke - opening) / len(self.finger_joints)

@@ -34,4 +34,8 @@ GRIPPER = GripperModel(
     speed=dim.GRIPPER_SPEED,
     force=50.0,
     most_force=80.0,
+    finger_joints=("left_finger_joint", "right_finger_joint"),
+    opens=False,
+    pad_half=0.025,
+    depth=0.055,
 )

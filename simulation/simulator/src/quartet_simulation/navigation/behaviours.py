@@ -7,7 +7,7 @@ import math
 from quartet_simulation.codes import BackUpCode, DriveCode, SpinCode
 from quartet_simulation.errors import InvalidCommandError
 from quartet_simulation.goal import Goal
-from quartet_simulation.navigation.driver import ANGULAR_SPEED, LINEAR_SPEED, BaseDriver, Twist
+from quartet_simulation.navigation.driver import BaseDriver, Twist
 from quartet_simulation.sensors.localisation import Pose, compose, inverse, wrap
 
 CHECK_EVERY = 5
@@ -57,14 +57,14 @@ class Spin:
                     )
                     return None
         self._ticks += 1
-        return 0.0, 0.0, direction * min(ANGULAR_SPEED, math.sqrt(2 * 1.6 * abs(left)))
+        return 0.0, 0.0, direction * min(driver.base.angular_speed, math.sqrt(2 * 1.6 * abs(left)))
 
 
 class Straight:
     """Drive on heading and back up: `sign` is +1 forward, -1 backward."""
 
     def __init__(self, distance: float, speed: float, time_allowance: float, sign: int) -> None:
-        self._distance, self._speed = abs(distance), min(abs(speed), LINEAR_SPEED)
+        self._distance, self._speed = abs(distance), abs(speed)
         self._allowance, self._sign = time_allowance, sign
         self._codes = DriveCode if sign > 0 else BackUpCode
         # Nav2 refuses a drive_on_heading whose distance and speed differ in sign.
@@ -108,5 +108,8 @@ class Straight:
                 )
                 return None
         self._ticks += 1
-        speed = min(self._speed, math.sqrt(2 * 0.7 * max(left, 0.0)) + 0.01)
+        speed = min(self._speed, driver.base.linear_speed, math.sqrt(2 * 0.7 * max(left, 0.0)) + 0.01)
+        if driver.base.differential:
+            # It comes back to its line by steering alone.
+            return self._sign * speed, 0.0, -2.0 * yaw - self._sign * 3.0 * y
         return self._sign * speed, -1.5 * y, -2.0 * yaw

@@ -8,7 +8,6 @@ import mujoco
 import numpy as np
 from scipy import ndimage
 
-from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.worlds.floor_plan import covered
 from quartet_simulation.worlds.world import World
 
@@ -16,7 +15,6 @@ RESOLUTION = 0.05
 BORDER = 0.30
 HEIGHTS = (0.03, 0.90)
 """What lies between these heights blocks the body [m]."""
-BODY_RADIUS = dim.BASE_WIDTH / 2
 OTHER_ROBOT = "robot:"
 """How the keys of marks begin that are other robots."""
 MARGIN = 0.04
@@ -24,9 +22,15 @@ MARGIN = 0.04
 
 
 class Costmap:
-    """Occupancy on a grid; cell (row, column) is at origin + (column, row) * RESOLUTION."""
+    """Occupancy on a grid; cell (row, column) is at origin + (column, row) * RESOLUTION.
 
-    def __init__(self, world: World, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    `half_width` is that of the body that is to pass [m].
+    """
+
+    def __init__(self, world: World, model: mujoco.MjModel, data: mujoco.MjData, half_width: float) -> None:
+        # Half a cell is rounding.
+        self.lethal = half_width + MARGIN - RESOLUTION / 2
+        """A cell nearer to an obstacle than this cannot hold the robot's centre [m]."""
         x0, y0, x1, y1 = world.bounds
         self.origin = (x0 - BORDER, y0 - BORDER)
         self.shape = (

@@ -18,7 +18,6 @@ from quartet_simulation.sensors.localisation import Localisation, Pose, compose
 
 Twist = tuple[float, float, float]
 LINEAR_ACCELERATION, ANGULAR_ACCELERATION = 1.2, 2.5
-LINEAR_SPEED, ANGULAR_SPEED = 0.70, 1.2
 CMD_VEL_TIMEOUT = 0.5
 STOPPED = (0.02, 0.03)
 """Below these speeds [m/s, rad/s] the base counts as standing."""
@@ -44,6 +43,8 @@ class BaseDriver:
         held: Callable[[], str | None],
     ) -> None:
         self.physics = physics
+        self.base = physics.build.base
+        """What drives, and how fast."""
         self.costmap = costmap
         self.planner = PathPlanner(costmap)
         self._localisation = localisation
@@ -149,7 +150,7 @@ class BaseDriver:
                 self._command = None
             else:
                 wanted = twist
-        self._twist = _limit(self._twist, wanted)
+        self._twist = _limit(self._twist, self.base.driven(wanted))
         self.physics.drive(*self._twist)
 
 

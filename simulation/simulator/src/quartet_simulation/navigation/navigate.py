@@ -8,11 +8,15 @@ import numpy as np
 
 from quartet_simulation.codes import NavCode
 from quartet_simulation.goal import Goal
-from quartet_simulation.navigation.driver import ANGULAR_SPEED, LINEAR_SPEED, BaseDriver, Twist
+from quartet_simulation.navigation.driver import BaseDriver, Twist
 from quartet_simulation.sensors.localisation import Pose, wrap
 
 LOOK_AHEAD = 0.40
 GOAL_XY, GOAL_YAW = 0.03, 0.02
+ARRIVED_XY = 0.06
+"""A differential drive that has come within GOAL_XY only turns as long as it stays within this [m]."""
+TURN_FIRST, REVERSE_WITHIN = 0.50, 0.35
+"""A differential drive that heads farther off turns before it drives [rad]; so near to its goal it may reverse [m]."""
 FACE_GOAL_WITHIN = 0.60
 """Closer than this to the goal the robot turns to the goal's yaw [m]."""
 CHECK_EVERY = 5
@@ -60,6 +64,7 @@ class Navigate:
         self._wait_until = -math.inf
         self._back_until = -math.inf
         self._align_until = -math.inf
+        self._arrived = False
 
     def tick(self, driver: BaseDriver, goal: Goal) -> Twist | None:
         """Return the twist for this tick, None once the goal has ended."""
@@ -84,10 +89,12 @@ class Navigate:
             current_pose=pose,
             distance_remaining=remaining,
             navigation_time=now - goal.started_at,
-            estimated_time_remaining=remaining / LINEAR_SPEED + abs(turn) / ANGULAR_SPEED,
+            estimated_time_remaining=remaining / driver.base.linear_speed + abs(turn) / driver.base.angular_speed,
             number_of_recoveries=self._recoveries,
         )
-        if gap < GOAL_XY and abs(turn) < GOAL_YAW:
+        # A differential drive leaves its goal by a little as it turns, and has no way to slide back.
+        self._arrived = gap < (ARRIVED_XY if self._arrived and driver.base.differential else GOAL_XY)
+        if self._arrived and abs(turn) < GOAL_YAW:
             if driver.standing():
                 goal.finish("SUCCEEDED", now, NavCode.NONE)
                 return None
@@ -180,7 +187,7 @@ class Navigate:
         point = self._path[ahead] if remaining > LOOK_AHEAD else np.array(self._target[:2])
         bearing = math.atan2(point[1] - pose[1], point[0] - pose[0])
         heading_error = turn if remaining < FACE_GOAL_WITHIN else wrap(bearing - pose[2])
-        speed = min(LINEAR_SPEED, math.sqrt(2 * 0.6 * max(remaining, gap)), 0.04 + 1.6 * remaining)
+        speed = min(driver.base.linear_speed, math.sqrt(2 * 0.6 * max(remaining, gap)), 0.04 + 1.6 * remaining)
         gap_at = None if remaining < 0.3 else self._next_gap(driver)
         if gap_at is not None:
             # Through a door as straight as it lies, and no turn to the goal's yaw inside of it.
@@ -192,9 +199,11 @@ class Navigate:
         elif remaining >= FACE_GOAL_WITHIN:
             # Look where it drives: fast only when it faces its way; the base may still slide aside slowly.
             speed *= max(0.12, math.cos(heading_error)) if abs(heading_error) < 1.2 else 0.12
+        if driver.base.differential:
+            return self._steer_wheels(driver, bearing - pose[2], heading_error if gap_at else None, speed, gap, turn)
         local = bearing - pose[2]
         move = (speed * math.cos(local), speed * math.sin(local))
-        spin = math.copysign(min(ANGULAR_SPEED, 2.5 * abs(heading_error)), heading_error)
+        spin = math.copysign(min(driver.base.angular_speed, 2.5 * abs(heading_error)), heading_error)
         if gap < GOAL_XY * 0.5:
             move = (0.0, 0.0)
         if self._ticks % CHECK_EVERY == 0:
@@ -202,6 +211,36 @@ class Navigate:
         self._ticks += 1
         share, turned, may_turn = self._allowed
         return (*_turned(move, share, turned), spin if may_turn else 0.0)
+
+    def _steer_wheels(
+        self, driver: BaseDriver, ahead: float, along_gap: float | None, speed: float, gap: float, turn: float
+    ) -> Twist:
+        """Return the twist of a base that drives along its own axis alone.
+
+        Args:
+            driver: of the base.
+            ahead: direction of the point to drive to, from its own [rad].
+            along_gap: how far it heads off the axis of a gap that it passes [rad]; None outside of gaps.
+            speed: to drive with [m/s].
+            gap: distance to the goal [m].
+            turn: what is left to turn to the goal's yaw [rad].
+        """
+        error, sign = wrap(ahead), 1.0
+        if self._arrived:
+            error, speed = turn, 0.0
+        elif gap < REVERSE_WITHIN and abs(error) > math.pi / 2:
+            # Past its goal by a little, it backs up instead of turning round.
+            error, sign = wrap(ahead - math.pi), -1.0
+        elif along_gap is not None:
+            # The point ahead is in the gap's middle: it lies off the axis by what is to be corrected.
+            error = wrap(0.5 * error + 0.5 * along_gap)
+        drive = 0.0 if abs(error) > TURN_FIRST else sign * speed * math.cos(error)
+        spin = math.copysign(min(driver.base.angular_speed, 2.5 * abs(error)), error)
+        if self._ticks % CHECK_EVERY == 0:
+            self._allowed = self._choose(driver, (drive, 0.0), spin, slide=False)
+        self._ticks += 1
+        share, _, may_turn = self._allowed
+        return share * drive, 0.0, spin if may_turn else 0.0
 
     def _next_gap(self, driver: BaseDriver) -> tuple[float, float] | None:
         """Return how far ahead the nearest gap of the path is [m] and its axis [rad], None without one.
@@ -228,13 +267,13 @@ class Navigate:
         point = self._path[min(self._index + 8, len(self._path) - 1)]
         axis = math.atan2(point[1] - pose[1], point[0] - pose[0]) if gap is None else gap[1]
         error = wrap(axis - pose[2])
-        spin = math.copysign(min(ANGULAR_SPEED / 2, 2.5 * abs(error)), error)
+        spin = math.copysign(min(driver.base.angular_speed / 2, 2.5 * abs(error)), error)
         turns = [number * math.pi / 4 for number in range(8)]
         room = [driver.costmap.clearance_at(pose[0] + 0.1 * math.cos(t), pose[1] + 0.1 * math.sin(t)) for t in turns]
         away = turns[int(np.argmax(room))] - pose[2]
-        move = (ALIGN_SPEED * math.cos(away), ALIGN_SPEED * math.sin(away))
+        move = (ALIGN_SPEED * math.cos(away), 0.0 if driver.base.differential else ALIGN_SPEED * math.sin(away))
         if self._ticks % CHECK_EVERY == 0:
-            self._allowed = self._choose(driver, move, spin)
+            self._allowed = self._choose(driver, move, spin, slide=not driver.base.differential)
         self._ticks += 1
         share, turned, may_turn = self._allowed
         return (*_turned(move, share, turned), spin if may_turn else 0.0)

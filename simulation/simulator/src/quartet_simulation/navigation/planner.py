@@ -6,10 +6,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from quartet_simulation.navigation.costmap import BODY_RADIUS, MARGIN, RESOLUTION, Costmap
+from quartet_simulation.navigation.costmap import RESOLUTION, Costmap
 
-LETHAL = BODY_RADIUS + MARGIN - RESOLUTION / 2
-"""A cell nearer to an obstacle than this cannot hold the robot's centre [m]; half a cell is rounding."""
 COMFORT = 0.60
 """Beyond this distance from obstacles a path pays nothing extra [m]."""
 WEIGHT = 4.0
@@ -28,8 +26,9 @@ class PathPlanner:
         if self._version == self._map.version and self._graph is not None:
             return
         clearance = self._map.clearance()
-        free = clearance >= LETHAL
-        near = np.clip((COMFORT - clearance) / (COMFORT - LETHAL), 0, 1)
+        lethal = self._map.lethal
+        free = clearance >= lethal
+        near = np.clip((COMFORT - clearance) / (COMFORT - lethal), 0, 1)
         cost = 1.0 + WEIGHT * near**2
         height, width = free.shape
         index = np.arange(height * width).reshape(height, width)
@@ -105,7 +104,7 @@ class PathPlanner:
             moved[1:-1] = 0.5 * path[1:-1] + 0.25 * (path[:-2] + path[2:])
             rows = np.round((moved[:, 1] - oy) / RESOLUTION).astype(int).clip(0, clearance.shape[0] - 1)
             columns = np.round((moved[:, 0] - ox) / RESOLUTION).astype(int).clip(0, clearance.shape[1] - 1)
-            good = clearance[rows, columns] >= LETHAL
+            good = clearance[rows, columns] >= self._map.lethal
             path[good] = moved[good]
         return resample(path, RESOLUTION)
 

@@ -41,6 +41,8 @@ UR5_D1, UR5_A2, UR5_A3, UR5_D5, UR5_D6 = 0.089159, 0.425, 0.39225, 0.09465, 0.08
 SHOULDER_OFFSET, ELBOW_OFFSET, WRIST_OFFSET = 0.13585, 0.1197, 0.093
 """d4 = 0.10915 of the UR5, split over the shoulder, the elbow and the first wrist as in its public description."""
 
+PICK_STANDOFF = 0.80
+"""From base_footprint to what is picked up."""
 LOOK_FORWARD = (-0.0001, -0.2429, -2.8291, -0.7983, 1.5622, 0.0)
 
 STROKE = 0.14

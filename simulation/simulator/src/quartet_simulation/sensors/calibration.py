@@ -90,7 +90,7 @@ class BodyState:
         self._known = physics.with_data(mujoco.MjData(physics.model))
 
     def at(self, joints: np.ndarray) -> Physics:
-        """Return the robot with its arm at measured joints [rad], shape (6,)."""
+        """Return the robot with its arm at measured joints [rad], shape (J,)."""
         self._known.data.qpos[:] = self._true.data.qpos
         self._known.data.qpos[self._true.arm_qpos] = joints
         mujoco.mj_kinematics(self._known.model, self._known.data)

@@ -81,7 +81,7 @@ class Cameras:
     ) -> tuple[np.ndarray, np.ndarray]:
         """(rgb uint8 HxWx3, depth float32 m HxW with 0 for no return). Raises UnknownNameError.
 
-        `prefix` says whose camera it is, see robot/model.py.
+        `prefix` says whose camera it is, see names.py.
         """
         if camera not in SIZES:
             raise UnknownNameError("camera", camera, SIZES)

@@ -11,6 +11,7 @@ import numpy as np
 
 from quartet_simulation.arm.body import ArmBody
 from quartet_simulation.errors import UnknownNameError
+from quartet_simulation.mobile.build import OPTICAL
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.calibration import Calibration, measured_joints
@@ -19,7 +20,6 @@ from quartet_simulation.sensors.noise import generator
 
 Transform = tuple[str, str, list[float], list[float]]
 """Parent, child, translation [m], quaternion (x, y, z, w)."""
-OPTICAL = {"front": "front_camera_color_optical_frame", "arm": "arm_camera_color_optical_frame"}
 SIZES = {
     "front": (dim.IMAGE_WIDTH, dim.IMAGE_HEIGHT),
     "arm": (dim.IMAGE_WIDTH, dim.IMAGE_HEIGHT),
@@ -29,7 +29,7 @@ WIDTH_NOISE, EFFORT_NOISE = 0.0003, 0.4
 
 
 def moving(physics: Physics, localisation: Localisation) -> list[Transform]:
-    """Return the moving frames: map -> odom -> base_footprint, and the arm's links below arm_base."""
+    """Return the moving frames: map -> odom -> base_footprint, and the arm's links below its mount."""
     return [
         _planar("map", "odom", localisation.map_to_odom(physics.time)),
         _planar("odom", "base_footprint", localisation.odom()),
@@ -48,7 +48,7 @@ def static(physics: Physics) -> list[Transform]:
     return [
         *arm_mountings(physics),
         ("base_footprint", "base_link", [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]),
-        ("base_footprint", "laser", [0.0, 0.0, dim.LASER_HEIGHT], [0.0, 0.0, 0.0, 1.0]),
+        ("base_footprint", "laser", [0.0, 0.0, physics.build.laser_height], [0.0, 0.0, 0.0, 1.0]),
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
-from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
+from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 from quartet_simulation.sensors.noise import generator
 
 RAYS = 360
@@ -34,7 +34,7 @@ def scan(physics: Physics, seed: int) -> dict[str, Any]:
     mujoco.mj_multiRay(
         physics.model,
         physics.data,
-        np.array([x, y, dim.LASER_HEIGHT]),
+        np.array([x, y, physics.build.laser_height]),
         directions.flatten(),
         groups,
         1,

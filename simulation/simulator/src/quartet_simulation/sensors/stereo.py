@@ -9,10 +9,11 @@ import numpy as np
 from scipy import ndimage
 from scipy.special import ndtr
 
+from quartet_simulation.names import body_name
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.levels import DepthLevel, StereoCamera
 from quartet_simulation.sensors.noise import generator
-from quartet_simulation.worlds.objects import CATALOGUE, Finish, body_name
+from quartet_simulation.worlds.objects import CATALOGUE, Finish
 
 EDGE = 0.06
 """Relative depth step that is an edge."""

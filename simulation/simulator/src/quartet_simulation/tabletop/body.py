@@ -6,9 +6,14 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.body import DAMPING_RATIO, STEPS_PER_TICK, TICK
-from quartet_simulation.tabletop import panda
-from quartet_simulation.tabletop.arm import PANDA, PANDA_HAND
+from quartet_simulation.arm.model import standing
+from quartet_simulation.arm.panda import PANDA, PANDA_HAND
+from quartet_simulation.robot import panda
+from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.world import Tabletop
+
+ARM = PANDA.moved(standing((0.0, 0.0, FOOT[2])))
+"""The arm in base_footprint, on the floor under its foot."""
 
 
 class PandaBody:
@@ -18,7 +23,7 @@ class PandaBody:
         table: the episode.
     """
 
-    arm, hand = PANDA, PANDA_HAND
+    arm, hand = ARM, PANDA_HAND
 
     def __init__(self, table: Tabletop) -> None:
         self.table = table
@@ -26,7 +31,7 @@ class PandaBody:
         self.data: mujoco.MjData = table.data
         self._ticks = 0
         joints = [self.model.joint(name) for name in panda.JOINTS]
-        fingers = [self.model.joint(name) for name in PANDA.fingers]
+        fingers = [self.model.joint(name) for name in PANDA_HAND.finger_joints]
         self._qpos = np.array([joint.qposadr[0] for joint in joints])
         self._dof = np.array([joint.dofadr[0] for joint in joints])
         self._servos = np.array([self.model.actuator(name).id for name in panda.JOINTS])

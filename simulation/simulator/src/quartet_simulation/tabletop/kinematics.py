@@ -8,9 +8,11 @@ import math
 
 import numpy as np
 
-from quartet_simulation.tabletop import panda
+from quartet_simulation.robot import panda
 from quartet_simulation.tabletop.errors import UnreachableError
 
+FOOT = (-0.30, 0.0, 0.752)
+"""Foot of the arm (x, y, z) [m]: on the table, behind the workspace."""
 _UPPER_ARM, _UPPER_LEAN = math.hypot(panda.D3, panda.A4), math.atan2(panda.A4, panda.D3)
 _FOREARM, _FOREARM_LEAN = math.hypot(panda.D5, panda.A4), math.atan2(panda.A4, panda.D5)
 
@@ -25,7 +27,7 @@ def top_down(position: tuple[float, float, float], yaw: float) -> np.ndarray:
     Raises:
         UnreachableError: The position is too far or too near, or a joint would pass its limit.
     """
-    x, y, z = (value - base for value, base in zip(position, panda.BASE, strict=True))
+    x, y, z = (value - base for value, base in zip(position, FOOT, strict=True))
     forward, up = math.hypot(x, y) - panda.A7, z + panda.FLANGE + panda.TCP - panda.D1
     distance = math.hypot(forward, up)
     told = ", ".join(f"{value:.3f}" for value in position)
@@ -48,7 +50,7 @@ def top_down(position: tuple[float, float, float], yaw: float) -> np.ndarray:
 def reachable(position: tuple[float, float, float]) -> bool:
     """Return whether the hand reaches a position with its fingers in the middle of their turn."""
     try:
-        top_down(position, math.atan2(position[1] - panda.BASE[1], position[0] - panda.BASE[0]) - math.pi / 4)
+        top_down(position, math.atan2(position[1] - FOOT[1], position[0] - FOOT[0]) - math.pi / 4)
     except UnreachableError:
         return False
     return True

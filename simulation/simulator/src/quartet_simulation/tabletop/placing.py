@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quartet_simulation.tabletop import panda
 from quartet_simulation.tabletop.errors import NoPlacementError
+from quartet_simulation.tabletop.kinematics import FOOT
 
 WORKSPACE = ((-0.075, 0.575), (-0.455, 0.455))
 """x and y of the workspace that the paper's prompts state [m]."""
@@ -84,5 +84,5 @@ def within_reach(point: Point) -> bool:
     """Return whether the arm reaches down to a point of the table, inside of the workspace."""
     (x0, x1), (y0, y1) = WORKSPACE
     x, y = point
-    distance = math.dist(point, panda.BASE[:2])
+    distance = math.dist(point, FOOT[:2])
     return x0 <= x <= x1 and y0 <= y <= y1 and REACH[0] <= distance <= REACH[1]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from quartet_simulation.robot import panda
 from quartet_simulation.sensors import frames
 from quartet_simulation.sensors.calibration import CameraMounts, draw_calibration, exact, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
-from quartet_simulation.tabletop import panda
-from quartet_simulation.tabletop.arm import PANDA
-from quartet_simulation.tabletop.body import PandaBody
+from quartet_simulation.tabletop.body import ARM, PandaBody
+from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.world import Tabletop
 
 
@@ -44,10 +44,10 @@ class TableSensors:
         drawn = self._level.calibration
         self._calibration = exact(joints) if drawn is None else draw_calibration(drawn, seed, joints)
         front, arm = (frames.optical_pose(self._body, camera) for camera in ("front", "arm"))
-        front[:2, 3] -= panda.BASE[:2]
-        arm[:2, 3] -= panda.BASE[:2]
+        front[:2, 3] -= FOOT[:2]
+        arm[:2, 3] -= FOOT[:2]
         self._front_in_base = front
-        self._arm_in_tool = np.linalg.inv(PANDA.forward(self._body.arm_positions())) @ arm
+        self._arm_in_tool = np.linalg.inv(ARM.forward(self._body.arm_positions())) @ arm
         CameraMounts(self._body).shift(self._calibration)
         table.encoder_errors = self._calibration.joints
         self._cameras: Cameras | None = None
@@ -79,7 +79,7 @@ class TableSensors:
 
     def tool(self) -> np.ndarray:
         """Return panda_tool0 by the measured joints, 4x4."""
-        return PANDA.forward(measured_joints(self._body, self._calibration))
+        return ARM.forward(measured_joints(self._body, self._calibration))
 
     def gripper(self) -> tuple[float, float]:
         """Return the measured distance between the fingers [m] and their force [N]."""

@@ -13,8 +13,8 @@ from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.sensors import frames
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
-from quartet_simulation.tabletop import panda
 from quartet_simulation.tabletop.body import PandaBody
+from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.world import Tabletop, make_spec
 
 WORLD = "tabletop"
@@ -90,7 +90,7 @@ class TableSimulation(ArmSimulation):
     def base_in_world(self) -> np.ndarray:
         """Return base_footprint in the world, 4x4."""
         pose = np.eye(4)
-        pose[:2, 3] = panda.BASE[:2]
+        pose[:2, 3] = FOOT[:2]
         return pose
 
     def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +110,7 @@ class TableSimulation(ArmSimulation):
 
     def transforms(self) -> list[frames.Transform]:
         """(parent, child, translation, quaternion xyzw) of map -> odom -> base_footprint and of the arm's links."""
-        x, y = panda.BASE[:2]
+        x, y = FOOT[:2]
         return [
             ("map", "odom", [x, y, 0.0], _STILL),
             ("odom", self.arm.base, [0.0, 0.0, 0.0], _STILL),

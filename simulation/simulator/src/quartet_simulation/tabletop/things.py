@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import mujoco
 
-from quartet_simulation.tabletop.panda import ARM_BITS, OBJECT_BITS
-from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
-from quartet_simulation.worlds.objects import body_name
+from quartet_simulation.names import OBJECT_GROUP, body_name
+from quartet_simulation.robot.panda import ARM_BITS, OBJECT_BITS
 
 TABLE_Z = 0.75199986
 """Height of the table's top in the world [m], as the paper's prompts have it."""

@@ -8,8 +8,9 @@ from typing import Self
 import mujoco
 import numpy as np
 
+from quartet_simulation.names import body_name
+from quartet_simulation.robot import panda
 from quartet_simulation.solver import TIMESTEP, new_scene
-from quartet_simulation.tabletop import panda
 from quartet_simulation.tabletop.errors import (
     CollisionError,
     NoPlacementError,
@@ -18,11 +19,10 @@ from quartet_simulation.tabletop.errors import (
     UnknownTaskError,
     UnreachableError,
 )
-from quartet_simulation.tabletop.kinematics import top_down
+from quartet_simulation.tabletop.kinematics import FOOT, top_down
 from quartet_simulation.tabletop.placing import TRIES, Places
 from quartet_simulation.tabletop.tasks import TASKS, TabletopTask
 from quartet_simulation.tabletop.things import TABLE_Z, Layout, Thing, Vector, add_thing, add_volume
-from quartet_simulation.worlds.objects import body_name
 
 TICK_S = 0.02
 START = ((0.278, -0.008, 1.25), 0.0)
@@ -318,7 +318,9 @@ def make_spec(layout: Layout) -> mujoco.MjSpec:
         contype=panda.OBJECT_BITS,
         conaffinity=panda.OBJECT_BITS | panda.ARM_BITS,
     )
-    panda.add_panda(spec)
+    spec.worldbody.add_body(name="base_footprint", pos=(*FOOT[:2], 0.0))
+    hand = panda.add_panda(spec, spec.worldbody, FOOT)
+    hand.add_camera(name="arm", pos=(0.07, 0, 0.03), xyaxes=(0, 1, 0, 1, 0, 0.25), fovy=60)
     for thing in layout.things:
         add_thing(spec, thing)
     for volume in layout.volumes:
@@ -369,11 +371,11 @@ def _ways(start: Vector, start_yaw: float, end: Vector, end_yaw: float) -> list[
 
 def _cartesian(point: Vector) -> Vector:
     angle, r, z = point
-    return panda.BASE[0] + r * math.cos(angle), panda.BASE[1] + r * math.sin(angle), z
+    return FOOT[0] + r * math.cos(angle), FOOT[1] + r * math.sin(angle), z
 
 
 def _cylindrical(position: Vector) -> Vector:
-    x, y = position[0] - panda.BASE[0], position[1] - panda.BASE[1]
+    x, y = position[0] - FOOT[0], position[1] - FOOT[1]
     return math.atan2(y, x), math.hypot(x, y), position[2]
 
 

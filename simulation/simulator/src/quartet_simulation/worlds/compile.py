@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import mujoco
 
-from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
-from quartet_simulation.robot.model import add_robots, number_of
+from quartet_simulation.mobile.build import SUMMIT, RobotBuild
+from quartet_simulation.mobile.model import add_robots
+from quartet_simulation.names import number_of
+from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 from quartet_simulation.solver import new_scene
 from quartet_simulation.worlds.objects import add_object
 from quartet_simulation.worlds.paint import add_materials
@@ -20,8 +22,8 @@ def parking_of(index: int) -> tuple[float, float]:
     return PARKING[0] + 0.5 * (index % 6), PARKING[1] + 0.5 * (index // 6)
 
 
-def make_spec(world: World, *, textures: bool = True, robots: int = 1) -> mujoco.MjSpec:
-    """The world with its robots and all its objects."""
+def make_spec(world: World, *, textures: bool = True, robots: int = 1, build: RobotBuild = SUMMIT) -> mujoco.MjSpec:
+    """The world with its robots, of one build, and all its objects."""
     spec = new_scene(world.name)
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
     spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
@@ -52,7 +54,7 @@ def make_spec(world: World, *, textures: bool = True, robots: int = 1) -> mujoco
     cx, cy, height = world.overhead
     spec.worldbody.add_camera(name="overhead", pos=(cx, cy, height), quat=(1, 0, 0, 0), fovy=45)
     world.build(spec)
-    add_robots(spec, robots)
+    add_robots(spec, robots, build)
     for index, name in enumerate(world.homes):
         add_object(spec, world.kinds[name], parking_of(index))
     for geom in spec.geoms:

@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
-from quartet_simulation.worlds.objects import GROUP as OBJECT_GROUP
+from quartet_simulation.names import OBJECT_GROUP
+from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 
 SLICES = 12
 """Heights at which a shape that is no upright box is looked at."""

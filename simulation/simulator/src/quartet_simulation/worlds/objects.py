@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import mujoco
 
-GROUP = 1
-"""Geom group of movable objects."""
+from quartet_simulation.names import OBJECT_GROUP, body_name
+
 Shape = Literal["cylinder", "box", "sphere"]
 Rgb = tuple[float, float, float]
 Finish = Literal["matt", "glossy", "clear"]
@@ -158,11 +158,6 @@ CATALOGUE: dict[str, ObjectKind] = {
 }
 
 
-def body_name(name: str) -> str:
-    """Name of the MuJoCo body of an object."""
-    return f"object:{name}"
-
-
 def add_object(spec: mujoco.MjSpec, kind: ObjectKind, park: tuple[float, float]) -> None:
     """Add `kind` as a free body, standing at `park` until it is placed."""
     body = spec.worldbody.add_body(name=body_name(kind.name), pos=(*park, kind.half_height))
@@ -179,7 +174,7 @@ def _add_geom(body: Any, shape: Shape, pos: Any, half: Any, rgb: Rgb, mass: floa
         "sphere": (mujoco.mjtGeom.mjGEOM_SPHERE, [half[0], 0, 0]),
     }
     kind, size = types[shape]
-    geom = body.add_geom(type=kind, pos=pos, size=size, rgba=(*rgb, 1), mass=mass, group=GROUP)
+    geom = body.add_geom(type=kind, pos=pos, size=size, rgba=(*rgb, 1), mass=mass, group=OBJECT_GROUP)
     # Rolling friction stops balls on a level table; the pads' priority overrides it in a grasp.
     geom.condim, geom.friction = (6 if shape == "sphere" else 4), [0.8, 0.01, 0.002]
     geom.solref = [0.01, 1]

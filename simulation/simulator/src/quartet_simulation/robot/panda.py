@@ -9,10 +9,8 @@ import math
 
 import mujoco
 
-from quartet_simulation.robot.model import GROUP as ROBOT_GROUP
+from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 
-BASE = (-0.30, 0.0, 0.752)
-"""Foot of the arm (x, y, z) [m]: on the table, behind the workspace."""
 D1, D3, A4, D5, A7, FLANGE = 0.333, 0.316, 0.0825, 0.384, 0.088, 0.107
 TCP = 0.1034
 """From the flange to the point between the fingers [m]."""
@@ -25,7 +23,7 @@ SPEED = (2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61)
 FINGER_TRAVEL = 0.04
 JOINTS = tuple(f"panda_joint{number}" for number in range(1, 8))
 LINKS = tuple(f"panda_link{number}" for number in range(1, 8))
-FLOOR_FRAME, MOUNT, TOOL = "base_footprint", "panda_link0", "panda_tool0"
+MOUNT, TOOL, HAND = "panda_link0", "panda_tool0", "hand"
 TOOL_TURN = math.pi / 4
 """Of the tool frame about the flange's z axis, so that the fingers close along its x [rad]."""
 PADS = ("left_pad", "right_pad")
@@ -57,10 +55,18 @@ _SHAPES = (
 _WHITE, _DARK, _PAD = (0.92, 0.92, 0.93, 1), (0.18, 0.18, 0.2, 1), (0.35, 0.35, 0.38, 1)
 
 
-def add_panda(spec: mujoco.MjSpec) -> None:
-    """Add arm, hand, the camera `arm` on the wrist and the actuators: JOINTS [rad] and `grip` [m of one finger]."""
-    spec.worldbody.add_body(name=FLOOR_FRAME, pos=(*BASE[:2], 0.0))
-    body = spec.worldbody.add_body(name=MOUNT, pos=BASE)
+def add_panda(
+    spec: mujoco.MjSpec, base: mujoco.MjsBody, pos: tuple[float, float, float], yaw: float = 0.0
+) -> mujoco.MjsBody:
+    """Add arm, hand and the actuators: JOINTS [rad] and `grip` [m of one finger]; return the hand.
+
+    Args:
+        spec: specification that gets the actuators.
+        base: body that the arm stands on.
+        pos: where its foot stands, in the frame of `base` [m].
+        yaw: its turn about the z axis of `base` [rad].
+    """
+    body = base.add_body(name=MOUNT, pos=pos, quat=(math.cos(yaw / 2), 0, 0, math.sin(yaw / 2)))
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_CYLINDER,
         name="panda_foot",
@@ -96,18 +102,17 @@ def add_panda(spec: mujoco.MjSpec) -> None:
         kp, kv = _GAINS[number]
         actuator.set_to_position(kp=kp, kv=kv)
         actuator.forcelimited, actuator.forcerange = True, [-_TORQUE[number], _TORQUE[number]]
-    _add_hand(spec, body)
+    return _add_hand(spec, body)
 
 
-def _add_hand(spec: mujoco.MjSpec, link7: mujoco.MjsBody) -> None:
+def _add_hand(spec: mujoco.MjSpec, link7: mujoco.MjsBody) -> mujoco.MjsBody:
     link7.add_body(
         name=TOOL, pos=(0, 0, FLANGE), quat=(math.cos(TOOL_TURN / 2), 0, 0, math.sin(TOOL_TURN / 2)), gravcomp=1
     )
     turn = -math.pi / 8
-    hand = link7.add_body(name="hand", pos=(0, 0, FLANGE), quat=(math.cos(turn), 0, 0, math.sin(turn)), gravcomp=1)
+    hand = link7.add_body(name=HAND, pos=(0, 0, FLANGE), quat=(math.cos(turn), 0, 0, math.sin(turn)), gravcomp=1)
     _box(hand, "hand", (0, 0, 0.033), (0.0315, 0.102, 0.0255), 0.73, _WHITE)
     hand.add_site(name="tcp", pos=(0, 0, TCP), size=[0.004, 0, 0], rgba=(0, 0, 0, 0))
-    hand.add_camera(name="arm", pos=(0.07, 0, 0.03), xyaxes=(0, 1, 0, 1, 0, 0.25), fovy=60)
     for side, sign in (("left", 1), ("right", -1)):
         finger = hand.add_body(name=f"{side}_finger", pos=(0, 0, 0.0584), gravcomp=1)
         finger.add_joint(
@@ -136,6 +141,7 @@ def _add_hand(spec: mujoco.MjSpec, link7: mujoco.MjsBody) -> None:
     grip = spec.add_actuator(name="grip", target="left_finger", trntype=mujoco.mjtTrn.mjTRN_JOINT)
     grip.set_to_position(kp=4000, kv=100)
     grip.forcelimited, grip.forcerange = True, [-20, 20]
+    return hand
 
 
 def _box(

@@ -1,9 +1,11 @@
 """The Panda for planners and controllers: kinematics of any pose of its hand, and its gripper.
 
+Poses are those in the frame of its foot; `ArmModel.moved` says where that stands in a robot's base frame.
+
 Seven joints reach a pose in infinitely many ways. With the last joint given, the rest follows in closed form: the wrist
 is known, its distance from the shoulder gives the elbow, the sixth axis two directions of the forearm, and each of them
 two turns of the shoulder. The last joint is tried over its range, as in He and Liu, "Analytical Inverse Kinematics for
-Franka Emika Panda" (2021); the derivation here is from the frames in panda.py.
+Franka Emika Panda" (2021); the derivation here is from the frames in robot/panda.py.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import math
 import numpy as np
 
 from quartet_simulation.arm.model import ArmModel, GripperModel
-from quartet_simulation.tabletop import panda
+from quartet_simulation.robot import panda
 
 TIP_M = panda.TCP + panda.TIP
 LAST_JOINTS = np.linspace(panda.LOWER[6], panda.UPPER[6], 48)
@@ -38,29 +40,27 @@ def _frame(position: tuple[float, float, float], quaternion: tuple[float, float,
 
 
 _FRAMES = [_frame(*frame) for frame in panda.FRAMES]
-_FOOT = np.eye(4)
-_FOOT[2, 3] = panda.BASE[2]
 _FLANGE = _about_z(panda.TOOL_TURN)
 _FLANGE[2, 3] = panda.FLANGE
-_FROM_TOOL, _FROM_FOOT = np.linalg.inv(_FLANGE), np.linalg.inv(_FOOT)
+_FROM_TOOL = np.linalg.inv(_FLANGE)
 _FROM_LAST = np.linalg.inv(_FRAMES[6])
 _DOWN, _UP = _FRAMES[1][:3, :3], _FRAMES[2][:3, :3]
 
 
 def forward(joints: np.ndarray) -> np.ndarray:
-    """Return the pose of panda_tool0 in base_footprint, 4x4."""
-    pose = _FOOT
+    """Return the pose of panda_tool0 in panda_link0, 4x4."""
+    pose = np.eye(4)
     for frame, angle in zip(_FRAMES, joints, strict=True):
         pose = pose @ frame @ _about_z(float(angle))
     return pose @ _FLANGE
 
 
 def inverse(pose: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Return joint solutions (N, 7) within the limits for panda_tool0 at `pose` in base_footprint.
+    """Return joint solutions (N, 7) within the limits for panda_tool0 at `pose` in panda_link0.
 
     `near`: joints whose last one is tried beside the fixed positions, so that a motion may leave it as it is.
     """
-    last = _FROM_FOOT @ pose @ _FROM_TOOL
+    last = pose @ _FROM_TOOL
     tried = [float(near[6]), *LAST_JOINTS]
     if pose[2, 2] < -POINTS_DOWN:
         # Then the arm can stay in the upright plane through its foot, which leaves every joint the most room.
@@ -129,7 +129,7 @@ def _wrapped(angle: float) -> float:
 PANDA = ArmModel(
     robot="panda",
     group="panda_arm",
-    base=panda.FLOOR_FRAME,
+    base="base_footprint",
     mount=panda.MOUNT,
     joints=panda.JOINTS,
     links=panda.LINKS,
@@ -137,6 +137,7 @@ PANDA = ArmModel(
     tip="panda_hand_tcp",
     tip_m=TIP_M,
     fingers=("left_finger", "right_finger"),
+    palm=(panda.HAND,),
     lower=panda.LOWER,
     upper=panda.UPPER,
     speed=panda.SPEED,
@@ -157,4 +158,8 @@ PANDA_HAND = GripperModel(
     speed=0.1,
     force=20.0,
     most_force=70.0,
+    finger_joints=("left_finger", "right_finger"),
+    opens=True,
+    pad_half=0.0115,
+    depth=0.03,
 )

@@ -1,0 +1,1 @@
+"""Mobile robots put together: base, arm with gripper, cameras."""

@@ -1,0 +1,32 @@
+"""The main job with another robot: a differential drive that carries a Panda, by a file alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from quartet_cli.commands.up import SENTENCE
+from quartet_contracts import State
+from quartet_deployment import Stack
+
+
+@pytest.mark.long
+def test_a_robot_by_file_moves_the_can(
+    make_stack: Callable[..., Stack], truth: Callable[[Stack], dict[str, Any]], run: Callable[..., Any]
+) -> None:
+    stack = make_stack(world="home", robot="rover", seed=0)
+    before = truth(stack)
+    assert len(before["robot"]["arm"]) == 7
+    assert before["objects"]["red coke can"]["on"] == "kitchen counter"
+    job = run(stack, SENTENCE)
+    assert job.status.state is State.SUCCEEDED, job.story()
+    after = truth(stack)
+    can = after["objects"]["red coke can"]
+    assert (can["on"], can["held"]) == ("wooden coffee table", False), job.story()
+    moved = [
+        name
+        for name, thing in after["objects"].items()
+        if name != "red coke can" and thing["on"] != before["objects"][name]["on"]
+    ]
+    assert moved == []
+    assert stack.died() == []
