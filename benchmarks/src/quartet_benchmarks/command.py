@@ -46,8 +46,8 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "robot": ("home",),
     "flame": ("time",),
     "model": ("architectures", "malmm", "planners", "tokens"),
-    "p_fault": ("architectures", "malmm", "planners"),
-    **dict.fromkeys(("framework", "budget_usd", "price", "token_limit", "time_limit", "out"), ("malmm", "planners")),
+    **dict.fromkeys(("p_fault", "out"), ("architectures", "malmm", "planners")),
+    **dict.fromkeys(("framework", "budget_usd", "price", "token_limit", "time_limit"), ("malmm", "planners")),
     **dict.fromkeys(("suite", "robots", "trials", "history", "shard", "replay", "merge"), ("planners",)),
     **dict.fromkeys(("tasks", "observation", "feedback"), ("malmm",)),
 }

@@ -180,6 +180,19 @@ async def test_a_call_that_is_refused_begins_no_step(single, agents, model, do, 
     assert robot.calls == []
 
 
+@pytest.mark.parametrize("read", [True, False])
+async def test_words_of_a_label_that_the_model_has_read_are_no_term(single, agents, model, do, robot, world, read):
+    """The model that decides what is picked reads labels here, which an orchestrator of sub-agents does not."""
+    agents.start()
+    world.in_view = {"lift every box": (0.7, 0.0, 0.5)}
+    seen = [use("perception__detect_objects")] if read else []
+    model.say(do.approach(), *seen, claim("approach"), do.pick("lift every box"), claim("pick"), do.report(False))
+    async with single() as client:
+        await client.run(JOB)
+    begun = model.results()[2 + len(seen)]
+    assert begun.get("error_code") == ("REFUSED" if read else None), begun
+
+
 async def test_a_grant_that_is_fenced_ends_the_step_and_not_the_task(single, agents, model, do, robot):
     agents.start()
     robot.says["nav2__navigate_to_pose"] = lambda: {"ok": False, "error_code": "FENCED", "message": "a newer fence"}

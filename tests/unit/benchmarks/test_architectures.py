@@ -2,9 +2,11 @@
 
 import math
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+from quartet_benchmarks.architectures.chart import prompt_chart
 from quartet_benchmarks.architectures.summary import Played, summary
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
@@ -79,3 +81,16 @@ def test_a_model_that_counts_for_itself_has_no_sizes_of_single_prompts() -> None
 def test_options_that_cannot_be_used_are_named(options: dict[str, Any], told: str) -> None:
     with pytest.raises(OptionError, match=told):
         bench("architectures", options=options)
+
+
+def test_the_chart_has_a_point_for_each_prompt() -> None:
+    picture = ElementTree.fromstring(prompt_chart({"multi": [10, 20], "single": [40, 60, 80], "none": []}, "a < b"))
+    lines = {one.get("class"): one.get("points", "").split() for one in picture.iter() if one.get("class")}
+    assert {name: len(points) for name, points in lines.items()} == {"multi": 2, "single": 3}
+    heights = [float(point.split(",")[1]) for point in lines["single"]]
+    assert heights == sorted(heights, reverse=True), "more tokens are higher up"
+    assert "single: 180 tokens in 3 calls" in "".join(picture.itertext())
+
+
+def test_a_chart_of_one_prompt_can_be_drawn() -> None:
+    assert "multi: 7 tokens in 1 calls" in prompt_chart({"multi": [7]}, "one")

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from quartet_benchmarks.architectures.chart import prompt_chart
 from quartet_benchmarks.architectures.requests import CountedRequests, prompt_sizes
 from quartet_benchmarks.architectures.summary import Played, summary
 from quartet_benchmarks.errors import OptionError
@@ -20,6 +21,7 @@ from quartet_scripted_model import Settings, create_app
 from quartet_scripted_model.misbehaviour import Kind
 from quartet_site import load_site
 
+FOLDER = Path("runs/architectures")
 EPISODES, SHORT_EPISODES = 14, 1
 SCRIPTED = "scripted"
 """Name of the scripted model; --p-fault is for it alone."""
@@ -47,8 +49,24 @@ def run(parameters: BenchParameters) -> BenchResult:
         folder = state_folder() / f"bench-architectures-{architecture}"
         with _deployed(folder, architecture, model, rate, parameters) as (stack, requests):
             played += _episodes(stack, architecture, requests, episodes, parameters)
+    chart = _draw(played, Path(parameters.options.get("out") or FOLDER))
     chosen = {"episodes": episodes, "seed": parameters.seed, "model": model, "p_fault": rate}
-    return summary(played, {**chosen, "sensors": parameters.sensors, "counted": counts_as(_counted(model))})
+    result = summary(played, {**chosen, "sensors": parameters.sensors, "counted": counts_as(_counted(model))})
+    if chart is not None:
+        result.notes.append(f"{chart}: the tokens of each prompt of the first episode, call by call.")
+    return result
+
+
+def _draw(played: list[Played], folder: Path) -> Path | None:
+    """Draw the prompts of the first episode; return the file, None where the model alone counts its prompts."""
+    first = [one for one in played if one.outcome.number == 1 and one.prompt_sizes]
+    if not first:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "prompts.svg"
+    sizes = {str(one.architecture): one.prompt_sizes or [] for one in first}
+    file.write_text(prompt_chart(sizes, f"Tokens of each prompt: {first[0].outcome.episode.sentence}"))
+    return file
 
 
 def _model(options: dict[str, Any]) -> str:

@@ -79,7 +79,8 @@ def bench(
         list[str] | None,
         typer.Option(
             "--model",
-            help="Model of Inspect, gateway/AGENT, or reference-speakers (default). Of tokens: whose tokens to count.",
+            help="Model of Inspect, gateway/AGENT, or reference-speakers (default). Of tokens: whose tokens to count. "
+            "Of architectures: provider/model as for the gateway, or scripted (default).",
             rich_help_panel=PLANNERS,
         ),
     ] = None,
@@ -92,7 +93,9 @@ def bench(
     p_fault: Annotated[
         list[float] | None,
         typer.Option(
-            "--p-fault", help="Fault rate of the reference speakers; may be repeated.", rich_help_panel=PLANNERS
+            "--p-fault",
+            help="Fault rate of the reference speakers, or the scripted model; may be repeated.",
+            rich_help_panel=PLANNERS,
         ),
     ] = None,
     shard: Annotated[
@@ -119,7 +122,9 @@ def bench(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="Folder of logs and tables. Default: runs/planners, runs/malmm.", rich_help_panel=PLANNERS
+            "--out",
+            help="Folder of logs, tables and charts. Default: runs/ and the suite's name.",
+            rich_help_panel=PLANNERS,
         ),
     ] = None,
     replay: Annotated[
