@@ -1,18 +1,26 @@
 """The architectures suite: its options, and what it makes of episodes."""
 
+import json
 import math
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from quartet_benchmarks.architectures.chart import prompt_chart
+from quartet_benchmarks.architectures.suite import require_model
 from quartet_benchmarks.architectures.summary import Played, summary
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.home.harm import Harm
 from quartet_benchmarks.home.outcome import Outcome
 from quartet_benchmarks.home.templates import Episode
 from quartet_benchmarks.result import Rate
+from quartet_benchmarks.serving import served
 from quartet_contracts import Architecture, JournalEvent, State, Usage
 from quartet_contracts.journal import ModelTurn, WantedCall
 
@@ -27,7 +35,7 @@ def played(architecture: Architecture, number: int, sizes: list[int] | None, *to
         )
         for one in calls
     ]
-    fields: dict[str, Any] = {"state": State.SUCCEEDED, "goals_met": 0, "harm": []} | changes
+    fields: dict[str, Any] = {"state": State.SUCCEEDED, "goals_met": 0, "harm": Harm()} | changes
     outcome = Outcome(
         episode=Episode("t", "s", []),
         seed=0,
@@ -50,7 +58,7 @@ def test_prompts_are_compared_where_the_same_was_done() -> None:
             played(Architecture.MULTI, 1, [10, 20], "approach", "nav2__navigate_to_pose"),
             played(Architecture.MULTI, 2, [10, 20], "approach"),
             played(Architecture.SINGLE, 1, [40, 80], "approach", "nav2__navigate_to_pose"),
-            played(Architecture.SINGLE, 2, [40, 80], "approach", "approach", harm=["cup"]),
+            played(Architecture.SINGLE, 2, [40, 80], "approach", "approach", harm=Harm(toppled=["cup"])),
         ],
         {},
     )
@@ -59,6 +67,7 @@ def test_prompts_are_compared_where_the_same_was_done() -> None:
     assert result.metrics["tokens_in_single"] == 120
     assert result.metrics["per_call_max_multi"] == 20
     assert result.metrics["harm_single"] == Rate(1, 2)
+    assert json.loads(json.dumps(result.as_json()))["details"][3]["harm"]["toppled"] == ["cup"]
     assert [row["architecture"] for row in result.rows] == ["multi", "single"]
 
 
@@ -94,3 +103,12 @@ def test_the_chart_has_a_point_for_each_prompt() -> None:
 
 def test_a_chart_of_one_prompt_can_be_drawn() -> None:
     assert "multi: 7 tokens in 1 calls" in prompt_chart({"multi": [7]}, "one")
+
+
+def test_a_model_that_the_gateway_cannot_ask_is_named_before_anything_is_played() -> None:
+    def health(_: Request) -> JSONResponse:
+        return JSONResponse({"status": "degraded", "problems": {"pick": "set OPENAI_API_KEY in .env"}}, 503)
+
+    app = Starlette(routes=[Route("/health", health)])
+    with served(app) as url, pytest.raises(OptionError, match="model 'openai/gpt-4o': set OPENAI_API_KEY"):
+        require_model(url, "openai/gpt-4o")

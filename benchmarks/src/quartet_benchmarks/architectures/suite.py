@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from quartet_benchmarks.architectures.chart import prompt_chart
 from quartet_benchmarks.architectures.requests import CountedRequests, prompt_sizes
 from quartet_benchmarks.architectures.summary import Played, summary
@@ -17,7 +19,7 @@ from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_benchmarks.serving import served
 from quartet_contracts import Architecture
 from quartet_deployment import Stack, StackOptions, state_folder
-from quartet_scripted_model import Settings, create_app
+from quartet_scripted_model import AGENTS, Settings, create_app
 from quartet_scripted_model.misbehaviour import Kind
 from quartet_site import load_site
 
@@ -27,6 +29,7 @@ SCRIPTED = "scripted"
 """Name of the scripted model; --p-fault is for it alone."""
 COUNTED_AS = "openai/gpt-4o"
 """Whose tokenizer counts the requests to the scripted model."""
+HEALTH_TIMEOUT_S = 30.0
 FAULTS = (
     Kind.MALFORMED_JSON,
     Kind.UNKNOWN_TOOL,
@@ -101,7 +104,9 @@ def _deployed(
     }
     if model != SCRIPTED:
         # Its key and endpoint come from the environment or .env, as for `quartet up`.
-        with Stack(StackOptions(**options, env_of={"gateway": {"QUARTET_MODEL": model}})) as stack:
+        chosen = dict.fromkeys(("QUARTET_MODEL", *(f"QUARTET_MODEL_{agent.upper()}" for agent in AGENTS)), model)
+        with Stack(StackOptions(**options, env_of={"gateway": chosen})) as stack:
+            require_model(stack.url_of("gateway"), model)
             yield stack, None
         return
     requests = CountedRequests(dict.fromkeys(FAULTS, rate / len(FAULTS)), parameters.seed)
@@ -109,6 +114,13 @@ def _deployed(
         scripted = {"env_of": {"gateway": {"QUARTET_SCRIPTED_MODEL_URL": url}}, "use_dotenv": False}
         with Stack(StackOptions(**options, **scripted, without=frozenset({"scripted_model"}))) as stack:
             yield stack, requests
+
+
+def require_model(gateway_url: str, model: str) -> None:
+    """Raise OptionError with what the gateway misses for the model, such as its key."""
+    problems = httpx.get(f"{gateway_url}/health", timeout=HEALTH_TIMEOUT_S).json().get("problems", {})
+    if missing := next((problems[agent] for agent in AGENTS if agent in problems), ""):
+        raise OptionError(f"model '{model}': {missing}")
 
 
 def _episodes(

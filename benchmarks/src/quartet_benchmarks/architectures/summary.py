@@ -122,7 +122,7 @@ def _detail(one: Played) -> dict[str, Any]:
         "verdict": outcome.verdict,
         "state": outcome.state.value,
         "codes": outcome.codes,
-        "harm": outcome.harm,
+        "harm": outcome.harm.kinds,
         "summary": outcome.summary,
         "sim_s": round(outcome.sim_s, 2),
         "tokens_in": one.tokens_in,
