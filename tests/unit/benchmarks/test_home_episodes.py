@@ -14,7 +14,7 @@ import pytest
 from quartet_benchmarks.home import suite
 from quartet_benchmarks.home.harm import Harm, harm_of
 from quartet_benchmarks.home.outcome import Outcome
-from quartet_benchmarks.home.suite import set_up
+from quartet_benchmarks.home.suite import set_up, too_wide
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Episode, Template
 from quartet_benchmarks.home.world import Goal
@@ -22,7 +22,7 @@ from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_contracts import State
 from quartet_deployment import StackError, StackOptions, UnreachableError
 from quartet_simulation.simulation import Simulation
-from quartet_site import SiteFile, load_site
+from quartet_site import SiteFile, load_robot, load_site
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -51,6 +51,20 @@ def world() -> Iterator[World]:
 @pytest.fixture(scope="module")
 def site() -> SiteFile:
     return load_site(ROOT / "deploy" / "sites" / "home" / "site.yaml")
+
+
+def test_no_episode_wants_what_the_gripper_cannot_take(world: World, site: SiteFile) -> None:
+    home = load_robot(ROOT / "deploy" / "sites" / "home" / "robot.yaml")
+    assert too_wide(site, home) == frozenset()
+    unfit = too_wide(site, load_robot(ROOT / "deploy" / "robots" / "rover" / "robot.yaml"))
+    assert {"red cup", "red apple"} <= unfit
+    assert "red coke can" not in unfit
+    for template in TEMPLATES:
+        for seed in (30004, 30005):
+            _, episode, truth = set_up(template, seed, site, world, unfit)  # type: ignore[arg-type]
+            assert not {goal.object for goal in episode.goals} & unfit
+            assert truth["held"] not in unfit
+            assert unfit & set(truth["objects"]), "they are still there, to be in the way"
 
 
 def test_there_are_the_kinds_of_episodes_that_were_promised() -> None:

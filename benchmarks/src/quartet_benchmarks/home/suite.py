@@ -17,13 +17,15 @@ from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_contracts import JournalEvent, State, TaskSubmission
 from quartet_contracts.journal import SkillFinished
 from quartet_deployment import ClientError, DeploymentError, Stack, StackOptions, run_metrics, state_folder
-from quartet_site import SiteFile, load_site
+from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
 EPISODES = 40
 SHORT_BUDGET_S = 36.0
 """Time after which a short run starts no further episode [s]; start and end of the stack take the rest of its 50 s."""
 TASK_TIMEOUT_S = 300.0
 SEED_ATTEMPTS = 25
+MEASURED_M = 0.002
+"""How much wider than it is a thing may be measured."""
 
 
 def run(parameters: BenchParameters) -> BenchResult:
@@ -78,12 +80,13 @@ def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: s
     Raises what made one break down, after that one.
     """
     site = load_site(stack.site_dir / "site.yaml")
+    unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
     begun = time.monotonic()
     with World(stack.scoring_url) as world:
         for index in numbers:
             if parameters.short and index > numbers.start and time.monotonic() - begun > SHORT_BUDGET_S:
                 break
-            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world)
+            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world, unfit)
             try:
                 outcome = play(stack, world, episode, seed, truth, name, index + 1)
             except (DeploymentError, httpx.HTTPError) as error:
@@ -97,27 +100,39 @@ def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: s
             yield outcome
 
 
-def fitting(index: int, seed: int, site: SiteFile, world: World) -> tuple[int, Episode, Truth]:
+def fitting(
+    index: int, seed: int, site: SiteFile, world: World, unfit: frozenset[str] = frozenset()
+) -> tuple[int, Episode, Truth]:
     """Return the episode of the template whose turn it is, or of the next one that fits this world."""
     for further in range(len(TEMPLATES)):
         try:
-            return set_up(TEMPLATES[(index + further) % len(TEMPLATES)], seed, site, world)
+            return set_up(TEMPLATES[(index + further) % len(TEMPLATES)], seed, site, world, unfit)
         except UnfitPlacementError:
             continue
     raise UnfitPlacementError(f"no template fits this world from seed {seed}")
 
 
-def set_up(template: Template, seed: int, site: SiteFile, world: World) -> tuple[int, Episode, Truth]:
+def too_wide(site: SiteFile, robot: RobotFile) -> frozenset[str]:
+    """Return the names of the objects that the robot's gripper cannot take, which is nobody's failure."""
+    room = robot.gripper.stroke_m - 2 * robot.gripper.side_clearance_m - MEASURED_M
+    return frozenset(o.name for o in site.objects if min(o.appearance.size_m[:2]) > room)
+
+
+def set_up(
+    template: Template, seed: int, site: SiteFile, world: World, unfit: frozenset[str] = frozenset()
+) -> tuple[int, Episode, Truth]:
     """Return seed, episode and ground truth of the first placement that fits the template, from `seed` on.
 
-    The same seed gives the same episode. Raises UnfitPlacementError.
+    The same seed gives the same episode; objects that are `unfit` are part of none. Raises UnfitPlacementError.
     """
+    choice = site.model_copy(update={"objects": [one for one in site.objects if one.name not in unfit]})
     for attempt in range(SEED_ATTEMPTS):
         tried = seed + attempt * 1_000_003
         rng = Random(tried)
         try:
-            truth = world.reset(tried, template.scenario(rng, site))
-            return tried, template.make(Draw(rng, site, truth)), truth
+            truth = world.reset(tried, template.scenario(rng, choice))
+            objects = {name: thing for name, thing in truth["objects"].items() if name not in unfit}
+            return tried, template.make(Draw(rng, site, {**truth, "objects": objects})), truth
         except UnfitPlacementError:
             continue
     raise UnfitPlacementError(f"no placement fits '{template.name}' in {SEED_ATTEMPTS} seeds from {seed}")
