@@ -78,6 +78,12 @@ def _fit(draw: ImageDraw.ImageDraw, text: str, font: ImageFont.FreeTypeFont | Im
     flat = " ".join(text.split())
     if draw.textlength(flat, font) <= width:
         return flat
-    while flat and draw.textlength(f"{flat}…", font) > width:
-        flat = flat[:-1]
-    return f"{flat.rstrip()}…"
+    # By halves: a text can be as long as a program, and measuring it takes as long as it is.
+    fits, too_long = 0, len(flat)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if draw.textlength(f"{flat[:middle]}…", font) > width:
+            too_long = middle
+        else:
+            fits = middle
+    return f"{flat[:fits].rstrip()}…"

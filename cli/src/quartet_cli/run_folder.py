@@ -9,10 +9,12 @@ import httpx
 from quartet_cli.contact_sheet import Step, draw_contact_sheet
 from quartet_contracts import JournalEvent, TaskStatus
 from quartet_contracts.journal import Observation, SkillFinished, SkillRequested, ToolReturned
-from quartet_contracts.story import skill_words
+from quartet_contracts.story import clip, skill_words
 from quartet_deployment import ClientError, OrchestratorClient, run_metrics
 
 OVERHEAD_TIMEOUT_S = 5.0
+CAPTION = 110
+"""Characters of a caption before its outcome, which is to be in view."""
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 SUFFIXES = {b"\xff\xd8": "jpg", b"\x89P": "png"}
 
@@ -51,7 +53,8 @@ class RunFolder:
                 self._done += 1
                 words = self._requests.get(result.request_id, result.skill)
                 # Its pictures come later; a step without any is shown too.
-                self._steps.append(Step(f"{self._done}. {words}: {outcome}", self._overhead(f"step{self._done}")))
+                caption = f"{self._done}. {clip(words, CAPTION)}: {outcome}"
+                self._steps.append(Step(caption, self._overhead(f"step{self._done}")))
             case Observation() as seen:
                 images = self._fetch(list(seen.images.values()))
                 pictures = {view: images[ref] for view, ref in seen.images.items() if ref in images}

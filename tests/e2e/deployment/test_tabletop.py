@@ -22,7 +22,7 @@ def run_team(environment: dict[str, str]) -> Callable[[Stack, str], str]:
             env={**environment, "QUARTET_URL": stack.url, "QUARTET_API_TOKEN": stack.api_token},
             capture_output=True,
             text=True,
-            timeout=250,
+            timeout=270,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -48,3 +48,17 @@ def test_a_team_picks_the_rubbish_up_and_puts_it_in_the_bin_by_programs(
     assert after["task"]["succeeded"], told
     assert after["held"] is None
     assert "Moved, by the cameras: rubbish" in told
+
+
+@pytest.mark.long
+def test_a_team_stacks_blocks_on_a_square_that_is_drawn_on_the_table(
+    make_stack: Callable[..., Stack], truth: Truth, run_team: Callable[[Stack, str], str]
+) -> None:
+    stack = make_stack(
+        world="tabletop", scenario="stack-blocks:0", seed=0, without=("approach", "pick", "place", "ros")
+    )
+    assert stack.options.example == "stack 2 red blocks on the target square"
+    told = run_team(stack, stack.options.example)
+    after = truth(stack)
+    assert after["task"]["succeeded"], told
+    assert after["held"] is None

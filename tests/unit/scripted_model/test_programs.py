@@ -88,3 +88,17 @@ def test_a_prompt_without_a_section_is_no_unknown_task():
     text = (files("quartet_teams.malmm") / "prompts" / "planner.md").read_text("utf-8").split("# Task\n")[0]
     with pytest.raises(KeyError):
         answer([{"role": "user", "content": text}], [])
+
+
+def test_blocks_are_counted_whether_the_first_has_a_number_or_not():
+    """The state of the cameras has "red block", "red block 2"; that of ground truth numbers all."""
+    things = ("target square", "red block", "red block 2", "teal block")
+    state = "\n".join(
+        f"**{name}**\nCenter Position: [0.{number}000, 0.0000, 0.7770]\nOrientation: [0.0000, 0.0000, 0.0000]\n"
+        "Height: 0.0500\nWidth: 0.0500\nLength: 0.0500\nColor: unknown\n"
+        for number, name in enumerate(things, start=3)
+    )
+    state += "\nEnd-effector position: [0.5000, 0.0000, 1.2000]\nNo object grasped"
+    assert "red block lies to the right of target square; 2 to move" in ask(
+        "planner", "stack 2 red blocks", state=state
+    )

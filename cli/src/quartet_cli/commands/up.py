@@ -37,10 +37,13 @@ StartTimeoutS = Annotated[
     typer.Option("--start-timeout", min=1.0, help="Seconds until every process must be ready; more on a busy machine."),
 ]
 
+TABLETOP = "tabletop"
+"""The world whose robot only a team with programs can use: its arm has no base that drives."""
 SENTENCE = "pick up the red coke can in the kitchen and place it on the wooden coffee table in the living room"
 EXAMPLES = {
     "home": "pick up the red coke can in the kitchen and put it on the wooden coffee table",
     "studio": "put the red coke can on the wooden table",
+    TABLETOP: "put the rubbish in the bin",
 }
 
 
@@ -53,6 +56,14 @@ def register(app: typer.Typer) -> None:
 def up(
     world: World = "home",
     robot: SimulatedRobot = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            "--scenario",
+            help="What lies on the table of the world tabletop: TASK or TASK:VARIATION, such as stack-blocks:0 "
+            "(docs/malmm.md has the tasks).",
+        ),
+    ] = None,
     seed: Seed = 0,
     port: Annotated[
         int, typer.Option("--port", min=1, max=65535, help="Port of web page and HTTP API on this machine.")
@@ -102,6 +113,7 @@ def up(
         fresh=fresh,
         world=world,
         robot=robot,
+        scenario=scenario,
         seed=seed,
         realtime=realtime,
         orchestrator_port=port,
@@ -128,13 +140,18 @@ def up(
         where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
         console.print(where, soft_wrap=True)
         print_page(stack, console)
-        example = EXAMPLES.get(world, "...") if robot_dir is None else "..."
-        console.print(f'now, in another terminal: quartet run "{example}"', soft_wrap=True)
+        console.print(f"now, in another terminal: quartet run {_example(stack, world, robot_dir)}", soft_wrap=True)
         _watch(stack)
     except KeyboardInterrupt:
         console.print("ending all processes")
     finally:
         stack.stop()
+
+
+def _example(stack: Stack, world: str, robot_dir: Path | None) -> str:
+    """Return what may be asked of a robot of a world, as words of the command line."""
+    sentence = "..." if robot_dir is not None else stack.options.example or EXAMPLES.get(world, "...")
+    return f'{"--team malmm " if world == TABLETOP and robot_dir is None else ""}"{sentence}"'
 
 
 def demo(

@@ -24,6 +24,8 @@ class StackOptions:
     """Name of a folder of deploy/sites, path of a folder with world.yaml, or generated:SEED."""
     robot: str | None = None
     """Name of a folder of deploy/robots, or path of a folder with robot.yaml; None: the robot of the world."""
+    scenario: str | None = None
+    """What the world tabletop lays out: TASK or TASK:VARIATION; None: what deploy/sites/tabletop names."""
     seed: int = 0
     """Seed of the first home; the next ones count on from there."""
     robots: int = 1
@@ -42,6 +44,8 @@ class StackOptions:
     """It does so while one of several robots thinks and another moves."""
     faults: tuple[str, ...] = ()
     """Given to the simulation as --faults."""
+    example: str = ""
+    """What a person may say there, where the scenario has it."""
     site_dir: Path | None = None
     """Folder with robot.yaml and site.yaml; None: that of the world."""
     guard_url: str | None = None

@@ -279,6 +279,7 @@ def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, ho
     argv = [
         *(sys.executable, "-m", "quartet_simulation"),
         *("--world", options.world),
+        *(("--scenario", options.scenario) if options.scenario is not None else ()),
         *("--seed", str(options.seed + home)),
         *("--sensors", options.sensors),
         *("--robots", str(len(robots))),

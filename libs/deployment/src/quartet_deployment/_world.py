@@ -20,6 +20,9 @@ WORLD_FILE, SITE_FILE = "world.yaml", "site.yaml"
 GENERATED = re.compile(r"generated:(\d{1,9})")
 ROBOT_FILE, POLICY_FILE = "robot.yaml", "policy.yaml"
 ROBOT_FILES = (ROBOT_FILE, POLICY_FILE)
+TABLETOP = "tabletop"
+"""The world with an arm at a table; what lies there is a task, its scenario."""
+TABLE_SENSORS = "clean"
 
 
 def site_folder(options: StackOptions) -> Path:
@@ -40,10 +43,18 @@ def site_folder(options: StackOptions) -> Path:
 def with_world(options: StackOptions) -> StackOptions:
     """Return the options with the folder of a world that is the path of one, or is drawn from a seed.
 
-    generated:SEED is drawn into .quartet/worlds. site.yaml is derived where a folder has none. Raises OptionError.
+    generated:SEED is drawn into .quartet/worlds, and so is the site of a scenario of the world tabletop. site.yaml is
+    derived where a folder has none. Raises OptionError.
     """
+    if options.scenario is not None and (options.world != TABLETOP or options.guard_url is not None):
+        raise OptionError(
+            f"a scenario ('{options.scenario}') is a task of the world {TABLETOP}, not of '{options.world}'; "
+            f"use it with --world {TABLETOP}, or leave it out"
+        )
     if options.site_dir is not None or options.guard_url is not None:
         return options
+    if options.world == TABLETOP:
+        return _with_table(options)
     if generated := GENERATED.fullmatch(options.world):
         folder = state_folder() / "worlds" / f"generated-{generated[1]}"
         shutil.rmtree(folder, ignore_errors=True)
@@ -97,6 +108,26 @@ def robot_folder(robot: str) -> Path:
             return folder
     names = ", ".join(sorted(path.parent.name for path in robots.glob(f"*/{ROBOT_FILE}")))
     raise OptionError(f"there is no simulated robot '{robot}'; valid: {names}, a folder with {ROBOT_FILE}")
+
+
+def _with_table(options: StackOptions) -> StackOptions:
+    """Return the options with the site of what a scenario lays on the table."""
+    if options.robots > 1:
+        raise OptionError(f"{options.robots} robots do not fit the world {TABLETOP}, which has one arm; use 1")
+    if options.sensors != TABLE_SENSORS:
+        raise OptionError(
+            f"the world {TABLETOP} has sensors of the level {TABLE_SENSORS} alone, not '{options.sensors}'"
+        )
+    if options.scenario is None:
+        return options
+    if options.homes > 1:
+        raise OptionError(f"with a scenario there is one table, not {options.homes}: their things have other colours")
+    name = re.sub(r"[^a-z0-9-]", "-", options.scenario.lower())
+    folder = state_folder() / "worlds" / f"{TABLETOP}-{name}-{options.seed}"
+    example = run_worlds("table", str(folder), "--scenario", options.scenario, "--seed", str(options.seed))
+    for file in ROBOT_FILES:
+        shutil.copy(project_root() / "deploy" / "sites" / TABLETOP / file, folder / file)
+    return replace(options, site_dir=folder, example=example)
 
 
 def new_world(folder: Path, like: str) -> None:

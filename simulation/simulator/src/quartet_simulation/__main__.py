@@ -21,7 +21,7 @@ from quartet_process.health import metrics_route
 from quartet_process.serving import HttpServer, listen
 from quartet_safety.guard import GuardPort, LatchFile
 from quartet_simulation import metrics
-from quartet_simulation.errors import SimulationError
+from quartet_simulation.errors import SimulationError, UnknownNameError
 from quartet_simulation.faults import FAULTS, Faults
 from quartet_simulation.settings import Settings
 
@@ -88,6 +88,7 @@ def _maker(settings: Settings) -> Callable[[], ArmSimulation]:
     from quartet_simulation.simulation import Simulation
     from quartet_simulation.tabletop.simulation import WORLD, TableSimulation
 
+    _require_world(settings.world)
     build = SUMMIT if settings.robot_file is None else load_build(settings.robot_file)
     if settings.world == WORLD and build is not SUMMIT:
         raise SimulationError(f"the world {WORLD} has a robot of its own; leave --robot-file out")
@@ -175,6 +176,15 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> int:
         await asyncio.wait({stopping, engine.failed}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         return FAILED if engine.failed.done() else 0
+
+
+def _require_world(name: str) -> None:
+    """Raise UnknownNameError with all worlds of this command where there is none of this name."""
+    from quartet_simulation.tabletop.simulation import WORLD
+    from quartet_simulation.worlds import WORLD_FILE, WORLDS
+
+    if name not in (WORLD, *WORLDS) and not Path(name).exists():
+        raise UnknownNameError("world", name, (WORLD, *WORLDS, f"a folder with {WORLD_FILE}"))
 
 
 def _measure(engine: Engine, robots: Sequence[Robot]) -> None:

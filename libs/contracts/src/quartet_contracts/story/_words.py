@@ -11,7 +11,7 @@ Arguments = dict[str, Any]
 
 
 def skill_words(skill: str, arguments: Arguments) -> str:
-    """Return a request to approach, pick or place as an instruction to the robot."""
+    """Return a request for a skill as an instruction to the robot; a program in one line."""
     a = arguments
     if skill == "approach" and a.get("object_name") == PARKING:
         return f"park in the {_name(a, 'target_area')}, in nobody's way"
@@ -28,6 +28,9 @@ def skill_words(skill: str, arguments: Arguments) -> str:
     if skill == "place":
         target = _name(a, "target_location")
         return f"put the {_name(a, 'object_name')} down at the {target}"
+    if skill == "executor":
+        lines = [" ".join(line.split()) for line in str(a.get("code", "")).splitlines()]
+        return f"run {'; '.join(filter(None, lines))}" if any(lines) else "look at what the arm has before it"
     return f"{skill} {json.dumps(arguments)}"
 
 

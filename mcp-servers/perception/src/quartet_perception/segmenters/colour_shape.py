@@ -23,7 +23,7 @@ from quartet_perception.scene.regions import (
 from quartet_perception.scene.solids import solids_of
 from quartet_perception.scene.view import Mask, View, box_of, depth_noise
 from quartet_perception.segmenters.base import SegmentedObject, register
-from quartet_perception.segmenters.flat import find_flat, is_flat
+from quartet_perception.segmenters.flat import find_flat, find_mark, is_flat
 from quartet_perception.segmenters.hypothesis import ACCEPT, Hypothesis, is_fallen, without_overlap
 from quartet_perception.segmenters.surfaces import find_surface, in_area
 from quartet_perception.settings import PerceptionSettings
@@ -231,7 +231,8 @@ class ColourShapeSegmenter:
 
     # --- surfaces ---------------------------------------------------------------------------------------
     def _surfaces(self, picture: PreparedView, entry: CatalogueEntry) -> list[SegmentedObject]:
-        return find_surface(picture.view, picture.supports, picture.member(entry.appearance.colours), entry)
+        found = find_surface(picture.view, picture.supports, picture.member(entry.appearance.colours), entry)
+        return found or find_mark(picture, entry)
 
 
 @register("colour_shape")

@@ -1,5 +1,7 @@
 """Detection of a flat thing on a surface, such as a painted square: by its outline, since depth does not show it."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
@@ -19,6 +21,8 @@ _PIXELS_OFF = 2.0
 """The same, in pixels of the picture."""
 _LEAST_FILLED = 0.5
 """Share of its outline that a thing has to fill; a frame or a ring has a hole."""
+_MARK_M, _MARK_HEIGHT_M, _LARGEST_MARK_M = 0.001, 0.03, 0.3
+"""Thickness of a mark, how far its height may be off, and its longest side [m]: what is larger is furniture."""
 _STEP_DEG = 2
 _CLIPPED = 0.5
 """Percent of the pixels that are left out at either side of an outline."""
@@ -55,6 +59,18 @@ def find_flat(picture: PreparedView, entry: CatalogueEntry) -> list[SegmentedObj
             )
         )
     return sorted(found, key=lambda one: -one.score)
+
+
+def find_mark(picture: PreparedView, entry: CatalogueEntry) -> list[SegmentedObject]:
+    """Return the patches of larger planes that may be `entry`, a surface: a square that is drawn on a table."""
+    x, y, height = entry.appearance.size_m
+    if max(x, y) > _LARGEST_MARK_M:
+        return []
+    thin = entry.appearance.model_copy(update={"shape": "box", "size_m": (x, y, _MARK_M)})
+    found = find_flat(picture, replace(entry, appearance=thin))
+    there = [one for one in found if one.support_z is not None and abs(one.support_z - height) < _MARK_HEIGHT_M]
+    # As of any surface, its pixels tell its extent.
+    return [replace(one, entry=entry, solid=None) for one in there]
 
 
 def _plane_of(picture: PreparedView, mask: NDArray[np.bool_]) -> SupportPlane | None:

@@ -151,7 +151,7 @@ def _stack(scene: Scene, count: str, colour: str) -> list[Job]:
     square = next((thing for name, thing in scene.things.items() if name.endswith("target square")), None)
     if square is None:
         raise KeyError("target square")
-    blocks = [thing for name, thing in scene.things.items() if name.startswith(f"{colour} block ")]
+    blocks = [thing for name, thing in scene.things.items() if f"{name} ".startswith(f"{colour} block ")]
     placed = [
         thing
         for thing in blocks

@@ -15,11 +15,11 @@ from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
 from quartet_simulation.tabletop.body import PandaBody
 from quartet_simulation.tabletop.kinematics import FOOT
+from quartet_simulation.tabletop.tasks import find_task
 from quartet_simulation.tabletop.world import Tabletop, make_spec
 
 WORLD = "tabletop"
 """Name of this world beside those of world files."""
-DEFAULT_SCENARIO = "rubbish-in-bin"
 SENSORS = "clean"
 _STILL = [0.0, 0.0, 0.0, 1.0]
 
@@ -32,7 +32,7 @@ class TableSimulation(ArmSimulation):
 
     Args:
         seed: of what stands where and of the noise.
-        scenario: TASK or TASK:VARIATION, see tasks.py; None: DEFAULT_SCENARIO.
+        scenario: TASK or TASK:VARIATION, see tasks.py; None: tasks.DEFAULT_TASK.
         sensors: level of the sensors.
 
     Raises:
@@ -58,10 +58,7 @@ class TableSimulation(ArmSimulation):
         """Begin a new episode of a task; `world` can be this one alone. Raises UnknownNameError, TabletopError."""
         if world not in (None, WORLD):
             raise UnknownNameError("world", world, (WORLD,))
-        task, _, variation = (scenario or DEFAULT_SCENARIO).partition(":")
-        if variation and not variation.isdecimal():
-            raise UnknownNameError(f"variation of {task}", variation, ("a number from 0",))
-        table = Tabletop.generate(task, int(variation or 0), seed)
+        table = Tabletop.generate(*find_task(scenario), seed)
         self.close()
         self._seed, self._table, self._remainder = seed, table, 0.0
         self._body = PandaBody(table)

@@ -5,12 +5,14 @@ is drawn, the arm reaches it; RLBench's own layouts are partly out of the Panda'
 """
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from quartet_simulation.tabletop.errors import UnknownTaskError
 from quartet_simulation.tabletop.placing import Places, Point, at, half_turn
 from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Layout, Shape, Thing, Volume, ring_of_plates
 
@@ -433,3 +435,19 @@ TASKS = {
     )
 }
 """The nine tasks by name, in the order of the paper's tables."""
+DEFAULT_TASK = "rubbish-in-bin"
+
+
+def find_task(scenario: str | None) -> tuple[str, int]:
+    """Return task and variation of TASK or TASK:VARIATION; of DEFAULT_TASK for None.
+
+    Raises:
+        UnknownTaskError: there is no such task or variation.
+    """
+    task, _, variation = (scenario or DEFAULT_TASK).partition(":")
+    if task not in TASKS:
+        raise UnknownTaskError(f"there is no task '{task}'; valid: {', '.join(TASKS)}, each also as TASK:VARIATION")
+    number = int(variation or 0) if re.fullmatch(r"-?[0-9]{0,9}", variation) else -1
+    if not 0 <= number < TASKS[task].variations:
+        raise UnknownTaskError(f"{task} has no variation {variation}; valid: 0 to {TASKS[task].variations - 1}")
+    return task, number

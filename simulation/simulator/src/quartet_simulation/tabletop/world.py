@@ -16,12 +16,11 @@ from quartet_simulation.tabletop.errors import (
     NoPlacementError,
     TabletopError,
     UnknownObjectError,
-    UnknownTaskError,
     UnreachableError,
 )
 from quartet_simulation.tabletop.kinematics import FOOT, top_down
 from quartet_simulation.tabletop.placing import TRIES, Places
-from quartet_simulation.tabletop.tasks import TASKS, TabletopTask
+from quartet_simulation.tabletop.tasks import TASKS, TabletopTask, find_task
 from quartet_simulation.tabletop.things import TABLE_Z, Layout, Thing, Vector, add_thing, add_volume
 
 TICK_S = 0.02
@@ -79,11 +78,8 @@ class Tabletop:
     @classmethod
     def generate(cls, task: str, variation: int, seed: int) -> Self:
         """Return the episode of a task that a seed draws. Raises UnknownTaskError, NoPlacementError."""
-        if task not in TASKS:
-            raise UnknownTaskError(f"there is no task '{task}'; valid: {', '.join(TASKS)}")
+        task, variation = find_task(f"{task}:{variation}")
         found = TASKS[task]
-        if not 0 <= variation < found.variations:
-            raise UnknownTaskError(f"{task} has no variation {variation}; valid: 0 to {found.variations - 1}")
         rng = np.random.default_rng((list(TASKS).index(task), variation, seed))
         problem: NoPlacementError | None = None
         for _ in range(TRIES):

@@ -35,6 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         ("site", "write site.yaml anew from world.yaml"),
     ):
         commands.add_parser(name, help=text).add_argument("folder", type=Path)
+    table = commands.add_parser("table", help="write site.yaml for a task at the table into a folder")
+    table.add_argument("folder", type=Path)
+    table.add_argument("--scenario", help="TASK or TASK:VARIATION")
+    table.add_argument("--seed", type=int, default=0, help="what colours other things have")
     show = commands.add_parser("show", help="draw a world from above")
     show.add_argument("world", help=f"{', '.join(WORLDS)}, or a folder")
     show.add_argument("--seed", type=int, default=0, help="where things stand")
@@ -56,6 +60,8 @@ def _run(given: argparse.Namespace) -> int:
         (given.folder / SITE_FILE).write_text(site_text(load_world(given.folder)), encoding="utf-8")
         print(f"wrote {given.folder / SITE_FILE}")
         return 0
+    if given.command == "table":
+        return _table(given.folder, given.scenario, given.seed)
     return _show(given.world, given.seed, given.out)
 
 
@@ -123,6 +129,18 @@ def _differences(site: Path, folder: Path) -> list[str]:
             for name in sorted(real - names)
         ]
     return found
+
+
+def _table(folder: Path, scenario: str | None, seed: int) -> int:
+    from quartet_simulation.tabletop.site_file import site_text as site_of_table
+    from quartet_simulation.tabletop.tasks import find_task
+    from quartet_simulation.tabletop.world import Tabletop
+
+    table = Tabletop.generate(*find_task(scenario), seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SITE_FILE).write_text(site_of_table(table), encoding="utf-8")
+    print(table.instruction)
+    return 0
 
 
 def _show(world: str, seed: int, out: Path) -> int:

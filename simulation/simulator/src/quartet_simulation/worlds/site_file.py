@@ -17,7 +17,12 @@ def site_text(world: World) -> str:
     content = describe_world(world)
     if world.parking:
         content["parking"] = [_pose(pose) for pose in world.parking]
-    return HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=118, allow_unicode=True)
+    return dump_site(content, HEADER)
+
+
+def dump_site(content: dict[str, Any], header: str) -> str:
+    """Return the text of a site file with this content, below a header."""
+    return header + yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=118, allow_unicode=True)
 
 
 class _Dumper(yaml.SafeDumper):
