@@ -105,13 +105,14 @@ def bench(
     }
     given |= {"episodes": episodes is not None and run is None, "json": json_path is not None and run is None}
     _check_options(suite, catalogue, [*(options or {}), *(name for name, differs in given.items() if differs)])
-    console = Console(highlight=False)
+    # Rows and notes quote names, errors and logs, in which square brackets are no markup.
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         # A file or a log needs no columns cut to the width of a terminal.
-        console = Console(highlight=False, width=LOG_WIDTH)
+        console = Console(highlight=False, markup=False, emoji=False, width=LOG_WIDTH)
 
     def progress(line: str) -> None:
-        console.print(line, style="dim", markup=False, soft_wrap=True)
+        console.print(line, style="dim", soft_wrap=True)
 
     if run is None:
         _measure_all(seed or 0, progress)

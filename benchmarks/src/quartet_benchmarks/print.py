@@ -5,21 +5,28 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from quartet_benchmarks.result import BenchResult, Rate, commit, machine
 
 
 def print_result(result: BenchResult, console: Console) -> None:
-    """Print machine and parameters, the rows, the headline figures and the notes."""
+    """Print machine and parameters, the rows, the headline figures and the notes.
+
+    Cells and notes may quote a log or an error, in which square brackets are no markup.
+    """
     facts = machine()
     parameters = ", ".join(f"{name} {value}" for name, value in result.parameters.items())
     console.print(
-        f"[bold]{result.suite}[/bold]  {parameters}  "
-        f"[dim]{facts['cores']} cores, {facts['memory_gb']} GB, Python {facts['python']}, commit {commit()}[/dim]",
+        Text.assemble(
+            (result.suite, "bold"),
+            f"  {parameters}  ",
+            (f"{facts['cores']} cores, {facts['memory_gb']} GB, Python {facts['python']}, commit {commit()}", "dim"),
+        ),
         soft_wrap=True,
     )
     if result.rows:
-        console.print(_rows(result.rows))
+        console.print(_rows(result.rows), markup=False)
     table = Table("metric", "value", "n", "95 % interval", box=SIMPLE_HEAD)
     for name, value in result.metrics.items():
         if isinstance(value, Rate):
@@ -29,7 +36,6 @@ def print_result(result: BenchResult, console: Console) -> None:
             table.add_row(name, f"{value:.4g}", "", "")
     console.print(table)
     for note in result.notes:
-        # It may quote a log, in which square brackets are no markup.
         console.print(note, style="dim", markup=False)
 
 

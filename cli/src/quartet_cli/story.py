@@ -4,7 +4,6 @@ import sys
 from typing import Protocol, TextIO
 
 from rich.console import Console
-from rich.markup import escape
 from rich.status import Status
 from rich.text import Text
 
@@ -151,7 +150,7 @@ class StoryRenderer:
         """Show on the progress line what happens now; without a terminal show nothing."""
         if not self._console.is_terminal:
             return
-        text = f"[cyan]{escape(actor)}[/cyan] {escape(words)}"
+        text = Text.assemble((actor, "cyan"), f" {words}")
         if self._progress is None:
             self._progress = self._console.status(text)
             self._progress.start()

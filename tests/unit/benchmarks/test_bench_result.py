@@ -86,3 +86,12 @@ def test_a_note_that_quotes_a_log_is_printed_as_it_is() -> None:
     console = Console(file=io.StringIO(), width=100)
     print_result(BenchResult("x", {}, {}, notes=["last lines of [/tmp/pick.log]: [warning] lost"]), console)
     assert "last lines of [/tmp/pick.log]: [warning] lost" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_cell_that_quotes_an_error_is_printed_as_it_is() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    row = {"codes": "[UNKNOWN] no answer from [/gateway]"}
+    print_result(BenchResult("x", {"seed [1]": 1}, {}, [row]), console)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "[UNKNOWN] no answer from [/gateway]" in shown
+    assert "seed [1] 1" in shown

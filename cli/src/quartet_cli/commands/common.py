@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
 
 from quartet_cli.errors import ExitStatus, UsageError
 from quartet_cli.follow import follow
 from quartet_cli.run_folder import RunFolder
 from quartet_cli.settings import CliSettings, load_settings
 from quartet_cli.story import EventRenderer, JsonRenderer, StoryRenderer
+from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture, TaskStatus, TaskSubmission, describe
 from quartet_deployment import OrchestratorClient
 
@@ -62,7 +62,7 @@ ArchitectureOption = Annotated[
 
 def make_renderer(json: bool, verbose: bool) -> EventRenderer:
     """Return what --json and --verbose ask for."""
-    return JsonRenderer() if json else StoryRenderer(Console(highlight=False), verbose)
+    return JsonRenderer() if json else StoryRenderer(open_terminal(), verbose)
 
 
 def make_submission(sentence: str, robot: str | None, timeout_s: float, team: str | None = None) -> TaskSubmission:

@@ -13,6 +13,7 @@ from quartet_cli.doctor import Finding, Report, Verdict, diagnose
 from quartet_cli.doctor.clocks import check_clocks
 from quartet_cli.errors import ExitStatus, UsageError
 from quartet_cli.settings import CliSettings, running_stack
+from quartet_cli.terminal import open_terminal
 from quartet_deployment import check_models
 from quartet_site import RobotFile, SiteFile, SiteFileError, load_robot, load_site
 
@@ -72,7 +73,7 @@ def doctor(
         raise UsageError("--record keeps what models are asked; give it with --models")
     robot, site = _load(robot_file, site_file, bridge_url)
     token = CliSettings().token_for_bridge()
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_terminal(soft_wrap=True)
     if not json:
         console.print(f"{robot.name} at {robot.bridge.url}")
     report = asyncio.run(
@@ -101,7 +102,7 @@ def _processes(robot: str) -> dict[str, str]:
 
 def _check_models(record: Path | None, json: bool) -> ExitStatus:
     """Print what works of each configured model. Raises OptionError when none can be asked."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_terminal(soft_wrap=True)
     findings: list[Finding] = []
     files: list[str] = []
     used: dict[str, float] = {}

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from quartet_bus import BusError
 from quartet_bus.access import load_users
 from quartet_cli.errors import ExitStatus
 from quartet_cli.settings import running_stack
+from quartet_cli.terminal import open_terminal
 from quartet_deployment import SECRETS, SecretsError, SecretsFolder, check_secrets
 
 app = typer.Typer(help="Manage the keys and tokens of a deployment.", no_args_is_help=True, rich_markup_mode=None)
@@ -68,7 +68,7 @@ def list_secrets(folder: Folder) -> None:
     for use in SecretsFolder(folder).uses():
         accepted_by = ["every process"] if len(use.accepted_by) > 5 else use.accepted_by
         table.add_row(use.name, ", ".join(accepted_by), ", ".join(use.presented_by), str(use.values))
-    Console(highlight=False, soft_wrap=True).print(table)
+    open_terminal(soft_wrap=True).print(table)
 
 
 @app.command("check")

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from quartet_cli.errors import ExitStatus
 from quartet_cli.settings import find_stop_service
+from quartet_cli.terminal import open_terminal
 from quartet_deployment import EMERGENCY_STOP
 
 Robot = Annotated[str | None, typer.Argument(help="Name of the robot; default: all.")]
@@ -31,7 +32,7 @@ def stop(
     The stop goes straight to the robot guard and every server, past Redis, models and orchestrator. The gripper keeps
     what it holds.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_terminal(soft_wrap=True)
     with find_stop_service() as service:
         names = list(service.stop(robot, reason))
         found = service.wait_standstill(names, STANDSTILL_S)
@@ -46,7 +47,7 @@ def reset(robot: Robot = None) -> None:
 
     Nothing that was stopped goes on by itself.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_terminal(soft_wrap=True)
     with find_stop_service() as service:
         found = service.reset(robot)
     for name, state in sorted(found.items()):

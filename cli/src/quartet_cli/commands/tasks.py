@@ -4,7 +4,6 @@ import time
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from quartet_cli.commands.common import Json, Url, Verbose, api_for, make_renderer
@@ -13,6 +12,7 @@ from quartet_cli.follow import follow
 from quartet_cli.open_questions import open_questions
 from quartet_cli.run_folder import RunFolder
 from quartet_cli.settings import load_settings
+from quartet_cli.terminal import open_terminal
 from quartet_contracts import TERMINAL, State
 from quartet_deployment import OrchestratorClient
 
@@ -115,7 +115,7 @@ def list_tasks(
         for status in found:
             print(status.model_dump_json())
         return
-    console = Console(highlight=False)
+    console = open_terminal()
     if fleet is not None:
         console.print(_robots(fleet), end="\n\n")
     table = Table("task", "state", "robot", "age", "sentence", box=None, pad_edge=False)
@@ -124,7 +124,7 @@ def list_tasks(
         table.add_row(status.task.task_id, status.state, status.task.robot, _age(age), status.task.sentence)
     console.print(table if found else "no tasks")
     for line in open_questions(found):
-        console.print(f"\n{line}", style="bold magenta", markup=False, soft_wrap=True)
+        console.print(f"\n{line}", style="bold magenta", soft_wrap=True)
 
 
 def _robots(fleet: dict[str, Any]) -> Table:

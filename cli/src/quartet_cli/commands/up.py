@@ -9,6 +9,7 @@ import httpx
 import typer
 from pydantic import SecretStr
 from rich.console import Console
+from rich.text import Text
 
 from quartet_cli.commands.access import page_link
 from quartet_cli.commands.common import (
@@ -24,6 +25,7 @@ from quartet_cli.commands.common import (
 )
 from quartet_cli.errors import CannotStartError, ExitStatus
 from quartet_cli.settings import CliSettings, running_stack
+from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture
 from quartet_deployment import DeploymentError, Stack, StackOptions, StopClient, state_folder
 from quartet_site import SiteFileError
@@ -107,7 +109,7 @@ def up(
         raise CannotStartError(
             f"`quartet up` already runs (process {other['pid']}, {other['url']}); end it with Ctrl-C"
         )
-    console = Console(highlight=False)
+    console = open_terminal()
     options = StackOptions(
         state_dir=state_folder() / "up",
         fresh=fresh,
@@ -168,7 +170,7 @@ def demo(
 ) -> None:
     """Start everything, do one job, show it, end everything."""
     submission = make_submission(sentence, None, 1800.0)
-    console = Console(highlight=False, stderr=json)
+    console = open_terminal(stderr=json)
     folder = state_folder() / "demo"
     options = StackOptions(
         state_dir=folder,
@@ -244,7 +246,7 @@ def print_page(stack: Stack, console: Console) -> None:
     """Print the link of the web page on a terminal only: it signs in whoever has it, so no log may hold it."""
     if console.is_terminal:
         link = page_link(stack.url, stack.api_token, stack.stop_token)
-        console.print(f"web page: [link={link}]{link}[/link]", soft_wrap=True)
+        console.print(Text.assemble("web page: ", (link, f"link {link}")), soft_wrap=True)
     else:
         console.print("web page: `quartet page` prints the link", soft_wrap=True)
 
