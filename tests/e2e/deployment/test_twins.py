@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from quartet_contracts import JournalEvent, State
-from quartet_contracts.journal import ToolCalled
+from quartet_contracts.journal import SkillFinished, ToolCalled
 from quartet_deployment import Stack
 
 HOME = Path(__file__).resolve().parents[3] / "deploy" / "sites" / "home"
@@ -73,13 +73,8 @@ def test_one_that_looks_like_it_at_the_target_is_not_reported_as_the_one_that_wa
     assert not any(row.completed for row in done.status.report.objects), done.story()
 
 
-@pytest.mark.parametrize(
-    ("target", "area", "twin_at"), [(BIN, "kitchen", IN_THE_BIN), (TABLE, "living room", ON_THE_TABLE)]
-)
-def test_what_is_brought_to_one_that_looks_like_it_is_reported_as_brought(
-    stack: Stack, run: Any, reset: Any, truth: Any, put: Any, target: str, area: str, twin_at: Any
-) -> None:
-    """From the counter: the whole job."""
+def brought(stack: Stack, run: Any, reset: Any, truth: Any, put: Any, target: str, area: str, twin_at: Any) -> Any:
+    """The whole job, from the counter, to where the twin lies; both are there in the end."""
     reset(stack, 0)
     put(TWIN, twin_at)
     assert truth(stack)["objects"][CAN]["on"] == "kitchen counter"
@@ -87,6 +82,23 @@ def test_what_is_brought_to_one_that_looks_like_it_is_reported_as_brought(
         stack, f"pick up the {CAN} on the kitchen counter in the kitchen and place it on the {target} in the {area}"
     )
     after = truth(stack)["objects"]
-    at_target = {name for name in (CAN, TWIN) if target in {after[name]["in"], after[name]["on"]}}
+    assert {name for name in (CAN, TWIN) if target in {after[name]["in"], after[name]["on"]}} == {CAN, TWIN}, after
+    return done
+
+
+def test_what_is_put_beside_one_that_looks_like_it_is_reported_as_brought(
+    stack: Stack, run: Any, reset: Any, truth: Any, put: Any
+) -> None:
+    done = brought(stack, run, reset, truth, put, TABLE, "living room", ON_THE_TABLE)
     assert done.status.state is State.SUCCEEDED, done.story()
-    assert at_target == {CAN, TWIN}, after
+
+
+def test_what_is_put_into_a_bin_on_one_that_looks_like_it_is_in_or_not_known_and_not_lost(
+    stack: Stack, run: Any, reset: Any, truth: Any, put: Any
+) -> None:
+    """In the bin one can hides the other."""
+    done = brought(stack, run, reset, truth, put, BIN, "kitchen", IN_THE_BIN)
+    placed = [one for one in done.of(SkillFinished) if one.skill == "place"]
+    assert {one.state for one in placed} <= {State.SUCCEEDED, State.UNCERTAIN}, done.story()
+    (row,) = done.status.report.objects
+    assert row.completed == (placed[-1].state is State.SUCCEEDED), done.story()

@@ -22,7 +22,7 @@ from quartet_approach import agent as approach
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
 from quartet_approach.target import Target, place_named
 from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
-from quartet_contracts import PickArguments, PickReport, PlaceArguments, PlaceReport, Skill, SkillRequest
+from quartet_contracts import AlikeThing, PickArguments, PickReport, PlaceArguments, PlaceReport, Skill, SkillRequest
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_pick import agent as pick
@@ -442,6 +442,18 @@ async def test_of_one_in_the_bin_and_one_beside_it_nobody_knows_which_was_held()
     with pytest.raises(VerificationError, match="which of them was held is not known") as unknown:
         await verify_place(check, CLAIM)
     assert unknown.value.uncertain
+
+
+async def test_what_was_let_go_over_a_bin_may_be_hidden_by_one_that_lay_in_it():
+    check, _ = over("waste basket")
+    known = AlikeThing(position=(0.65, 0.05, 0.06))
+    check.request = check.request.model_copy(update={"alike_before": [known]})
+    check.sees_from, check.released = check.target, released_at(0.65, 0.05)
+    with pytest.raises(VerificationError, match="whether it is in is not known"):
+        await verify_place(check, CLAIM)
+    check.released, check.states = released_at(0.65, 0.45), ["EMPTY"]
+    lost = await verify_place(check, CLAIM)
+    assert (lost.error_code, "was there before" in lost.reason) == ("PLACE_DROP_VERIFY_FAILED", True)
 
 
 @pytest.mark.parametrize(

@@ -293,6 +293,7 @@ def test_the_choice_of_a_segmenter_reaches_the_perception_server_alone(
     assert built["perception"]["QUARTET_SEGMENTER_URL"] == "http://gpu:8000/segment"
     assert built["perception"]["QUARTET_GATEWAY_URL"] == at.url("gateway")
     assert {name for name, env in built.items() if "QUARTET_SEGMENTER" in env} == {"perception"}
+    assert "QUARTET_GATEWAY_URL" not in built["executor"], "it asks no model"
 
 
 def test_mapping_files_and_the_tokens_that_they_name_reach_their_server_alone(

@@ -79,10 +79,12 @@ NOT_PASSED: dict[str, str] = {
         WEIGHTS,
     ),
 }
+MODEL = ("QUARTET_GATEWAY_URL", "QUARTET_GATEWAY_PATIENCE_S", "QUARTET_MODEL_TIMEOUT_S")
 NOT_OF = {
     ("cli", "QUARTET_LOG_LEVEL"): "the command writes no log",
     ("cli", "QUARTET_LOG_FORMAT"): "as QUARTET_LOG_LEVEL",
     ("cli", "QUARTET_SERVERS"): "its container has no key to sign grants with",
+    **dict.fromkeys((("executor", name) for name in MODEL), "it asks no model"),
 }
 """Of one service alone."""
 
@@ -159,6 +161,7 @@ def test_no_reason_is_for_what_is_passed_on_or_is_no_setting() -> None:
     # The gateway, which may be reached from elsewhere, is told its address once more.
     assert NOT_PASSED.keys() & passed <= {"QUARTET_HOST"}
     assert {name for _, name in NOT_OF} <= everything
+    assert {(of, name) for of, name in NOT_OF if name in services()[of]["environment"]} == set()
 
 
 def test_the_example_names_everything_that_compose_takes_and_nothing_else() -> None:

@@ -205,7 +205,8 @@ def _own_environment(options: StackOptions, at: Addresses, name: str) -> dict[st
             **files,
             **(own if name == "orchestrator" else {}),
             "QUARTET_REDIS_URL": at.redis,
-            "QUARTET_GATEWAY_URL": at.url("gateway"),
+            # The executor asks no model.
+            **({} if name == "executor" else {"QUARTET_GATEWAY_URL": at.url("gateway")}),
             "QUARTET_SERVERS": at.servers(),
         }
     return {}

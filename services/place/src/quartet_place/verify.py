@@ -47,44 +47,46 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     if arguments.object_id is None and normalise(arguments.object_name) == HELD_OBJECT:
         return _failed("the gripper is empty; what it held has no name, so that no camera can look for it")
     region = await region_of(check, arguments)
-    seen = await check.first_seen(arguments.object_name, object_id=_object_id(check))
-    inside, above = _in(check, region, seen), []
+    pictures = [await check.first_seen(arguments.object_name, object_id=_object_id(check))]
+    inside = _in(check, region, pictures[0])
     if inside is None:
         inside, above, region = await _look_from_above(check, arguments, region)
+        pictures += above
     by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
-    if inside is None and by_id and not seen and not above:
+    if inside is None and by_id and not any(pictures):
         # Perception lost its id when it did not see it in the gripper: then look for it by its name.
-        seen = await check.first_seen(arguments.object_name)
-        inside = _in(check, region, seen)
+        pictures.append(await check.first_seen(arguments.object_name))
+        inside = _in(check, region, pictures[-1])
     over = await let_go_over(check, grasp.released, region)
+    beside = [one for seen in pictures for one in _new(check, seen) if region and lies_outside(region, one)]
     if inside is not None:
         assert region is not None
-        if needs_release(check, region) and (doubt := _doubt(check, region, [*seen, *above], over=over)):
+        if needs_release(check, region) and (doubt := _doubt(arguments, beside, over=over)):
             raise VerificationError(doubt, uncertain=True)
         return _reached(check, inside)
-    if not seen and not above and over and mode_of(check.site, arguments.target_location) == "container":
+    if over and not beside and mode_of(check.site, arguments.target_location) == "container":
+        # One that lay there before may hide it.
         raise VerificationError(
             f"'{arguments.object_name}' was let go over '{arguments.target_location}', and no camera shows it in or "
             "beside it: whether it is in is not known",
             uncertain=True,
         )
-    return report if done_before else _failed(_where_it_is(arguments, region, [*seen, *above]))
+    return (
+        report if done_before else _failed(_where_it_is(arguments, region, [one for seen in pictures for one in seen]))
+    )
 
 
-def _doubt(check: RequestContext, region: PlaceRegion, seen: list[Detection], *, over: bool) -> str:
+def _doubt(arguments: PlaceArguments, beside: list[Detection], *, over: bool) -> str:
     """Return why what is seen at a target that nobody looked into before need not be what was put down, '' if it is.
 
-    over: it was measured to be let go over the target.
+    beside: what looks like it, lies near and was not known before. over: it was measured to be let go over the target.
     """
-    arguments = check.request.arguments
-    assert isinstance(arguments, PlaceArguments)
     name, target = arguments.object_name, arguments.target_location
     if not over:
         return (
             f"'{name}' is seen at '{target}', and the gripper's server has not measured that it was let go there: what "
             "is seen may have lain there before, so whether it is the one that was held is not known"
         )
-    beside = [one for one in new_detections(seen, check.request.alike_before or []) if lies_outside(region, one)]
     if beside:
         return (
             f"'{name}' is seen at '{target}' and another one beside it, {_distances(beside)}: which of them was held "
@@ -104,10 +106,10 @@ def _where_it_is(arguments: PlaceArguments, region: PlaceRegion | None, seen: li
 
 async def _look_from_above(
     check: RequestContext, arguments: PlaceArguments, region: PlaceRegion | None
-) -> tuple[Detection | None, list[Detection], PlaceRegion | None]:
+) -> tuple[Detection | None, list[list[Detection]], PlaceRegion | None]:
     """Look for the object with the wrist camera above the target; the arm returns to its transit state.
 
-    Return it where it lies at the target, everything of its name that was seen, and the region.
+    Return it where it lies at the target, everything of its name that each picture shows, and the region.
 
     Into a container it looks from above each side of the rim as well: of a can that stands upright in it, the view from
     straight above shows the lid only, which has none of its colours.
@@ -121,16 +123,15 @@ async def _look_from_above(
     opening = opening_m(check.site, arguments)
     region = region or around_drop(mode, pose, opening)
     inside: Detection | None = None
-    seen: list[Detection] = []
+    pictures: list[list[Detection]] = []
     for position in viewpoints(pose.pre_place_pose.position, opening):
         wanted = pose.pre_place_pose.model_copy(update={"position": position})
         if await _move(check, "pose", wanted, pose.pre_place_lower_by_m):
-            shown = await check.detect(arguments.object_name, "arm", _object_id(check))
-            seen += shown
-            if inside := _in(check, region, shown):
+            pictures.append(await check.detect(arguments.object_name, "arm", _object_id(check)))
+            if inside := _in(check, region, pictures[-1]):
                 break
     await _move(check, "named_state", None)
-    return inside, seen, region
+    return inside, pictures, region
 
 
 def viewpoints(above: Point, opening: float | None) -> list[Point]:
@@ -189,8 +190,12 @@ def _object_id(check: RequestContext) -> str | None:
 
 def _in(check: RequestContext, region: PlaceRegion | None, seen: list[Detection]) -> Detection | None:
     """Return the first of `seen`, from one picture, that lies in the region and is none of those known before."""
-    new = new_detections(seen, check.request.alike_before or [])
-    return None if region is None else next((one for one in new if region.holds(one)), None)
+    return None if region is None else next((one for one in _new(check, seen) if region.holds(one)), None)
+
+
+def _new(check: RequestContext, seen: list[Detection]) -> list[Detection]:
+    """Return those of `seen`, from one picture, that are none of those known before."""
+    return new_detections(seen, check.request.alike_before or [])
 
 
 def _reached(check: RequestContext, lying: Detection) -> PlaceReport:
