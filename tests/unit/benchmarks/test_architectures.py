@@ -68,6 +68,7 @@ def test_prompts_are_compared_where_the_same_was_done() -> None:
     assert result.metrics["per_call_max_multi"] == 20
     assert result.metrics["harm_single"] == Rate(1, 2)
     assert json.loads(json.dumps(result.as_json()))["details"][3]["harm"]["toppled"] == ["cup"]
+    assert str(result.rows[1]["tokens_in"]) == "120", "whole, since it is large"
     assert [row["architecture"] for row in result.rows] == ["multi", "single"]
 
 

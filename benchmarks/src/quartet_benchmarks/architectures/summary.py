@@ -49,7 +49,7 @@ def summary(played: Sequence[Played], parameters: dict[str, Any]) -> BenchResult
             {
                 "architecture": str(architecture),
                 **{name: f"{rate.successes} of {rate.n} {_shown(rate)}" for name, rate in rates.items()},
-                **{name: round(value, 2 if value < 100 else 0) for name, value in means.items()},
+                **{name: _figure(value) for name, value in means.items()},
             }
         )
     pairs = _same_trajectories(played)
@@ -104,6 +104,11 @@ def calls_of(journal: Sequence[JournalEvent]) -> list[str]:
 def _over(pairs: Sequence[tuple[Played, Played]]) -> float:
     single = sum(other.tokens_in for _, other in pairs)
     return sum(one.tokens_in for one, _ in pairs) / single if single else float("nan")
+
+
+def _figure(value: float) -> float:
+    """Return a figure as the table shows it: large ones whole."""
+    return round(value) if value >= 100 else round(value, 2)
 
 
 def _shown(rate: Rate) -> str:
