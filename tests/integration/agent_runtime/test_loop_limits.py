@@ -73,20 +73,58 @@ async def test_a_journal_that_fails_stops_the_effect(model, memory, make_loop, t
     assert "ran" not in memory.order
 
 
-async def test_the_transcript_is_saved_after_every_step(model, memory, make_loop, talk):
-    seen = []
-
-    def look(_body):
-        seen.append(len(memory.transcripts["r1"]["messages"]))
+async def test_the_transcript_is_saved_while_the_model_thinks(model, memory, make_loop, talk, eventually):
+    async def look(_body):
+        await eventually(lambda: len(memory.transcripts["r1"]["messages"]) == 4)
+        assert memory.transcripts["r1"]["ending"] is None
         return talk.report()
 
     model.script = [talk.calls(("arm__move", {"x": 1})), look]
-    await make_loop(local(memory)).run("system prompt", "user")
-    assert seen == [4]
+    ending = await make_loop(local(memory)).run("system prompt", "user")
+    assert ending.cause is Cause.REPORTED
     kept = memory.transcripts["r1"]
     assert [m["role"] for m in kept["messages"]] == ["system", "user", "assistant", "tool", "assistant"]
     assert kept["ending"] == "reported"
     assert kept["usage"]["turns"] == 2
+
+
+async def test_no_step_waits_for_a_transcript_and_the_last_one_stands(model, memory, make_loop, talk, eventually):
+    """A slow store is given the newest only, and the loop has ended once the whole transcript is saved."""
+    store, begun = asyncio.Event(), []
+    save = memory.save
+
+    async def slow(task_id, loop_id, transcript):
+        begun.append((len(transcript["messages"]), transcript["ending"]))
+        await store.wait()
+        await save(task_id, loop_id, transcript)
+
+    async def third(_body):
+        store.set()
+        return talk.report()
+
+    memory.save = slow
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.calls(("arm__move", {"x": 2})), third]
+    async with asyncio.timeout(30):
+        await make_loop(local(memory)).run("system", "user")
+    assert begun[0][1] is None
+    assert begun[-1] == (7, "reported")
+    assert len(begun) < 6
+    assert memory.transcripts["r1"]["ending"] == "reported"
+
+
+async def test_a_transcript_that_cannot_be_saved_for_a_moment_ends_no_loop(model, memory, make_loop, talk, caplog):
+    save = memory.save
+
+    async def away(task_id, loop_id, transcript):
+        if transcript["ending"] is None:
+            raise ConnectionError("store is gone")
+        await save(task_id, loop_id, transcript)
+
+    memory.save = away
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.report()]
+    assert (await make_loop(local(memory)).run("system", "user")).cause is Cause.REPORTED
+    assert "the transcript of r1 is not saved yet: store is gone" in caplog.text
+    assert memory.transcripts["r1"]["ending"] == "reported"
 
 
 async def test_malformed_json_goes_back_to_the_model(model, memory, make_loop, talk):

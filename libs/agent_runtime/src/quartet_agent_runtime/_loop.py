@@ -79,7 +79,7 @@ class Loop:
                 raise
             end = Ended(Cause.TIME, self._meter.out_of_time())
         ending = Ending(end.cause, end.reason, self.usage, end.report, self.uncertain)
-        await self._recorder.transcript(talk.transcript(), ending.usage, ending.reason or ending.cause)
+        await self._recorder.end_transcript(talk.transcript(), ending.usage, ending.reason or ending.cause)
         metrics.LOOPS.labels(self._recorder.actor, ending.cause).inc()
         return ending
 
@@ -105,9 +105,9 @@ class Loop:
             used = self._meter.count_turn(answer)
             talk.add_answer(answer)
             await self._recorder.turn(self.usage.turns, answer, used)
-            await self._recorder.transcript(talk.transcript(), self.usage)
+            self._recorder.keep_transcript(talk.transcript(), self.usage)
             await self._act(talk, answer, self._live)
-            await self._recorder.transcript(talk.transcript(), self.usage)
+            self._recorder.keep_transcript(talk.transcript(), self.usage)
 
     async def _act(self, talk: Conversation, answer: ModelAnswer, calls: Calls) -> None:
         """Do what the model wants. Raises Ended."""

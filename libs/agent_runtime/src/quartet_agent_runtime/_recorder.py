@@ -1,6 +1,8 @@
 """Record what happens in a loop: in the task's journal, before it takes effect, with images and transcripts."""
 
+import asyncio
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -23,12 +25,15 @@ from quartet_contracts.journal import (
     WantedCall,
 )
 
+log = logging.getLogger(__name__)
+
 MAX_JOURNAL_TEXT = 4000
 MAX_JOURNALED_CALLS = 8
 """Calls of one turn that are kept in full; a model whose loop is replayed after more makes the others again."""
 MAX_REASONING = 256_000
 """Characters of a turn's reasoning as JSON; more is not journaled, since a model refuses a part of it."""
 PROGRESS_INTERVAL_S = 0.25
+TRANSCRIPT_INTERVAL_S = 0.1
 
 
 class Recorder:
@@ -53,6 +58,9 @@ class Recorder:
         self._images = images
         self._transcripts = transcripts
         self._last_progress = 0.0
+        self._unsaved: dict[str, Any] | None = None
+        self._saver: asyncio.Task[None] | None = None
+        self._saving = asyncio.Lock()
 
     async def write(self, event: Happening) -> None:
         """Journal `event`; it is durable when this returns."""
@@ -151,19 +159,47 @@ class Recorder:
         """Journal a remark."""
         await self.write(Note(text=truncate(text, MAX_JOURNAL_TEXT)))
 
-    async def transcript(self, messages: list[dict[str, Any]], usage: Usage, ending: str | None = None) -> None:
-        """Replace the transcript of the loop; `ending` says why it ended, None while it runs."""
-        await self._transcripts.save(
-            self.task_id,
-            self._loop_id,
-            {
-                "actor": self.actor,
-                "loop_id": self._loop_id,
-                "usage": usage.model_dump(),
-                "ending": ending,
-                "messages": messages,
-            },
-        )
+    def keep_transcript(self, messages: list[dict[str, Any]], usage: Usage) -> None:
+        """Begin to save the transcript of the loop, which goes on meanwhile: the journal is what must not be lost.
+
+        Of several within TRANSCRIPT_INTERVAL_S the newest is saved.
+        """
+        self._unsaved = self._transcript(messages, usage, None)
+        if self._saver is None:
+            self._saver = asyncio.create_task(self._save_newest())
+
+    async def end_transcript(self, messages: list[dict[str, Any]], usage: Usage, ending: str) -> None:
+        """Save the transcript of the loop that has ended; it is saved when this returns."""
+        self._unsaved = None
+        async with self._saving:
+            await self._transcripts.save(self.task_id, self._loop_id, self._transcript(messages, usage, ending))
+
+    async def _save_newest(self) -> None:
+        """Save until nothing is unsaved; what cannot be saved is tried again with the next, and at the end."""
+        try:
+            while self._unsaved is not None:
+                async with self._saving:
+                    # Nothing is left where the loop has ended meanwhile: its last transcript stands.
+                    if (newest := self._take_unsaved()) is not None:
+                        await self._transcripts.save(self.task_id, self._loop_id, newest)
+                await asyncio.sleep(TRANSCRIPT_INTERVAL_S)
+        except Exception as error:
+            log.warning("the transcript of %s is not saved yet: %s", self._loop_id, error)
+        finally:
+            self._saver = None
+
+    def _take_unsaved(self) -> dict[str, Any] | None:
+        unsaved, self._unsaved = self._unsaved, None
+        return unsaved
+
+    def _transcript(self, messages: list[dict[str, Any]], usage: Usage, ending: str | None) -> dict[str, Any]:
+        return {
+            "actor": self.actor,
+            "loop_id": self._loop_id,
+            "usage": usage.model_dump(),
+            "ending": ending,
+            "messages": messages,
+        }
 
 
 def _text(arguments: Any) -> str:
