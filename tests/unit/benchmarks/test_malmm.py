@@ -1,5 +1,7 @@
 """The MALMM experiment: programs at the table, reference speakers, options and tables."""
 
+from dataclasses import replace
+
 import pytest
 
 from quartet_benchmarks.command import bench, load_suite
@@ -7,7 +9,7 @@ from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.malmm.arm import TabletopArm
 from quartet_benchmarks.malmm.options import read_experiment
 from quartet_benchmarks.malmm.speakers import ReferenceModel
-from quartet_benchmarks.malmm.table import Entry, headline, stack_rows, task_rows
+from quartet_benchmarks.malmm.table import Entry, headline, rate_lines, stack_rows, task_rows
 from quartet_benchmarks.malmm.trial import Trial, play
 from quartet_benchmarks.result import BenchParameters, Rate
 from quartet_scripted_model.programs import ArmSpeakers, Rates, read_scene
@@ -140,11 +142,12 @@ def test_names_may_be_parted_by_commas_and_all_variations_come():
     assert read_experiment({"tasks": list(TASKS)}).episodes == 25
 
 
-def test_tables_have_the_published_figures_beside():
-    def entry(task, framework, feedback, succeeded, variation=0):
-        trial = Trial(succeeded, "completed", 10, 100, 9, 0, 2.0)
-        return Entry(task, variation, 0, "m", framework, feedback, trial)
+def entry(task, framework, feedback, succeeded, variation=0):
+    trial = Trial(succeeded, "completed", 10, 100, 9, 0, 2.0)
+    return Entry(task, variation, 0, "m", framework, feedback, trial)
 
+
+def test_tables_have_the_published_figures_beside():
     entries = [
         entry("stack-blocks", "malmm", True, True),
         entry("stack-blocks", "malmm", True, False, variation=1),
@@ -160,6 +163,19 @@ def test_tables_have_the_published_figures_beside():
     metrics = headline(entries)
     assert metrics["false_successes"] == 2
     assert metrics["success_rate_malmm"] == Rate(2, 3)
+
+
+def test_the_study_under_equal_faults_is_drawn_by_rate():
+    several = [
+        replace(entry("put-block", "sa", True, done), model=f"reference-speakers/{rate}")
+        for rate, done in ((0, True), (0, True), (0.2, True), (0.2, False))
+    ]
+    lines = rate_lines(several)
+    assert [line.split("p ")[1].split(" (")[0] for line in lines[1:]] == [
+        "0    #################### 2/2",
+        "0.2  ##########.......... 1/2",
+    ]
+    assert rate_lines(several[:2]) == []
 
 
 def test_the_suite_plays_what_the_options_name():

@@ -78,6 +78,18 @@ def test_things_are_told_where_they_stand_as_far_as_a_camera_can_tell(open_arm):
         assert 0.0 < near < 0.015, one
 
 
+def test_what_lies_in_a_container_and_on_a_bottle_is_found(open_arm):
+    for task, seed, variation, names in (
+        ("empty-container", 1, 7, ("bar", "box", "brick")),
+        ("open-bottle", 0, 0, ("bottle cap",)),
+        ("insert-in-peg", 1, 7, ("orange spoke",)),
+    ):
+        seeing = open_arm(task, seed, variation)
+        for name in names:
+            true = seeing.world.position(name)
+            assert min(math.dist(one.position, true) for one in told(seeing).values()) < 0.012, name
+
+
 def test_no_true_pose_is_read(open_arm, monkeypatch):
     def refuse(*_: object) -> None:
         raise AssertionError("the state was read from ground truth")

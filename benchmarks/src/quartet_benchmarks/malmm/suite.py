@@ -9,7 +9,7 @@ from quartet_benchmarks.extras import require_inspect
 from quartet_benchmarks.harness.speakers import SPEAKERS
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
 from quartet_benchmarks.malmm.speakers import ReferenceModel
-from quartet_benchmarks.malmm.table import Entry, detail, headline, stack_rows, task_rows
+from quartet_benchmarks.malmm.table import Entry, detail, headline, rate_lines, stack_rows, task_rows
 from quartet_benchmarks.malmm.trial import play
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_scripted_model.programs import Rates
@@ -74,6 +74,7 @@ def make_result(experiment: Experiment, entries: list[Entry]) -> BenchResult:
         notes=[
             *NOTES,
             *([VISION_NOTE] if experiment.observation == "vision" else []),
+            *rate_lines(entries),
             *([SPEAKERS_NOTE] if experiment.speakers else []),
         ],
     )

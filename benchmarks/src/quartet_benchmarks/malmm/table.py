@@ -7,10 +7,14 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from quartet_benchmarks.harness.speakers import SPEAKERS
 from quartet_benchmarks.malmm.published import published
 from quartet_benchmarks.malmm.trial import Trial
 from quartet_benchmarks.result import Rate, percentile, wilson
 from quartet_simulation.tabletop.tasks import STACK_COUNTS
+
+_BAR = 20
+"""Characters of a bar that stands for all episodes."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,12 @@ class Entry:
     framework: str
     feedback: bool
     trial: Trial
+
+    @property
+    def rate(self) -> float | None:
+        """Fault rate of the reference speakers, None for a language model."""
+        name, _, rate = self.model.rpartition("/")
+        return float(rate) if name == SPEAKERS else None
 
     @property
     def kind(self) -> tuple[str, bool, str]:
@@ -65,6 +75,30 @@ def stack_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         _row(model, framework, feedback, f"stack-blocks, {count} blocks", own, None)
         for (model, feedback, framework, count), own in sorted(groups.items())
     ]
+
+
+def rate_lines(entries: Sequence[Entry]) -> list[str]:
+    """Return the success over all tasks against the fault rate of the reference speakers, as lines of a bar chart.
+
+    None where there is one rate alone: then there is nothing to compare.
+    """
+    groups = _groups(
+        [entry for entry in entries if entry.rate is not None],
+        lambda entry: (not entry.feedback, entry.framework, entry.rate),
+    )
+    if len({rate for _, _, rate in groups}) < 2:
+        return []
+    lines = ["Success by the fault rate p, all tasks together, with 95 % intervals:"]
+    for (silent, framework, rate), own in groups.items():
+        done = sum(entry.trial.succeeded for entry in own)
+        false = sum(entry.trial.false_success for entry in own)
+        low, high = wilson(done, len(own))
+        bar = "#" * round(_BAR * done / len(own))
+        lines.append(
+            f"{framework:5} {'without' if silent else 'with'} feedback, p {rate:<4g} {bar:.<{_BAR}} {done}/{len(own)} "
+            f"({100 * low:.0f} to {100 * high:.0f} %), {false} false"
+        )
+    return lines
 
 
 def detail(entry: Entry) -> dict[str, Any]:

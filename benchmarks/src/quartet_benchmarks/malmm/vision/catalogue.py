@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 
 from quartet_perception import Catalogue, CatalogueEntry
+from quartet_perception.catalogue import Kind
 from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Shape, Thing
 from quartet_site.site import Appearance, Part
 
@@ -28,13 +29,19 @@ def make_catalogue(things: Iterable[Thing]) -> Catalogue:
     for thing in things:
         if thing.told:
             name = kind_of(thing.name)
-            entries[name] = CatalogueEntry(name, "surface" if _is_furniture(thing) else "object", _appearance(thing))
+            fixed: Kind = "surface" if _is_furniture(thing) else "container"
+            entries[name] = CatalogueEntry(name, "object" if _moves(thing) else fixed, _appearance(thing))
     return Catalogue(list(entries.values()))
 
 
 def colour_of(sample: str) -> str:
     """Return the name of a colour of the table's things."""
     return next(name for name, rgb in COLOURS.items() if _sample(rgb) == sample)
+
+
+def _moves(thing: Thing) -> bool:
+    """Return whether a thing is one of several or moves; the others stand where they are, each the only one."""
+    return thing.mass is not None or not thing.solid or kind_of(thing.name) != thing.name
 
 
 def _is_furniture(thing: Thing) -> bool:

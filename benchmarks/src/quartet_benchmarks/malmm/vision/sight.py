@@ -35,6 +35,8 @@ FRONT_EVERY = 4
 """Looks from one of the front camera to the next, where the wrist's shows enough."""
 STEADY_M = 0.006
 """What a first fit has so near to where it was has not moved [m]; then it is not measured again."""
+WHOLE = 0.8
+"""Share of a vessel that a camera has to see: where the far walls alone are in view, its middle is a guess."""
 GONE_M = 0.03
 """A camera that looks so much beyond a thing does not see it there any more [m]."""
 BESIDE_M, HIGHEST_M = 0.08, 0.5
@@ -83,6 +85,7 @@ class Sight:
         self._sensors, self._catalogue, self._robot = sensors, catalogue, robot
         self._segmenter = ColourShapeSegmenter(catalogue, stacked=True)
         self._names = [entry.name for entry in catalogue.entries if entry.name != TABLE]
+        self._only_ones = {entry.name for entry in catalogue.entries if entry.kind != "object"}
         self._memory: PoseMemory[Seen] = PoseMemory()
         self._front_error = np.zeros(3)
         self.things: dict[str, Seen] = {}
@@ -180,6 +183,8 @@ class Sight:
         for one in self._segmenter.segment(view, self._names):
             if one.entry is None or (self.held is not None and one.in_gripper):
                 continue
+            if one.kind == "container" and one.visible < WHOLE:
+                continue
             if one.solid is not None and not self._may_stand(view, one.solid):
                 continue
             if one.solid is not None and (known := self._steady(view, one.label, one.solid)) is not None:
@@ -247,6 +252,8 @@ class Sight:
         shown: dict[str, Seen] = {}
         for at, one in enumerate(found):
             name = names.get(at) or self._new_name(one.kind)
+            if name is None:
+                continue
             shown[name] = one
             if name in by_better:
                 continue
@@ -266,9 +273,11 @@ class Sight:
         near = max(abs(a - b) for a, b in zip(one.size, known.size, strict=True)) < 0.015
         return one.colour == known.colour and shapes[one.kind] == shapes[known.kind] and near
 
-    def _new_name(self, kind: str) -> str:
-        """Return the name of a thing that was not seen before: numbered, where there are several of its kind."""
+    def _new_name(self, kind: str) -> str | None:
+        """Return the name of a new thing, numbered where there may be several; None for another of a single one."""
         same = [name for name in self.things if kind_of(name) == kind]
+        if same and kind in self._only_ones:
+            return None
         return f"{kind} {len(same) + 1}" if same else kind
 
     def _gone(self, view: View, name: str) -> bool:

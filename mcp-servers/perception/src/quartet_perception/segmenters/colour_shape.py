@@ -59,7 +59,7 @@ class ColourShapeSegmenter:
     remote = False
 
     def __init__(self, catalogue: Catalogue, *, stacked: bool = False) -> None:
-        """`stacked`: things may stand on other things, not on surfaces alone, which costs time and certainty."""
+        """`stacked`: things may stand on and in other things, not on surfaces alone, which costs time and certainty."""
         self._catalogue = catalogue
         self._stacked = stacked
         self._heights = [t.appearance.size_m[2] for t in catalogue.entries if t.kind == "surface"]
@@ -95,7 +95,7 @@ class ColourShapeSegmenter:
                         explained += self._explain(picture, piece, targets)
                 fitted += explained
         view = picture.view
-        kept = without_overlap(fitted, view.shape)
+        kept = without_overlap(fitted, view.shape, contained=self._stacked)
         return [self._found(view, f) for f in kept if f.entry in wanted and _in_its_area(view, f)]
 
     def _explain(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[Hypothesis]:
@@ -201,7 +201,9 @@ class ColourShapeSegmenter:
                 heights += [bottom, top - height] if abs(top - bottom - height) > 0.01 else [top - height]
             raised = top - height
             if self._stacked and not blob.held and raised > blob.support - _SUNK_M:
-                heights += [raised] if abs(raised - blob.support) > _RAISED_M else []
+                # A container stands where it belongs; what is on it may hide the plane under it.
+                above = raised > blob.support + _RAISED_M and entry.kind == "object"
+                heights += [raised] if above or raised < blob.support - _RAISED_M else []
             for z in heights:
                 for posed in fit_pose(solid, points, z, picture.view.origin):
                     quality = evaluate_fit(picture.view, posed, region, member, size)

@@ -91,12 +91,18 @@ def is_fallen(solid: Solid, entry: CatalogueEntry) -> bool:
     return solid.lying or abs(solid.size[2] - entry.appearance.size_m[2]) > 1e-6
 
 
-def without_overlap(hypotheses: Iterable[Hypothesis], shape: tuple[int, int]) -> list[Hypothesis]:
-    """Return the acceptable hypotheses, of several in the same place the one with the most merit."""
+def without_overlap(
+    hypotheses: Iterable[Hypothesis], shape: tuple[int, int], *, contained: bool = False
+) -> list[Hypothesis]:
+    """Return the acceptable hypotheses, of several in the same place the one with the most merit.
+
+    contained: things may lie in containers, so that those two are not rivals for a place.
+    """
     kept: list[Hypothesis] = []
-    taken = np.zeros(shape, dtype=bool)
+    places = {False: np.zeros(shape, dtype=bool), True: np.zeros(shape, dtype=bool)}
     for candidate in sorted(hypotheses, key=lambda h: h.merit, reverse=True):
         if candidate.acceptable:
+            taken = places[contained and candidate.entry.kind == "container"]
             mask = candidate.mask(shape)
             if float((mask & taken).sum()) < 0.3 * float(mask.sum()):
                 kept.append(candidate)
