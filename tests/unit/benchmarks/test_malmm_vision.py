@@ -73,6 +73,7 @@ def test_things_are_told_where_they_stand_as_far_as_a_camera_can_tell(open_arm):
     world = seeing.world
     found = told(seeing)
     assert sum(name.startswith("lime block") for name in found) == 4
+    assert "red target square" in found
     for one in found.values():
         near = min(math.dist(one.position, world.position(name)) for name in world.things)
         assert 0.0 < near < 0.015, one
