@@ -44,7 +44,7 @@ TASK_S = 180.0
 THING = "red coke can"
 SECOND, SECOND_TARGET = "green tea box", "bin"
 """The second object of a job that is misread, and where it is to go."""
-STILL = ("get_", "clear_", "look", "detect_", "segment_")
+STILL = ("get_", "clear_", "look", "detect_", "segment_", "last_seen")
 """Prefixes of tools that move nothing."""
 MOVED = 0.01
 """Least change of base, joint or finger that counts as a motion [m or rad]."""
