@@ -114,7 +114,8 @@ def page(runs: Sequence[SuiteRun], seed: int, drawn: Sequence[Path] | str = ()) 
         chosen = ", ".join(f"{name} {value}" for name, value in run.result["parameters"].items())
         lines += [f"{_plain(chosen)}; {run.wall_s:.0f} s", "", *TABLE]
         lines += [_row(name, value, run.result["intervals"].get(name)) for name, value in run.result["metrics"].items()]
-    return "\n".join(lines) + "\n"
+    # The page is for everybody, wherever the project lies on their machines.
+    return "\n".join(lines).replace(f"{project_root()}{os.sep}", "") + "\n"
 
 
 def _row(name: str, value: float | None, interval: dict[str, float] | None) -> str:

@@ -10,6 +10,7 @@ from quartet_benchmarks.all_suites import SuiteRun, charts, page
 from quartet_benchmarks.charts import Bar, charts_of
 from quartet_benchmarks.errors import MeasurementError, OptionError
 from quartet_benchmarks.result import BenchResult, Rate
+from quartet_deployment import project_root
 
 RESULT = BenchResult("some", {"runs": 3}, {"rate": Rate(3, 4), "time_s": 1.25, "none_s": float("nan")}).as_json()
 
@@ -29,6 +30,12 @@ def test_the_page_has_the_figures_with_their_intervals_and_the_machine() -> None
 def test_the_page_says_why_a_suite_gave_no_figures_whatever_it_printed() -> None:
     text = page([SuiteRun("some", 2.0, None, "no | route\n# to <it>")], seed=0)
     assert "No figures after 2 s: no / route # to (it)" in text
+
+
+def test_the_page_does_not_tell_where_the_project_lies() -> None:
+    text = page([SuiteRun("some", 2.0, None, f"look at {project_root()}/runs/gateway.log")], seed=0)
+    assert "look at runs/gateway.log" in text
+    assert str(project_root()) not in text
 
 
 def test_the_page_shows_the_charts_or_says_why_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
