@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import grpc
+import grpc  # pyright: ignore[reportMissingModuleSource]
 from bus_client import Asking, Given, Message, main, result_of
 
 SERVICE, METHOD = "quartet.Agent", "Do"

@@ -79,7 +79,14 @@ async def test_arm_and_gripper(moveit, sim, robot):
     assert state["state"] == "EMPTY"
     assert state["width_m"] < 0.01
     assert (await moveit.call("open_gripper"))["ok"]
-    assert (await moveit.call("get_grasp_state"))["width_m"] > 0.1
+    opened = await moveit.call("get_grasp_state")
+    assert opened["width_m"] > 0.1
+    assert "released" not in opened, "nothing was held"
+    sim.post("/grasp", object="red coke can")
+    flange = (await moveit.call("get_current_pose"))["pose"]["position"]
+    assert (await moveit.call("open_gripper"))["ok"]
+    released = (await moveit.call("get_grasp_state"))["released"]
+    assert released["tool_position"] == pytest.approx(flange, abs=0.005), "our server measures, whoever opens"
     assert (await moveit.call("clear_planning_scene"))["ok"]
 
 

@@ -74,7 +74,7 @@ def test_episodes_are_chosen_by_task_and_variation(table):
         table.place_object("teapot", 0.2, 0.1, 0.752)
     with pytest.raises(UnknownTaskError, match="valid: basketball-in-hoop"):
         table.reset(None, 0, "juggle")
-    with pytest.raises(UnknownNameError, match="a number from 0"):
+    with pytest.raises(UnknownTaskError, match="no variation two; valid: 0 to 59"):
         table.reset(None, 0, "stack-blocks:two")
     with pytest.raises(UnknownNameError, match="valid: tabletop"):
         table.reset("home", 0)

@@ -1,5 +1,6 @@
 """One MCP server for one robot: its tools, their authorization, the control endpoints."""
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
@@ -29,7 +30,7 @@ from quartet_tool_server._limits import MotionLimits
 from quartet_tool_server._middleware import CallAuthorization
 from quartet_tool_server._policy import CallPolicy
 from quartet_tool_server._safety_controller import SafetyController
-from quartet_tool_server._tool_entry import Function, Goal, Limits, ToolEntry, as_tool_result
+from quartet_tool_server._tool_entry import Around, Function, Goal, Limits, ToolEntry, as_tool_result
 from quartet_tool_server.errors import failure
 from quartet_tool_server.metrics import Families, Metrics
 
@@ -153,6 +154,7 @@ class ToolServer:
         cancels: str | None = None,
         limits: Limits | None = None,
         goal: Goal | None = None,
+        around: Around = contextlib.nullcontext,
     ) -> Any:
         """Decorator: serve an async function as a tool under its own name, its docstring as the description.
 
@@ -161,7 +163,8 @@ class ToolServer:
         are told to clients as MCP's annotations: a tool that moves the robot or changes what it knows is destructive
         unless it says otherwise. `moves` and `cancels` name the channel that it moves, or whose motions it cancels.
         `limits` checks the arguments before the tool runs. `goal` says which goal the arguments amount to, so that the
-        policy can check it also where a third-party server moves the robot.
+        policy can check it also where a third-party server moves the robot. `around` is entered around the tool, also
+        where a third-party server does its work.
         """
         if function is None:
             return functools.partial(
@@ -173,6 +176,7 @@ class ToolServer:
                 cancels=cancels,
                 limits=limits,
                 goal=goal,
+                around=around,
             )
         entry = ToolEntry(
             function.__name__,
@@ -184,6 +188,7 @@ class ToolServer:
             cancels,
             limits,
             goal,
+            around,
         )
         run = function if self.upstream is None else self.upstream.stand_in(entry)
         if run is None:
@@ -262,7 +267,8 @@ class ToolServer:
                     await checking
                 if run is not entry.function and entry.goal and (goal := entry.goal(**bound.arguments)) is not None:
                     await self.limits.check_goal(entry.name, entry.name, *goal)
-                value = await run(*args, **kwargs)
+                async with entry.around():
+                    value = await run(*args, **kwargs)
             except Exception as error:
                 value = entry.model(**failure(error, tool=entry.name, arguments=entry.arguments))
             return value if isinstance(value, McpResult) else as_tool_result(value)

@@ -4,6 +4,7 @@ import base64
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -50,6 +51,9 @@ Limits = Callable[..., Awaitable[None] | None]
 Goal = Callable[..., tuple[str, Message] | None]
 """Takes a tool's arguments by name and returns the action and goal that they amount to; None where nothing moves."""
 
+Around = Callable[[], AbstractAsyncContextManager[None]]
+"""What is entered before a tool runs, whoever serves it, and left after it."""
+
 
 @dataclass(frozen=True)
 class ToolEntry:
@@ -66,6 +70,7 @@ class ToolEntry:
     """Channel whose motions it cancels."""
     limits: Limits | None
     goal: Goal | None
+    around: Around
 
     @property
     def arguments(self) -> tuple[str, ...]:

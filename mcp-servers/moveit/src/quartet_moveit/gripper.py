@@ -1,7 +1,10 @@
 """open_gripper, close_gripper, get_grasp_state."""
 
+import contextlib
 import math
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -74,7 +77,19 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
             if wider and now.state is not GraspState.EMPTY:
                 server.limits.check_release(tool, now.message)
 
-    @server.tool(moves="gripper", limits=partial(grip_limits, "open_gripper"))
+    @asynccontextmanager
+    async def noting_release() -> AsyncIterator[None]:
+        """Note where what was held is let go, also when a third-party server opens the fingers."""
+        held_at = await holds_at()
+        yield
+        if held_at is None:
+            return
+        # What cannot be measured is no release, and does not spoil the result.
+        with contextlib.suppress(RobotLinkError, ToolError):
+            if judge(robot, await read(robot)).state is GraspState.EMPTY:
+                releases[:] = [(time.monotonic(), held_at)]
+
+    @server.tool(moves="gripper", limits=partial(grip_limits, "open_gripper"), around=noting_release)
     async def open_gripper(position: Finite = file.open_position, effort: Finite = file.effort) -> GripperResult:
         """Open the gripper; whatever it holds is released. width_m is the opening afterwards.
 
@@ -82,10 +97,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         fingers), INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
         get_grasp_state first), STOPPED (report it).
         """
-        held_at = await holds_at()
         result = await command("open_gripper", position, effort)
-        if held_at is not None and result.state is GraspState.EMPTY:
-            releases[:] = [(time.monotonic(), held_at)]
         wanted = OPEN_SHARE * width_of(robot, position)
         if result.ok and result.width_m is not None and result.width_m < wanted:
             text = (
