@@ -1,6 +1,7 @@
 """The state of the table by its cameras: noise that is on, no look at ground truth, the rule against its flicker."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,6 +90,20 @@ def test_what_lies_in_a_container_and_on_a_bottle_is_found(open_arm):
         for name in names:
             true = seeing.world.position(name)
             assert min(math.dist(one.position, true) for one in told(seeing).values()) < 0.012, name
+
+
+def test_what_hangs_in_the_air_is_no_thing(open_arm, monkeypatch):
+    """The front camera now and then takes the hand for a block of its colour."""
+    seeing = open_arm("stack-blocks", 4, 28)
+    block = seeing.sight.things["silver block"]
+    x, y, z = block.position
+    height = block.size[2]
+    hanging = replace(block, position=(x, y, z + 2.5 * height))
+    stacked = replace(block, position=(x, y, z + height))
+    for seen, names in (((block, hanging), 4), ((block, stacked), 5)):
+        monkeypatch.setattr(Sight, "_found", lambda *_, seen=seen: iter(seen))
+        seeing.sight.look(("arm",))
+        assert sum(name.startswith("silver block") for name in told(seeing)) == names
 
 
 def test_no_true_pose_is_read(open_arm, monkeypatch):

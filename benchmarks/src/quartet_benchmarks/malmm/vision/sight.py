@@ -41,6 +41,8 @@ GONE_M = 0.03
 """A camera that looks so much beyond a thing does not see it there any more [m]."""
 BESIDE_M, HIGHEST_M = 0.08, 0.5
 """Things are told that are at most so far outside of the workspace, and so high over the table [m]."""
+STANDS_M = 0.03
+"""What is seen to be so far over all that it could stand on is no thing, but a part of the arm in its colour [m]."""
 HOLDS_M, HOLDS_N = 0.004, 2.0
 """Fingers that are so far apart and press so much hold something [m], [N]."""
 GRASPED_M = 0.05
@@ -144,7 +146,7 @@ class Sight:
             if camera == "front" and not self._needs_front(seen_by.get("arm", {})):
                 continue
             view = self._view(camera)
-            found = list(self._found(view))
+            found = self._standing(list(self._found(view)))
             seen_by[camera] = self._take_in(view, found, set(seen_by.get("arm", ())))
         self._learn_front_error(seen_by)
 
@@ -204,6 +206,25 @@ class Sight:
                 range_m=seen.range_m,
                 round=seen.solid.solid.round,
             )
+
+    def _standing(self, found: list[Seen]) -> list[Seen]:
+        """Leave out what hangs in the air: the hand, which a camera may take for a block of its colour."""
+        known = [one for name, one in self.things.items() if name != self.held]
+        return [one for one in found if self._has_support(one, [*found, *known])]
+
+    def _has_support(self, one: Seen, others: Iterable[Seen]) -> bool:
+        """Return whether something is under a thing: the table, another thing, or the vessel in which it lies."""
+        bottom = one.position[2] - one.size[2] / 2
+        if one.kind in self._only_ones or bottom - FOOT[2] < STANDS_M:
+            return True
+        x, y, _ = one.position
+        for other in others:
+            if other is one or other.position == one.position or not _within(x, y, other):
+                continue
+            top = other.position[2] + other.size[2] / 2
+            if abs(top - bottom) < STANDS_M or (other.kind in self._only_ones and bottom < top):
+                return True
+        return False
 
     def _place(self, view: View, solid: PosedSolid) -> Vector:
         """Return the centre of a solid in the table's world [m]."""
