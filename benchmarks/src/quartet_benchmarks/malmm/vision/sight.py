@@ -36,13 +36,14 @@ FRONT_EVERY = 4
 STEADY_M = 0.006
 """What a first fit has so near to where it was has not moved [m]; then it is not measured again."""
 WHOLE = 0.8
-"""Share of a vessel that a camera has to see: where the far walls alone are in view, its middle is a guess."""
+"""Share of a vessel that a camera has to see to correct where it is: of the far walls alone its middle is a guess."""
 GONE_M = 0.03
 """A camera that looks so much beyond a thing does not see it there any more [m]."""
 BESIDE_M, HIGHEST_M = 0.08, 0.5
 """Things are told that are at most so far outside of the workspace, and so high over the table [m]."""
-STANDS_M = 0.03
-"""What is seen to be so far over all that it could stand on is no thing, but a part of the arm in its colour [m]."""
+SINKS_M, STANDS_M = 0.02, 0.03
+"""What is seen to be so far under the table, or over all that it could stand on, is no thing, but a part of the table's
+edge or of the arm in its colour [m]."""
 HOLDS_M, HOLDS_N = 0.004, 2.0
 """Fingers that are so far apart and press so much hold something [m], [N]."""
 GRASPED_M = 0.05
@@ -185,7 +186,7 @@ class Sight:
         for one in self._segmenter.segment(view, self._names):
             if one.entry is None or (self.held is not None and one.in_gripper):
                 continue
-            if one.kind == "container" and one.visible < WHOLE:
+            if one.kind == "container" and one.visible < WHOLE and one.label in self.things:
                 continue
             if one.solid is not None and not self._may_stand(view, one.solid):
                 continue
@@ -208,15 +209,17 @@ class Sight:
             )
 
     def _standing(self, found: list[Seen]) -> list[Seen]:
-        """Leave out what hangs in the air: the hand, which a camera may take for a block of its colour."""
+        """Leave out what hangs in the air or sinks into the table: the hand, or an edge, in a thing's colour."""
         known = [one for name, one in self.things.items() if name != self.held]
         return [one for one in found if self._has_support(one, [*found, *known])]
 
     def _has_support(self, one: Seen, others: Iterable[Seen]) -> bool:
         """Return whether something is under a thing: the table, another thing, or the vessel in which it lies."""
         bottom = one.position[2] - one.size[2] / 2
-        if one.kind in self._only_ones or bottom - FOOT[2] < STANDS_M:
+        if one.kind in self._only_ones:
             return True
+        if bottom - FOOT[2] < STANDS_M:
+            return bottom - FOOT[2] > -SINKS_M
         x, y, _ = one.position
         for other in others:
             if other is one or other.position == one.position or not _within(x, y, other):
