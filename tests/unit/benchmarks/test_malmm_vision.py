@@ -106,6 +106,13 @@ def test_what_hangs_in_the_air_is_no_thing(open_arm, monkeypatch):
         assert sum(name.startswith("silver block") for name in told(seeing)) == names
 
 
+def test_what_may_stand_on_furniture_that_no_camera_shows_is_told(open_arm):
+    seeing = open_arm("meat-off-grill")
+    assert "grill" not in told(seeing)
+    true = seeing.world.position("chicken")
+    assert math.dist(told(seeing)["chicken"].position, true) < 0.012
+
+
 def test_no_true_pose_is_read(open_arm, monkeypatch):
     def refuse(*_: object) -> None:
         raise AssertionError("the state was read from ground truth")

@@ -213,13 +213,16 @@ class Sight:
         known = [one for name, one in self.things.items() if name != self.held]
         return [one for one in found if self._has_support(one, [*found, *known])]
 
-    def _has_support(self, one: Seen, others: Iterable[Seen]) -> bool:
+    def _has_support(self, one: Seen, others: list[Seen]) -> bool:
         """Return whether something is under a thing: the table, another thing, or the vessel in which it lies."""
         bottom = one.position[2] - one.size[2] / 2
         if one.kind in self._only_ones:
             return True
         if bottom - FOOT[2] < STANDS_M:
             return bottom - FOOT[2] > -SINKS_M
+        if self._only_ones - {TABLE} - {other.kind for other in others}:
+            # It may stand on what no camera has shown, such as a black grill.
+            return True
         x, y, _ = one.position
         for other in others:
             if other is one or other.position == one.position or not _within(x, y, other):
