@@ -1,25 +1,18 @@
 """What may stand on the table, as a site file tells it: names, colours, shapes and sizes, no place and no number."""
 
 import math
-import re
 from collections.abc import Iterable
 
 from quartet_perception import Catalogue, CatalogueEntry
 from quartet_perception.catalogue import Kind
+from quartet_simulation.tabletop.site_file import TABLE, kind_of, sample_of
 from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Shape, Thing
 from quartet_site.site import Appearance, Part
 
-TABLE = "table top"
 _TABLE_COLOURS = ["wood", "#bfa88c"]
 _TABLE_SIZE = (1.3, 1.5, TABLE_Z)
 _FURNITURE_M2, _GAP_M, _THICK_M = 0.03, 0.03, 0.005
 """Area of a top on which things stand; the most that a fixed thing is over the table; half the thickness of a wall."""
-_NUMBER = re.compile(r" \d+$")
-
-
-def kind_of(name: str) -> str:
-    """Return the name that all things which look like this one share: `red block` of `red block 3`."""
-    return _NUMBER.sub("", name)
 
 
 def make_catalogue(things: Iterable[Thing]) -> Catalogue:
@@ -36,7 +29,7 @@ def make_catalogue(things: Iterable[Thing]) -> Catalogue:
 
 def colour_of(sample: str) -> str:
     """Return the name of a colour of the table's things."""
-    return next(name for name, rgb in COLOURS.items() if _sample(rgb) == sample)
+    return next(name for name in COLOURS if sample_of(name) == sample)
 
 
 def _moves(thing: Thing) -> bool:
@@ -73,7 +66,7 @@ def _appearance(thing: Thing) -> Appearance:
             shape = "surface" if _is_furniture(thing) else shape
             if len(thing.shapes) == 4:
                 parts = [_bar(one) for one in thing.shapes]
-    return Appearance(colours=[_sample(COLOURS[thing.colour])], shape=shape, size_m=(x, y, z), parts=parts)
+    return Appearance(colours=[sample_of(thing.colour)], shape=shape, size_m=(x, y, z), parts=parts)
 
 
 def _part(shape: Shape, height: float) -> Part:
@@ -90,7 +83,3 @@ def _bar(shape: Shape) -> Part:
     x, y, z = (2 * half for half in shape.size)
     size = (c * x + s * y, s * x + c * y, z)
     return Part(shape="box", size_m=size, offset_m=(shape.pos[0], shape.pos[1], 0.0))
-
-
-def _sample(rgb: tuple[float, float, float]) -> str:
-    return "#" + "".join(f"{round(255 * value):02x}" for value in rgb)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from quartet_benchmarks.malmm.vision.catalogue import TABLE, colour_of, kind_of
+from quartet_benchmarks.malmm.vision.catalogue import colour_of
 from quartet_perception import Catalogue, ColourShapeSegmenter, Intrinsics, View, estimate
 from quartet_perception.errors import TooFewPointsError
 from quartet_perception.pose_memory import MAX_TURN_RAD, PoseMemory, RememberedPose
@@ -21,6 +21,7 @@ from quartet_simulation.robot import panda
 from quartet_simulation.tabletop import WORKSPACE
 from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.sensors import TableSensors
+from quartet_simulation.tabletop.site_file import TABLE, kind_of
 from quartet_site import RobotFile
 from quartet_teams.malmm import StateObject
 
