@@ -287,6 +287,11 @@ def test_a_world_that_fails_costs_only_what_was_not_played_in_it(monkeypatch: py
     ]
 
 
+def test_the_result_names_what_no_episode_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "too_wide", lambda *_: frozenset({"red cup", "blue mug"}))
+    assert played_in(monkeypatch, "home").parameters["too wide, so not asked for"] == "blue mug, red cup"
+
+
 def test_an_episode_in_which_a_process_died_counts_as_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     result = played_in(monkeypatch, "home", "attic")
     rate = result.metrics["feasible_success_rate"]

@@ -40,6 +40,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     outcomes: list[Outcome] = []
     unplayed: list[Unplayed] = []
     models = ""
+    left_out: set[str] = set()
     for number, name in enumerate(worlds):
         folder = state_folder() / ("bench-home" if number == 0 else f"bench-home-{number + 1}")
         options = StackOptions(
@@ -50,8 +51,11 @@ def run(parameters: BenchParameters) -> BenchResult:
         try:
             with Stack(options) as stack:
                 models = ", ".join(stack.models.values()) or "scripted"
+                site = load_site(stack.site_dir / "site.yaml")
+                unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
+                left_out |= unfit
                 # Not at once, so that what was played is kept when the world breaks down.
-                for outcome in _episodes(stack, parameters, numbers, name):
+                for outcome in _episodes(stack, parameters, numbers, name, site, unfit):
                     outcomes.append(outcome)
         except (DeploymentError, UnfitPlacementError, httpx.HTTPError) as error:
             if not outcomes and number == len(worlds) - 1:
@@ -67,6 +71,7 @@ def run(parameters: BenchParameters) -> BenchResult:
             "seed": parameters.seed,
             "worlds": ", ".join(worlds),
             "robot": parameters.robot or "the world's own",
+            "too wide, so not asked for": ", ".join(sorted(left_out)) or "nothing",
             "sensors": parameters.sensors,
             "model": models,
         },
@@ -74,13 +79,13 @@ def run(parameters: BenchParameters) -> BenchResult:
     )
 
 
-def _episodes(stack: Stack, parameters: BenchParameters, numbers: range, name: str) -> Iterator[Outcome]:
+def _episodes(
+    stack: Stack, parameters: BenchParameters, numbers: range, name: str, site: SiteFile, unfit: frozenset[str]
+) -> Iterator[Outcome]:
     """Play episodes one by one, and keep the journals of those that went wrong.
 
     Raises what made one break down, after that one.
     """
-    site = load_site(stack.site_dir / "site.yaml")
-    unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
     begun = time.monotonic()
     with World(stack.scoring_url) as world:
         for index in numbers:
