@@ -48,7 +48,8 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "model": ("architectures", "malmm", "planners", "tokens"),
     **dict.fromkeys(("p_fault", "out"), ("architectures", "malmm", "planners")),
     **dict.fromkeys(("framework", "budget_usd", "price", "token_limit", "time_limit"), ("malmm", "planners")),
-    **dict.fromkeys(("suite", "robots", "trials", "history", "shard", "replay", "merge"), ("planners",)),
+    **dict.fromkeys(("suite", "trials", "history", "shard", "replay", "merge"), ("planners",)),
+    "robots": ("planners", "teams"),
     **dict.fromkeys(("tasks", "observation", "feedback"), ("malmm",)),
 }
 """Suites that have an option, by its name; options that all suites have are not in it."""

@@ -1,7 +1,10 @@
 """Where the simulated time of each robot of an episode went, from the journals of its tasks."""
 
+import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from quartet_contracts import JournalEvent
 from quartet_contracts.journal import TeamStep, ToolCalled, ToolReturned
@@ -10,6 +13,20 @@ WAIT = "nav2__wait"
 PARTS: tuple[str, ...] = ("driving", "arm", "waiting", "thinking", "parking", "free")
 """What a robot does: drive; move arm and gripper; let another robot pass; perceive, ask models and check within an
 errand; drive to a parking pose; have no errand, as in a discussion of the team or when nothing is left to do."""
+SIGNS = {"driving": "-", "arm": "A", "waiting": "W", "thinking": "t", "parking": "P", "free": "."}
+"""How a timeline draws each part."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """What one robot did for a while; times are the world's since the beginning of the episode [s]."""
+
+    begin_s: float
+    end_s: float
+    part: str
+    """One of `PARTS`."""
+    task: str = ""
+    """The task of which it is a part; '' for a robot that is free."""
 
 
 class WorldClock:
@@ -30,6 +47,10 @@ class WorldClock:
         (wall, world), (next_wall, next_world) = self._samples[after - 1 : after + 1]
         return world + (next_world - world) * (wall_s - wall) / (next_wall - wall)
 
+    def since(self, wall_s: float) -> float:
+        """Return the world's time at a wall time, from the first sample on [s]."""
+        return self.at(wall_s) - self._samples[0][1]
+
     @property
     def total_s(self) -> float:
         """World time between the first and the last sample [s]."""
@@ -46,36 +67,82 @@ def parts_of_team(journal: Iterable[JournalEvent]) -> dict[str, dict[str, str]]:
     return found
 
 
-def time_of(journals: Sequence[Sequence[JournalEvent]], parks: Sequence[bool], clock: WorldClock) -> dict[str, float]:
-    """Return the seconds of one robot by `PARTS`, from the journals of its tasks; `parks` tells which only park."""
-    spent = dict.fromkeys(PARTS, 0.0)
-    for events, parked in zip(journals, parks, strict=True):
+def spans_of(
+    journals: Mapping[str, Sequence[JournalEvent]], parks: Mapping[str, bool], clock: WorldClock
+) -> list[Span]:
+    """Return what one robot did from the beginning of the episode to its end, without gaps.
+
+    Args:
+        journals: of its tasks, by task, in their order.
+        parks: whether a task only drives to a parking pose.
+        clock: of the world.
+    """
+    found: list[Span] = []
+    for task, events in journals.items():
         if not events:
             continue
-        whole = clock.at(events[-1].at) - clock.at(events[0].at)
-        if parked:
-            spent["parking"] += whole
+        found += _filled(found[-1].end_s if found else 0.0, clock.since(events[0].at), "free", "")
+        end = clock.since(events[-1].at)
+        if parks[task]:
+            found += _filled(clock.since(events[0].at), end, "parking", task)
             continue
-        moved = _motions(events, clock)
-        for part, seconds in moved.items():
-            spent[part] += seconds
-        spent["thinking"] += whole - sum(moved.values())
-    spent["free"] = clock.total_s - sum(spent.values())
+        done = clock.since(events[0].at)
+        for begin, until, part in _motions(events, clock):
+            found += _filled(done, begin, "thinking", task)
+            found += _filled(max(begin, done), until, part, task)
+            done = max(done, until)
+        found += _filled(done, end, "thinking", task)
+    return [*found, *_filled(found[-1].end_s if found else 0.0, clock.total_s, "free", "")]
+
+
+def time_of(spans: Iterable[Span]) -> dict[str, float]:
+    """Return the seconds of one robot by `PARTS`."""
+    spent = dict.fromkeys(PARTS, 0.0)
+    for span in spans:
+        spent[span.part] += span.end_s - span.begin_s
     return spent
 
 
-def _motions(events: Sequence[JournalEvent], clock: WorldClock) -> Mapping[str, float]:
+def drawn(spans: Sequence[Span], step_s: float) -> str:
+    """Return a timeline: for each `step_s` the sign of what took most of it, `|` where a task begins."""
+    line, ends = "", spans[-1].end_s if spans else 0.0
+    begins = {
+        int(span.begin_s // step_s)
+        for before, span in pairwise([Span(0, 0, "free"), *spans])
+        if span.task not in {"", before.task}
+    }
+    for place in range(math.ceil(ends / step_s)):
+        if place in begins:
+            line += "|"
+            continue
+        begin, end = place * step_s, (place + 1) * step_s
+        parts = time_of(
+            replace(span, begin_s=max(begin, span.begin_s), end_s=min(end, span.end_s))
+            for span in spans
+            if span.begin_s < end and span.end_s > begin
+        )
+        line += SIGNS[max(parts, key=lambda part: parts[part])]
+    return line
+
+
+def _filled(begin: float, end: float, part: str, task: str) -> Iterator[Span]:
+    if end > begin:
+        yield Span(begin, end, part, task)
+
+
+def _motions(events: Sequence[JournalEvent], clock: WorldClock) -> list[tuple[float, float, str]]:
+    """Return begin, end and part of each motion, in the order of their begin."""
     begun: dict[str, float] = {}
-    spent = {"driving": 0.0, "arm": 0.0, "waiting": 0.0}
+    found: list[tuple[float, float, str]] = []
     for noted in events:
         event = noted.event
         if isinstance(event, ToolCalled):
-            begun[event.call_id] = clock.at(noted.at)
+            begun[event.call_id] = clock.since(noted.at)
         elif isinstance(event, ToolReturned) and event.call_id in begun:
             part = _part(event.tool)
             if part is not None:
-                spent[part] += clock.at(noted.at) - begun.pop(event.call_id)
-    return spent
+                found.append((begun.pop(event.call_id), clock.since(noted.at), part))
+    return sorted(found)
 
 
 def _part(tool: str) -> str | None:

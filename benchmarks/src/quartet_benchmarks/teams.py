@@ -3,13 +3,14 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from random import Random
 from typing import Any
 
-from quartet_benchmarks.errors import UnfitPlacementError
+from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.world import Goal, Truth, World
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
-from quartet_benchmarks.robot_time import PARTS, WorldClock, parts_of_team, time_of
+from quartet_benchmarks.robot_time import PARTS, SIGNS, Span, WorldClock, drawn, parts_of_team, spans_of, time_of
 from quartet_contracts import TERMINAL, State, TaskStatus, TaskSubmission
 from quartet_deployment import OrchestratorClient, Stack, StackOptions, state_folder
 from quartet_site import SiteFile, load_site
@@ -21,6 +22,8 @@ THINGS = 8
 TASK_TIMEOUT_S = 1800.0
 POLL_S = 0.5
 SEED_ATTEMPTS = 25
+SIGN_S = 4.0
+"""Simulated time of one sign of a timeline [s]."""
 
 
 @dataclass
@@ -39,8 +42,15 @@ class Sorting:
     """Things that the grippers of two robots have held."""
     sim_s: float
     wall_s: float
-    robot_time_s: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
-    """Where the simulated time of each robot went, by `robot_time.PARTS` [s]."""
+    spans: dict[str, list[Span]] = field(default_factory=dict[str, list[Span]])
+    """What each robot did and when."""
+    actions: dict[str, str] = field(default_factory=dict[str, str])
+    """What each robot's task in it was, such as `move(can, kitchen, desk)`."""
+
+    @property
+    def robot_time_s(self) -> dict[str, dict[str, float]]:
+        """Where the simulated time of each robot went, by `robot_time.PARTS` [s]."""
+        return {robot: time_of(spans) for robot, spans in self.spans.items()}
 
     @property
     def mean_time_s(self) -> dict[str, float]:
@@ -69,6 +79,13 @@ class Sorting:
                 robot: {part: round(seconds, 1) for part, seconds in parts.items()}
                 for robot, parts in self.robot_time_s.items()
             },
+            "timeline": {
+                robot: [
+                    [round(one.begin_s, 1), round(one.end_s, 1), one.part, self.actions.get(one.task, one.task)]
+                    for one in spans
+                ]
+                for robot, spans in self.spans.items()
+            },
             "sentence": self.sentence,
             "summary": self.end.report.summary if self.end.report else "",
         }
@@ -77,24 +94,26 @@ class Sorting:
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite; `episodes` is the number of placements (default 6; 1 with --short).
 
-    Raises StackError, UnfitPlacementError.
+    The option `robots` chooses the numbers of robots (default: 1, 2, 4; 1, 2 with --short).
+
+    Raises StackError, UnfitPlacementError, OptionError.
     """
     count = parameters.episodes or (1 if parameters.short else 6)
     things = 2 if parameters.short else THINGS
     seeds = [parameters.seed * 10_000 + number for number in range(count)]
+    fleets = _fleets(parameters)
     ran: list[Sorting] = []
-    for robots in FLEETS:
-        if parameters.short and robots > 2:
-            continue
+    # Of each placement one fleet after the other, so that other work on the machine slows all of them alike.
+    for seed, robots in product(seeds, fleets):
         options = StackOptions(
             state_dir=state_folder() / "bench-teams", fresh=True, world="home", robots=robots, realtime_thinking=True
         )
         with Stack(options) as stack:
-            site = load_site(stack.site_dir / "site.yaml")
-            for seed in seeds:
-                ran.append(one := sort_things(stack, site, seed, things))
-                state = "done" if one.done else f"not done ({one.end.state}, {sum(one.delivered)} of {things})"
-                parameters.progress(f"{robots} robots, seed {seed}: {state} in {one.sim_s:.0f} s of simulated time")
+            ran.append(one := sort_things(stack, load_site(stack.site_dir / "site.yaml"), seed, things))
+        state = "done" if one.done else f"not done ({one.end.state}, {sum(one.delivered)} of {things})"
+        parameters.progress(f"{robots} robots, seed {seed}: {state} in {one.sim_s:.0f} s of simulated time")
+        for robot, spans in one.spans.items():
+            parameters.progress(f"  {robot:8} {drawn(spans, SIGN_S)}")
     return BenchResult(
         "teams",
         {"seed": parameters.seed, "episodes": count, "things": things, "team": TEAM},
@@ -116,9 +135,19 @@ def run(parameters: BenchParameters) -> BenchResult:
             "have held.",
             "Where the time went, as a mean of the robots [s]: driving, moving the arm, waiting for another robot to "
             "pass, thinking within errands (perception, models, checks), driving to a parking pose, free (without an "
-            "errand, as during the team's discussion or when nothing is left). The JSON has it for each robot.",
+            "errand, as during the team's discussion or when nothing is left). The JSON has it for each robot, with "
+            "begin and end. A sign of a timeline is "
+            f"{SIGN_S:g} s: {', '.join(f'{sign} {part}' for part, sign in SIGNS.items())}, | an errand begins.",
         ],
     )
+
+
+def _fleets(parameters: BenchParameters) -> tuple[int, ...]:
+    """Return the numbers of robots to measure. Raises OptionError."""
+    chosen = tuple(dict.fromkeys(parameters.options.get("robots") or ()))
+    if wrong := [number for number in chosen if number not in FLEETS]:
+        raise OptionError(f"robots: {wrong[0]} is none that this suite measures; valid: {', '.join(map(str, FLEETS))}")
+    return chosen or tuple(number for number in FLEETS if number <= 2 or not parameters.short)
 
 
 def metrics_of(ran: list[Sorting]) -> dict[str, float | Rate]:
@@ -134,7 +163,8 @@ def metrics_of(ran: list[Sorting]) -> dict[str, float | Rate]:
         if robots > 1 and ratios:
             metrics[f"{name}_robot_time_ratio"] = percentile(ratios, 0.5)
             metrics[f"{name}_robot_time_ratio_max"] = max(ratios)
-    teams = [one for one in ran if one.robots > 1]
+    if not (teams := [one for one in ran if one.robots > 1]):
+        return metrics
     metrics["runs_with_contact"] = Rate(sum(bool(one.contacts) for one in teams), len(teams))
     metrics["runs_with_double_pick"] = Rate(sum(bool(one.picked_by_two) for one in teams), len(teams))
     return metrics
@@ -178,7 +208,7 @@ def sort_things(stack: Stack, site: SiteFile, seed: int, things: int = THINGS) -
                 clock.sample(time.time(), world.truth()["time"])
             after = world.truth()
             clock.sample(time.time(), after["time"])
-            spent = _robot_times(api, task, stack.robots, clock)
+            spans, actions = _timeline(api, task, stack.robots, clock)
         return Sorting(
             seed=seed,
             robots=len(stack.robots),
@@ -191,24 +221,25 @@ def sort_things(stack: Stack, site: SiteFile, seed: int, things: int = THINGS) -
             ],
             sim_s=after["time"] - before["time"],
             wall_s=time.monotonic() - begun,
-            robot_time_s=spent,
+            spans=spans,
+            actions=actions,
         )
 
 
-def _robot_times(
+def _timeline(
     api: OrchestratorClient, task: str, robots: Sequence[str], clock: WorldClock
-) -> dict[str, dict[str, float]]:
-    """Return where the time of each robot went: that of its only task, or of its parts of the team's task."""
+) -> tuple[dict[str, list[Span]], dict[str, str]]:
+    """Return what each robot did, in its only task or in its parts of the team's task, and what each task was."""
     journal = list(api.events(task))
     if len(robots) == 1:
-        return {robots[0]: time_of([journal], [False], clock)}
+        return {robots[0]: spans_of({task: journal}, {task: False}, clock)}, {}
     parts = parts_of_team(journal)
-    spent: dict[str, dict[str, float]] = {}
+    spans: dict[str, list[Span]] = {}
     for robot in robots:
         own = parts.get(robot, {})
-        parks = [action.startswith("park(") for action in own.values()]
-        spent[robot] = time_of([list(api.events(part)) for part in own], parks, clock)
-    return spent
+        parks = {part: action.startswith("park(") for part, action in own.items()}
+        spans[robot] = spans_of({part: list(api.events(part)) for part in own}, parks, clock)
+    return spans, {task: action for own in parts.values() for task, action in own.items()}
 
 
 def _set_up(world: World, site: SiteFile, seed: int, things: int) -> tuple[list[tuple[Goal, str]], Truth]:

@@ -4,8 +4,9 @@ from random import Random
 
 import pytest
 
-from quartet_benchmarks.result import Rate
-from quartet_benchmarks.teams import Sorting, goals_of, metrics_of
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_benchmarks.teams import Sorting, goals_of, metrics_of, run
 from quartet_contracts import Budget, State, Task, TaskStatus
 from quartet_deployment import project_root
 from quartet_site import load_site
@@ -37,6 +38,11 @@ def test_every_thing_goes_to_another_room_and_no_two_to_one_surface(home):
     assert goals_of(truth, home, Random(0), 4) is None
 
 
+def test_a_number_of_robots_that_the_suite_does_not_measure_is_refused():
+    with pytest.raises(OptionError, match="robots: 3 is none that this suite measures; valid: 1, 2, 4"):
+        run(BenchParameters(options={"robots": [2, 3]}))
+
+
 def test_a_ratio_is_of_placements_that_both_fleets_have_done():
     contact = {"parts": ["arm", "robot2/base"], "steps": 3}
     metrics = metrics_of(
@@ -51,3 +57,7 @@ def test_a_ratio_is_of_placements_that_both_fleets_have_done():
     assert metrics["four_robot_time_ratio"] == pytest.approx(0.3)
     assert metrics["two_robot_success_rate"] == Rate(3, 4)
     assert (metrics["runs_with_contact"], metrics["runs_with_double_pick"]) == (Rate(1, 5), Rate(0, 5))
+
+
+def test_figures_of_one_robot_alone_have_no_ratio():
+    assert metrics_of([sorting(0, 1, 100.0)]) == {"one_robot_success_rate": Rate(1, 1)}

@@ -68,7 +68,9 @@ def bench(
     robots: Annotated[
         list[int] | None,
         typer.Option(
-            "--robots", help="Number of robots; may be repeated. Default: the published ones.", rich_help_panel=PLANNERS
+            "--robots",
+            help="Number of robots; may be repeated. Default: the published ones; of teams: 1, 2, 4.",
+            rich_help_panel=PLANNERS,
         ),
     ] = None,
     trials: Annotated[
