@@ -9,6 +9,7 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.world import Goal, Truth, World
+from quartet_benchmarks.main_job import START_TIMEOUT_S
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
 from quartet_benchmarks.robot_time import PARTS, SIGNS, Span, WorldClock, drawn, parts_of_team, spans_of, time_of
 from quartet_contracts import TERMINAL, State, TaskStatus, TaskSubmission
@@ -106,7 +107,12 @@ def run(parameters: BenchParameters) -> BenchResult:
     # Of each placement one fleet after the other, so that other work on the machine slows all of them alike.
     for seed, robots in product(seeds, fleets):
         options = StackOptions(
-            state_dir=state_folder() / "bench-teams", fresh=True, world="home", robots=robots, realtime_thinking=True
+            state_dir=state_folder() / "bench-teams",
+            fresh=True,
+            world="home",
+            robots=robots,
+            realtime_thinking=True,
+            start_timeout_s=START_TIMEOUT_S,
         )
         with Stack(options) as stack:
             ran.append(one := sort_things(stack, load_site(stack.site_dir / "site.yaml"), seed, things))
