@@ -7,6 +7,7 @@ import mujoco
 import pytest
 
 from quartet_benchmarks.arm_table import ARM_COUNTS, ArmTable, Layout, good_step, lower_bound
+from quartet_benchmarks.arm_table import suite as suite_module
 from quartet_benchmarks.arm_table import world as world_module
 from quartet_benchmarks.arm_table.model import MARGIN, compile_table, joints_of, touching_arms
 from quartet_benchmarks.arm_table.motion import facing_of, home, plan_motion
@@ -14,7 +15,8 @@ from quartet_benchmarks.arm_table.suite import TableSpeakers
 from quartet_benchmarks.arm_table.world import upright
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.planners.speakers import Faults
-from quartet_benchmarks.planners.trial import play
+from quartet_benchmarks.planners.trial import Trial, play
+from quartet_benchmarks.result import BenchParameters
 from quartet_grid_worlds import IllegalPlanError, SizeError, StateError
 from quartet_teams import Window, make_team
 
@@ -135,3 +137,15 @@ def test_a_team_sorts_the_boxes_by_its_prompts_alone():
     trial = asyncio.run(play(world, make_team("hmas2", world.name), TableSpeakers(Faults(), seed=0), Window()))
     assert (trial.succeeded, trial.reason) == (True, "")
     assert trial.steps >= lower_bound(ArmTable.generate(3, 0))
+
+
+def test_a_fault_rate_means_the_same_as_in_the_other_worlds(monkeypatch):
+    drawn = []
+
+    async def played(_world, _team, speakers, _window):
+        drawn.append(speakers._faults)
+        return Trial(True, 1, 1, 1, "", 0.0)
+
+    monkeypatch.setattr(suite_module, "play", played)
+    suite_module.run(BenchParameters(episodes=1, progress=lambda _line: None))
+    assert set(drawn) == {Faults.equal(rate) for rate in suite_module.FAULT_RATES}

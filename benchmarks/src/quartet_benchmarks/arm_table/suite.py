@@ -69,7 +69,7 @@ def run(parameters: BenchParameters) -> BenchResult:
 
 def _play(arms: int, seed: int, rate: float, team: str) -> tuple[int, Trial]:
     world = ArmTable.generate(arms, seed)
-    speakers = TableSpeakers(Faults(rate, rate, rate, rate), seed=seed)
+    speakers = TableSpeakers(Faults.equal(rate), seed=seed)
     return lower_bound(world), asyncio.run(play(world, make_team(team, world.name), speakers, Window()))
 
 
