@@ -116,6 +116,8 @@ class Stage:
         self.world = world
         self.files = ROOT / "deploy" / "sites" / world
         self.memory = Memory()
+        self.coded = False
+        """Whether requests ask for the agents' own code in place of their models."""
         self.urls: dict[str, str] = {}
         self.processes: list[subprocess.Popen[bytes]] = []
         self._fence = 0
@@ -275,6 +277,7 @@ class Stage:
                 "skill": skill,
                 "follows_uncertain": follows_uncertain,
                 "alike_before": alike_before,
+                "coded": self.coded,
                 "created_at": time.time(),
                 "deadline": time.time() + deadline_s,
                 "arguments": arguments,
@@ -383,11 +386,24 @@ def studio_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         stage.close()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Provoke every code of the agents twice: with a model at work, and with their own code in its place."""
+    if metafunc.module.__name__.rpartition(".")[2].startswith("test_codes_"):
+        metafunc.parametrize("coded", [False, pytest.param(True, marks=pytest.mark.long)], ids=["model", "code"])
+
+
 @pytest.fixture
-def studio(studio_stage: Stage) -> Stage:
+def coded() -> bool:
+    """Whether the agents' own code does the work of their models."""
+    return False
+
+
+@pytest.fixture
+def studio(studio_stage: Stage, coded: bool) -> Stage:
     """The small world in its first episode, faults off."""
     studio_stage.reset()
     studio_stage.post("/faults", kinds=[])
+    studio_stage.coded = coded
     return studio_stage
 
 

@@ -279,5 +279,5 @@ def test_an_architecture_that_there_is_not_is_refused(settings_environment, monk
         monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match="QUARTET_ARCHITECTURE") as refused:
         load_orchestrator_settings()
-    assert "'multi' or 'single'" in str(refused.value)
+    assert "'multi', 'single' or 'skill'" in str(refused.value)
     assert "both" in str(refused.value)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from quartet_benchmarks.architectures.chart import prompt_chart
 from quartet_benchmarks.architectures.suite import require_model
-from quartet_benchmarks.architectures.summary import Played, summary
+from quartet_benchmarks.architectures.summary import VARIANTS, Played, summary
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.home.harm import Harm
@@ -21,13 +21,13 @@ from quartet_benchmarks.home.outcome import Outcome
 from quartet_benchmarks.home.templates import Episode
 from quartet_benchmarks.result import Rate
 from quartet_benchmarks.serving import served
-from quartet_contracts import Architecture, JournalEvent, State, Usage
+from quartet_contracts import JournalEvent, State, Usage
 from quartet_contracts.journal import ModelTurn, WantedCall
 
 USED = {"prompt_tokens": 9, "completion_tokens": 5, "cost_usd": 0.0, "model_turns": 2, "tool_calls": 2, "wall_s": 4.0}
 
 
-def played(architecture: Architecture, number: int, sizes: list[int] | None, *tools: str, **changes: Any) -> Played:
+def played(variant: str, number: int, sizes: list[int] | None, *tools: str, **changes: Any) -> Played:
     calls = [WantedCall(id="c", tool=tool, arguments="{}") for tool in tools]
     turns = [
         JournalEvent(
@@ -49,16 +49,17 @@ def played(architecture: Architecture, number: int, sizes: list[int] | None, *to
         number=number,
         **fields,
     )
-    return Played(architecture, outcome, sizes)
+    return Played(variant, outcome, sizes)
 
 
 def test_prompts_are_compared_where_the_same_was_done() -> None:
     result = summary(
         [
-            played(Architecture.MULTI, 1, [10, 20], "approach", "nav2__navigate_to_pose"),
-            played(Architecture.MULTI, 2, [10, 20], "approach"),
-            played(Architecture.SINGLE, 1, [40, 80], "approach", "nav2__navigate_to_pose"),
-            played(Architecture.SINGLE, 2, [40, 80], "approach", "approach", harm=Harm(toppled=["cup"])),
+            played("multi", 1, [10, 20], "approach", "nav2__navigate_to_pose"),
+            played("multi", 2, [10, 20], "approach"),
+            played("single", 1, [40, 80], "approach", "nav2__navigate_to_pose"),
+            played("single", 2, [40, 80], "approach", "approach", harm=Harm(toppled=["cup"])),
+            *(played(one, number, [10], "approach") for one in ("skill", "skill_prose") for number in (1, 2)),
         ],
         {},
     )
@@ -69,11 +70,11 @@ def test_prompts_are_compared_where_the_same_was_done() -> None:
     assert result.metrics["harm_single"] == Rate(1, 2)
     assert json.loads(json.dumps(result.as_json()))["details"][3]["harm"]["toppled"] == ["cup"]
     assert str(result.rows[1]["tokens_in"]) == "120", "whole, since it is large"
-    assert [row["architecture"] for row in result.rows] == ["multi", "single"]
+    assert [row["architecture"] for row in result.rows] == ["multi", "single", "skill", "skill_prose"]
 
 
 def test_a_model_that_counts_for_itself_has_no_sizes_of_single_prompts() -> None:
-    result = summary([played(one, 1, None, "approach") for one in Architecture], {})
+    result = summary([played(one, 1, None, "approach") for one in VARIANTS], {})
     assert result.metrics["tokens_in_multi"] == 9
     assert math.isnan(result.metrics["per_call_max_multi"])
 

@@ -1,4 +1,4 @@
-"""The architectures suite: the same episodes of the home with the policy in several models, and in one."""
+"""The architectures suite: the same episodes of the home, with the policy in several models, in one, or in Python."""
 
 from quartet_benchmarks.architectures.suite import run
 

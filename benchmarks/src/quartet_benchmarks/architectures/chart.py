@@ -5,7 +5,9 @@ from html import escape
 
 WIDTH, HEIGHT, MARGIN = 720, 360, 56
 """Of the picture [px]; the margin is around the lines, with the words in it."""
-COLOURS = ("#1f77b4", "#d62728", "#2ca02c")
+COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
+LABEL_PX = 16
+"""Height of a line of the legend."""
 LINES = 4
 """Number of lines across, each with its tokens."""
 
@@ -41,7 +43,7 @@ def prompt_chart(sizes: Mapping[str, Sequence[int]], title: str) -> str:
         points = " ".join(at(call, tokens) for call, tokens in enumerate(values))
         parts.append(f'<polyline class="{escape(name)}" points="{points}" stroke="{colour}" fill="none"/>')
         label = f"{name}: {sum(values):,} tokens in {len(values)} calls"
-        x = MARGIN + 8 + number * (WIDTH - 2 * MARGIN) // len(drawn)
-        parts.append(f'<text x="{x}" y="{HEIGHT - 14}" fill="{colour}">{escape(label)}</text>')
+        y = MARGIN + 4 + number * LABEL_PX
+        parts.append(f'<text x="{MARGIN + 8}" y="{y}" fill="{colour}">{escape(label)}</text>')
     parts.append(f'<text x="{WIDTH - MARGIN}" y="{HEIGHT - MARGIN + 16}" text-anchor="end">call of the model</text>')
     return "\n".join([*parts, "</svg>", ""])

@@ -9,7 +9,7 @@ import httpx
 
 from quartet_benchmarks.architectures.chart import prompt_chart
 from quartet_benchmarks.architectures.requests import CountedRequests, prompt_sizes
-from quartet_benchmarks.architectures.summary import Played, summary
+from quartet_benchmarks.architectures.summary import VARIANTS, Played, summary
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.harness.prices import counts_as, tokenizer
 from quartet_benchmarks.home.suite import fitting, play
@@ -17,7 +17,6 @@ from quartet_benchmarks.home.world import World
 from quartet_benchmarks.main_job import START_TIMEOUT_S
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_benchmarks.serving import served
-from quartet_contracts import Architecture
 from quartet_deployment import Stack, StackOptions, state_folder
 from quartet_scripted_model import AGENTS, Settings, create_app
 from quartet_scripted_model.misbehaviour import Kind
@@ -48,10 +47,10 @@ def run(parameters: BenchParameters) -> BenchResult:
         raise OptionError(f"p-fault {rate:g} is of the model '{SCRIPTED}'; leave it out for {model}")
     episodes = parameters.episodes or (SHORT_EPISODES if parameters.short else EPISODES)
     played: list[Played] = []
-    for architecture in Architecture:
-        folder = state_folder() / f"bench-architectures-{architecture}"
-        with _deployed(folder, architecture, model, rate, parameters) as (stack, requests):
-            played += _episodes(stack, architecture, requests, episodes, parameters)
+    for variant in VARIANTS:
+        folder = state_folder() / f"bench-architectures-{variant}"
+        with _deployed(folder, variant, model, rate, parameters) as (stack, requests):
+            played += _episodes(stack, variant, requests, episodes, parameters)
     chart = _draw(played, Path(parameters.options.get("out") or FOLDER))
     chosen = {"episodes": episodes, "seed": parameters.seed, "model": model, "p_fault": rate}
     result = summary(played, {**chosen, "sensors": parameters.sensors, "counted": counts_as(_counted(model))})
@@ -67,7 +66,7 @@ def _draw(played: list[Played], folder: Path) -> Path | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prompts.svg"
-    sizes = {str(one.architecture): one.prompt_sizes or [] for one in first}
+    sizes = {one.variant: one.prompt_sizes or [] for one in first}
     file.write_text(prompt_chart(sizes, f"Tokens of each prompt: {first[0].outcome.episode.sentence}"))
     return file
 
@@ -92,13 +91,15 @@ def _counted(model: str) -> str:
 
 @contextmanager
 def _deployed(
-    folder: Path, architecture: Architecture, model: str, rate: float, parameters: BenchParameters
+    folder: Path, variant: str, model: str, rate: float, parameters: BenchParameters
 ) -> Iterator[tuple[Stack, CountedRequests | None]]:
-    """Start a deployment of an architecture; yield it and, with the scripted model, the requests to that."""
+    """Start a deployment of a variant; yield it and, with the scripted model, the requests to that."""
+    architecture, results = VARIANTS[variant]
     options = {
         "state_dir": folder,
         "fresh": True,
         "architecture": architecture,
+        "results": results,
         "sensors": parameters.sensors,
         "start_timeout_s": START_TIMEOUT_S,
     }
@@ -125,7 +126,7 @@ def require_model(gateway_url: str, model: str) -> None:
 
 def _episodes(
     stack: Stack,
-    architecture: Architecture,
+    variant: str,
     requests: CountedRequests | None,
     episodes: int,
     parameters: BenchParameters,
@@ -137,9 +138,9 @@ def _episodes(
             seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world)
             outcome = play(stack, world, episode, seed, truth, number=index + 1)
             sizes = None if requests is None else prompt_sizes(requests.take(), tokens)
-            one = Played(architecture, outcome, sizes)
+            one = Played(variant, outcome, sizes)
             parameters.progress(
-                f"{architecture}, {index + 1} of {episodes}: {outcome.verdict}, {episode.template}, "
+                f"{variant}, {index + 1} of {episodes}: {outcome.verdict}, {episode.template}, "
                 f"{one.tokens_in} tokens in"
             )
             yield one

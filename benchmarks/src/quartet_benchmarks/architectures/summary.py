@@ -1,4 +1,4 @@
-"""Sums up the episodes of each architecture, and compares their prompts where both did the same."""
+"""Sums up the episodes of each variant, and compares their prompts where both did the same."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,16 @@ from typing import Any
 
 from quartet_benchmarks.home.outcome import Outcome
 from quartet_benchmarks.result import BenchResult, Rate, percentile
-from quartet_contracts import Architecture, JournalEvent
+from quartet_contracts import Architecture, JournalEvent, ResultForm
 from quartet_contracts.journal import ModelTurn
 
 NOTES = [
     "The same episodes, world, robot, tools, grants and policy; with a scripted model the same policy of the work, and "
-    "faults at the same rate. Success, false success and harm as in the suite home. right: ended as it should, the "
-    "right refusal of a task that cannot be done included.",
+    "faults at the same rate in each of its answers, of which there are fewer where fewer models work. Success, false "
+    "success and harm as in the suite home. right: ended as it should, the right refusal of a task that cannot be done "
+    "included.",
+    "skill_prose: results of skills in words alone. The scripted model takes nothing from words: it then knows that a "
+    "skill failed and not how, and no height.",
     "tokens_in: of all prompts of a task. per_call: of one prompt, median and largest. Of the scripted model they are "
     "counted as `parameters` says, of any other as it reports them, in whole tasks alone.",
     "same: episodes in which the models of two architectures made the same calls in the same order, reports and all; "
@@ -20,11 +23,20 @@ NOTES = [
 ]
 
 
+VARIANTS = {
+    "multi": (Architecture.MULTI, ResultForm.TYPED),
+    "single": (Architecture.SINGLE, ResultForm.TYPED),
+    "skill": (Architecture.SKILL, ResultForm.TYPED),
+    "skill_prose": (Architecture.SKILL, ResultForm.PROSE),
+}
+"""What is compared, by its name in the report: an architecture, and how its orchestrator reads results of skills."""
+
+
 @dataclass(frozen=True)
 class Played:
-    """One episode in one architecture."""
+    """One episode in one of VARIANTS."""
 
-    architecture: Architecture
+    variant: str
     outcome: Outcome
     prompt_sizes: list[int] | None
     """Tokens of each prompt; None where the model alone counts them."""
@@ -36,24 +48,24 @@ class Played:
 
 
 def summary(played: Sequence[Played], parameters: dict[str, Any]) -> BenchResult:
-    """Return the figures of each architecture, and the ratio of their prompts on the same trajectories."""
+    """Return the figures of each variant, and the ratio of their prompts on the same trajectories."""
     metrics: dict[str, float | Rate] = {}
     rows: list[dict[str, Any]] = []
-    for architecture in Architecture:
-        own = [one for one in played if one.architecture is architecture]
+    for variant in VARIANTS:
+        own = [one for one in played if one.variant == variant]
         rates = _rates(own)
-        metrics |= {f"{name}_{architecture}": rate for name, rate in rates.items()}
+        metrics |= {f"{name}_{variant}": rate for name, rate in rates.items()}
         means = _means(own)
-        metrics |= {f"{name}_{architecture}": value for name, value in means.items()}
+        metrics |= {f"{name}_{variant}": value for name, value in means.items()}
         rows.append(
             {
-                "architecture": str(architecture),
+                "architecture": variant,
                 **{name: f"{rate.successes} of {rate.n} {_shown(rate)}" for name, rate in rates.items()},
                 **{name: _figure(value) for name, value in means.items()},
             }
         )
     pairs = _same_trajectories(played)
-    metrics["same_trajectories"] = Rate(len(pairs), len(played) // len(Architecture))
+    metrics["same_trajectories"] = Rate(len(pairs), len(played) // len(VARIANTS))
     metrics["multi_over_single"] = _over(pairs)
     return BenchResult("architectures", parameters, metrics, rows, [_detail(one) for one in played], NOTES)
 
@@ -87,11 +99,11 @@ def _means(own: Sequence[Played]) -> dict[str, float]:
 
 def _same_trajectories(played: Sequence[Played]) -> list[tuple[Played, Played]]:
     """Return the episodes of multi and single in which the models made the same calls."""
-    by_number = {(one.architecture, one.outcome.number): one for one in played}
+    by_number = {(one.variant, one.outcome.number): one for one in played}
     pairs = [
         (one, other)
-        for (architecture, number), one in by_number.items()
-        if architecture is Architecture.MULTI and (other := by_number.get((Architecture.SINGLE, number))) is not None
+        for (variant, number), one in by_number.items()
+        if variant == "multi" and (other := by_number.get(("single", number))) is not None
     ]
     return [pair for pair in pairs if calls_of(pair[0].outcome.journal) == calls_of(pair[1].outcome.journal)]
 
@@ -119,7 +131,7 @@ def _shown(rate: Rate) -> str:
 def _detail(one: Played) -> dict[str, Any]:
     outcome = one.outcome
     return {
-        "architecture": str(one.architecture),
+        "architecture": one.variant,
         "episode": outcome.number,
         "seed": outcome.seed,
         "template": outcome.episode.template,

@@ -55,7 +55,8 @@ ArchitectureOption = Annotated[
     Architecture,
     typer.Option(
         "--architecture",
-        help="Where the policy of the work is: multi, a model for each agent; single, one model does all of it.",
+        help="Where the policy of the work is: multi, a model for each agent; single, one model does all of it; "
+        "skill, one model and a program for each agent.",
     ),
 ]
 

@@ -3,6 +3,7 @@
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._approvals import ApprovalRequester
+from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_message
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
 from quartet_agent_runtime._place_region import FLOOR_RADIUS_M, PlaceRegion, around_drop, mode_of, opening_m, region_of
@@ -43,6 +44,7 @@ from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.errors import (
     AgentError,
     ArgumentsError,
+    GaveUpError,
     ModelUnavailableError,
     PromptError,
     ToolsUnavailableError,
@@ -61,8 +63,10 @@ __all__ = [
     "ArgumentsError",
     "Cause",
     "CodedAgent",
+    "CodedArm",
     "Ending",
     "GatewayClient",
+    "GaveUpError",
     "Image",
     "LocalTool",
     "LocalTools",
@@ -87,12 +91,15 @@ __all__ = [
     "UntrustedPhrases",
     "VerificationError",
     "WorkClock",
+    "about",
     "area_facts",
     "arm_facts",
     "around_drop",
+    "ask",
     "back_off_and_tuck",
     "bring_to_standstill",
     "clean",
+    "code_and_message",
     "describe_observations",
     "entries_meant",
     "failure",

@@ -24,9 +24,16 @@ Perform = Callable[[RequestContext], Awaitable[dict[str, Any]]]
 """Does a whole request and returns the fields of its result: success, error_code, reason, and those of the skill."""
 
 
+Work = Callable[[RequestContext], Awaitable[Any]]
+"""Does the work of a request in place of the model and returns what that would report (REPORTS of the skill).
+
+Raises GaveUpError with the code to report; VerificationError as RequestContext.call does.
+"""
+
+
 @dataclass(frozen=True)
 class AgentDefinition:
-    """An agent: its skill, its prompt, and its own code around the loop of the model."""
+    """An agent: its skill, its prompt, its own code around the loop of the model, and that in place of the model."""
 
     skill: Skill
     prompt: str
@@ -34,6 +41,8 @@ class AgentDefinition:
     facts: Facts
     verify: Verify
     prepare: Prepare | None = None
+    work: Work | None = None
+    """For requests that ask for it (SkillRequest.coded); None: the agent has no such code."""
     speaks: bool = False
     """Whether its processes also answer for robots in the discussions of teams."""
 

@@ -16,12 +16,14 @@ from quartet_agent_runtime._standstill import MAX_OBSERVED, bring_to_standstill,
 from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._untrusted import UntrustedPhrases, site_names
 from quartet_agent_runtime._work_clock import WorkClock
-from quartet_agent_runtime.errors import ToolsUnavailableError, VerificationError
+from quartet_agent_runtime.errors import GaveUpError, ToolsUnavailableError, VerificationError
 from quartet_contracts import MODEL_TOOLS, REPORTS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
 from quartet_contracts.journal import SkillStarted
 from quartet_contracts.skills import MAX_REASON
 
 log = logging.getLogger(__name__)
+
+AFTER_REPORT = "check after the report"
 
 
 class SkillRun:
@@ -45,6 +47,7 @@ class SkillRun:
         self._loop: Loop | None = None
         self._request_context: RequestContext | None = None
         self._tools: Toolbox | None = None
+        self._stage = "preparation, before the model's first turn"
         self._began = time.monotonic()
         self._clock = WorkClock.of(request)
         setup = context.robots.get(request.robot)
@@ -60,8 +63,7 @@ class SkillRun:
         except ToolsUnavailableError as error:
             return self._unknown(str(error), State.FAILED)
         except VerificationError as error:
-            when = "preparation, before the model's first turn" if self._loop is None else "check after the report"
-            return await self._settle(f"{when}: {error}", uncertain=error.uncertain)
+            return await self._settle(f"{self._stage}: {error}", uncertain=error.uncertain)
         except Exception as error:
             log.exception("request %s", self._request.request_id)
             called = self._request_context is not None and self._request_context.running
@@ -105,6 +107,12 @@ class SkillRun:
             return await self._verify(agent, check, REPORTS[request.skill].model_validate(request.claim))
         if agent.prepare is not None:
             await agent.prepare(check)
+        if request.coded:
+            self._stage = "the skill's program"
+            claimed = await self._claim_of_code(agent, check)
+            self._stage = AFTER_REPORT
+            return await self._verify(agent, check, claimed)
+        self._stage = AFTER_REPORT
         self._loop = Loop(
             model=context.model.for_task(request.task_id, request.request_id, lambda: request.grant),
             tools=toolbox,
@@ -124,6 +132,16 @@ class SkillRun:
         if claimed is None:
             return await self._settle(ending.reason, uncertain=ending.uncertain)
         return await self._verify(agent, check, claimed)
+
+    async def _claim_of_code(self, agent: AgentDefinition, check: RequestContext) -> Any:
+        """Return what the agent's own code reports of its work."""
+        try:
+            if agent.work is None:
+                raise GaveUpError("UNKNOWN", f"this {agent.skill} agent works with a model only; nothing was moved")
+            return await agent.work(check)
+        except GaveUpError as end:
+            given = {"success": False, "error_code": end.code, "reason": truncate(str(end), MAX_REASON), **end.fields}
+            return REPORTS[self._request.skill].model_validate(given)
 
     async def _verify(self, agent: AgentDefinition, check: RequestContext, claimed: Any) -> SkillResult:
         """Return the result that the world confirms of what a model claims: its own, or the orchestrator's."""

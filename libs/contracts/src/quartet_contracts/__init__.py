@@ -1,6 +1,6 @@
 """Messages between Quartet's processes: tasks, skill requests and results, grants, tool results, events."""
 
-from quartet_contracts._architectures import Architecture
+from quartet_contracts._architectures import Architecture, ResultForm
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices, chosen, number_choices
 from quartet_contracts._codes import UNKNOWN_NAME, ApproachCode, ExecutorCode, PickCode, PlaceCode
@@ -177,6 +177,7 @@ __all__ = [
     "PlaceReport",
     "PlaceResult",
     "Position",
+    "ResultForm",
     "SceneObject",
     "Seconds",
     "Skill",

@@ -163,6 +163,8 @@ class SkillRequest(Message):
     claim: dict[str, Any] | None = None
     """What the orchestrator's own model reports of this attempt, which it has made itself with the tools of the grant;
     the agent asks no model then, and only verifies it. None: the agent does the work."""
+    coded: bool = False
+    """The agent's own code does the work in place of its model (architecture `skill`)."""
     grant: Annotated[str, Field(repr=False)]
     """Signed token, the agent's only credential towards the MCP servers."""
     reply_to: Annotated[str, Field(min_length=1, max_length=200)]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from quartet_contracts import Architecture
+from quartet_contracts import Architecture, ResultForm
 from quartet_deployment.errors import OptionError
 from quartet_site import load_robot
 
@@ -36,6 +36,8 @@ class StackOptions:
     """Processes of each agent; 0: one for each robot."""
     architecture: Architecture = Architecture.MULTI
     """Where the policy of the work is."""
+    results: ResultForm = ResultForm.TYPED
+    """How the orchestrator's model reads what approach, pick and place give back."""
     sensors: str = "clean"
     """How far the simulation's sensors are from perfect: clean, typical or harsh."""
     realtime: bool = False

@@ -200,6 +200,7 @@ def _own_environment(options: StackOptions, at: Addresses, name: str) -> dict[st
             "QUARTET_STOP_URL": at.url("stop"),
             "QUARTET_PAGE_STOP_URL": at.url("stop"),
             "QUARTET_ARCHITECTURE": options.architecture,
+            "QUARTET_RESULTS": options.results,
         }
         return {
             **files,

@@ -15,6 +15,7 @@ from quartet_agent_runtime import (
     retreat,
 )
 from quartet_approach.verify import verify
+from quartet_approach.work import work
 from quartet_contracts import ApproachArguments, Skill, SkillArguments
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_site import RobotFile, SiteFile
@@ -64,5 +65,6 @@ def definition() -> AgentDefinition:
         facts=facts,
         verify=verify,
         prepare=prepare,
+        work=work,
         speaks=True,
     )

@@ -37,7 +37,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
     """Serve until `stop` is set. Raises before it listens when a setting or a credential is missing."""
     signer = GrantSigner.from_settings(settings)
     authenticator = _authenticator(settings)
-    briefs = make_briefs(settings.known_robots(), settings.architecture)
+    briefs = make_briefs(settings.known_robots(), settings.architecture, settings.results)
     key, credentials = settings.secret("gateway_key"), Credentials.of(settings, "orchestrator")
     async with contextlib.AsyncExitStack() as stack:
         health, server = await stack.enter_async_context(_opened_port(settings))

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, SecretStr
 
 from quartet_agent_runtime import AgentSettings
-from quartet_contracts import Architecture
+from quartet_contracts import Architecture, ResultForm
 from quartet_process import load_settings
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
@@ -24,7 +24,10 @@ class OrchestratorSettings(AgentSettings):
     """Ed25519 private key, PEM. This or the file is required."""
     grant_private_key_file: Path | None = None
     architecture: Architecture = Architecture.MULTI
-    """multi: approach, pick and place have models of their own. single: the orchestrator's model does their work."""
+    """multi: approach, pick and place have models of their own. single: the orchestrator's model does their work.
+    skill: their own code does it."""
+    results: ResultForm = ResultForm.TYPED
+    """How the orchestrator's model reads what approach, pick and place give back."""
     skill_timeout_s: Positive = 420.0
     """Wall time limit of one attempt at one skill."""
     question_timeout_s: Positive = 600.0

@@ -6,6 +6,7 @@ from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, lo
 from quartet_contracts import Skill, SkillArguments
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_pick.verify import verify
+from quartet_pick.work import work
 from quartet_site import RobotFile, SiteFile
 
 
@@ -35,5 +36,5 @@ async def prepare(check: RequestContext) -> None:
 def definition() -> AgentDefinition:
     """Return the pick agent, ready to be served."""
     return AgentDefinition(
-        skill=Skill.PICK, prompt=load_prompt("quartet_pick"), facts=facts, verify=verify, prepare=prepare
+        skill=Skill.PICK, prompt=load_prompt("quartet_pick"), facts=facts, verify=verify, prepare=prepare, work=work
     )

@@ -14,6 +14,7 @@ from quartet_agent_runtime import (
 from quartet_contracts import PlaceArguments, Skill, SkillArguments
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_place.verify import verify
+from quartet_place.work import work
 from quartet_site import RobotFile, SiteFile
 
 
@@ -41,5 +42,5 @@ async def prepare(check: RequestContext) -> None:
 def definition() -> AgentDefinition:
     """Return the place agent, ready to be served."""
     return AgentDefinition(
-        skill=Skill.PLACE, prompt=load_prompt("quartet_place"), facts=facts, verify=verify, prepare=prepare
+        skill=Skill.PLACE, prompt=load_prompt("quartet_place"), facts=facts, verify=verify, prepare=prepare, work=work
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quartet_agent_runtime import area_facts, arm_facts, load_prompt, place_facts, render_prompt, site_names
-from quartet_contracts import Architecture
+from quartet_contracts import Architecture, ResultForm
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_CYCLES
 from quartet_site import RobotFile, RobotSetup, SiteFile
@@ -36,9 +36,14 @@ class RobotBrief:
 
 
 def make_briefs(
-    robots: Mapping[str, RobotSetup], architecture: Architecture = Architecture.MULTI
+    robots: Mapping[str, RobotSetup],
+    architecture: Architecture = Architecture.MULTI,
+    results: ResultForm = ResultForm.TYPED,
 ) -> dict[str, RobotBrief]:
-    """Return the brief of each robot, by robot name; in `single` with what its model needs to do the work itself."""
+    """Return the brief of each robot, by robot name; in `single` with what its model needs to do the work itself.
+
+    results: how the model will read those of approach, pick and place.
+    """
     prompt = load_prompt("quartet_orchestrator")
     single = architecture is Architecture.SINGLE
     steps = load_prompt("quartet_orchestrator", "steps.md") if single else ""
@@ -54,6 +59,7 @@ def make_briefs(
                 {**facts, **work_facts(known.robot, known.site)} if single else facts,
                 max_cycles=MAX_CYCLES,
                 steps=steps,
+                prose=results is ResultForm.PROSE,
             ),
             facts,
             known,

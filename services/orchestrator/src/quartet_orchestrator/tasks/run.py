@@ -128,6 +128,7 @@ class TaskRun:
             self._questions,
             self._name_check,
             self._plan,
+            context.settings.results,
         )
         self._loop: Loop | None = None
 
@@ -301,7 +302,7 @@ class TaskRun:
         return await self._conclude(ending)
 
     def _tools_of_model(self, past: Sequence[RecordedTurn]) -> Tools:
-        if self._architecture is Architecture.MULTI:
+        if self._architecture is not Architecture.SINGLE:
             return self._tools.build()
         steps = StepTools(self._tools, self._caller, self._terms.untrusted)
         steps.restore(past)
@@ -315,7 +316,7 @@ class TaskRun:
     def _budget(self) -> Budget:
         """Limits of the model's loop: of one that does the work itself, what all loops of sub-agents may use, too."""
         budget, each = self._task.budget, Budget()
-        if self._architecture is Architecture.MULTI:
+        if self._architecture is not Architecture.SINGLE:
             return budget
         most = budget.tool_calls
         tokens = None if budget.tokens is None or each.tokens is None else budget.tokens + most * each.tokens

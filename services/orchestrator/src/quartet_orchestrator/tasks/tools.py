@@ -15,6 +15,8 @@ from quartet_contracts import (
     Choices,
     NextAction,
     PickCode,
+    PickResult,
+    ResultForm,
     Skill,
     SkillResult,
     State,
@@ -77,8 +79,9 @@ class TaskTools:
         questions: QuestionService,
         name_check: NameCheck,
         plan: Callable[[], Awaitable[list[PlanRow]]],
+        results: ResultForm = ResultForm.TYPED,
     ) -> None:
-        """`plan` returns the plan that the model has stated so far."""
+        """`plan` returns the plan that the model has stated so far; `results`: how it reads those of skills."""
         self._record = record
         self._facts = facts
         self._rules = rules
@@ -87,6 +90,7 @@ class TaskTools:
         self._cameras = cameras
         self._questions = questions
         self._name_check = name_check
+        self._results = results
         self._plan: Callable[[], Awaitable[list[PlanRow]]] | None = plan
         """None once the plan was compared with the site."""
 
@@ -154,7 +158,8 @@ class TaskTools:
         """Take note of the outcome of an attempt, and return what the model reads of it."""
         self._facts.note(arguments, outcome.result, outcome.settled, outcome.alike_before)
         self._terms.hear(outcome.result)
-        return ToolOutcome(answer_of(outcome.result))
+        answer = prose_of if self._results is ResultForm.PROSE else answer_of
+        return ToolOutcome(answer(outcome.result))
 
     async def _tell_unknown_names(self) -> None:
         """Tell, before the first motion, which part of the plan the site has no names for."""
@@ -226,6 +231,18 @@ def answer_of(result: SkillResult) -> dict[str, Any]:
         content["state"] = str(result.state)
         content["observed"] = result.observed
     return mark_untrusted(content)
+
+
+def prose_of(result: SkillResult) -> dict[str, Any]:
+    """Return a sub-agent's result in words, as a library of skills would give it: no code, no id."""
+    words = [f"{result.skill} {'succeeded' if result.success else 'failed'}: {result.reason.rstrip('.')}."]
+    if isinstance(result, PickResult) and result.held_object_height_m is not None:
+        words.append(f"What is held is {result.held_object_height_m:.3f} m tall.")
+    if result.state is State.UNCERTAIN:
+        words.append(f"Its outcome is not known. {result.observed}")
+    if result.withdrawn is not None:
+        words.append("A person or a rule took the robot away.")
+    return mark_untrusted({"ok": result.success, "success": result.success, "message": " ".join(words)})
 
 
 def _spec(name: str, description: str, model: type[BaseModel]) -> ToolSpec:
