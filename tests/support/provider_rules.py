@@ -372,7 +372,7 @@ def bedrock_thinking_goes_back_first(asked: Asked, _: Family) -> None:
 def mistral_ids_have_nine_characters(asked: Asked, _: Family) -> None:
     """ "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
 
-    https://github.com/mistralai/mistral-common: ToolCall ids in request validation
+    https://mistralai.github.io/mistral-common/code_reference/mistral_common/protocol/instruct/validator/
     """
     for message in messages_of(asked):
         ids = [call["id"] for call in message.get("tool_calls") or []]
@@ -383,7 +383,9 @@ def mistral_ids_have_nine_characters(asked: Asked, _: Family) -> None:
 def mistral_order_of_roles(asked: Asked, _: Family) -> None:
     """After a tool comes a tool or the assistant ("Unexpected role 'user' after role 'tool'", code 3230).
 
-    The last message is a user's or a tool's. https://github.com/mistralai/mistral-common: MistralRequestValidator
+    The last message is a user's or a tool's; the code is the API's own, reported in
+    https://github.com/BerriAI/litellm/issues/17761.
+    https://mistralai.github.io/mistral-common/code_reference/mistral_common/protocol/instruct/validator/
     """
     roles = [message["role"] for message in messages_of(asked)]
     for role, after in pairwise(roles):
@@ -395,7 +397,7 @@ def mistral_order_of_roles(asked: Asked, _: Family) -> None:
 def mistral_assistants_say_or_call_something(asked: Asked, _: Family) -> None:
     """ "Assistant message must have either content or tool_calls."
 
-    https://github.com/mistralai/mistral-common: MistralRequestValidator
+    https://mistralai.github.io/mistral-common/code_reference/mistral_common/protocol/instruct/validator/
     """
     for message in messages_of(asked):
         if message["role"] == "assistant":
@@ -412,7 +414,7 @@ def _own_turns(asked: Asked) -> list[Block]:
 def deepseek_turns_with_calls_have_their_thoughts(asked: Asked, _: Family) -> None:
     """Every assistant message with calls has its reasoning_content, be it blank; else 400.
 
-    https://api-docs.deepseek.com/guides/thinking_mode
+    https://api-docs.deepseek.com/guides/thinking_mode#tool-calls
     """
     for message in _own_turns(asked):
         assert message.get("reasoning_content"), message

@@ -59,6 +59,10 @@ class ModelServer:
     takes_images: bool = False
     keepalive: str = ""
     """What the server tells of its keepalives, if anything."""
+    greetings: int = 0
+    """Requests for its health."""
+    deaf: int = 0
+    """So many of these are not answered: it takes the connection and says nothing."""
     url: str = ""
     open: set[asyncio.StreamWriter] = field(default_factory=set)
 
@@ -70,6 +74,11 @@ class ModelServer:
                 while header := (await reader.readline()).strip():
                     name, _, value = header.decode().partition(":")
                     headers[name.lower()] = value.strip()
+                if line.startswith(b"GET /health "):
+                    self.greetings += 1
+                    if self.greetings > self.deaf:
+                        await self.send(200, b"{}", writer)
+                    continue
                 body = json.loads(await reader.readexactly(int(headers["content-length"])))
                 assert line.startswith(b"POST /v1/chat/completions")
                 self.requests.append(body)
@@ -98,7 +107,9 @@ class ModelServer:
             "usage": {"prompt_tokens": 100, "completion_tokens": 10},
             "quartet": {"model": "test/model", "cost_usd": 0.01, "takes_images": self.takes_images},
         }
-        data = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
+        await self.send(status, (answer if isinstance(answer, str) else json.dumps(answer)).encode(), writer)
+
+    async def send(self, status: int, data: bytes, writer: asyncio.StreamWriter) -> None:
         told = f"{KEEPALIVE_HEADER}: {self.keepalive}\r\n" if self.keepalive else ""
         head = f"HTTP/1.1 {status} X\r\n{told}Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
         writer.write(head.encode() + data)

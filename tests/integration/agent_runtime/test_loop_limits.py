@@ -16,6 +16,7 @@ from quartet_agent_runtime import (
     ToolOutcome,
     ToolSpec,
     failure,
+    gateway,
     task_report,
 )
 from quartet_agent_runtime._work_clock import WorkClock
@@ -445,6 +446,46 @@ async def test_a_gateway_that_vanishes_and_closes_nothing_is_asked_once_more(mod
         assert (await client.answer([], [], 3600)).text == "first"
         asking = asyncio.create_task(client.answer([], [], 3600))
         await until(lambda: len(model.requests) == 2)
+        proxy.drop_connections()
+        assert (await asking).text == "again"
+        await client.close()
+    never.set()
+
+
+async def test_a_gateway_that_takes_the_first_connection_and_says_nothing_is_asked_again(model, talk, monkeypatch):
+    """It was never heard of, so nobody knows how often it sends a byte; the call would use up its time."""
+    monkeypatch.setattr(gateway, "GREETING_S", 0.2)
+    model.deaf, model.script = 1, [talk.says("hello")]
+    client = GatewayClient(model.url, "pick")
+    assert (await client.answer([], [], 3600)).text == "hello"
+    assert len(model.requests) == 1
+    await client.close()
+
+
+async def test_a_gateway_that_never_says_anything_is_given_up_before_the_calls_time_is(model, monkeypatch):
+    monkeypatch.setattr(gateway, "GREETING_S", 0.2)
+    model.deaf = 9
+    client = GatewayClient(model.url, "pick")
+    with pytest.raises(ModelUnavailableError, match="no connection to the gateway"):
+        await client.answer([], [], 3600)
+    assert not model.requests
+    await client.close()
+
+
+async def test_a_gateway_that_vanishes_before_its_first_answer_is_asked_once_more(model, talk, until):
+    """It said with its health how often it sends a byte."""
+    never = asyncio.Event()
+
+    async def think(body):
+        await never.wait()
+        return talk.report()
+
+    model.keepalive, model.script = "0.2", [think, talk.says("again")]
+    with TcpProxy("the gateway") as proxy:
+        proxy.forward_to(urlsplit(model.url).port)
+        client = GatewayClient(f"http://{proxy.address}", "pick")
+        asking = asyncio.create_task(client.answer([], [], 3600))
+        await until(lambda: len(model.requests) == 1)
         proxy.drop_connections()
         assert (await asking).text == "again"
         await client.close()

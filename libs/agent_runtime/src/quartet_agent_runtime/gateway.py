@@ -10,7 +10,7 @@ import httpx2
 
 from quartet_agent_runtime import _metrics as metrics
 from quartet_agent_runtime._arguments import is_text
-from quartet_agent_runtime._http import note_keepalive, open_client
+from quartet_agent_runtime._http import CONNECT_TIMEOUT_S, note_keepalive, open_client
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._model_span import model_span, note_answer
 from quartet_agent_runtime.errors import ModelUnavailableError
@@ -18,6 +18,8 @@ from quartet_contracts import GRANT_HEADER, KEEPALIVE_HEADER, TASK_HEADER
 from quartet_process import Secret, tracing
 
 RETRY_DELAY_S = 0.25
+GREETING_S = 10.0
+"""Silence after which a gateway that was asked for its health is given up."""
 MAX_ANSWER_BYTES = 1024 * 1024
 """Far more than any answer of a model to an agent: a call may have 16,000 characters of arguments."""
 CUT_OFF = "length"
@@ -28,7 +30,9 @@ class GatewayClient:
     """The model of one agent, behind the gateway at `url`.
 
     The gateway retries providers. This client asks once more when a connection broke or fell silent, and tries to
-    connect for `patience_s` [s]: a gateway that restarts is worth the wait.
+    connect for `patience_s` [s]: a gateway that restarts is worth the wait. Before its first question, and after a
+    connection was lost, it asks for the gateway's health: a peer that accepts connections and is gone is found out
+    within seconds, and a gateway of ours tells how often it sends a byte while its model thinks.
     """
 
     def __init__(self, url: str, agent: str, key: Secret | str | None = None, patience_s: float = 0.5) -> None:
@@ -37,6 +41,7 @@ class GatewayClient:
         self._agent = agent
         self._key = Secret.fixed(key) if isinstance(key, str) and key else key or None
         self._http = open_client(url)
+        self._greeted = False
 
     async def close(self) -> None:
         """Close all connections."""
@@ -99,11 +104,14 @@ class GatewayClient:
         broken = 0
         while True:
             try:
+                if not self._greeted:
+                    await self._greet()
                 signed = {**self._credential(), **headers, KEEPALIVE_HEADER: "1"}
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
                     note_keepalive(self._http, response.headers)
                     return await self._whole(response)
             except httpx2.TransportError as error:
+                self._greeted = False
                 # Nobody listens: it may be restarting. A connection that broke may have cost an answer already.
                 absent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
                 broken += not absent
@@ -113,6 +121,13 @@ class GatewayClient:
                         "start it, or set QUARTET_GATEWAY_URL to where it listens"
                     ) from error
             await asyncio.sleep(RETRY_DELAY_S)
+
+    async def _greet(self) -> None:
+        """Ask for the gateway's health, whatever it says. Raises TransportError if there is no answer in time."""
+        timeout = httpx2.Timeout(GREETING_S, connect=CONNECT_TIMEOUT_S)
+        async with self._http.stream("GET", f"{self._url}/health", timeout=timeout) as response:
+            note_keepalive(self._http, response.headers)
+        self._greeted = True
 
     def _credential(self) -> dict[str, str]:
         return {} if self._key is None else {"Authorization": f"Bearer {self._key.first}"}

@@ -16,7 +16,7 @@ from quartet_gateway.access import Access
 from quartet_gateway.config import AGENTS, OPTIONAL
 from quartet_gateway.errors import GatewayError, InvalidRequestError, wire
 from quartet_gateway.gateway import Gateway
-from quartet_gateway.keepalive import respond
+from quartet_gateway.keepalive import announcement, respond
 from quartet_gateway.requests import MAX_BODY, read_request
 from quartet_gateway.task_grants import TaskGrants
 from quartet_process import Exposition, Secret, correlation_ids, tracing
@@ -67,7 +67,7 @@ def create_app(gateway: Gateway, access: Access, grants: TaskGrants, metrics_tok
         ready = OPTIONAL.issuperset(problems)
         if not ready:
             body["status"] = "not configured"
-        return JSONResponse(body, status_code=200 if ready else 503)
+        return JSONResponse(body, status_code=200 if ready else 503, headers=announcement())
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -18,6 +18,11 @@ KEEPALIVE_S = 15.0
 """While a model is asked, something is written this often."""
 
 
+def announcement() -> dict[str, str]:
+    """Return the header that tells a caller how often a byte comes."""
+    return {KEEPALIVE_HEADER: f"{KEEPALIVE_S:g}"}
+
+
 async def respond(headers: Mapping[str, str], answer: Coroutine[Any, Any, dict[str, Any]]) -> Response:
     """Return the response with the body `answer`, for the request with `headers`.
 
@@ -26,7 +31,7 @@ async def respond(headers: Mapping[str, str], answer: Coroutine[Any, Any, dict[s
     """
     if KEEPALIVE_HEADER not in headers:
         return JSONResponse(await answer)
-    told = {KEEPALIVE_HEADER: f"{KEEPALIVE_S:g}"}
+    told = announcement()
     asking = asyncio.create_task(answer)
     # Nobody may be left to read why it failed.
     asking.add_done_callback(lambda task: task.cancelled() or task.exception())

@@ -10,6 +10,8 @@ from collections.abc import Generator
 from types import ModuleType
 from typing import Any
 
+from quartet_gateway.connections import ProviderTransport
+
 _QUIET = {
     # Without it the import fetches the price list from GitHub.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -48,6 +50,7 @@ def load() -> ModuleType:
         )
         from litellm.litellm_core_utils import core_helpers
         from litellm.litellm_core_utils.litellm_logging import Logging
+        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
         from litellm.llms.ollama.chat.transformation import OllamaChatConfig
 
     litellm.telemetry = False  # pyright: ignore[reportAttributeAccessIssue]  # such attributes too
@@ -64,6 +67,7 @@ def load() -> ModuleType:
     Router.increment_deployment_usage_for_response = _count_nothing
     _keep_refusals(LiteLLMResponsesTransformationHandler)
     _name_results(OllamaChatConfig)
+    AsyncHTTPHandler.create_async_transport = staticmethod(_transport)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.ERROR)
     return litellm
@@ -82,6 +86,16 @@ def without_logging() -> Generator[None]:
         yield
     finally:
         is_internal_call.reset(token)
+
+
+def _transport(ssl_context: Any = None, ssl_verify: Any = None, shared_session: Any = None) -> ProviderTransport:
+    """Return the transport of one of LiteLLM's clients, with the certificates that LiteLLM would give to httpx's."""
+    import litellm
+    from litellm.llms.custom_httpx.http_handler import http2_enabled
+
+    verify = ssl_context if ssl_context is not None else ssl_verify is not False
+    cert = os.getenv("SSL_CERTIFICATE", litellm.ssl_certificate)
+    return ProviderTransport(verify=verify, cert=cert, http2=http2_enabled())
 
 
 def _pass_over(*_: Any, **__: Any) -> None:
