@@ -211,6 +211,23 @@ async def test_shut_down_while_working_ends_uncertain(desk, studio, redis_url, b
     assert result.observed
 
 
+async def test_a_cancel_that_the_robot_refuses_is_in_the_result(desk, studio, redis_url, bus_options, until):
+    request = desk.request(Skill.APPROACH, **ENTRY)
+    studio.post("/faults", kinds=["silent_action", "cancels_refused"])
+
+    async def driving():
+        return "tool_call" in await desk.kinds(request)
+
+    async with serving(studio, redis_url, bus_options, Skill.APPROACH, grace_s=4.5) as (stop, agent):
+        asking = asyncio.create_task(desk.ask(request))
+        await until(driving)
+        stop.set()
+        result = await asking
+        await agent
+    assert result.state is State.UNCERTAIN
+    assert "the robot is not known to rest (nav2__cancel_navigation: " in result.reason
+
+
 async def test_servers_that_never_answer_do_not_keep_a_process_that_is_to_end(
     desk, studio, redis_url, bus_options, until, monkeypatch
 ):

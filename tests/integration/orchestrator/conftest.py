@@ -698,11 +698,16 @@ class Standstill:
         self.rests_after = 10**6
         """Number of calls after which the robot rests all the same."""
         self.asked = 0
+        self.refuses = ""
+        """With what message every call fails; "": none does."""
         self.servers: dict[str, dict[str, str]] = {}
 
     async def stop(self) -> ToolResult:
         """Cancel what moves."""
         self.asked += 1
+        if self.refuses:
+            failed = {"ok": False, "error_code": "ROS_ERROR", "message": self.refuses, "standstill": True}
+            return ToolResult(structured_content=failed, is_error=True)
         rests = self.rests or self.asked > self.rests_after
         return ToolResult(structured_content={"ok": True, "error_code": "NONE", "message": "", "standstill": rests})
 

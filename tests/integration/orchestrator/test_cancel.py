@@ -86,6 +86,29 @@ async def test_a_robot_that_may_still_move_is_not_called_canceled(client, agents
     assert "look before you go on" in status.report.summary
 
 
+async def test_a_refused_cancel_is_told_in_journal_and_report(start, agents, model, standstill, do):
+    """An action server takes no cancel: whoever asked for it learns which one, and what it said."""
+    standstill.refuses = "/navigate_to_pose was not canceled: the robot refused or goes on; use the stop button"
+
+    async def gives_no_word(_, delivery):
+        await agents.bus.skills(delivery.request.skill).canceled(delivery.request.request_id)
+        return do.failing("UNKNOWN", State.UNCERTAIN, reason="r" * 2000)
+
+    agents.answers["approach"] = [gives_no_word]
+    agents.start()
+    model.say(do.approach(), do.report(False))
+    async with start(servers=standstill.servers, outcome_patience_s=0.1) as client:
+        task_id = await client.submit()
+        await agents.started.wait()
+        await cancel(client, task_id)
+        status = await client.until_state(task_id, State.FAILED)
+        events = await client.events(task_id)
+    (settled,) = [e.event for e in events if e.event.kind == "skill_settled"]
+    told = f"nav2__cancel_navigation: {standstill.refuses}"
+    assert told in settled.reason
+    assert told in status.report.summary
+
+
 async def test_an_agent_that_ignores_the_cancel_does_not_hold_the_task_for_ever(start, agents, model, motion, do):
     """The task ends, and the servers take the robot from the agent."""
 

@@ -27,16 +27,21 @@ class Journal:
 RESTS = {"ok": True, "standstill": True, "canceled": []}
 
 
+REFUSED = "/spin was not canceled: the robot refused or goes on; use the stop button"
+
+
 @pytest.mark.parametrize(
-    ("base", "rests"),
+    ("base", "unrest"),
     [
-        (RESTS, True),
-        ({"ok": True, "canceled": ["/spin"]}, False),
-        ({"ok": False, "error_code": "TIMEOUT", "standstill": False}, False),
-        ({"ok": False, "error_code": "BRIDGE_UNAVAILABLE"}, False),
+        (RESTS, ""),
+        ({"ok": True, "canceled": ["/spin"]}, "no standstill was measured"),
+        ({"ok": False, "error_code": "TIMEOUT", "message": "the base still moves"}, "the base still moves"),
+        ({"ok": False, "error_code": "ROS_ERROR", "message": REFUSED, "standstill": True}, REFUSED),
+        ({"ok": False, "error_code": "BRIDGE_UNAVAILABLE"}, "no standstill was measured"),
     ],
-    ids=["measured", "no odometry", "moves", "no bridge"],
+    ids=["measured", "no odometry", "moves", "refused", "no bridge"],
 )
-async def test_rest_is_measured_and_not_assumed(base, rests):
+async def test_rest_is_measured_and_not_assumed(base, unrest):
     servers: Any = Servers(nav2=base, moveit=RESTS)
-    assert await bring_to_standstill(servers, Journal()) is rests
+    told = await bring_to_standstill(servers, Journal())
+    assert told == (f"nav2__cancel_navigation: {unrest}" if unrest else "")

@@ -24,6 +24,8 @@ from quartet_contracts.skills import MAX_REASON
 log = logging.getLogger(__name__)
 
 AFTER_REPORT = "check after the report"
+CUT_REASON = MAX_REASON - 100
+"""Length at which a reason is cut; what tells of the cut has room behind it."""
 
 
 class SkillRun:
@@ -76,9 +78,12 @@ class SkillRun:
         `state` CANCELED holds only if the robot is known to rest; None means UNCERTAIN, with what is seen.
         """
         async with self._toolbox() as toolbox:
-            rests = await bring_to_standstill(toolbox, self._recorder)
-            if state is not None and rests:
+            unrest = await bring_to_standstill(toolbox, self._recorder)
+            if state is not None and not unrest:
                 return self._unknown(reason, state)
+            if unrest:
+                told = f"; the robot is not known to rest ({unrest})"
+                reason = f"{reason[: CUT_REASON - len(told)]}{told}"
             observations = await observe(toolbox, self._recorder)
             return self._unknown(reason, State.UNCERTAIN, describe_observations(observations))
 
@@ -199,7 +204,7 @@ class SkillRun:
                 "attempt": request.attempt,
                 "tool_calls_used": usage.tool_calls,
                 "usage": usage,
-                "reason": truncate(redact(reason), MAX_REASON - 100),
+                "reason": truncate(redact(reason), CUT_REASON),
                 "observed": truncate(redact(observed), MAX_OBSERVED - 100),
                 **fields,
             }

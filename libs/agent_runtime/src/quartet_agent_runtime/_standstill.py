@@ -19,21 +19,29 @@ log = logging.getLogger(__name__)
 STANDSTILL_TIMEOUT_S = 5.0
 OBSERVE_TIMEOUT_S = 10.0
 MAX_OBSERVED = 4000
+MAX_TOLD = 300
+"""Characters of what one server says of a robot that it could not bring to rest."""
 
 Observations = dict[str, tuple[ToolOutcome, list[str]]]
 """Outcome and image references by tool."""
 _EVERYTHING: dict[str, dict[str, Any]] = {tool: {} for tool in OBSERVE_TOOLS}
 
 
-async def bring_to_standstill(toolbox: Toolbox, recorder: Recorder) -> bool:
-    """Cancel whatever moves; return whether every server has measured that the robot rests.
+async def bring_to_standstill(toolbox: Toolbox, recorder: Recorder) -> str:
+    """Cancel whatever moves; return why it is not known that the robot rests, "" when every server has measured it.
 
-    Never raises for a server or the journal.
+    The text names each server that did not, and what it said, such as that the robot refused to cancel a goal. Never
+    raises for a server or the journal.
     """
     outcomes = await asyncio.gather(
         *(_call(toolbox, recorder, tool, STANDSTILL_TIMEOUT_S) for tool in STANDSTILL_TOOLS)
     )
-    return all(outcome.ok and outcome.content.get("standstill") is True for outcome, _ in outcomes)
+    told = {
+        tool: str(outcome.content.get("message") or "") or "no standstill was measured"
+        for tool, (outcome, _) in zip(STANDSTILL_TOOLS, outcomes, strict=True)
+        if not (outcome.ok and outcome.content.get("standstill") is True)
+    }
+    return "; ".join(f"{tool}: {truncate(text, MAX_TOLD)}" for tool, text in told.items())
 
 
 async def observe(

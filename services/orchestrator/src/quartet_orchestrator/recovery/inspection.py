@@ -43,8 +43,8 @@ TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
 class Inspection:
     """What an inspection found."""
 
-    at_standstill: bool
-    """Every motion server has measured that the robot stands still."""
+    unrest: str
+    """Why it is not known that the robot stands still, by server; "": every motion server has measured it."""
     grasp: str
     """HOLDING, EMPTY, or what else the gripper's server said."""
     in_hand: str
@@ -57,7 +57,7 @@ class Inspection:
     @property
     def conclusive(self) -> bool:
         """Whether it is known how the robot was left."""
-        return self.at_standstill and self.grasp in {GraspState.HOLDING, GraspState.EMPTY}
+        return not self.unrest and self.grasp in {GraspState.HOLDING, GraspState.EMPTY}
 
 
 class Inspector:
@@ -74,11 +74,11 @@ class Inspector:
         """Bring the robot to rest with the newest fence, then look. Every call is journaled under `request_id`."""
         recorder = self._recorder(request_id)
         async with await self._open() as toolbox:
-            at_standstill = await bring_to_standstill(toolbox, recorder)
+            unrest = await bring_to_standstill(toolbox, recorder)
             sight = await observe(toolbox, recorder)
             grasp, in_hand = await _look_at_gripper(toolbox, recorder, sight)
-        answered = at_standstill and sight[GRASP][0].ok
-        return Inspection(at_standstill, grasp, in_hand, describe_observations(sight), answered)
+        answered = not unrest and sight[GRASP][0].ok
+        return Inspection(unrest, grasp, in_hand, describe_observations(sight), answered)
 
     async def confirm(self, request: SkillRequest, began: float) -> str:
         """Return why what is measured does not bear out a success of `request`, '' when it does. Moves nothing.

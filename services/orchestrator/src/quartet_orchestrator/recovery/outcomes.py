@@ -19,7 +19,7 @@ from quartet_contracts import (
     State,
 )
 from quartet_contracts.journal import SkillFinished, SkillSettled
-from quartet_contracts.skills import unknown_result
+from quartet_contracts.skills import MAX_REASON, unknown_result
 from quartet_orchestrator.recovery.fencing import FenceClient
 from quartet_orchestrator.recovery.inspection import Inspector
 from quartet_orchestrator.recovery.record import TaskRecord
@@ -124,11 +124,14 @@ class OutcomeResolver:
             await asyncio.sleep(RETRY_S)
             revoked = revoked or await self._fences.revoke(request.robot, request.request_id, self._record.lease_epoch)
         words = "were ended at the servers, its grant is void" if revoked else "could not be ended at the servers"
+        told = f"; its motions {words}"
+        if seen.unrest and seen.unrest not in result.reason:
+            told += f"; the robot is not known to rest ({seen.unrest})"
         settled = SkillSettled(
             request_id=request.request_id,
             skill=request.skill,
             state=State.RETRIABLE if revoked and seen.conclusive else State.UNCERTAIN,
-            reason=f"{result.reason[:1900]}; its motions {words}",
+            reason=f"{result.reason[: MAX_REASON - len(told)]}{told}",
             observed=seen.text if seen.conclusive else result.observed or seen.text,
             grasp=seen.grasp,
             in_hand=seen.in_hand,
