@@ -345,6 +345,34 @@ async def test_a_result_that_cannot_be_read_leaves_the_outcome_open(owner, raw, 
         assert error.value.started
 
 
+@pytest.mark.parametrize("taken", [False, True])
+async def test_a_group_behind_the_end_of_its_stream_does_not_stay_deaf(
+    guarded, owner, pick, raw, a_request, a_result, eventually, taken
+):
+    """XCLAIM may name a last id; behind it no agent gets a request any more, one that was started anew neither."""
+    queue, stream = pick.skills(Skill.PICK), "quartet:skill:pick"
+    await owner.skills(Skill.PICK).submit(a_request("r1"))
+    delivery = await queue.take(10)
+    raw.execute_command("XCLAIM", stream, "pick", "any", 0, "1-1", "LASTID", HIGHEST)
+    if not taken:
+        assert await queue.finish(delivery, a_result(delivery.request))
+    await owner.skills(Skill.PICK).submit(a_request("r2"))
+    assert await queue.take(0.1) is None
+    credentials = Credentials("orchestrator", Secret.fixed(PASSWORDS["orchestrator"]))
+    async with await Bus.connect(guarded.url, BusOptions(consumers_look_s=0.05), credentials=credentials) as bus:
+        watching = asyncio.create_task(bus.watch_consumers())
+
+        async def delivered():
+            return await queue.take(1)
+
+        again = await eventually(delivered, 20)
+        watching.cancel()
+    assert again.request.request_id == "r2"
+    if taken:
+        assert not delivery.lost.is_set()
+        assert await queue.finish(delivery, a_result(delivery.request))
+
+
 async def test_consumers_and_groups_without_end_are_removed_and_what_was_taken_is_kept(
     guarded, owner, pick, raw, a_request, a_result, eventually
 ):

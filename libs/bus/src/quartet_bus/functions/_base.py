@@ -165,6 +165,15 @@ local function epoch_is_over(epoch, mine)
   return mine ~= '' and newest and newest ~= mine
 end
 
+-- Whether a stream's id comes after another one. Its numbers have more digits than Lua's numbers keep.
+local function comes_after(one, other)
+  local ms, seq = string.match(one, '^(%d+)-(%d+)$')
+  local other_ms, other_seq = string.match(other, '^(%d+)-(%d+)$')
+  if ms == other_ms then ms, other_ms = seq, other_seq end
+  if #ms ~= #other_ms then return #ms > #other_ms end
+  return ms > other_ms
+end
+
 -- Put consumers that were seen in the future, and the leases of the stream's entries, to now.
 local function settle_presence(present, stream, group, now)
   local future = '(' .. now + 1

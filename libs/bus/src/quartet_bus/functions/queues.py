@@ -262,6 +262,9 @@ class BoundConsumers(IntFunction):
 
     Redis makes a consumer of every name that somebody reads with, also above its maxmemory. The group is made
     anew where it was; whoever has an entry keeps it, with its idle time and its deliveries.
+
+    XCLAIM can also put a group behind the stream's end, so that nothing is delivered any more, to nobody. Such a group
+    is made anew at the newest entry that somebody has.
     """
 
     stream: Key
@@ -272,15 +275,18 @@ class BoundConsumers(IntFunction):
     body = """
 local groups, gone = redis.pcall('XINFO', 'GROUPS', stream), 0
 if groups.err then return 0 end
+local newest = field(redis.call('XINFO', 'STREAM', stream), 'last-generated-id')
 for _, one in ipairs(groups) do
-  local name, count = field(one, 'name'), field(one, 'consumers')
+  local name, count, at = field(one, 'name'), field(one, 'consumers'), field(one, 'last-delivered-id')
+  local beyond = comes_after(at, newest)
   if name ~= group then
     redis.call('XGROUP', 'DESTROY', stream, name)
     gone = gone + count
-  elseif count > tonumber(cap) then
+  elseif count > tonumber(cap) or beyond then
     local taken = redis.call('XPENDING', stream, group, '-', '+', 10000)
+    if beyond then at = taken[1] and taken[#taken][1] or '0-0' end
     redis.call('XGROUP', 'DESTROY', stream, group)
-    redis.call('XGROUP', 'CREATE', stream, group, field(one, 'last-delivered-id'))
+    redis.call('XGROUP', 'CREATE', stream, group, at)
     local kept = {}
     for _, row in ipairs(taken) do
       redis.call('XCLAIM', stream, group, row[2], 0, row[1], 'IDLE', row[3], 'RETRYCOUNT', row[4], 'FORCE', 'JUSTID')
