@@ -211,19 +211,17 @@ async def test_shut_down_while_working_ends_uncertain(desk, studio, redis_url, b
     assert result.observed
 
 
-async def test_a_cancel_that_the_robot_refuses_is_in_the_result(desk, studio, redis_url, bus_options, until):
-    request = desk.request(Skill.APPROACH, **ENTRY)
-    studio.post("/faults", kinds=["silent_action", "cancels_refused"])
+async def test_what_kept_the_robot_from_being_brought_to_rest_is_in_the_result(desk, studio, redis_url, bus_options):
+    from quartet_bus import Bus
 
-    async def driving():
-        return "tool_call" in await desk.kinds(request)
-
-    async with serving(studio, redis_url, bus_options, Skill.APPROACH, grace_s=4.5) as (stop, agent):
-        asking = asyncio.create_task(desk.ask(request))
-        await until(driving)
-        stop.set()
+    studio.post("/faults", kinds=["zombie"])
+    request = desk.request(Skill.PICK, object_name="red coke can")
+    asking = asyncio.create_task(desk.ask(request))
+    async with await Bus.connect(redis_url, bus_options) as dead:
+        delivery = await dead.skills(Skill.PICK).take(60)
+        await dead.skills(Skill.PICK).mark_started(delivery)
+    async with serving(studio, redis_url, bus_options, Skill.PICK):
         result = await asking
-        await agent
     assert result.state is State.UNCERTAIN
     assert "the robot is not known to rest (nav2__cancel_navigation: " in result.reason
 
