@@ -255,6 +255,21 @@ def test_a_robot_parks_where_no_other_one_has_to_go(state, brief):
     assert HomeScene(state, ["ada"], brief, stands).parking("ada") == "parents' bedroom", "the hallway is needed, too"
 
 
+def test_nobody_parks_while_the_others_put_down_what_they_have_brought(state, brief):
+    state.apply(TeamErrands(errands={"blue mug": "kitchen -> tv stand"}))
+    state.apply(TeamStep(step=1, plan={"bob": state.errands["blue mug"].action}, tasks={"bob": "t1"}))
+
+    def parking(ada, bob, picked=()):
+        return HomeScene(state, ["ada"], brief, {"ada": at(ada), "bob": at(bob)}, set(picked)).parking("ada")
+
+    assert parking("kids' room", "living room", ["bob"]) is None, "bob puts it down already and drives nowhere"
+    assert parking("living room", "living room", ["bob"]) == "living room", "it may stand before bob"
+    assert parking("kids' room", "kitchen", ["bob"]) == "kids' room", "bob may come by"
+    assert parking("kitchen", "kitchen", ["bob"]) == "kitchen", "bob does not go back there"
+    assert parking("living room", "kitchen", ["bob"]) == "hallway", "bob has to go there"
+    assert parking("living room", "kitchen") == "hallway", "bob has not even picked it up"
+
+
 @pytest.mark.parametrize(
     ("one", "other", "found"),
     [

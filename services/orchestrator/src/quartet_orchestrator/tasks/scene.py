@@ -7,7 +7,16 @@ from itertools import combinations
 
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.errands import Errand, Part, TeamState
-from quartet_orchestrator.tasks.schedule import PICK_S, PLACE_S, Job, Point, Schedule, Scheduler, Worker, drive
+from quartet_orchestrator.tasks.schedule import (
+    PICK_S,
+    PLACE_S,
+    Job,
+    Point,
+    Schedule,
+    Scheduler,
+    Worker,
+    drive,
+)
 from quartet_site import inside
 from quartet_teams import Plan
 
@@ -105,7 +114,8 @@ class HomeScene:
 
         Those where no other robot has to go come first, of these the poses of its own area, then the nearest. None
         also for a robot that stands in one already, whose pose is not known, or that waits for an errand where it is
-        in nobody's way.
+        in nobody's way; and while the others are all in other rooms, where they put something down, since nobody
+        has to come by: the team's task would only end later.
         """
         at = self._positions.get(robot)
         if at is None:
@@ -113,7 +123,10 @@ class HomeScene:
         spots = [((pose.x, pose.y), self._area_at((pose.x, pose.y))) for pose in self._site.parking]
         if any(math.dist(at, spot) < AT_SPOT_M for spot, _ in spots):
             return None
-        needed = {area for errand in self._state.carrying.values() for area in self._areas(errand)}
+        needed = {area for other, errand in self._state.carrying.items() for area in self._to_enter(other, errand)}
+        used = {self._area_of[errand.target] for errand in self._state.carrying.values()}
+        if used and not needed and self._area_at(at) not in used:
+            return None
         if self._state.open and self._area_at(at) not in needed:
             return None
         reserved = [part.parks_in for part in self._state.running.values() if part.parks_in]
@@ -124,6 +137,14 @@ class HomeScene:
             if area and area not in reserved and not any(math.dist(spot, other) < SPOT_APART_M for other in others)
         ]
         return min(free)[-1] if free else None
+
+    def _to_enter(self, robot: str, errand: Errand) -> set[str]:
+        """Return the areas of its errand that a robot at work has still to drive to."""
+        if robot not in self._picked:
+            return self._areas(errand)
+        at = self._positions.get(robot)
+        target = self._area_of[errand.target]
+        return self._areas(errand) & {target} if at is None or self._area_at(at) != target else set()
 
     def _area_at(self, at: Point) -> str:
         return next((area.name for area in self._site.areas if inside(area.outline, *at)), "")
