@@ -10,7 +10,18 @@ import pytest
 
 from quartet_agent_runtime import RequestContext, ToolOutcome
 from quartet_approach.target import Target
-from quartet_approach.traffic import ASIDE_WAIT_S, ROUNDS, WAIT_S, Patience, obstructed, poses_of, reach
+from quartet_approach.traffic import (
+    ASIDE_WAIT_S,
+    CLEAR_LOOKS,
+    LOOK_S,
+    ROUNDS,
+    WAIT_S,
+    Patience,
+    moves_aside,
+    obstructed,
+    poses_of,
+    reach,
+)
 from quartet_approach.verify import verify
 from quartet_contracts import PARKING, ApproachArguments, ApproachReport, NextAction, Skill, SkillRequest
 from quartet_site import load_robot, load_site
@@ -103,11 +114,29 @@ async def test_while_none_has_a_way_one_of_two_moves_aside_and_waits_until_the_o
     nav2 = check(robot, shut=lambda x, y, waits: waits < 2 and in_kitchen(x, y, waits))
     came = await reach(nav2, TARGET, Patience(nav2))
     assert came.pose == poses_of(SITE, TARGET)[0]
-    assert nav2.waited == 2 * [ASIDE_WAIT_S if moves else WAIT_S]
+    assert sum(nav2.waited) == ((2 + CLEAR_LOOKS - 1) * LOOK_S if moves else WAIT_S)
     assert ASIDE_WAIT_S > 2 * WAIT_S
     aside = nav2.drives[:-1]
     assert len(aside) == moves, "once; from there it need not go again"
     assert set(aside) <= parking()
+
+
+async def test_out_of_view_of_the_place_nobody_knows_whether_it_is_free_and_the_wait_is_whole():
+    nav2 = check("ben", here=(1.1, 0.6), shut=lambda x, y, waits: waits < 1 and in_kitchen(x, y, waits))
+    assert (await reach(nav2, TARGET, Patience(nav2))).pose == poses_of(SITE, TARGET)[0]
+    assert sum(nav2.waited) == ASIDE_WAIT_S
+
+
+async def test_a_robot_that_was_met_on_the_way_is_let_past_for_the_whole_wait():
+    nav2 = check("ben", blocked_drives=1)
+    assert (await reach(nav2, TARGET, Patience(nav2))).pose == poses_of(SITE, TARGET)[0]
+    assert nav2.waited == [ASIDE_WAIT_S]
+
+
+async def test_a_look_that_finds_the_place_taken_again_begins_the_wait_anew():
+    nav2 = check("ben", shut=lambda x, y, waits: waits in {0, 2} and in_kitchen(x, y, waits))
+    assert (await reach(nav2, TARGET, Patience(nav2))).pose == poses_of(SITE, TARGET)[0]
+    assert sum(nav2.waited) == (3 + CLEAR_LOOKS - 1) * LOOK_S
 
 
 async def test_who_waits_for_the_place_itself_does_not_stand_in_the_way_out():
@@ -121,7 +150,8 @@ async def test_it_gives_up_after_so_many_rounds_and_says_where():
     wanted = poses_of(SITE, TARGET)[0]
     nav2 = check(shut=in_kitchen)
     came = await reach(nav2, TARGET, Patience(nav2))
-    assert (came.pose, nav2.waits) == (None, ROUNDS)
+    whole = [ASIDE_WAIT_S if moves_aside(FLEET, "anna", number) else WAIT_S for number in range(ROUNDS)]
+    assert (came.pose, sum(nav2.waited)) == (None, sum(whole))
     assert f"no pose of kitchen could be reached; ({wanted.x:.2f}, {wanted.y:.2f}): PLANNER_GOAL_OCCUPIED" in came.note
 
 

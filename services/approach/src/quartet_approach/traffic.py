@@ -5,6 +5,7 @@ pose of the site file is occupied, something stands there that is no furniture.
 """
 
 import math
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from quartet_agent_runtime import RequestContext
@@ -19,7 +20,13 @@ ROUNDS = 6
 WAIT_S = 8.0
 """Wait of one round [s of the robot's time]: the robot that goes first gives the others time to move aside."""
 ASIDE_WAIT_S = 24.0
-"""Wait of a robot that has moved aside: long enough for another to drive past, else they meet again."""
+"""Longest wait of a robot that has moved aside: long enough for another to drive past, else they meet again."""
+LOOK_S = 4.0
+"""Time between two looks at whether what kept the robot has left [s of its time]."""
+CLEAR_LOOKS = 2
+"""Looks in a row that find it gone before the wait ends: a robot that drives off may be met on its way out."""
+SEEN_M = 4.0
+"""Within this distance a robot's costmap has the other robots: farther away a pose looks free."""
 LEAST_LEFT_S = 60.0
 """The approach waits for nobody with less wall time than this before the request's deadline."""
 RINGS_M = (1.1, 1.9)
@@ -47,6 +54,9 @@ class Arrival:
     note: str
 
 
+Look = Callable[[], Awaitable[bool]]
+
+
 class Patience:
     """Rounds in which one approach lets others pass. A robot that is alone in its place waits for nobody."""
 
@@ -55,10 +65,12 @@ class Patience:
         self._left = ROUNDS if len(check.fleet) > 1 else 0
         self._round = 0
 
-    async def let_pass(self, *, first: bool = False) -> bool:
+    async def let_pass(self, has_left: Look | None = None, *, first: bool = False) -> bool:
         """Move aside if it is this robot's turn, then wait; return False when no round is left.
 
-        `first`: another robot is where this one has to go, so this one moves aside first, to let it leave.
+        Args:
+            has_left: tells whether what keeps this robot has left, where it can be seen; the wait ends then.
+            first: another robot is where this one has to go, so this one moves aside first, to let it leave.
         """
         check = self._check
         if self._left == 0 or check.left_s < LEAST_LEFT_S:
@@ -68,8 +80,17 @@ class Patience:
         if aside:
             await _move_aside(check)
         self._round += 1
-        await check.call(WaitResult, "nav2__wait", seconds=ASIDE_WAIT_S if aside else WAIT_S)
+        await self._wait(ASIDE_WAIT_S if aside else WAIT_S, has_left)
         return True
+
+    async def _wait(self, most_s: float, has_left: Look | None) -> None:
+        waited_s, gone = 0.0, 0
+        while waited_s < most_s and gone < CLEAR_LOOKS:
+            seconds = most_s if has_left is None else min(LOOK_S, most_s - waited_s)
+            await self._check.call(WaitResult, "nav2__wait", seconds=seconds)
+            waited_s += seconds
+            if has_left is not None and waited_s < most_s:
+                gone = gone + 1 if await has_left() else 0
 
 
 def moves_aside(fleet: tuple[str, ...], robot: str, number: int) -> bool:
@@ -124,6 +145,12 @@ async def way_to(check: RequestContext, pose: Pose2D) -> Way:
     return Way(False, math.inf, str(outcome.content.get("nav2_error") or outcome.error_code))
 
 
+async def in_view(check: RequestContext, pose: Pose2D) -> bool:
+    """Return whether the robot is near enough to a pose to know of another robot there."""
+    here = await check.pose()
+    return math.dist((here.x, here.y), (pose.x, pose.y)) < SEEN_M
+
+
 async def drive(check: RequestContext, pose: Pose2D) -> str:
     """Drive to a pose; return "" when there, else why not."""
     moved = await check.call(MotionResult, "nav2__navigate_to_pose", x=pose.x, y=pose.y, yaw=pose.yaw)
@@ -142,7 +169,12 @@ async def reach(check: RequestContext, target: Target, patience: Patience) -> Ar
     if not poses:
         return Arrival(None, f"the site has no {target.name} pose in {target.area.name}")
     wanted, note = poses[0], ""
+
+    async def has_left() -> bool:
+        return await in_view(check, wanted) and (await way_to(check, wanted)).open
+
     while True:
+        met = False
         for pose in poses:
             way = await way_to(check, pose)
             why = await drive(check, pose) if way.open else way.why
@@ -152,8 +184,10 @@ async def reach(check: RequestContext, target: Target, patience: Patience) -> Ar
                 note = f"{_at(wanted)}: {why}"
             if way.open:
                 # Another robot was met on the way, and would be on the way to the next pose as well.
+                met = True
                 break
-        if not await patience.let_pass():
+        # Whether a robot that was met has passed cannot be seen: it may be out of view, and the way look free.
+        if not await patience.let_pass(None if met else has_left):
             return Arrival(None, f"no pose of {target.area.name} could be reached; {note}")
 
 

@@ -5,7 +5,7 @@ from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
 from quartet_approach.target import AREA_MARGIN_M, Target
-from quartet_approach.traffic import Arrival, Patience, is_parked, obstructed, reach
+from quartet_approach.traffic import Arrival, Patience, in_view, is_parked, obstructed, poses_of, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
 from quartet_site import Area
@@ -58,7 +58,11 @@ async def _before(
         ended = await _attempt(check, target, missed)
         if ended.success or not (because := await obstructed(check, target)):
             return _told(ended, came)
-        if not await patience.let_pass(first=True):
+
+        async def has_left() -> bool:
+            return await in_view(check, poses_of(check.site, target)[0]) and not await obstructed(check, target)
+
+        if not await patience.let_pass(has_left, first=True):
             return ended.model_copy(update={"reason": f"{ended.reason}; {because}"})
         came = await reach(check, target, patience)
         if came.pose is None:
