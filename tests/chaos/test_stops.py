@@ -83,6 +83,14 @@ async def test_a_stop_passes_everything_that_hangs(stack: Stack, trial: Trial) -
     assert row["code"] == "STOPPED"
 
 
+async def test_a_stop_ends_a_program_of_a_team_and_its_motion(stack: Stack, trial: Trial) -> None:
+    row = await trial.stop_program()
+    while row["code"] == LAPSED:
+        row = await trial.stop_program()
+    assert row["standstill"] is True, "confirmed and measured by the guard"
+    assert row["code"] == "STOPPED", "the executor answers that the program was stopped"
+
+
 def test_a_stop_holds_across_restarts_until_a_person_resets_it(stack: Stack, quartet) -> None:
     status, text = quartet("stop", "summit", "--reason", "the cat is on the table")
     assert status == 0, text

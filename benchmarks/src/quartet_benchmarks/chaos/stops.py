@@ -18,17 +18,18 @@ from typing import Any
 import httpx
 
 from quartet_agent_runtime import Toolbox, ToolOutcome, ignore_progress
-from quartet_benchmarks.chaos import freeze
+from quartet_benchmarks.chaos import freeze, program
 from quartet_benchmarks.chaos.motion import Motion, MotionWatch, draw_motion
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
-from quartet_contracts import control_url
+from quartet_contracts import Skill, SkillResult, control_url
 from quartet_deployment import AGENTS, Stack, StackOptions
 from quartet_robot_link import BridgeLink
 
 WORLD = "studio"
 STOPS, SHORT_STOPS = 200, 4
 ORPHANS, SHORT_ORPHANS = 60, 3
+PROGRAMS, SHORT_PROGRAMS = 40, 2
 FROZEN = (None, "redis", "orchestrator", "gateway", "scripted_model", "the motion's server")
 """Process that is frozen while stop is pressed, in turn."""
 SHORT_WITHOUT = frozenset({"gateway", "scripted_model"})
@@ -43,7 +44,7 @@ GONE = (
 )
 STANDSTILL_S = 20.0
 LAPSED = "HEARTBEAT_LAPSED"
-NOT_NEEDED = frozenset({"perception", "ros", *AGENTS})
+NOT_NEEDED = frozenset({"perception", "ros", *AGENTS}) - {str(Skill.EXECUTOR)}
 
 
 @dataclass
@@ -52,6 +53,7 @@ class Figures:
 
     stops: list[dict[str, Any]] = field(default_factory=list)
     orphans: list[dict[str, Any]] = field(default_factory=list)
+    programs: list[dict[str, Any]] = field(default_factory=list)
     false_lapses: int = 0
     stale_calls: int = 0
     stale_accepted: int = 0
@@ -61,23 +63,32 @@ def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite; `episodes` is the number of stops. Raises StackError."""
     stops = parameters.episodes or (SHORT_STOPS if parameters.short else STOPS)
     orphans = SHORT_ORPHANS if parameters.short else min(ORPHANS, max(1, stops))
+    programs = SHORT_PROGRAMS if parameters.short else min(PROGRAMS, max(1, stops))
     with tempfile.TemporaryDirectory(prefix="quartet-bench-") as folder:
         options = StackOptions(
             state_dir=Path(folder), world=WORLD, seed=parameters.seed, realtime=True, use_dotenv=False,
             without=NOT_NEEDED | SHORT_WITHOUT if parameters.short else NOT_NEEDED,
         )  # fmt: skip
         with Stack(options) as stack:
-            figures = asyncio.run(_measure(stack, parameters, stops, orphans))
+            figures = asyncio.run(_measure(stack, parameters, stops, orphans, programs))
     return _result(figures, parameters)
 
 
 def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
     stop_ms = [row["stop_ms"] for row in figures.stops if row["stop_ms"] is not None]
     orphan_ms = [row["stop_ms"] for row in figures.orphans if row["stop_ms"] is not None]
-    still = [row["standstill"] for row in figures.stops]
+    program_ms = [row["stop_ms"] for row in figures.programs if row["stop_ms"] is not None]
+    ended_ms = [row["ended_ms"] for row in figures.programs]
+    still = [row["standstill"] for row in (*figures.stops, *figures.programs)]
     return BenchResult(
         "stops",
-        {"stops": len(figures.stops), "orphans": len(figures.orphans), "seed": parameters.seed, "world": WORLD},
+        {
+            "stops": len(figures.stops),
+            "orphans": len(figures.orphans),
+            "programs": len(figures.programs),
+            "seed": parameters.seed,
+            "world": WORLD,
+        },
         {
             "stop_ms_p50": percentile(stop_ms, 0.5),
             "stop_ms_p99": percentile(stop_ms, 0.99),
@@ -87,16 +98,26 @@ def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
             "orphan_stop_ms_p50": percentile(orphan_ms, 0.5),
             "orphan_stop_ms_max": max(orphan_ms, default=float("nan")),
             "orphans_stopped": Rate(len(orphan_ms), len(figures.orphans)),
+            "program_stop_ms_p50": percentile(program_ms, 0.5),
+            "program_stop_ms_max": max(program_ms, default=float("nan")),
+            "program_ended_ms_p50": percentile(ended_ms, 0.5),
+            "programs_stopped": Rate(sum(row["code"] == "STOPPED" for row in figures.programs), len(figures.programs)),
             "stale_calls_accepted": Rate(figures.stale_accepted, figures.stale_calls),
             "false_lapses": float(figures.false_lapses),
         },
-        [*_rows("stop pressed; hung: ", "hung", figures.stops), *_rows("gone: ", "gone", figures.orphans)],
-        details=[*figures.stops, *figures.orphans],
+        [
+            *_rows("stop pressed; hung: ", "hung", figures.stops),
+            *_rows("stop pressed in a team's program; hung: ", "hung", figures.programs),
+            *_rows("gone: ", "gone", figures.orphans),
+        ],
+        details=[*figures.stops, *figures.programs, *figures.orphans],
         notes=[
             "The robot in real time. stop_ms: from the press (a request to the stop service) to its answer that the "
             "guard has commanded standstill. orphan_stop_ms: from the signal to the first word over rosbridge that "
             "the motion's goal is being canceled. Both include the time that the message takes. motions_stopped: "
             "presses that the guard confirmed and that ended a motion; any other press is a failure. "
+            "program_stop_ms: the same as stop_ms while a program that the executor runs moves the arm; "
+            "program_ended_ms: until the executor has answered, the program's process gone and the arm seen at rest. "
             f"standstill_confirmed: measured by the guard within {STANDSTILL_S:g} s. stale_calls_accepted: "
             "motion calls with the grant of a caller that was taken for gone, after a newer "
             "attempt. false_lapses: motions that ended for lack of a heartbeat "
@@ -126,7 +147,7 @@ def _rows(title: str, key: str, runs: list[dict[str, Any]]) -> list[dict[str, An
     return rows
 
 
-async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphans: int) -> Figures:
+async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphans: int, programs: int) -> Figures:
     dice, figures = random.Random(parameters.seed), Figures()
     frozen = [name for name in FROZEN if not parameters.short or name not in SHORT_WITHOUT]
     async with open_trial(stack, dice) as trial:
@@ -141,6 +162,10 @@ async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphan
             figures.stale_calls += 1
             figures.stale_accepted += row.pop("stale_accepted")
             figures.orphans.append(row)
+            parameters.progress(", ".join(f"{key} {value}" for key, value in row.items()))
+        for _ in range(programs):
+            row = await trial.stop_program()
+            figures.programs.append(row)
             parameters.progress(", ".join(f"{key} {value}" for key, value in row.items()))
         figures.false_lapses = trial.false_lapses
     return figures
@@ -196,6 +221,38 @@ class Trial:
             "stop_ms": round(took_ms, 1) if answer["stopped"] else None,
             "standstill": standstill,
             "code": outcome.error_code,
+        }
+
+    async def stop_program(self) -> dict[str, Any]:
+        """Press stop at a random moment of a program that moves the arm in the executor; return the row of the run."""
+        for _ in range(5):
+            async with program.running(self._stack, self._new_grant(*program.TOOLS, name=str(Skill.EXECUTOR))) as call:
+                if await self._watch.wait_begun(program.ACTION, call):
+                    return await self._stop_during(call)
+                outcome = await call
+                if LAPSED not in outcome.reason:
+                    break
+                self.false_lapses += 1
+        raise MeasurementError(f"the program does not move the arm: {outcome.error_code} {outcome.reason}")
+
+    async def _stop_during(self, call: "asyncio.Future[SkillResult]") -> dict[str, Any]:
+        await asyncio.sleep(self._dice.uniform(0.0, program.LONGEST_S))
+        pressed = time.monotonic()
+        answer = (await self.service.post("/stop", json={"reason": "bench"})).json()
+        took_ms = (time.monotonic() - pressed) * 1e3
+        outcome = await call
+        ended_ms = (time.monotonic() - pressed) * 1e3
+        standstill = await self._standstill()
+        lapsed = LAPSED in outcome.reason
+        self.false_lapses += lapsed
+        await self.reset()
+        return {
+            "hung": "nothing",
+            "tool": "executor's program",
+            "stop_ms": round(took_ms, 1) if answer["stopped"] else None,
+            "ended_ms": round(ended_ms, 1),
+            "standstill": standstill,
+            "code": outcome.withdrawn or (LAPSED if lapsed else str(outcome.error_code)),
         }
 
     async def _begin(self) -> "tuple[Motion, asyncio.Future[ToolOutcome]]":
@@ -284,10 +341,10 @@ class Trial:
             if time.monotonic() > end:
                 raise MeasurementError(f"the robot cannot be reset: {answer}")
 
-    def _new_grant(self, *tools: str) -> str:
+    def _new_grant(self, *tools: str, name: str = "bench") -> str:
         self._fence += 1
         wanted = tools or ("nav2__spin_robot", "moveit__plan_and_execute")
-        return self._stack.grant(wanted, name="bench", fence=self._fence, beats=True)
+        return self._stack.grant(wanted, name=name, fence=self._fence, beats=True)
 
 
 def _start_caller() -> "subprocess.Popen[str]":
