@@ -53,6 +53,18 @@ async def test_programs_pick_an_object_up_by_what_the_cameras_tell(studio, scene
     assert can_of(up.scene).position == up.scene.hand_position
 
 
+async def test_a_thing_between_the_open_fingers_is_told_to_a_team_that_begins_there(studio, scene):
+    """A task ends with what it let go between the fingers, and the next one knows nothing of the last."""
+    can = can_of(scene)
+    x, y, z = can.position
+    above = await run(studio, moving_to((x, y, z + 0.2), can.yaw, "open_gripper()"), scene)
+    down = await run(studio, moving_to((x, y, z), can.yaw), above.scene)
+    assert down.error_code == "NONE", studio.memory.story()
+    seen = await run(studio)
+    assert seen.scene.held is None
+    assert can_of(seen.scene).position == pytest.approx((x, y, z), abs=0.04), studio.memory.story()
+
+
 async def test_what_goes_wrong_is_told_and_moves_nothing_else(studio, scene):
     wrong = {
         "move(": "SyntaxError",

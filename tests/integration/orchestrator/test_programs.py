@@ -23,6 +23,7 @@ def scene(at=(0.7, 0.1, 0.9), held=None, **of_can):
     objects = [
         {"name": CAN, "position": at, "yaw": 0.2, "size_m": (0.066, 0.066, 0.12), "colour": "red", **of_can},
         {"name": "kitchen counter", "position": (0.9, 0.0, 0.42), "size_m": (0.6, 2.0, 0.84), "colour": "white"},
+        {"name": "blue mug", "position": (0.7, 0.3, 0.88), "size_m": (0.08, 0.08, 0.08), "colour": "blue"},
     ]
     return {"objects": objects, "hand_position": at, "hand_yaw": 0.2, "held": held}
 
@@ -159,6 +160,28 @@ async def test_a_claim_that_the_sensors_speak_against_is_no_success(
     assert status.state is State.FAILED
     assert words in status.report.summary
     assert "The team says that the task is done, but" in status.report.summary
+
+
+async def test_no_model_is_asked_where_nothing_that_the_task_names_is_before_the_arm(client, agents, model):
+    agents.answers["executor"] = [seen()]
+    status = await client.run("put the tennis ball in the trash can", team="malmm")
+    assert (status.state, model.requests, len(agents.calls)) == (State.FAILED, [], 1)
+    assert [(one.object_name, one.error_code) for one in status.report.objects] == [
+        ("tennis ball", "PICK_SEG_MISSED"),
+        ("kitchen bin", "PLACE_SEG_MISSED"),
+    ]
+    assert "no camera has shown near the arm's reach: tennis ball, kitchen bin" in status.report.summary
+    assert "`quartet approach AREA OBJECT pick`" in status.report.summary
+    assert ended_once(await client.events(status.task.task_id))
+
+
+async def test_a_claim_with_a_place_that_no_camera_has_shown_is_no_success(client, agents, model):
+    agents.answers["executor"] = [seen(), seen((0.9, 0.3, 0.9), completed=True)]
+    model.say(program(DONE))
+    status = await client.run(f"put the {CAN} in the trash can", team="sa")
+    assert status.state is State.FAILED
+    assert "the kitchen bin, which the task names, was never in view" in status.report.summary
+    assert [(one.object_name, one.error_code) for one in status.report.objects] == [("kitchen bin", "PLACE_SEG_MISSED")]
 
 
 async def test_what_was_let_go_over_a_container_is_told_with_its_reason(client, agents, model):

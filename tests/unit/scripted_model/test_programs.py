@@ -59,6 +59,44 @@ def test_a_thing_is_put_where_the_state_says_that_its_place_is():
     assert "Step: move above wooden tray: position [0.6000, -0.3000" in ask("planner", PUT, state=held)
 
 
+COUNTER = """
+**kitchen counter**
+Center Position: [1.0000, 0.0000, 0.4200]
+Orientation: [0.0000, 0.0000, 0.0000]
+Height: 0.8400
+Width: 1.6000
+Length: 0.8000
+Color: white
+
+End-effector"""
+
+
+def test_a_thing_is_set_down_on_the_nearest_free_spot_of_a_large_place():
+    state = STATE.replace("\nEnd-effector", COUNTER).replace("[0.5000, 0.0000, 1.3000]", "[0.8000, 0.1000, 2.0000]")
+    state = state.replace("[0.7000, 0.1000, 0.9000]", "[0.8000, 0.1000, 2.0000]")
+    put = "put the red coke can on the kitchen counter"
+    said = ask("planner", put, state=f"{state}Grasped object: red coke can")
+    assert "position [0.8000, 0.1000," in said.partition("Step: ")[2], "straight down, not at the far middle"
+    mug = STATE.partition("\n\n")[0].replace("red coke can", "blue mug").replace("[0.7000", "[0.8000")
+    said = ask("planner", put, state=f"{mug}\n\n{state}Grasped object: red coke can")
+    assert "Step: move above kitchen counter: position [0.8000, -0.0500" in said, "the mug stands below"
+
+
+def test_a_thing_that_stands_on_its_large_place_is_done():
+    state = STATE.replace("\nEnd-effector", COUNTER).replace("[0.5000, 0.0000, 1.3000]", "[0.7000, 0.1000, 1.2000]")
+    said = ask("planner", "put the red coke can on the kitchen counter", state=f"{state}No object grasped")
+    assert said == "Everything is where it has to be.\nStep: the task is done; call task_completed()"
+
+
+def test_after_the_last_thing_the_hand_rises_no_higher_than_it_must():
+    """An arm reaches less far the higher it goes."""
+    tall = STATE.partition("\n\n")[0].replace("red coke can", "tall box").replace("Height: 0.1200", "Height: 0.4000")
+    state = STATE.replace("\nEnd-effector", COUNTER).replace("[0.5000, 0.0000, 1.3000]", "[0.7000, 0.1000, 0.9000]")
+    state = f"{tall.replace('0.7000, 0.1000', '0.7000, 0.5000')}\n\n{state}No object grasped"
+    said = ask("planner", "put the red coke can on the kitchen counter", state=state)
+    assert said.endswith("Step: raise: position [0.7000, 0.1000, 1.1600], yaw 0.0000")
+
+
 @pytest.mark.parametrize("task", ["juggle", "pick the blue whale up", "put the red coke can on the moon"])
 def test_a_task_that_the_rules_do_not_know_is_said_so(task):
     assert "I plan programs for simple tasks only" in ask("planner", task)

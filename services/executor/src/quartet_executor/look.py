@@ -40,10 +40,12 @@ async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
     for one, thing in _in_reach(check, detections):
         name = _name_of(one, thing, known, found)
         last = known[name].model_copy(update={"unsure": False, "inside": None}) if name in known else None
+        # Between open fingers stands what was let go; what they hold is told as held.
+        stands = not one.in_gripper or grasp.state is not GraspState.HOLDING
         if one.in_gripper and last is not None:
             # The fingers hide a part of it.
             known[name] = last
-        elif name not in found and name != held and not one.in_gripper and len(found) < MAX_SCENE_OBJECTS:
+        elif stands and name not in found and name != held and len(found) < MAX_SCENE_OBJECTS:
             found[name] = await _measured(check, one, thing, name, last)
     for name, last in known.items():
         if name == held:

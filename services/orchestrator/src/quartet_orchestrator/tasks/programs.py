@@ -1,8 +1,19 @@
 """A task that a team of models does with one robot's arm by programs: SA, MA and MALMM on a deployment."""
 
+import re
 from collections.abc import Awaitable, Callable
 
-from quartet_contracts import ExecutorArguments, Skill, State, Task, TaskReport, Usage
+from quartet_contracts import (
+    DeliveryOutcome,
+    ExecutorArguments,
+    PickCode,
+    PlaceCode,
+    Skill,
+    State,
+    Task,
+    TaskReport,
+    Usage,
+)
 from quartet_contracts.journal import Note, TeamTurn
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.recovery import AttemptOutcome, History, TaskRecord
@@ -22,6 +33,15 @@ WHY = {
     Ending.PROGRAMS: "The team has run too many programs",
     Ending.NOT_CLAIMED: "The team's programs ended, and it did not say that the task is done",
 }
+
+
+NOT_SEEN = "no camera has shown it near the arm's reach"
+FIRST = (
+    "The base does not move while a team works with programs: a robot that drives can be sent there first, by "
+    "`quartet approach AREA OBJECT pick`."
+)
+_NUMBER = re.compile(r" \d+$")
+"""What tells one of several things of a name."""
 
 
 class ProgramTeam:
@@ -58,15 +78,22 @@ class ProgramTeam:
         return self._record.task
 
     async def run(self) -> tuple[State, TaskReport]:
-        """Let the team work until it claims to be done, gives up or has spent its budget. Raises TaskAbortedError."""
+        """Let the team work until it claims to be done, gives up or has spent its budget. Raises TaskAbortedError.
+
+        No model is asked where nothing that the sentence names is before the arm.
+        """
         await self._arm.look()
+        named, unseen = self._named(self._task.sentence), self._unseen()
+        if named and len(unseen) == len(named):
+            return State.FAILED, TaskReport(success=False, summary=f"{_out_of_view(unseen)} {FIRST}", objects=unseen)
         outcome = await work(self._task.team or "", self._arm, Discussion(self._answer))
         self._facts.gripper = GripperContent.UNCERTAIN
         await self._look_at_gripper()
         faults = self._faults() if outcome.ending is Ending.COMPLETED else [WHY[outcome.ending]]
         if outcome.ending is Ending.COMPLETED and faults:
             await self._record.write(Note(text=f"the team claims to be done; {'; '.join(faults)}"))
-        report = TaskReport(success=not faults, summary=self._summary(outcome, faults)[:4000])
+        unseen = self._unseen() if faults else []
+        report = TaskReport(success=not faults, summary=self._summary(outcome, faults)[:4000], objects=unseen)
         return (State.FAILED if faults else State.SUCCEEDED), report
 
     async def _answer(self, participant: str, prompt: str) -> Answer:
@@ -105,6 +132,29 @@ class ProgramTeam:
         self._facts.note(outcome.arguments, outcome.result, outcome.settled)
         return outcome
 
+    def _named(self, text: str) -> list[str]:
+        return [*self._names.objects_in(text), *self._names.places_in(text)]
+
+    @property
+    def _asked_objects(self) -> list[str]:
+        return self._names.objects_in(self._task.sentence)
+
+    @property
+    def _asked_places(self) -> list[str]:
+        return self._names.places_in(self._task.sentence)
+
+    def _unseen(self) -> list[DeliveryOutcome]:
+        """Return what the sentence names and no camera has shown near the arm's reach."""
+        names = [*(one.name for one in self._arm.scene.objects), *self._arm.inside().values()]
+        seen = {one for name in names for one in self._named(_NUMBER.sub("", name))}
+        objects = dict.fromkeys(self._asked_objects, PickCode.PICK_SEG_MISSED)
+        places = dict.fromkeys(self._asked_places, PlaceCode.PLACE_SEG_MISSED)
+        return [
+            DeliveryOutcome(object_name=name, completed=False, error_code=code, reason=NOT_SEEN)
+            for name, code in (*objects.items(), *places.items())
+            if name not in seen
+        ]
+
     def _faults(self) -> list[str]:
         """Return what the sensors say against the team's claim to be done.
 
@@ -113,7 +163,7 @@ class ProgramTeam:
         """
         sentence, held, moved = self._task.sentence, self._arm.scene.held, self._arm.moved()
         holds = self._facts.gripper in {GripperContent.OBJECT, GripperContent.SOMETHING}
-        asked = set(self._names.objects_in(sentence))
+        asked = set(self._asked_objects)
         inside = {self._names.thing(name): place for name, place in self._arm.inside().items()}
         faults = [
             f"the {name} has not been seen since it was let go"
@@ -127,7 +177,12 @@ class ProgramTeam:
                 faults.append(f"the gripper still holds {f'the {held}' if held else 'something'}")
             if asked and not asked & {self._names.thing(name) for name in moved}:
                 faults.append(f"nothing that the task names was moved ({', '.join(sorted(asked))})")
-            places = set(self._names.places_in(sentence))
+            places = set(self._asked_places)
+            faults += [
+                f"the {one.object_name}, which the task names, was never in view"
+                for one in self._unseen()
+                if one.object_name in places
+            ]
             faults += [
                 f"the {name} was let go over the {place}, which the task does not name"
                 for name, place in sorted(inside.items())
@@ -160,5 +215,11 @@ class ProgramTeam:
             f"Let go, by the gripper's sensors, and not seen since: {into}." if into else "",
             f"Not seen since it was let go: {', '.join(unsure)}." if unsure else "",
             f"The gripper holds the {held}." if held else "",
+            *([_out_of_view(unseen), FIRST] if faults and (unseen := self._unseen()) else []),
         ]
         return " ".join(part for part in parts if part)
+
+
+def _out_of_view(unseen: list[DeliveryOutcome]) -> str:
+    names = ", ".join(one.object_name for one in unseen)
+    return f"Of what the task names no camera has shown near the arm's reach: {names}."

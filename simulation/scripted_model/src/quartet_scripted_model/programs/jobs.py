@@ -1,5 +1,6 @@
 """What has to be moved where, read from instruction and state as a person would."""
 
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -16,6 +17,11 @@ STACKED_XY = 0.025
 PUT_WITHIN = 0.1
 """A thing lies on its place when their centres are no farther apart than this; on a small place, than half its
 diagonal [m]."""
+LARGE, SPOT, ROOM, EDGE = 0.5, 0.05, 0.05, 0.02
+"""A place with a side of this length has room for several things; spots on it are so far apart, and so much room is
+left between a thing and its neighbours, or the edge [m]."""
+CLEAR = 0.1
+"""What is no farther from the hand may be touched by it [m]."""
 HIGH = 0.02
 """The hand is up when it is at most this much below the height at which it travels [m]."""
 NOT_IN_THE_WAY = ("backboard",)
@@ -77,10 +83,7 @@ def _half(yaw: float) -> float:
 
 def _inside(thing: Described, goal: Described) -> bool:
     """Return whether the centre of a thing is within the sides of another one and below its top."""
-    dx, dy = (a - b for a, b in zip(thing.position[:2], goal.position[:2], strict=True))
-    c, s = math.cos(goal.yaw), math.sin(goal.yaw)
-    x, y = c * dx + s * dy, c * dy - s * dx
-    return abs(x) < goal.length / 2 and abs(y) < goal.width / 2 and thing.position[2] < goal.top
+    return _over(thing.position, goal) and thing.position[2] < goal.top
 
 
 def _into(name: str, goal: str) -> Callable[[Scene], list[Job]]:
@@ -182,9 +185,47 @@ def _put(scene: Scene, what: str, where: str) -> list[Job]:
     if name is None or onto is None:
         raise ValueError(f"the state has nothing called {what!r}" if name is None else f"no place called {where!r}")
     thing, goal = scene.things[name], scene.things[onto]
+    if max(goal.length, goal.width) >= LARGE:
+        return _set_down(scene, thing, goal)
     sides = math.hypot(goal.length, goal.width) / 2
     there = math.dist(thing.position[:2], goal.position[:2]) < min(sides, PUT_WITHIN) and scene.held != name
     return [] if there and thing.position[2] < goal.top + thing.height else [_bring(scene, name, onto)]
+
+
+def _set_down(scene: Scene, thing: Described, goal: Described) -> list[Job]:
+    """Return the job of setting a thing down on a large place: on the free spot that is nearest to where it is."""
+    if _over(thing.position, goal) and scene.held != thing.name and thing.position[2] < goal.top + thing.height:
+        return []
+    spots = [spot for spot in _spots(goal, thing) if _is_free(spot, scene, thing, goal)]
+    if not spots:
+        raise ValueError(f"there is no free spot for {thing.name!r} on {goal.name!r}")
+    # Of spots that are as near, the one that the arm reaches best.
+    point = min(spots, key=lambda spot: (round(math.dist(spot, thing.position[:2]), 3), math.hypot(*spot)))
+    return [_bring(scene, thing.name, goal.name, point)]
+
+
+def _spots(goal: Described, thing: Described) -> list[tuple[float, float]]:
+    """Return the spots of a place, in rows of its own x and y, on which a thing does not reach over the edge."""
+    c, s = math.cos(goal.yaw), math.sin(goal.yaw)
+    edge = math.hypot(thing.length, thing.width) / 2 + EDGE
+    ways = [max(0, math.floor((side / 2 - edge) / SPOT)) for side in (goal.length, goal.width)]
+    steps = [[SPOT * step for step in range(-way, way + 1)] for way in ways]
+    return [(goal.position[0] + c * x - s * y, goal.position[1] + s * x + c * y) for x, y in itertools.product(*steps)]
+
+
+def _is_free(spot: tuple[float, float], scene: Scene, thing: Described, goal: Described) -> bool:
+    """Return whether nothing else stands on the spot; what is lower than the place is in nobody's way."""
+    room = math.hypot(thing.length, thing.width) / 2 + ROOM
+    others = [one for one in scene.things.values() if one.name not in (thing.name, goal.name) and one.top > goal.top]
+    return not any(_over(spot, one, room) for one in others)
+
+
+def _over(point: tuple[float, ...], goal: Described, room: float = 0.0) -> bool:
+    """Return whether a point is within the sides of a place, with so much room around it [m]."""
+    dx, dy = (a - b for a, b in zip(point[:2], goal.position[:2], strict=True))
+    c, s = math.cos(goal.yaw), math.sin(goal.yaw)
+    x, y = c * dx + s * dy, c * dy - s * dx
+    return abs(x) < goal.length / 2 + room and abs(y) < goal.width / 2 + room
 
 
 def _pick(scene: Scene, what: str) -> list[Job]:
@@ -204,6 +245,12 @@ def travel_height(job: Job | None, scene: Scene) -> float:
     if own is not None and scene.held != own.name:
         over = max(over, own.position[2])
     return over + scene.safe_m
+
+
+def clear_height(scene: Scene) -> float:
+    """Return the height of the hand at which it is clear of what stands below and beside it [m]."""
+    near = [thing.top for thing in scene.things.values() if _over(scene.hand, thing, CLEAR)]
+    return min(travel_height(None, scene), max(near, default=0.0) + scene.safe_m)
 
 
 _RULES: tuple[tuple[str, Callable[..., list[Job]]], ...] = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quartet_scripted_model.programs.jobs import HIGH, Job, find_jobs, travel_height
+from quartet_scripted_model.programs.jobs import HIGH, Job, clear_height, find_jobs, travel_height
 from quartet_scripted_model.programs.scene import RELEASE_M, SAFE_M, Scene, read_scene
 
 PLANNER, CODER, SUPERVISOR, SINGLE, RUNNER = "planner", "coder", "supervisor", "single", "runner"
@@ -88,7 +88,10 @@ class ArmSpeakers:
         if job is None or (scene.held is not None and held is None):
             if scene.held is not None and job is not None:
                 return _OPEN
-            return _DONE if scene.hand[2] > up - HIGH or scene.held else _pose("raise", _over(scene.hand, up), 0.0)
+            clear = clear_height(scene)
+            return (
+                _DONE if scene.hand[2] > clear - HIGH or scene.held else _pose("raise", _over(scene.hand, clear), 0.0)
+            )
         steps = routine(job, scene)
         at = where(job, scene, steps, last, up)
         if at is None:
