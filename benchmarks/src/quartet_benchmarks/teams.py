@@ -13,7 +13,7 @@ from quartet_benchmarks.main_job import START_TIMEOUT_S
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
 from quartet_benchmarks.robot_time import PARTS, SIGNS, Span, WorldClock, drawn, parts_of_team, spans_of, time_of
 from quartet_contracts import TERMINAL, State, TaskStatus, TaskSubmission
-from quartet_deployment import OrchestratorClient, Stack, StackOptions, state_folder
+from quartet_deployment import OrchestratorClient, Stack, StackError, StackOptions, state_folder
 from quartet_site import SiteFile, load_site
 
 TEAM = "hmas2"
@@ -97,13 +97,16 @@ def run(parameters: BenchParameters) -> BenchResult:
 
     The option `robots` chooses the numbers of robots (default: 1, 2, 4; 1, 2 with --short).
 
-    Raises StackError, UnfitPlacementError, OptionError.
+    An episode whose deployment does not start is left out and told.
+
+    Raises StackError when none starts, UnfitPlacementError, OptionError.
     """
     count = parameters.episodes or (1 if parameters.short else 6)
     things = 2 if parameters.short else THINGS
     seeds = [parameters.seed * 10_000 + number for number in range(count)]
     fleets = _fleets(parameters)
     ran: list[Sorting] = []
+    unplayed: list[StackError] = []
     # Of each placement one fleet after the other, so that other work on the machine slows all of them alike.
     for seed, robots in product(seeds, fleets):
         options = StackOptions(
@@ -114,12 +117,20 @@ def run(parameters: BenchParameters) -> BenchResult:
             realtime_thinking=True,
             start_timeout_s=START_TIMEOUT_S,
         )
-        with Stack(options) as stack:
-            ran.append(one := sort_things(stack, load_site(stack.site_dir / "site.yaml"), seed, things))
+        try:
+            with Stack(options) as stack:
+                ran.append(one := sort_things(stack, load_site(stack.site_dir / "site.yaml"), seed, things))
+        except StackError as error:
+            # What was played before it stays: an episode of four robots takes minutes.
+            parameters.progress(f"{robots} robots, seed {seed}: not played: {error}")
+            unplayed.append(error)
+            continue
         state = "done" if one.done else f"not done ({one.end.state}, {sum(one.delivered)} of {things})"
         parameters.progress(f"{robots} robots, seed {seed}: {state} in {one.sim_s:.0f} s of simulated time")
         for robot, spans in one.spans.items():
             parameters.progress(f"  {robot:8} {drawn(spans, SIGN_S)}")
+    if not ran:
+        raise unplayed[-1]
     return BenchResult(
         "teams",
         {"seed": parameters.seed, "episodes": count, "things": things, "team": TEAM},
@@ -144,6 +155,7 @@ def run(parameters: BenchParameters) -> BenchResult:
             "errand, as during the team's discussion or when nothing is left). The JSON has it for each robot, with "
             "begin and end. A sign of a timeline is "
             f"{SIGN_S:g} s: {', '.join(f'{sign} {part}' for part, sign in SIGNS.items())}, | an errand begins.",
+            *(f"An episode was not played: {error}" for error in unplayed),
         ],
     )
 

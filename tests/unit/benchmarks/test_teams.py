@@ -4,11 +4,12 @@ from random import Random
 
 import pytest
 
+from quartet_benchmarks import teams
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.result import BenchParameters, Rate
 from quartet_benchmarks.teams import Sorting, goals_of, metrics_of, run
 from quartet_contracts import Budget, State, Task, TaskStatus
-from quartet_deployment import project_root
+from quartet_deployment import StackError, project_root
 from quartet_site import load_site
 
 
@@ -41,6 +42,43 @@ def test_every_thing_goes_to_another_room_and_no_two_to_one_surface(home):
 def test_a_number_of_robots_that_the_suite_does_not_measure_is_refused():
     with pytest.raises(OptionError, match="robots: 3 is none that this suite measures; valid: 1, 2, 4"):
         run(BenchParameters(options={"robots": [2, 3]}))
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Episodes that are done in 100 s by one robot; `played.refused` are numbers of robots that do not start."""
+
+    class Played:
+        refused = set[int]()
+
+        def __init__(self, options):
+            if options.robots in self.refused:
+                raise StackError("gateway was not ready after 60 s")
+            self.robots, self.site_dir = options.robots, project_root() / "deploy" / "sites" / "home"
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(teams, "Stack", Played)
+    monkeypatch.setattr(
+        teams, "sort_things", lambda stack, _site, seed, _things: sorting(seed, stack.robots, 100 / stack.robots)
+    )
+    return Played
+
+
+def test_an_episode_that_does_not_start_is_told_and_takes_no_other_figure(played):
+    said = []
+    played.refused = {4}
+    result = run(BenchParameters(episodes=2, progress=said.append))
+    assert (result.metrics["two_robot_time_ratio"], "four_robot_time_ratio" in result.metrics) == (0.5, False)
+    assert sum("4 robots, seed 1: not played: gateway was not ready" in line for line in said) == 1
+    assert sum(note.startswith("An episode was not played: gateway") for note in result.notes) == 2
+    played.refused = {1, 2, 4}
+    with pytest.raises(StackError, match="gateway was not ready"):
+        run(BenchParameters(episodes=1, progress=said.append))
 
 
 def test_a_ratio_is_of_placements_that_both_fleets_have_done():
