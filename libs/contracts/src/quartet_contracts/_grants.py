@@ -3,9 +3,9 @@
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from quartet_contracts.messages import Identifier
+from quartet_contracts.messages import Identifier, Model
 
 ISSUER = "quartet-orchestrator"
 ALGORITHM = "EdDSA"
@@ -15,7 +15,7 @@ ROBOT_AUDIENCE = "robot:"
 """How the audience claim of a robot's servers begins, before its name."""
 
 
-class GrantClaims(BaseModel):
+class GrantClaims(Model):
     """Claims of the signed token (JWT, Ed25519)."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -9,7 +9,9 @@ import secrets
 from collections.abc import Callable
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
+
+from quartet_contracts.messages import Model
 
 
 def _shaped(pattern: str, words: str) -> Callable[[str], str]:
@@ -53,7 +55,7 @@ Position = tuple[
 """x, y and z of a point [m]."""
 
 
-class AlikeThing(BaseModel):
+class AlikeThing(Model):
     """A thing with the name of one that is to be put down, as it was before that."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)

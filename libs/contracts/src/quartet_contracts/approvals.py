@@ -11,10 +11,10 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from quartet_contracts._grants import ISSUER
-from quartet_contracts.messages import Identifier, Message, Seconds
+from quartet_contracts.messages import Identifier, Message, Model, Seconds
 
 DECISION_FIELD = "decision"
 """Field of the form in which the signed decision comes back."""
@@ -26,7 +26,7 @@ Text = Annotated[str, Field(max_length=2000)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class ApprovalClaims(BaseModel):
+class ApprovalClaims(Model):
     """Claims of the signed decision."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)

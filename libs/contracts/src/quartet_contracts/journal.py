@@ -2,19 +2,19 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices
 from quartet_contracts._objects import AlikeThings
 from quartet_contracts._states import State
 from quartet_contracts._tasks import Actor, TaskReport
-from quartet_contracts.messages import Identifier, Message, Seconds
+from quartet_contracts.messages import Identifier, Message, Model, Seconds
 
 MAX_TEXT = 16_000
 
 
-class Entry(BaseModel):
+class Entry(Model):
     """Base of the content of an event; readers ignore fields that they do not know."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)

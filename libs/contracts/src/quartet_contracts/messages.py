@@ -16,7 +16,13 @@ Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 
-class Message(BaseModel):
+class Model(BaseModel):
+    """Base of all models here: what validates one is built when it is first used, since a process uses few of them."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Message(Model):
     """Base of messages between processes.
 
     Readers ignore fields they do not know, so that a newer minor version can add some; a message of another
@@ -28,7 +34,7 @@ class Message(BaseModel):
     schema_version: str = SCHEMA_VERSION
 
 
-class Arguments(BaseModel):
+class Arguments(Model):
     """Arguments that a model wrote: an unknown field is an error that goes back to the model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+
+from quartet_contracts.messages import Model
 
 SHORT_TEXT = 280
 """Length above which a text within a line is cut, in characters."""
@@ -11,7 +13,7 @@ Tone = Literal["plain", "strong", "quiet", "good", "bad", "notice", "question", 
 """Role of a text; a display chooses a colour or weight for each."""
 
 
-class Shown(BaseModel):
+class Shown(Model):
     """Base of what is shown."""
 
     model_config = ConfigDict(frozen=True)

@@ -3,8 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel
-
+from quartet_contracts.messages import Model
 from quartet_contracts.tools.results import Metres, Pose3D, Radians, ToolResult
 
 
@@ -72,7 +71,7 @@ class GraspState(StrEnum):
     """The fingers touch something, but press too weakly for a certain grasp."""
 
 
-class Release(BaseModel):
+class Release(Model):
     """The last time that fingers with something between them were opened and had nothing between them afterwards."""
 
     tool_position: tuple[Metres, Metres, Metres]
@@ -98,7 +97,7 @@ class GripperResult(ToolResult):
     """Of get_grasp_state; None when nothing was released since the server started, or its place is not known."""
 
 
-class CollisionObject(BaseModel):
+class CollisionObject(Model):
     """Obstacle of the planning scene, or an object attached to the gripper."""
 
     object_id: str
@@ -123,7 +122,7 @@ class CollisionObjectsResult(ToolResult):
     objects: list[CollisionObject] = []
 
 
-class Contact(BaseModel):
+class Contact(Model):
     """Pair of bodies in contact: robot links, added objects, or `<octomap>` for what the sensors see."""
 
     first: str
@@ -154,7 +153,7 @@ class LinkPoseResult(ToolResult):
     pose: Pose3D | None = None
 
 
-class PlanningGroup(BaseModel):
+class PlanningGroup(Model):
     """Planning group of MoveIt."""
 
     name: str

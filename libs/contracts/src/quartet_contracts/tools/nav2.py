@@ -2,8 +2,7 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel
-
+from quartet_contracts.messages import Model
 from quartet_contracts.tools.results import Metres, Pose2D, Radians, ToolResult
 
 
@@ -43,7 +42,7 @@ class ApproachTargetResult(MotionResult):
     within_tolerance: bool = False
 
 
-class MissedWaypoint(BaseModel):
+class MissedWaypoint(Model):
     """A waypoint that was not reached."""
 
     index: int

@@ -3,9 +3,8 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel
-
 from quartet_contracts._objects import ObjectId
+from quartet_contracts.messages import Model
 from quartet_contracts.tools.results import Metres, Pose3D, ToolResult
 
 CameraName = Literal["front", "arm"]
@@ -37,7 +36,7 @@ class PerceptionCode(StrEnum):
     """The segmenter's answer does not have the documented format."""
 
 
-class Detection(BaseModel):
+class Detection(Model):
     """Object, surface or container in a camera image."""
 
     object_id: ObjectId | None = None
@@ -72,7 +71,7 @@ class DetectResult(ToolResult):
     detections: list[Detection] = []
 
 
-class LastSighting(BaseModel):
+class LastSighting(Model):
     """Where an object was when a camera saw it last."""
 
     object_id: ObjectId
@@ -102,7 +101,7 @@ class SurroundingsResult(ToolResult):
     """The way that Nav2 plans to drive now, at most 60 points."""
 
 
-class OccupancyMap(BaseModel):
+class OccupancyMap(Model):
     """Map of occupied cells. Cells are squares, counted from `origin` along the axes that are turned by `yaw`."""
 
     cell_m: Metres
@@ -131,7 +130,7 @@ class SegmentResult(ToolResult):
     description: str = ""
 
 
-class BoundingBox(BaseModel):
+class BoundingBox(Model):
     """Gravity-aligned box in the base frame [m]."""
 
     minimum: tuple[Metres, Metres, Metres]

@@ -3,7 +3,9 @@
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+
+from quartet_contracts.messages import Model
 
 Metres = Annotated[float, Field(allow_inf_nan=False)]
 Radians = Annotated[float, Field(allow_inf_nan=False)]
@@ -61,7 +63,7 @@ class PolicyCode(StrEnum):
     """A person did not allow this call, or nobody answered in time, or the decision does not fit the call."""
 
 
-class ToolResult(BaseModel):
+class ToolResult(Model):
     """Base of the structured result of a tool: `ok` is true exactly when `error_code` is NONE."""
 
     model_config = ConfigDict(extra="ignore")
@@ -77,7 +79,7 @@ class ToolResult(BaseModel):
         return self
 
 
-class Pose2D(BaseModel):
+class Pose2D(Model):
     """Pose on the floor: x, y [m], yaw [rad], in `frame_id`."""
 
     x: Metres
@@ -86,7 +88,7 @@ class Pose2D(BaseModel):
     frame_id: str = "map"
 
 
-class Pose3D(BaseModel):
+class Pose3D(Model):
     """Position [m] and orientation (quaternion x, y, z, w) in `frame_id`."""
 
     frame_id: str

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from pydantic import BaseModel
-
+from quartet_contracts.messages import Model
 from quartet_contracts.tools.results import ToolResult
 
 
-class TopicInfo(BaseModel):
+class TopicInfo(Model):
     """A name in the ROS graph and its type."""
 
     name: str
@@ -57,7 +56,7 @@ class TopicDetailsResult(TypeResult):
     subscribers: list[str] = []
 
 
-class Field(BaseModel):
+class Field(Model):
     """One field of a message. `array_length`: -1 a single value, 0 any length, n exactly n values."""
 
     name: str
@@ -65,7 +64,7 @@ class Field(BaseModel):
     array_length: int = -1
 
 
-class Structure(BaseModel):
+class Structure(Model):
     """A message type and its fields."""
 
     type: str
@@ -121,7 +120,7 @@ class ParameterResult(ToolResult):
     value: Any = None
 
 
-class Parameter(BaseModel):
+class Parameter(Model):
     """A parameter of a node."""
 
     name: str
@@ -163,7 +162,7 @@ class ActionDetailsResult(TypeResult):
     feedback: list[Structure] = []
 
 
-class GoalInfo(BaseModel):
+class GoalInfo(Model):
     """A goal that an action server knows."""
 
     goal_id: str
