@@ -7,13 +7,12 @@ through the gateway; journal and transcript are in Redis, as those of an agent a
 import json
 import os
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from client import Given, Task, main
 
-from quartet_agent_runtime import GatewayClient, Loop, Recorder, Toolbox, skill_report
+from quartet_agent_runtime import GatewayClient, Loop, Recorder, Toolbox, WorkClock, skill_report
 from quartet_bus import Bus
 from quartet_contracts import MODEL_TOOLS, Budget, Skill
 
@@ -49,7 +48,7 @@ async def connected(given: Given) -> AsyncIterator[Task]:
                 report=skill_report(Skill.APPROACH),
                 recorder=recorder,
                 budget=Budget(),
-                deadline=time.time() + DEADLINE_S,
+                clock=WorkClock(DEADLINE_S, DEADLINE_S),
             )
             ending = await loop.run(given.system, given.user)
             return getattr(ending.report, "reason", None) or f"no report: {ending.reason}"

@@ -5,7 +5,6 @@ import contextlib
 import json
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from fastmcp.tools import ToolResult
 from mcp_types import ImageContent, TextContent
 from pydantic import BaseModel
 
-from quartet_agent_runtime import GatewayClient, Loop, Recorder, ReportTool, Tools, skill_report
+from quartet_agent_runtime import GatewayClient, Loop, Recorder, ReportTool, Tools, WorkClock, skill_report
 from quartet_contracts import KEEPALIVE_HEADER, Budget, JournalEvent, Skill
 from support.http_server import serve_app
 
@@ -177,7 +176,7 @@ async def make_loop(model: ModelServer, memory: Memory) -> AsyncIterator[LoopFac
         tools: Tools,
         *,
         budget: Budget | None = None,
-        deadline: float | None = None,
+        clock: WorkClock | None = None,
         ends_with: ReportTool | None = None,
         **more: Any,
     ) -> Loop:
@@ -191,7 +190,7 @@ async def make_loop(model: ModelServer, memory: Memory) -> AsyncIterator[LoopFac
             report=ends_with or skill_report(Skill.PICK),
             recorder=recorder,
             budget=budget or Budget(),
-            deadline=deadline or time.time() + 60,
+            clock=clock or WorkClock(60, 60),
             **more,
         )
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,14 +14,14 @@ from quartet_agent_runtime import (
     LocalTools,
     ToolOutcome,
     ToolSpec,
+    WorkClock,
     failure,
     gateway,
     task_report,
 )
-from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.errors import ModelUnavailableError
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
-from quartet_contracts import Budget
+from quartet_contracts import OUT_OF_TIME, Budget
 from quartet_deployment import free_ports, hold_ports
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
@@ -287,7 +286,7 @@ async def test_the_wall_time_budget_cuts_a_running_call_off(model, memory, make_
 
 async def test_waiting_for_a_person_is_no_time_of_work(model, memory, make_loop, talk):
     """The loop goes on with what was left when the wait began; afterwards its time ends it as ever."""
-    clock = WorkClock(time.time() + 1.0, time.time() + 60)
+    clock = WorkClock(1.0, 60)
 
     async def asks(arguments, progress):
         with clock.waiting():
@@ -299,26 +298,12 @@ async def test_waiting_for_a_person_is_no_time_of_work(model, memory, make_loop,
         await asyncio.Event().wait()
 
     model.script = [talk.calls(("arm__move", {"x": 1})), talk.report(held_object_height_m=0.12)]
-    ending = await make_loop(local(memory, asks), budget=Budget(wall_s=1.0), deadline=clock).run("system", "user")
+    ending = await make_loop(local(memory, asks), budget=Budget(wall_s=1.0), clock=clock).run("system", "user")
     assert ending.cause is Cause.REPORTED, ending.reason
     model.script = [silent]
-    ending = await make_loop(local(memory), deadline=clock).run("system", "user")
+    ending = await make_loop(local(memory), clock=clock).run("system", "user")
     assert ending.report is None
-    assert clock.deadline < time.time() + 1.0
-
-
-def test_a_clock_moves_its_deadline_by_waits_and_no_further_than_the_latest(monkeypatch):
-    now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    clock = WorkClock(1000.0, 1030.0)
-    with clock.waiting():
-        now = 110.0
-        assert (clock.waits, clock.deadline) == (True, 1010.0)
-    now = 150.0
-    assert (clock.waits, clock.deadline) == (False, 1010.0)
-    with clock.waiting():
-        now = 999.0
-    assert clock.deadline == 1030.0
+    assert clock.left_s < 1.0
 
 
 async def test_the_deadline_of_the_request(model, memory, make_loop, talk):
@@ -326,7 +311,7 @@ async def test_the_deadline_of_the_request(model, memory, make_loop, talk):
         await asyncio.Event().wait()
 
     model.script = [silent]
-    ending = await make_loop(local(memory), deadline=time.time() + 0.3).run("system", "user")
+    ending = await make_loop(local(memory), clock=WorkClock(0.3, 0.3)).run("system", "user")
     assert ending.report is None
     assert not ending.uncertain
 
@@ -534,3 +519,30 @@ async def test_the_same_loop_serves_the_orchestrator(model, memory, make_loop, t
     ending = await make_loop(local(memory, skill, "pick", schema), ends_with=task_report()).run("system", "user")
     assert ending.report.summary == "not found"
     assert "these objects are not completed: can" in model.result()["message"]
+
+
+async def test_a_gateway_whose_clock_is_put_right_is_asked_again(model, talk):
+    refused = {"status": 401, "body": {"error": {"message": "expired 3600 s ago", "code": OUT_OF_TIME}}}
+    model.script = [refused, refused, talk.says("here")]
+    client = GatewayClient(model.url, "pick", patience_s=60)
+    try:
+        answer = await client.answer([{"role": "user", "content": "hello"}], [], 60)
+    finally:
+        await client.close()
+    assert answer.text == "here"
+    assert len(model.requests) == 3
+
+
+async def test_a_gateway_whose_clock_stays_wrong_is_given_up(model):
+    refused = {"status": 401, "body": {"error": {"message": "expired 3600 s ago", "code": OUT_OF_TIME}}}
+    wrong_key = {"status": 401, "body": {"error": {"message": "no such key", "code": "authentication_error"}}}
+    client = GatewayClient(model.url, "pick", patience_s=0.5)
+    try:
+        for reply, says in ((refused, "expired 3600 s ago"), (wrong_key, "no such key")):
+            model.script = [reply]
+            with pytest.raises(ModelUnavailableError, match=says):
+                await client.answer([{"role": "user", "content": "hello"}], [], 60)
+            asked = len(model.requests)
+    finally:
+        await client.close()
+    assert len(model.requests) == asked > 2

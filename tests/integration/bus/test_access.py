@@ -153,7 +153,7 @@ async def _approve(orchestrator, agent, request_id):
         arguments={},
         expires_at=time.time() + 60,
     )
-    asking = asyncio.create_task(agent.approvals.ask(question))
+    asking = asyncio.create_task(agent.approvals.ask(question, 60))
     asked = await orchestrator.approvals.next("pick", request_id)
     await orchestrator.approvals.decide(asked, ApprovalDecision(approval_id="a1", allowed=True, token="signed"))
     assert (await asking).approval_id == "a1"

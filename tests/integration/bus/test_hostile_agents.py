@@ -208,7 +208,7 @@ async def test_an_unreadable_approval_is_skipped_and_the_next_one_is_answered(ow
     raw.publish("quartet:signal:approval-asked:r1", "")
     await eventually(lambda: skipped("approval") == before + 2 or asked.done())
     assert not asked.done(), "its decision would be noted elsewhere, and it would be asked again without end"
-    asking = asyncio.create_task(pick.approvals.ask(request))
+    asking = asyncio.create_task(pick.approvals.ask(request, 60))
     assert (await asyncio.wait_for(asked, 30)).approval_id == "a1"
     asking.cancel()
 

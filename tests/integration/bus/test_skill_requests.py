@@ -101,6 +101,24 @@ async def test_a_request_canceled_or_expired_before_its_start_is_answered_withou
     assert "deadline had passed" in second.reason
 
 
+@pytest.mark.parametrize("ahead_s", [3600, -3600])
+async def test_the_clock_of_who_asks_may_differ_from_that_of_the_agent(bus, other, a_request, ahead_s):
+    """What a request has left is told by the time since it was made, by no comparison of two wall clocks."""
+    now = time.time() + ahead_s
+    fresh = a_request("r1", created_at=now, deadline=now + 60)
+    late = a_request("r2", created_at=now, deadline=now + 60, age_s=100.0)
+    queue = other.skills(Skill.PICK)
+    await bus.skills(Skill.PICK).submit(fresh)
+    delivery = await queue.take(60)
+    assert delivery is not None
+    assert delivery.request == fresh
+    assert 0 <= delivery.age_s < 30
+    await bus.skills(Skill.PICK).submit(late)
+    while (answer := await queue.result("r2")) is None:
+        assert await queue.take(0) is None
+    assert "its deadline had passed 4" in answer.reason
+
+
 async def test_without_an_agent_the_asker_is_told_and_the_request_is_never_run(bus, other, a_request):
     async with bus.replies() as replies:
         request = a_request(reply_to=replies.stream(Skill.PICK))

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from quartet_contracts import OUT_OF_TIME
 from quartet_contracts.approvals import approval_audience
 from quartet_gateway import TaskGrants
-from quartet_gateway.errors import NotAuthenticatedError
+from quartet_gateway.errors import GrantOutOfTimeError, NotAuthenticatedError
 from quartet_process.signatures import read_token
 from support.grants import Keys
 
@@ -69,6 +70,7 @@ async def test_what_is_no_grant_asks_no_model(caller, keys, provider, grant, say
     response = await caller.ask(headers=headers)
     assert response.status_code == 401
     assert says in response.json()["error"]["message"]
+    assert (response.json()["error"]["code"] == OUT_OF_TIME) == ("expired" in says)
     assert not provider.requests
     assert not await spent(caller, OTHER)
 
@@ -82,7 +84,7 @@ def checked(monkeypatch) -> list[str]:
         tokens.append(token)
         return read_token(token, *more)
 
-    monkeypatch.setattr("quartet_gateway.task_grants.read_token", read)
+    monkeypatch.setattr("quartet_process.signatures.read_token", read)
     return tokens
 
 
@@ -100,13 +102,14 @@ def test_a_signature_is_checked_once_until_the_grant_expires_or_the_keys_change(
     known[:] = [keys.private.public_key()]
     grants.read(headers)
     assert len(checked) == 3
-    monkeypatch.setattr("quartet_gateway.task_grants.time", SimpleNamespace(time=lambda: ends + 3.0))
-    grants.read(headers)
-    assert len(checked) == 4
+    over = time.monotonic() + 603.0
+    monkeypatch.setattr("quartet_process.signatures.time", SimpleNamespace(time=time.time, monotonic=lambda: over))
+    with pytest.raises(GrantOutOfTimeError, match="expired"):
+        grants.read(headers)
 
 
 def test_only_so_many_grants_are_remembered(keys, checked, monkeypatch):
-    monkeypatch.setattr("quartet_gateway.task_grants.MOST_KEPT", 2)
+    monkeypatch.setattr("quartet_process.signatures.MOST_KEPT", 2)
     grants = TaskGrants([keys.private.public_key()])
     tokens = [keys.token(task=f"t-{number}") for number in range(3)]
     for token in (*tokens, tokens[0]):

@@ -103,6 +103,9 @@ class MotionServer:
         self.broken = False
         control = {"fence": self._install, "stop": self._stop}
         self.clock_ahead_s = 0.0
+        self.clock_right_after: int | None = None
+        """Number of fences after which its clock is put right; None: never."""
+        self.refused = 0
         self.disk_full_for = 0
         """Number of fences that it cannot persist."""
         self.health = {"status": "ok", "bridge": True, "stopped": False, "stops": 0}
@@ -137,6 +140,9 @@ class MotionServer:
     async def _install(self, request: Request) -> Response:
         claims = self._claims(request)
         if claims["exp"] < time.time() + self.clock_ahead_s:
+            self.refused += 1
+            if self.refused == self.clock_right_after:
+                self.clock_ahead_s = 0.0
             detail = "the grant is not valid here: it expired; synchronise the clocks"
             return JSONResponse({"detail": detail, "out_of_time": True}, 401)
         if FENCE_SCOPE not in claims["tools"] or self.broken:
@@ -629,7 +635,8 @@ class Asking:
 
     def __call__(self, **changes: Any) -> None:
         async def ask(agents: Agents, delivery: SkillDelivery) -> dict[str, Any]:
-            self.decision = await agents.bus.approvals.ask(self.question(delivery.request, **changes))
+            asked = self.question(delivery.request, **changes)
+            self.decision = await agents.bus.approvals.ask(asked, asked.expires_at - time.time())
             return OK
 
         self._agents.answers["approach"] = [ask]

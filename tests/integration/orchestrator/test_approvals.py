@@ -82,7 +82,7 @@ async def test_a_canceled_task_asks_no_longer(client, agents, model, asking):
     asked = asyncio.Event()
 
     async def ask(agents, delivery):
-        waiting = asyncio.create_task(agents.bus.approvals.ask(asking.question(delivery.request)))
+        waiting = asyncio.create_task(agents.bus.approvals.ask(asking.question(delivery.request), 60))
         asked.set()
         answer = await agents.until_canceled(agents, delivery)
         waiting.cancel()

@@ -33,7 +33,17 @@ async def test_clocks_that_agree_are_no_news(client):
     assert (await robot_row(client))["why"] == ""
 
 
-async def test_a_grant_that_expired_by_another_clock_is_not_told_as_a_wrong_key(client, motion, model, do):
+async def test_a_server_whose_clock_is_put_right_keeps_no_step_from_being_begun(client, motion, model, do):
+    refused = motion["nav2"]
+    refused.clock_ahead_s, refused.clock_right_after = 500.0, 2
+    model.say(do.approach(), do.report(True))
+    status = await client.run("go to the kitchen")
+    assert status.state is State.SUCCEEDED, status.report
+    assert refused.refused == 2
+
+
+async def test_a_grant_that_expired_by_another_clock_is_not_told_as_a_wrong_key(client, motion, model, do, monkeypatch):
+    monkeypatch.setattr("quartet_orchestrator.recovery.fencing.CLOCK_PATIENCE_S", 0.5)
     motion["nav2"].clock_ahead_s = 500.0
     model.say(do.approach(), do.report(True))
     status = await client.run("go to the kitchen")

@@ -233,3 +233,36 @@ async def test_a_forged_approach_that_is_taken_over_is_none(start, with_cameras,
     async with start(servers=with_cameras) as client:
         events = await client.events(task_id)
     assert results(events, "approach")[0] == (False, State.UNCERTAIN)
+
+
+@pytest.mark.parametrize(
+    ("left", "completed", "told"),
+    [
+        ({"grasp": "EMPTY", "in_view": {TABLE: (0.9, 0.0, 0.5), CAN: (0.95, 0.05, 0.56)}}, True, "Done before"),
+        ({"grasp": "EMPTY", "in_view": {TABLE: (0.9, 0.0, 0.5), CAN: (0.5, 0.6, 0.06)}}, False, ""),
+        ({"grasp": "HOLDING"}, False, "keeps holding the red coke can"),
+    ],
+    ids=["it lies there", "it lies elsewhere", "it is held"],
+)
+async def test_what_a_failed_place_has_let_go_is_looked_for_when_no_further_step_can_be(
+    start, with_cameras, model, agents, motion, world, do, left, completed, told
+):
+    """The arm could not return after the release, then no server installs a fence: the task ends without a report."""
+
+    async def drop(*_):
+        for name, value in left.items():
+            setattr(world, name, value)
+        motion["moveit"].broken = True
+        return do.failing("PLACE_PLAN_FAILED", reason="the can was released")
+
+    agents.answers["place"] = [drop]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.drop, do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        status = await client.run()
+    assert status.state is State.FAILED, status.report
+    assert "refused the fence" in status.report.summary
+    assert ("keeps holding" in status.report.summary) == (world.grasp == "HOLDING"), status.report.summary
+    assert told in status.report.summary
+    (row,) = status.report.objects
+    assert (row.completed, row.error_code) == ((True, "NONE") if completed else (False, "PLACE_PLAN_FAILED")), row

@@ -280,7 +280,7 @@ async def test_a_person_is_shown_the_program_that_is_to_run(client, agents, mode
             because="the policy asks",
             expires_at=request.deadline,
         )
-        decisions.append(await agents.bus.approvals.ask(question))
+        decisions.append(await agents.bus.approvals.ask(question, 60))
         return failed("nobody may")
 
     agents.answers["executor"] = [seen(), ask, *[failed("no")] * 5]

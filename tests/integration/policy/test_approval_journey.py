@@ -108,7 +108,7 @@ async def test_without_anybody_to_ask_the_call_is_refused(bus, url, request_, se
 
 async def test_an_agent_that_cannot_reach_the_store_gets_no(url, request_, sent):
     class Gone:
-        async def ask(self, _):
+        async def ask(self, _, left_s):
             raise ConnectionError("the store is away")
 
     async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30, ApprovalRequester(request_, Gone())) as toolbox:

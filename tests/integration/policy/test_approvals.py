@@ -154,8 +154,8 @@ async def test_it_is_for_the_attempt_that_asked(nav2, keys, sent):
 async def test_a_late_decision_is_none(serve, keys, sent, monkeypatch):
     nav2 = await serve(quartet_nav2, ASK | {"approval_wait_s": 30}, keys=keys)
     approval_id, _ = await ask(nav2)
-    responses, real = {approval_id: accepted(decision(keys, approval_id))}, time.time
-    monkeypatch.setattr("quartet_tool_server._approvals.time.time", lambda: real() + 31)
+    responses, real = {approval_id: accepted(decision(keys, approval_id))}, time.monotonic
+    monkeypatch.setattr("quartet_tool_server._approvals.time.monotonic", lambda: real() + 31)
     answer = await retry(nav2, responses)
     assert (answer["error_code"], "too late" in answer["message"]) == ("APPROVAL_DENIED", True)
     assert not sent.goals

@@ -20,6 +20,7 @@ from quartet_agent_runtime import (
     Recorder,
     Toolbox,
     ToolCall,
+    WorkClock,
     skill_report,
 )
 from quartet_agent_runtime._skill_run import SkillRun
@@ -144,7 +145,7 @@ async def obey(toolbox, order):
         report=skill_report(Skill.APPROACH),
         recorder=recorder,
         budget=Budget(wall_s=60),
-        deadline=time.time() + 60,
+        clock=WorkClock(60, 60),
     )
     ending = await loop.run("system", "go")
     assert ending.report is not None, ending

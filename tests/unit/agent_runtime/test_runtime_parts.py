@@ -13,6 +13,7 @@ from quartet_agent_runtime import (
     ModelAnswer,
     ToolCall,
     ToolOutcome,
+    WorkClock,
     load_settings,
 )
 from quartet_agent_runtime._arguments import read_arguments
@@ -76,13 +77,13 @@ def test_two_calls_in_turns_are_a_repetition_too():
 
 
 def test_the_meter_names_the_limit():
-    meter = Meter(Budget(turns=2, tokens=50), time.time() + 60)
+    meter = Meter(Budget(turns=2, tokens=50), WorkClock(60, 60))
     assert meter.exhausted() is None
     meter.count_turn(ModelAnswer(prompt_tokens=30, completion_tokens=5))
     assert meter.exhausted() is None
     meter.count_turn(ModelAnswer(prompt_tokens=30, completion_tokens=5))
     assert "2 of 2 model turns" in meter.exhausted()
-    assert Meter(Budget(), time.time() - 1).exhausted() == "the request's deadline passed without a report"
+    assert Meter(Budget(), WorkClock(-1, -1)).exhausted() == "the request's deadline passed without a report"
 
 
 def test_truncate_says_how_much_is_missing():
@@ -111,3 +112,28 @@ def test_robots_of_one_site_are_in_one_place_and_others_are_not():
     outside = AgentContext(none, robots, none, none, none, none, none, "replica")
     assert outside.robots_in_same_place("ben") == ("anna", "ben")
     assert outside.robots_in_same_place("cleo") == ("cleo",)
+
+
+def test_a_clock_moves_its_deadline_by_waits_and_no_further_than_the_latest(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    clock = WorkClock(60.0, 90.0)
+    with clock.waiting():
+        now = 110.0
+        assert (clock.waits, clock.left_s, clock.most_s) == (True, 60.0, 80.0)
+    now = 150.0
+    assert (clock.waits, clock.left_s, clock.most_s) == (False, 20.0, 40.0)
+    with clock.waiting():
+        now = 180.0
+    assert (clock.left_s, clock.most_s) == (10.0, 10.0)
+
+
+def test_a_wall_clock_that_is_set_moves_no_deadline(monkeypatch):
+    clock, meter_clock = WorkClock(60.0, 90.0), WorkClock(60.0, 90.0)
+    meter = Meter(Budget(wall_s=50.0), meter_clock)
+    now = time.time()
+    for shift_s in (3600.0, -3600.0):
+        monkeypatch.setattr(time, "time", lambda shift_s=shift_s: now + shift_s)
+        assert 50 < clock.left_s <= 60
+        assert 40 < meter.remaining_s <= 50
+        assert meter.exhausted() is None

@@ -13,6 +13,7 @@ from quartet_agent_runtime import (
     RequestContext,
     ToolOutcome,
     VerificationError,
+    WorkClock,
     around_drop,
     mode_of,
     opening_m,
@@ -182,7 +183,7 @@ def fingers(*states: str) -> Fingers:
         }
     )  # fmt: skip
     none: Any = None
-    check = Fingers(request, ROBOT, HOME, none, none)
+    check = Fingers(request, ROBOT, HOME, none, none, WorkClock.of(request))
     check.states, check.asked = list(states), []
     return check
 
@@ -223,7 +224,8 @@ class Hand(RequestContext):
 )
 async def test_a_size_of_the_site_that_is_off_makes_no_wrong_object_of_what_the_camera_recognises(off, seen, code):
     can = next(thing for thing in HOME.objects if thing.name == "red coke can")
-    check = Hand(fingers().request, ROBOT, HOME, None, None)
+    request = fingers().request
+    check = Hand(request, ROBOT, HOME, None, None, WorkClock.of(request))
     check.width, check.seen = can.appearance.size_m[0] * (1 + off), seen
     settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
     assert settled.error_code == code
@@ -259,7 +261,7 @@ class GreenInHand(RequestContext):
 async def test_a_thing_of_the_same_colour_in_the_hand_is_told_by_what_was_left_behind(label, left, code, held):
     """A bottle and a box of one colour and width look alike between the fingers."""
     request = fingers().request.model_copy(update={"arguments": PickArguments(object_name="green bottle")})
-    check = GreenInHand(request, ROBOT, HOME, None, None)
+    check = GreenInHand(request, ROBOT, HOME, None, None, WorkClock(60, 60))
     check.label, check.left = label, left
     settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
     assert (settled.error_code, settled.held_object) == (code, held)
@@ -270,7 +272,8 @@ async def test_a_thing_of_the_same_colour_in_the_hand_is_told_by_what_was_left_b
     [("red coke can", "red coke can"), ("Red Coke Can", "red coke can"), ("gold bar", None), (None, None)],
 )
 async def test_what_the_gripper_already_holds_is_named_by_the_request_or_the_site_and_not_by_the_model(claimed, held):
-    check = Hand(fingers().request, ROBOT, HOME, None, None)
+    request = fingers().request
+    check = Hand(request, ROBOT, HOME, None, None, WorkClock.of(request))
     check.width, check.seen = 0.06, False
     code = "PICK_HOLDING_ALREADY"
     settled = await verify(check, PickReport(success=False, error_code=code, reason="held", held_object=claimed))
@@ -323,7 +326,7 @@ async def test_the_held_object_is_no_name_to_look_for():
             "arguments": PlaceArguments(target_location="floor", object_name="held object", object_height_m=0.1),
         }
     )
-    check = Fingers(request, ROBOT, HOME, None, None)
+    check = Fingers(request, ROBOT, HOME, None, None, WorkClock(60, 60))
     check.states, check.asked = ["EMPTY"], []
     settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
     assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
@@ -360,7 +363,7 @@ class Touching(Fingers):
     ],
 )
 async def test_an_arm_that_touches_something_at_the_start_is_backed_off_the_way_that_is_free(code, shut, ways):
-    check = Touching(fingers().request, ROBOT, HOME, None, None)
+    check = Touching(fingers().request, ROBOT, HOME, None, None, WorkClock(60, 60))
     check.asked, check.code, check.shut = [], code, ("plan_cartesian_path", *shut)
     await approach.prepare(check)
     assert [name for name in check.asked if name in {"backup_robot", "drive_on_heading"}] == ways
@@ -401,7 +404,7 @@ class OverBin(Fingers):
 def over(place_name):
     arguments = PlaceArguments(target_location=place_name, object_name="red coke can", object_height_m=0.122)
     request = fingers().request.model_copy(update={"skill": Skill.PLACE, "arguments": arguments})
-    check = OverBin(request, ROBOT, HOME, None, None)
+    check = OverBin(request, ROBOT, HOME, None, None, WorkClock(60, 60))
     check.states, check.asked = ["EMPTY"], []
     return check, opening_m(HOME, arguments) or 0.0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quartet_agent_runtime import RequestContext, ToolOutcome
+from quartet_agent_runtime import RequestContext, ToolOutcome, WorkClock
 from quartet_approach.target import Target
 from quartet_approach.traffic import (
     ASIDE_WAIT_S,
@@ -94,7 +94,7 @@ def check(robot: str = "anna", fleet: tuple[str, ...] = FLEET, left_s: float = 6
         }
     )  # fmt: skip
     none: Any = None
-    return Played(request, ROBOT, SITE, none, none, fleet, **more)
+    return Played(request, ROBOT, SITE, none, none, WorkClock.of(request), fleet, **more)
 
 
 def in_kitchen(x: float, y: float, _: int) -> bool:

@@ -1,5 +1,6 @@
 """Public keys and tokens."""
 
+import datetime
 import time
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from quartet_process import InvalidTokenError, ProcessSettings, SecretError
+from quartet_process import InvalidTokenError, ProcessSettings, SecretError, TokenOutOfTimeError
 from quartet_process.signatures import PublicKeys, read_keys
 from quartet_tool_server import GrantVerifier
 
@@ -92,6 +93,41 @@ def test_what_makes_a_token_invalid(claims, why):
     private = Ed25519PrivateKey.generate()
     with pytest.raises(InvalidTokenError, match=why):
         GrantVerifier("summit", keys(pem(private))).check(token(private, **claims))
+
+
+class Clocks:
+    """Both clocks of a process, moved apart."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wall_s = self.passed_s = 0.0
+        real, monotonic, clocks = time.time, time.monotonic, self
+
+        class Shifted(datetime.datetime):
+            @classmethod
+            def now(cls, tz=None):
+                return datetime.datetime.fromtimestamp(time.time(), tz)
+
+        monkeypatch.setattr(time, "time", lambda: real() + clocks.wall_s)
+        monkeypatch.setattr(time, "monotonic", lambda: monotonic() + clocks.passed_s)
+        monkeypatch.setattr("jwt.api_jwt.datetime", Shifted)
+
+
+@pytest.mark.parametrize("jump_s", [3600.0, -3600.0])
+async def test_a_clock_that_is_set_voids_no_grant_in_use_and_lengthens_none(monkeypatch, jump_s):
+    clocks, private = Clocks(monkeypatch), Ed25519PrivateKey.generate()
+    verifier = GrantVerifier("summit", keys(pem(private)))
+    granted, unused = token(private), token(private, jti="r-2")
+    assert verifier.check(granted).jti == "r-1"
+    clocks.wall_s = jump_s
+    assert verifier.check(granted).jti == "r-1"
+    access = await verifier.verify_token(granted)
+    assert access is not None
+    assert access.expires_at is None, "the mcp package would compare it with the clock that was set"
+    with pytest.raises(TokenOutOfTimeError):
+        verifier.check(unused)
+    clocks.passed_s = 63.0
+    with pytest.raises(TokenOutOfTimeError, match="'r-1' expired"):
+        verifier.check(granted)
 
 
 async def test_the_verifier_says_no_without_an_exception():

@@ -18,6 +18,7 @@ from quartet_agent_runtime import (
     Recorder,
     ToolOutcome,
     ToolSpec,
+    WorkClock,
     skill_report,
 )
 from quartet_benchmarks.faults.endpoint import Given, Plan, Plans, key_of
@@ -194,15 +195,15 @@ async def _play(model: Model, plans: Plans, number: int, case: LoopCase) -> Loop
     recorder = Recorder(
         actor="pick", task_id=f"t{number}", loop_id="r", journal=memory, images=memory, transcripts=memory
     )
-    deadline = time.time() + case.limit_s
+    deadline = time.monotonic() + case.limit_s
     loop = Loop(
         model=model,
         tools=robot.tools,
         report=skill_report(Skill.PICK),
         recorder=recorder,
         budget=Budget(),
-        deadline=deadline,
+        clock=WorkClock(case.limit_s, case.limit_s),
     )
     ending = await loop.run(SYSTEM + plans.mark(plan), USER)
     unasked = robot.motions - plan.given
-    return LoopOutcome(case, plan.hits, ending, list(unasked), max(0.0, time.time() - deadline))
+    return LoopOutcome(case, plan.hits, ending, list(unasked), max(0.0, time.monotonic() - deadline))

@@ -2,7 +2,6 @@
 
 import logging
 import secrets
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +52,12 @@ class ApprovalRequester:
     def _until(self, meta: Mapping[str, Any]) -> float:
         """Return when the server takes no decision any more, or the request is over [s since the epoch]."""
         until = meta.get(EXPIRES_AT)
-        given = float(until) if isinstance(until, int | float) else time.time() + WAIT_S
+        given = float(until) if isinstance(until, int | float) else self._now() + WAIT_S
         return min(given, self._request.deadline)
+
+    def _now(self) -> float:
+        """Return the time by the clock of who made the request [s since the epoch]; this machine's may differ."""
+        return self._request.deadline - self._clock.most_s
 
     async def ask(
         self, tool: str, arguments: dict[str, Any], because: str, expires_at: float
@@ -73,8 +76,8 @@ class ApprovalRequester:
     async def _decision(
         self, approval_id: str, tool: str, arguments: dict[str, Any], because: str, expires_at: float
     ) -> ApprovalDecision | None:
-        request = self._request
-        if expires_at <= time.time():
+        request, left_s = self._request, expires_at - self._now()
+        if left_s <= 0:
             return None
         decision = await self._desk.ask(
             ApprovalRequest(
@@ -87,7 +90,8 @@ class ApprovalRequester:
                 arguments=arguments,
                 because=because,
                 expires_at=expires_at,
-            )
+            ),
+            left_s,
         )
         log.info("%s of request %s: %s", tool, request.request_id, decision.reason if decision else "no decision came")
         return decision

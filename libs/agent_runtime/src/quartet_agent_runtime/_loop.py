@@ -23,9 +23,8 @@ from quartet_contracts import Budget, Usage
 class Loop:
     """One run of a model with its tools.
 
-    `deadline` is in seconds since the epoch, or a clock that moves it; None: its caller limits the wall time, and the
-    budget's is not used.
-    Limits: the meter's budget and deadline; one reminder for an answer without a tool call; three malformed reports;
+    `clock` limits the wall time together with the budget; None: its caller limits it, and the budget's is not used.
+    Limits: the meter's budget and clock; one reminder for an answer without a tool call; three malformed reports;
     the third equal call with an equal result is told to the model, the fourth ends the loop. Whatever the model does
     wrong goes back to it as a tool error; `run` raises only for a failing journal and for cancellation.
     """
@@ -38,14 +37,14 @@ class Loop:
         report: ReportTool,
         recorder: Recorder,
         budget: Budget,
-        deadline: float | WorkClock | None,
+        clock: WorkClock | None,
         model_timeout_s: float = 120.0,
     ) -> None:
         self._model, self._model_timeout_s = model, model_timeout_s
         self._report, self._reader = report, ReportReader(report)
         self._recorder = recorder
-        self._meter = Meter(budget, deadline)
-        self._clock = deadline if isinstance(deadline, WorkClock) else None
+        self._meter = Meter(budget, clock)
+        self._clock = clock
         self._live = LiveCalls(tools, report.name, recorder, self._meter)
         self._repetition = Repetition()
 
@@ -62,11 +61,11 @@ class Loop:
     async def run(self, system: str, user: str, recorded: Sequence[RecordedTurn] = ()) -> Ending:
         """Run until the model reports or a limit is reached; first replay the turns that another process recorded."""
         talk = Conversation(system, user)
-        clock = asyncio.timeout(None if self._meter.unlimited else self._meter.remaining_s)
+        limit = asyncio.timeout(None if self._meter.unlimited else self._meter.remaining_s)
         if self._clock is not None:
-            self._clock.changed = lambda: self._move(clock)
+            self._clock.changed = lambda: self._move(limit)
         try:
-            async with clock:
+            async with limit:
                 await self._turns(talk, system, recorded)
         except Ended as ended:
             end = ended
@@ -75,7 +74,7 @@ class Loop:
         except ModelUnavailableError as error:
             end = Ended(Cause.MODEL_UNAVAILABLE, str(error))
         except TimeoutError:
-            if not clock.expired():
+            if not limit.expired():
                 raise
             end = Ended(Cause.TIME, self._meter.out_of_time())
         ending = Ending(end.cause, end.reason, self.usage, end.report, self.uncertain)
@@ -83,11 +82,11 @@ class Loop:
         metrics.LOOPS.labels(self._recorder.actor, ending.cause).inc()
         return ending
 
-    def _move(self, clock: asyncio.Timeout) -> None:
-        """Stop the clock while a person is waited for, and let it end later by what was waited."""
+    def _move(self, limit: asyncio.Timeout) -> None:
+        """Suspend the limit while a person is waited for, and let it end later by what was waited."""
         waits = self._clock is not None and self._clock.waits
-        if not clock.expired():
-            clock.reschedule(None if waits else asyncio.get_running_loop().time() + self._meter.remaining_s)
+        if not limit.expired():
+            limit.reschedule(None if waits else asyncio.get_running_loop().time() + self._meter.remaining_s)
 
     async def _turns(self, talk: Conversation, system: str, recorded: Sequence[RecordedTurn]) -> NoReturn:
         """Take turns until one of them raises Ended, ToolsUnavailableError or ModelUnavailableError."""

@@ -9,12 +9,12 @@ from quartet_contracts import Budget, Usage
 
 
 class Meter:
-    """One loop's use of its `budget`, and the wall time left until `deadline` (epoch seconds; None: no limit)."""
+    """One loop's use of its `budget`, and the time left by `clock` (None: no limit)."""
 
-    def __init__(self, budget: Budget, deadline: float | WorkClock | None) -> None:
+    def __init__(self, budget: Budget, clock: WorkClock | None) -> None:
         self.budget = budget
-        self._clock = deadline if isinstance(deadline, WorkClock | None) else WorkClock(deadline, deadline)
-        self.unlimited = deadline is None
+        self._clock = clock
+        self.unlimited = clock is None
         """No wall time limit, not even the budget's."""
         self._began = time.monotonic()
         self._usage = Usage()
@@ -30,7 +30,7 @@ class Meter:
         if self._clock is None:
             return math.inf
         of_budget = self.budget.wall_s - (time.monotonic() - self._began - self._clock.waited_s)
-        return max(0.0, min(of_budget, self._clock.deadline - time.time()))
+        return max(0.0, min(of_budget, self._clock.left_s))
 
     @property
     def calls_left(self) -> int:
@@ -70,6 +70,6 @@ class Meter:
 
     def out_of_time(self) -> str:
         """Return what the ending says when the wall time is over."""
-        if self._clock is not None and time.time() >= self._clock.deadline:
+        if self._clock is not None and self._clock.left_s <= 0:
             return "the request's deadline passed without a report"
         return f"budget spent: {self.budget.wall_s:.0f} s of wall time without a report"

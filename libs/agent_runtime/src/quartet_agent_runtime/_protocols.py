@@ -40,6 +40,11 @@ class Delivery(Protocol):
         ...
 
     @property
+    def age_s(self) -> float:
+        """Time since the request was made [s], by no clock of this machine."""
+        ...
+
+    @property
     def redelivered(self) -> bool:
         """Whether another replica had the request before."""
         ...
@@ -63,8 +68,8 @@ class Delivery(Protocol):
 class ApprovalClient(Protocol):
     """Asks a person to allow one call."""
 
-    async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
-        """Return the decision, or None when none has come in time."""
+    async def ask(self, request: ApprovalRequest, left_s: float) -> ApprovalDecision | None:
+        """Return the decision, or None when none has come within `left_s` [s]."""
         ...
 
 

@@ -37,16 +37,16 @@ class RequestContext:
     site: SiteFile
     toolbox: Toolbox
     recorder: Recorder
+    clock: WorkClock
+    """Tells how much of the request's time is left."""
     fleet: tuple[str, ...] = ()
     """All robots of the same place, sorted."""
-    clock: WorkClock | None = None
-    """Moves the end of the request's time; None: that is the request's deadline."""
     approver: ApprovalRequester | None = None
     """Asks a person; None where nobody can be asked."""
     programs: ProgramRule = "deny"
     """What the policy says of programs that models wrote."""
     began: float = field(default_factory=time.monotonic)
-    """Time at which the request began, on this process's monotonic clock [s]: no wall clock that is set disturbs it."""
+    """Time at which the request was made, on this process's monotonic clock [s]."""
     calls: int = 0
     running: bool = False
     """A call is running or was cut off, so its effect is not known."""
@@ -59,11 +59,11 @@ class RequestContext:
     @property
     def left_s(self) -> float:
         """Time that is left for work [s]."""
-        return (self.request.deadline if self.clock is None else self.clock.deadline) - time.time()
+        return self.clock.left_s
 
     @property
     def age_s(self) -> float:
-        """Time since the request began [s]."""
+        """Time since the request was made [s]."""
         return time.monotonic() - self.began
 
     async def call(self, result: type[R], tool: str, **arguments: Any) -> R:

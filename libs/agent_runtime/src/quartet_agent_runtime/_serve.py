@@ -163,7 +163,7 @@ class _Agent:
         began = time.monotonic()
         log.info("request %s of task %s: %s", request.request_id, request.task_id, request.arguments)
         if not delivery.started:
-            metrics.REQUEST_WAIT.labels(skill).observe(max(0.0, time.time() - request.created_at))
+            metrics.REQUEST_WAIT.labels(skill).observe(max(0.0, delivery.age_s - request.age_s))
         with metrics.RUNNING.labels(skill).track_inprogress():
             result = await self._result(delivery)
         if result is None:
@@ -176,12 +176,12 @@ class _Agent:
 
     async def _result(self, delivery: Delivery) -> SkillResult | None:
         request = delivery.request
-        run = SkillRun(request, self._context)
+        run = SkillRun(request, self._context, delivery.age_s)
         if delivery.started:
             return await self._settle(
                 run, delivery, "another replica had started this request and did not end it", None
             )
-        if request.deadline <= time.time():
+        if delivery.age_s >= request.deadline - request.created_at:
             return unknown_result(request, "the request's deadline had passed before it was started; nothing moved")
         try:
             await self._source.mark_started(delivery)

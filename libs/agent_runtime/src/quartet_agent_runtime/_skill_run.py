@@ -31,10 +31,11 @@ CUT_REASON = MAX_REASON - 100
 class SkillRun:
     """One attempt at one request. `run` always ends in a result; only cancellation gets out of it.
 
-    After a cancellation, `settle` brings the robot to rest and gives the result.
+    After a cancellation, `settle` brings the robot to rest and gives the result. `age_s`: time since the request was
+    made [s].
     """
 
-    def __init__(self, request: SkillRequest, context: AgentContext) -> None:
+    def __init__(self, request: SkillRequest, context: AgentContext, age_s: float = 0.0) -> None:
         self._request = request
         self._context = context
         self._recorder = Recorder(
@@ -51,7 +52,8 @@ class SkillRun:
         self._tools: Toolbox | None = None
         self._stage = "preparation, before the model's first turn"
         self._began = time.monotonic()
-        self._clock = WorkClock.of(request)
+        self._made_at = self._began - age_s
+        self._clock = WorkClock.of(request, age_s)
         setup = context.robots.get(request.robot)
         arguments = [value for value in request.arguments.model_dump().values() if isinstance(value, str)]
         self._untrusted = UntrustedPhrases([*arguments, *(site_names(setup.site) if setup else ())])
@@ -100,10 +102,11 @@ class SkillRun:
             setup.site,
             toolbox,
             self._recorder,
-            fleet,
             self._clock,
+            fleet,
             self._approver(),
             setup.programs,
+            self._made_at,
         )
         if isinstance(agent, CodedAgent):
             fields = await agent.perform(check)
@@ -124,7 +127,7 @@ class SkillRun:
             report=skill_report(request.skill),
             recorder=self._recorder,
             budget=request.budget,
-            deadline=self._clock,
+            clock=self._clock,
             model_timeout_s=context.settings.model_timeout_s,
         )
         ending = await self._loop.run(

@@ -8,19 +8,24 @@ from quartet_contracts import SkillRequest
 
 
 class WorkClock:
-    """A deadline [s since the epoch] that moves by what was waited for persons, to `latest` and no further."""
+    """Time for work of `left_s` [s] from now on, which grows by what persons were waited for, to `most_s` at most.
 
-    def __init__(self, deadline: float, latest: float) -> None:
-        self._deadline, self._latest = deadline, latest
+    It is counted on the monotonic clock: no wall clock that is set, or that differs from another one, moves its end.
+    """
+
+    def __init__(self, left_s: float, most_s: float) -> None:
+        began = time.monotonic()
+        self._end, self._latest = began + left_s, began + most_s
         self._waited_s = 0.0
         self._since: float | None = None
         self.changed: Callable[[], None] = lambda: None
         """Called when a wait begins and when it ends."""
 
     @classmethod
-    def of(cls, request: SkillRequest) -> "WorkClock":
-        """Return the clock of a request: its budget's wall time from its creation on, to its deadline at most."""
-        return cls(min(request.deadline, request.created_at + request.budget.wall_s), request.deadline)
+    def of(cls, request: SkillRequest, age_s: float = 0.0) -> "WorkClock":
+        """Return the clock of a request that was made `age_s` [s] ago: its budget's time, to its deadline at most."""
+        most_s = request.deadline - request.created_at
+        return cls(min(most_s, request.budget.wall_s) - age_s, most_s - age_s)
 
     @property
     def waits(self) -> bool:
@@ -33,9 +38,14 @@ class WorkClock:
         return self._waited_s + (0.0 if self._since is None else time.monotonic() - self._since)
 
     @property
-    def deadline(self) -> float:
-        """The deadline as it is now [s since the epoch]."""
-        return min(self._latest, self._deadline + self.waited_s)
+    def left_s(self) -> float:
+        """Time that is left for work as it is now [s]; negative when it is over."""
+        return min(self._latest, self._end + self.waited_s) - time.monotonic()
+
+    @property
+    def most_s(self) -> float:
+        """Time that is left at most, with whatever is still waited for persons [s]."""
+        return self._latest - time.monotonic()
 
     @contextlib.contextmanager
     def waiting(self) -> Generator[None]:

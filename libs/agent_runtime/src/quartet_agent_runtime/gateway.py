@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, cast
 
 import httpx2
@@ -14,12 +15,15 @@ from quartet_agent_runtime._http import CONNECT_TIMEOUT_S, note_keepalive, open_
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._model_span import model_span, note_answer
 from quartet_agent_runtime.errors import ModelUnavailableError
-from quartet_contracts import GRANT_HEADER, KEEPALIVE_HEADER, TASK_HEADER
+from quartet_contracts import GRANT_HEADER, KEEPALIVE_HEADER, OUT_OF_TIME, TASK_HEADER
 from quartet_process import Secret, tracing
 
 RETRY_DELAY_S = 0.25
 GREETING_S = 10.0
 """Silence after which a gateway that was asked for its health is given up."""
+CLOCK_PATIENCE_S = 20.0
+"""How long a gateway that takes a grant for expired is asked again at most: a clock that was set wrongly is put right
+within seconds or not at all."""
 MAX_ANSWER_BYTES = 1024 * 1024
 """Far more than any answer of a model to an agent: a call may have 16,000 characters of arguments."""
 CUT_OFF = "length"
@@ -100,7 +104,8 @@ class GatewayClient:
 
     async def _post(self, body: dict[str, Any], headers: dict[str, str]) -> httpx2.Response:
         url = f"{self._url}/v1/chat/completions"
-        patient_until = time.monotonic() + self._patience_s
+        began = time.monotonic()
+        patient_until = began + self._patience_s
         broken = 0
         while True:
             try:
@@ -109,7 +114,10 @@ class GatewayClient:
                 signed = {**self._credential(), **headers, KEEPALIVE_HEADER: "1"}
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
                     note_keepalive(self._http, response.headers)
-                    return await self._whole(response)
+                    answer = await self._whole(response)
+                wait_s = min(self._patience_s, CLOCK_PATIENCE_S)
+                if not _is_out_of_time(answer) or time.monotonic() >= began + wait_s:
+                    return answer
             except httpx2.TransportError as error:
                 self._greeted = False
                 # Nobody listens: it may be restarting. A connection that broke may have cost an answer already.
@@ -218,6 +226,16 @@ def _reasoning(value: Any) -> dict[str, Any]:
 def _encodable(text: str) -> str:
     """Return `text` without halves of surrogate pairs, which JSON can express and the UTF-8 of the journal cannot."""
     return text.encode("utf-8", "replace").decode()
+
+
+def _is_out_of_time(response: httpx2.Response) -> bool:
+    """Return whether the gateway's clock takes the grant for expired or not valid yet."""
+    if response.status_code != HTTPStatus.UNAUTHORIZED:
+        return False
+    try:
+        return response.json()["error"]["code"] == OUT_OF_TIME
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _error(response: httpx2.Response) -> str:

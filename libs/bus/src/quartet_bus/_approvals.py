@@ -17,17 +17,20 @@ log = logging.getLogger(__name__)
 class Approvals(Part):
     """Approval requests and decisions, one at a time per skill request; both sides may restart in between."""
 
-    async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
-        """The decision, or None when none has come by `expires_at`. Raises MessageTooLargeError."""
+    async def ask(self, request: ApprovalRequest, left_s: float) -> ApprovalDecision | None:
+        """The decision, or None when none has come within `left_s` [s]. Raises MessageTooLargeError.
+
+        `expires_at` of the request is for who decides, whose clock may differ.
+        """
         key, topic = self._keys.approval(self._role, request.request_id), _topic("decided", request.approval_id)
-        expiry = max(1, round((request.expires_at - time.time()) * 1000))
+        expiry, end = max(1, round(left_s * 1000)), time.monotonic() + left_s
         async with self._notifications.listen(topic) as wakeup:
             await self._store.transaction(
                 ("SET", key, encode(request), "PX", expiry),
                 self._notifications.command(_topic("asked", request.request_id)),
             )
             while True:
-                left = request.expires_at - time.time()
+                left = end - time.monotonic()
                 try:
                     found = await self._store.call("GET", self._keys.decision(request.approval_id))
                     if found is not None:

@@ -94,6 +94,8 @@ class Admitted(Generic[M]):
     redelivered: bool
     started: bool
     canceled: bool
+    age_s: float
+    """Time since the entry was added [s]."""
 
 
 class Queue(Part, ABC, Generic[M]):
@@ -298,9 +300,8 @@ class Queue(Part, ABC, Generic[M]):
                 reason = f"delivered {count} times without an answer, the cap is {self._options.delivery_cap}"
                 await self._dead_letter(entry_id, data, reason, message, found.started)
                 return None
-        return Admitted(
-            message, Lease(entry_id, identity, self._store.losses), redelivered, found.started, found.canceled
-        )
+        lease = Lease(entry_id, identity, self._store.losses)
+        return Admitted(message, lease, redelivered, found.started, found.canceled, found.age_s)
 
     async def _reset_deliveries(self, entry_id: str) -> None:
         """Count the deliveries of an entry from 1 again."""

@@ -31,13 +31,22 @@ from quartet_process import redact_bytes
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, eq=False)
 class SkillDelivery(Delivery[SkillRequest]):
     """Request taken from the stream. One that was `started` before is not run again; its outcome is observed."""
+
+    made_at: float
+    """Time at which it was made, on the monotonic clock of this process [s]."""
 
     @property
     def request(self) -> SkillRequest:
         """The request itself."""
         return self.message
+
+    @property
+    def age_s(self) -> float:
+        """Time since it was made [s]: clocks of different machines are not compared."""
+        return time.monotonic() - self.made_at
 
 
 @dataclass(frozen=True)
@@ -105,18 +114,20 @@ class SkillQueue(Queue[SkillRequest]):
         if admitted is None:
             return None
         request, lease = admitted.message, admitted.lease
+        age_s = request.age_s + admitted.age_s
         if not admitted.started:
             if admitted.canceled:
                 result = unknown_result(request, "canceled before it was started", State.CANCELED)
                 await self._complete(lease, redact_bytes(encode(result)), request.reply_to)
                 return None
-            if request.deadline <= time.time():
-                late = time.time() - request.deadline
+            late = age_s - (request.deadline - request.created_at)
+            if late >= 0:
                 result = unknown_result(request, f"its deadline had passed {late:.1f} s before it was taken")
                 await self._complete(lease, redact_bytes(encode(result)), request.reply_to)
                 return None
         self._add_lease(lease)
-        return SkillDelivery(request, admitted.redelivered, admitted.started, lease)
+        made_at = time.monotonic() - age_s
+        return SkillDelivery(request, admitted.redelivered, admitted.started, lease, made_at)
 
     async def _read(self, block_ms: int | None) -> tuple[Any, Newest | None]:
         """Read and admit in one round trip, to shorten the latency of a request."""

@@ -155,7 +155,10 @@ class SkillRequest(Message):
     """Whether an earlier attempt ended so that the request may be fulfilled already, or the hand be at the object."""
     created_at: Seconds
     deadline: Seconds
-    """Wall time after which the agent must have answered."""
+    """Wall time after which the agent must have answered, by the clock of who asks: what counts is how long it is after
+    `created_at`."""
+    age_s: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """Time since `created_at` when it was put on the stream [s]."""
     arguments: SerializeAsAny[SkillArguments]
     alike_before: AlikeThings | None = None
     """Of a place: things with the name of what is held, as they were before, so that none of them is taken for it

@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import jwt
@@ -17,6 +18,8 @@ log = logging.getLogger(__name__)
 
 LEEWAY_S = 2
 """Clock difference between who signs and who checks that an expiry tolerates."""
+MOST_KEPT = 256
+"""Tokens that a reader remembers."""
 
 
 class PublicKeys(Sequence[Ed25519PublicKey]):
@@ -103,6 +106,53 @@ def read_token(token: str, keys: Iterable[tuple[Ed25519PublicKey, str]], audienc
         except jwt.InvalidTokenError as error:
             raise InvalidTokenError(f"{type(error).__name__}: {error}") from error
     raise InvalidTokenError(f"InvalidSignatureError: {why}")
+
+
+@dataclass(frozen=True)
+class CheckedToken:
+    """A token whose signature and times were found valid."""
+
+    claims: dict[str, Any]
+    until: float
+    """Its end, on this process's monotonic clock [s]."""
+
+    @property
+    def over(self) -> bool:
+        """Whether its time is over."""
+        return time.monotonic() >= self.until
+
+
+class TokenReader:
+    """Reads the tokens that callers present again and again, and remembers the last MOST_KEPT of them.
+
+    A signature is checked at the first sight of a token, and its time by the wall clock. From then on its end is told
+    by the monotonic clock: a wall clock that is set, forward or back, neither voids the token of work that goes on nor
+    lengthens its life.
+    """
+
+    def __init__(self, issuers: Callable[[], Sequence[tuple[Ed25519PublicKey, str]]], audience: str | None) -> None:
+        """`issuers` and `audience` as for read_token; with other keys every token is checked anew."""
+        self._issuers, self._audience = issuers, audience
+        self._known: dict[str, CheckedToken] = {}
+        self._checked_with: Sequence[tuple[Ed25519PublicKey, str]] = ()
+
+    def read(self, token: str) -> CheckedToken:
+        """Return a valid token. Raises InvalidTokenError and TokenOutOfTimeError."""
+        issuers = self._issuers()
+        if issuers != self._checked_with:
+            self._known.clear()
+            self._checked_with = issuers
+        known = self._known.get(token)
+        if known is None:
+            claims = read_token(token, issuers, self._audience)
+            known = CheckedToken(claims, time.monotonic() + float(claims["exp"]) + LEEWAY_S - time.time())
+            while len(self._known) >= MOST_KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[token] = known
+        if known.over:
+            ago_s = time.monotonic() - known.until + LEEWAY_S
+            raise TokenOutOfTimeError(f"the token '{known.claims['jti']}' expired {ago_s:.0f} s ago")
+        return known
 
 
 def _out_of_time(token: str) -> str:

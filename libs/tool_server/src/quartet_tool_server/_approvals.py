@@ -31,7 +31,8 @@ class _Pending:
     request_id: str
     tool: str
     digest: str
-    expires_at: float
+    until: float
+    """End of the wait, on the monotonic clock [s]."""
 
 
 class PendingApprovals:
@@ -53,7 +54,8 @@ class PendingApprovals:
             )
         approval_id = f"a-{secrets.token_hex(12)}"
         expires_at = time.time() + self._wait_s
-        self._pending[approval_id] = _Pending(grant.sub, grant.jti, tool, arguments_digest(arguments), expires_at)
+        until = time.monotonic() + self._wait_s
+        self._pending[approval_id] = _Pending(grant.sub, grant.jti, tool, arguments_digest(arguments), until)
         for old in list(self._pending)[:-MOST_PENDING]:
             del self._pending[old]
         form = ElicitRequestFormParams(
@@ -93,7 +95,7 @@ class PendingApprovals:
             raise ApprovalDeniedError(
                 f"the decision {approval_id} is for another call, not for this one. Nothing moved."
             )
-        if waiting.expires_at < time.time():
+        if waiting.until < time.monotonic():
             raise ApprovalDeniedError(f"the decision on {tool} came too late. Nothing moved.")
         if claims.decision != "allow":
             words = f": {claims.reason}" if claims.reason else ""

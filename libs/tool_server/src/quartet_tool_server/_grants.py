@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from quartet_contracts import ISSUER, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
 from quartet_process import InvalidTokenError
-from quartet_process.signatures import LEEWAY_S, read_token
+from quartet_process.signatures import TokenReader
 
 log = logging.getLogger(__name__)
 
@@ -31,31 +31,40 @@ class GrantVerifier(TokenVerifier):
     ) -> None:
         super().__init__()
         self.robot, self.keys, self._stop_keys = robot, keys, stop_keys
+        self._reader = TokenReader(self._issuers, audience(robot))
+
+    def _issuers(self) -> list[tuple[Ed25519PublicKey, str]]:
+        return [*((key, ISSUER) for key in self.keys), *((key, STOP_ISSUER) for key in self._stop_keys)]
 
     def check(self, token: str) -> GrantClaims:
         """The claims of a valid token. Raises InvalidTokenError."""
-        issuers = (*((key, ISSUER) for key in self.keys), *((key, STOP_ISSUER) for key in self._stop_keys))
-        claims = read_token(token, issuers, audience(self.robot))
+        return self._check(token)[0]
+
+    def _check(self, token: str) -> tuple[GrantClaims, float]:
+        """Return the claims of a valid token, and its end on the monotonic clock [s]. Raises InvalidTokenError."""
+        checked = self._reader.read(token)
         try:
-            return _within_rights(GrantClaims.model_validate(claims))
+            return _within_rights(GrantClaims.model_validate(checked.claims)), checked.until
         except ValidationError as error:
             raise InvalidTokenError(f"{type(error).__name__}: {error}") from error
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return the access of a valid token, None for any other."""
         try:
-            claims = self.check(token)
+            claims, until = self._check(token)
         except InvalidTokenError as error:
             # The client is only told 401.
             log.warning("a call for robot '%s' is refused: %s", self.robot, error)
             return None
-        return AccessToken(
-            token=token,
-            client_id=claims.sub,
-            scopes=claims.tools,
-            expires_at=claims.exp,
-            claims=claims.model_dump(),
-        )
+        # Without `expires_at`, which the mcp package compares with the wall clock: it may have been set meanwhile.
+        return _Access(token=token, client_id=claims.sub, scopes=claims.tools, claims=claims.model_dump(), until=until)
+
+
+class _Access(AccessToken):
+    """Access of a valid grant."""
+
+    until: float
+    """End of the grant, on this process's monotonic clock [s]."""
 
 
 def _within_rights(claims: GrantClaims) -> GrantClaims:
@@ -75,7 +84,6 @@ def caller_token() -> str:
 def caller() -> GrantClaims | None:
     """Claims of the request that is being served, None where it carries no grant."""
     token = get_access_token()
-    if token is None or not token.claims:
+    if not isinstance(token, _Access) or token.until <= time.monotonic():
         return None
-    claims = GrantClaims.model_validate(token.claims)
-    return claims if claims.exp + LEEWAY_S > time.time() else None
+    return GrantClaims.model_validate(token.claims)

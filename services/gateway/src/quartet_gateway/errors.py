@@ -4,6 +4,7 @@ GatewayError
 ├── ConfigurationError          the gateway cannot start with this file or environment
 ├── InvalidRequestError    400  the request cannot be sent to any model
 ├── NotAuthenticatedError  401  the caller's key is missing or wrong
+│   └── GrantOutOfTimeError  401  its grant has expired, or is not valid yet, by the gateway's clock
 ├── BudgetSpentError       402  the agent has used what it may
 ├── NotAllowedError        403  the caller's key is another agent's
 ├── ModelRefusedError      424  the provider does not accept the request (key, model name, content)
@@ -15,6 +16,8 @@ GatewayError
 """
 
 from typing import Any, ClassVar
+
+from quartet_contracts import OUT_OF_TIME
 
 
 class GatewayError(Exception):
@@ -42,6 +45,12 @@ class NotAuthenticatedError(GatewayError):
 
     status = 401
     code = "authentication_error"
+
+
+class GrantOutOfTimeError(NotAuthenticatedError):
+    """The caller's grant is signed, and expired or not valid yet by this machine's clock: the clocks may differ."""
+
+    code = OUT_OF_TIME
 
 
 class NotAllowedError(GatewayError):

@@ -156,8 +156,12 @@ local function admit(owner, entry_id, expiry_ms)
   return entry_id
 end
 
+-- Owner, result, started, canceled, and the age of the owner [ms].
 local function admission(first, done, started, canceled)
-  return {first, redis.call('GET', done), redis.call('EXISTS', started), redis.call('EXISTS', canceled)}
+  local time = redis.call('TIME')
+  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  local age = math.max(0, now - tonumber(string.match(first, '^%d+')))
+  return {first, redis.call('GET', done), redis.call('EXISTS', started), redis.call('EXISTS', canceled), age}
 end
 
 local function epoch_is_over(epoch, mine)

@@ -21,11 +21,13 @@ class Admission:
     """Result."""
     started: bool
     canceled: bool
+    age_s: float
+    """Time since the entry of `owner` was added, by Redis' clock alone [s]."""
 
     @classmethod
     def of(cls, row: list[Any]) -> "Admission":
-        """Convert owner, done, started and canceled as Redis answers them."""
-        return cls(row[0].decode(), row[1], bool(row[2]), bool(row[3]))
+        """Convert owner, done, started, canceled and age [ms] as Redis answers them."""
+        return cls(row[0].decode(), row[1], bool(row[2]), bool(row[3]), int(row[4]) / 1000)
 
 
 class Admit(Function[Admission]):

@@ -14,6 +14,8 @@ from quartet_orchestrator.settings import OrchestratorSettings
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.25
+CLOCK_PATIENCE_S = 20.0
+"""How long a server that takes a new fence for expired is asked again at most."""
 GONE_S = 2.0
 """Time limit for a server that did not answer the last time."""
 TELL_S = 1.0
@@ -115,7 +117,8 @@ class FenceClient:
         """Install a fence at one server within `patience_s`; return the fence in force there afterwards."""
         endpoint = control_url(url, "fence")
         patience_s = self._settings.fence_timeout_s if patience_s is None else patience_s
-        end = time.monotonic() + (min(GONE_S, patience_s) if endpoint in self._gone else patience_s)
+        began = time.monotonic()
+        end = began + (min(GONE_S, patience_s) if endpoint in self._gone else patience_s)
         while True:
             try:
                 answer = await self._http.post(endpoint, headers={"Authorization": f"Bearer {token}"})
@@ -135,7 +138,12 @@ class FenceClient:
                 # It cannot persist the fence now, such as on a full disk.
                 await asyncio.sleep(RETRY_S)
                 continue
-            wrong_key = answer.status_code in {401, 403} and not _is_out_of_time(answer)
+            out_of_time = answer.status_code == 401 and _is_out_of_time(answer)
+            if out_of_time and time.monotonic() < min(end, began + CLOCK_PATIENCE_S):
+                # Its clock was set, such as after a machine slept, and is put right within seconds or not at all.
+                await asyncio.sleep(RETRY_S)
+                continue
+            wrong_key = answer.status_code in {401, 403} and not out_of_time
             keys = ". Do its public key and the orchestrator's private key match?" if wrong_key else ""
             raise FenceRefusedError(
                 f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:600]}{keys}"

@@ -1,5 +1,6 @@
 """Looks at what an attempt has left behind, where its outcome is not known: standstill, gripper, pose, cameras."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from quartet_agent_runtime import (
     RequestContext,
     Toolbox,
     ToolOutcome,
+    WorkClock,
     bring_to_standstill,
     describe_observations,
     observe,
@@ -87,9 +89,10 @@ class Inspector:
         """
         until = self._sessions.until(self._record.task.deadline)
         async with await self._open(CONFIRM_TOOLS) as toolbox:
-            in_time = request.model_copy(update={"deadline": until})
             recorder = self._recorder(request.request_id)
-            check = RequestContext(in_time, self._setup.robot, self._setup.site, toolbox, recorder, began=began)
+            clock = WorkClock(left_s := until - time.time(), left_s)
+            robot, site = self._setup.robot, self._setup.site
+            check = RequestContext(request, robot, site, toolbox, recorder, clock, began=began)
             return await doubt(check, sees=self._sessions.has_server(request.robot, "perception"))
 
     async def alike_before(self, request_id: str, arguments: PlaceArguments) -> list[AlikeThing] | None:

@@ -145,7 +145,7 @@ class _OwnApprovals:
     def __init__(self, decide: Callable[[ApprovalRequest], Awaitable[ApprovalDecision]]) -> None:
         self._decide = decide
 
-    async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
+    async def ask(self, request: ApprovalRequest, left_s: float) -> ApprovalDecision | None:
         return await self._decide(request)
 
 

@@ -18,6 +18,7 @@ from quartet_contracts import (
     Architecture,
     Budget,
     PlaceArguments,
+    PlaceCode,
     Skill,
     SkillArguments,
     SkillRequest,
@@ -92,6 +93,8 @@ class SkillCaller:
         """Things that look like the one that is to be put down, as they were before that was tried."""
         self._began: dict[str, float] = {}
         """When the request was made that this process made last, on the monotonic clock [s], by its id."""
+        self._unlooked: SkillRequest | None = None
+        """The last place, where it failed and nobody looked whether it has let go at its target all the same."""
         self._granted: SkillRequest | None = None
         """The request whose grant may still be used at the servers."""
         self._restored: Attempt | None = None
@@ -286,9 +289,25 @@ class SkillCaller:
         """
         revoked = await self._revoke(request)
         await self._bus.journal.copy_agent_events(request, self._record.lease_epoch)
-        # Of a request that another process had made only the wall clock tells the age.
-        began = self._began.get(request.request_id, time.monotonic() - max(0.0, time.time() - request.created_at))
+        began = self._began_at(request)
+        looked = result.state is not State.FAILED or result.error_code == PlaceCode.PLACE_DROP_VERIFY_FAILED
+        self._unlooked = None if looked or request.skill is not Skill.PLACE else request
         return await self._resolver.resolve(request, result, began=began, revoked=revoked)
+
+    def _began_at(self, request: SkillRequest) -> float:
+        """Return when a request was made, on the monotonic clock [s].
+
+        Of one that another process had made only the wall clock tells it.
+        """
+        return self._began.get(request.request_id, time.monotonic() - max(0.0, time.time() - request.created_at))
+
+    async def is_placed(self) -> bool:
+        """Return whether the thing of the last place is measured to lie at its target, although the place failed.
+
+        False where the agent, or the orchestrator after it, has looked for it: its word stands.
+        """
+        request = self._unlooked
+        return request is not None and not await self._inspector.confirm(request, self._began_at(request))
 
     def picture(self, label: str) -> None:
         """Take pictures for the journal while the model thinks; the next skill waits for them."""

@@ -39,6 +39,7 @@ class OwnWork:
         self.request = request
         self.lost = ""
         self._timeout_s = settings.tool_timeout_s
+        self._began = time.monotonic()
         self._clock = WorkClock.of(request)
         self._toolbox = Toolbox(
             settings.servers_of(request.robot),
@@ -54,7 +55,7 @@ class OwnWork:
         skill = self.request.skill
         if tool not in MODEL_TOOLS[skill]:
             return failure("NOT_OF_THIS_STEP", f"{tool} is no tool of {skill}; its tools: {told_tools(self.request)}")
-        left_s = self._clock.deadline - time.time()
+        left_s = self._clock.left_s
         if left_s <= 0 and not self.lost:
             self.lost = f"the time of {skill} was over before it was reported"
         if self.lost:
@@ -68,8 +69,9 @@ class OwnWork:
 
     def claimed(self, claim: dict[str, Any]) -> SkillRequest:
         """Return the request with what the model reports, for the sub-agent to verify in the time that is left."""
-        wall_s = max(1.0, self._clock.deadline - self.request.created_at)
-        return self.request.model_copy(update={"claim": claim, "budget": Budget(wall_s=wall_s)})
+        age_s = time.monotonic() - self._began
+        budget = Budget(wall_s=max(1.0, age_s + self._clock.left_s))
+        return self.request.model_copy(update={"claim": claim, "budget": budget, "age_s": age_s})
 
     async def close(self) -> None:
         """End the sessions with the servers."""

@@ -100,6 +100,8 @@ class TaskFacts:
     """Name of the object in the gripper when `gripper` is OBJECT."""
     release_uncertain: bool = False
     """The last place ended without reporting whether it let go."""
+    failed_place: PlaceArguments | None = None
+    """The last place, where it failed and nothing was picked since: it may have let go before it did."""
     unverified_place: str = ""
     """Object that a place of unknown outcome let go: the next place sees whether it lies where it should."""
     pick_failed: str = ""
@@ -203,6 +205,21 @@ class TaskFacts:
             elif self.gripper is not GripperContent.OBJECT:
                 self.gripper, self.held = GripperContent.SOMETHING, ""
 
+    @property
+    def hand_in_doubt(self) -> bool:
+        """Whether what the gripper holds is to be measured before it is told."""
+        if self.failed_place is not None and self.gripper in {GripperContent.OBJECT, GripperContent.SOMETHING}:
+            return True
+        return self.gripper is GripperContent.UNCERTAIN or self.release_uncertain
+
+    def note_confirmed(self, arguments: PlaceArguments) -> None:
+        """Note that the thing of a place that failed was measured to lie where it should."""
+        subject = self.object_of(arguments)
+        record = self.record(subject) if subject else None
+        if record is not None:
+            record.last_code, record.last_reason = str(PlaceCode.NONE), ""
+        self._placed(record, arguments, PlaceCode.NONE)
+
     def restore(self, history: History, task_id: str) -> None:
         """Note everything that the model has read so far, from the journal."""
         for index, attempt in enumerate(history.attempts, start=1):
@@ -249,7 +266,7 @@ class TaskFacts:
             record.failed_approaches += 1
 
     def _picked(self, record: ObjectRecord, code: str, object_id: str | None) -> None:
-        self.release_uncertain, self.unverified_place = False, ""
+        self.release_uncertain, self.unverified_place, self.failed_place = False, "", None
         if code == PickCode.NONE:
             record.picks += 1
             if object_id is None:
@@ -291,6 +308,7 @@ class TaskFacts:
             elif code == PlaceCode.PLACE_DROP_VERIFY_FAILED:
                 record.drop_failures_in_a_row += 1
         self.release_uncertain, self.unverified_place = code == PlaceCode.UNKNOWN, ""
+        self.failed_place = None if code == PlaceCode.NONE else arguments
         found_in_hand = self.gripper is GripperContent.SOMETHING or (self.held and not self.record(self.held).picks)
         if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED} and found_in_hand:
             self._note_put_aside(arguments, seen=code == PlaceCode.NONE)

@@ -146,6 +146,8 @@ class TaskRun:
         try:
             await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
+                if isinstance(work.exception(), TaskAbortedError):
+                    await self._measure_the_end()
                 state, report = _outcome(work, self._facts)
                 # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
                 await self._close_caller()
@@ -204,7 +206,7 @@ class TaskRun:
         await self._caller.abandon(reason)
         await self._caller.end_restored()
         reason = f"{reason}.{self._note_interruption()}"
-        await self._look_at_gripper()
+        await self._measure_the_end()
         if self._facts.look_needed:
             end = State.FAILED
         elif self._record.state is State.UNCERTAIN:
@@ -219,8 +221,18 @@ class TaskRun:
 
     async def _look_at_gripper(self) -> None:
         """Note what the gripper's sensors say, where no skill has reported whether it holds something."""
-        if self._facts.gripper is GripperContent.UNCERTAIN or self._facts.release_uncertain:
+        if self._facts.hand_in_doubt:
             self._facts.note_grasp(*await self._caller.look_at_gripper("end"))
+
+    async def _measure_the_end(self) -> None:
+        """Measure what a task that ends before its model reports has left: the gripper, and what it has let go.
+
+        A place may have failed after it let go, and no further one can find out whether the thing lies where it should.
+        """
+        await self._look_at_gripper()
+        place = self._facts.failed_place
+        if place is not None and self._facts.gripper is GripperContent.EMPTY and await self._caller.is_placed():
+            self._facts.note_confirmed(place)
 
     def _note_interruption(self) -> str:
         """Note the outcome of the skill that was running; return a sentence on it, '' when none was running."""
@@ -293,7 +305,7 @@ class TaskRun:
             ),
             budget=self._budget,
             # The task's own clock ends it: it stands still while a person is waited for.
-            deadline=None,
+            clock=None,
             model_timeout_s=self._context.settings.model_timeout_s,
         )
         sentence = self._task.sentence.replace("<", "‹").replace(">", "›")
@@ -348,10 +360,11 @@ class TaskRun:
     async def _conclude(self, ending: Ending) -> tuple[State, TaskReport]:
         await self._caller.abandon("the model's work ended before it reported this")
         interruption = self._note_interruption()
-        await self._look_at_gripper()
         if not isinstance(ending.report, TaskReport):
+            await self._measure_the_end()
             why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{interruption}"
             return State.FAILED, report_without_model(self._facts, why)
+        await self._look_at_gripper()
         plan = await self._plan()
         report = verify_report(ending.report, self._facts, self._task.sentence, plan)
         if report.success != ending.report.success:
