@@ -171,6 +171,8 @@ class World:
         """Position in the base frame of what the cameras show, by name."""
         self.remembered: dict[str, tuple[float, float, float]] = {}
         """Position in the base frame of what perception saw last, by name, for what is out of view."""
+        self.remembered_too: list[tuple[str, tuple[float, float, float]]] = []
+        """Name and position in the base frame of further things that are out of view."""
         self.alike: list[tuple[str, tuple[float, float, float]]] = []
         """Name and position in the base frame of further things that the front camera shows."""
         self.nameless: set[str] = set()
@@ -273,7 +275,7 @@ class World:
                 "position_map": self._in_map(at),
                 "age_s": 0.0,
             }
-            for name, at in self.remembered.items()
+            for name, at in (*self.remembered.items(), *self.remembered_too)
             if name in names
         ]
         return {**DONE, "sightings": found}

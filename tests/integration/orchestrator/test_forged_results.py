@@ -111,7 +111,7 @@ async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model
 
 
 BIN = "kitchen bin"
-INSIDE, NEXT_TO_IT = (0.9, 0.05, 0.1), (0.9, 0.45, 0.06)
+INSIDE, NEXT_TO_IT, BEHIND_IT = (0.9, 0.05, 0.1), (0.9, 0.45, 0.06), (1.3, 0.05, 0.06)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,9 @@ INSIDE, NEXT_TO_IT = (0.9, 0.05, 0.1), (0.9, 0.45, 0.06)
         (None, {}, "one may have lain there"),
         ((0.9, 0.45, 0.3), {}, "one may have lain there"),
         ((0.9, 0.05, 0.6), {CAN: NEXT_TO_IT}, "another one beside it"),
+        ((0.9, 0.05, 0.6), {"behind": BEHIND_IT}, "another one beside it"),
     ],
-    ids=["over it", "nowhere", "beside it", "over it, and one lies beside it"],
+    ids=["over it", "nowhere", "beside it", "over it, and one lies beside it", "over it, and one was seen behind it"],
 )
 async def test_a_thing_in_a_bin_that_nobody_looked_into_confirms_only_what_was_let_go_over_it(
     start, with_cameras, model, agents, world, do, released, in_view, why
@@ -131,7 +132,10 @@ async def test_a_thing_in_a_bin_that_nobody_looked_into_confirms_only_what_was_l
 
     async def drop(*_):
         world.grasp, world.released = "EMPTY", released
-        world.in_view, world.remembered = {BIN: (0.9, 0.0, 0.2), **in_view}, {CAN: INSIDE}
+        world.in_view, world.remembered = {BIN: (0.9, 0.0, 0.2)}, {CAN: INSIDE}
+        world.in_view |= {name: at for name, at in in_view.items() if name == CAN}
+        # From above, by the agent: it is out of view from where the robot stands.
+        world.remembered_too = [(CAN, at) for name, at in in_view.items() if name == "behind"]
         return agents.FORGED
 
     agents.answers["place"] = [drop]

@@ -29,6 +29,7 @@ from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_pick import agent as pick
 from quartet_pick.verify import _fits_hand, _height, verify
 from quartet_place import agent as place
+from quartet_place.verify import HIGHER_M
 from quartet_place.verify import verify as verify_place
 from quartet_site import load_robot, load_site
 
@@ -377,7 +378,9 @@ class OverBin(Fingers):
     """Pre-place position [m, base frame]."""
     sees_from: tuple[float, float, float] | None = None
     beside: tuple[tuple[float, float], ...] = ()
-    """Where others that look like it lie on the floor in the same view [m, base frame]."""
+    """Where others that look like it lie on the floor [m, base frame]."""
+    beside_from: tuple[float, float, float] | None = None
+    """Position of the flange from which those are seen; None: where the one in the bin is."""
     stands_at: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Of the base on the map."""
     released: dict[str, Any] | None = None
@@ -392,8 +395,10 @@ class OverBin(Fingers):
             self.arm = tuple(arguments["target"].get("position", ())) or None
             return ToolOutcome({"ok": True, "error_code": "NONE"})
         if tool == "perception__detect_objects":
-            visible = self.arm is not None and self.arm == self.sees_from and arguments["camera"] == "arm"
-            found = [seen(x, y, 0.06).model_dump() for x, y in ((0.65, 0.05), *self.beside)] if visible else []
+            at = self.arm if arguments["camera"] == "arm" else None
+            inside = [(0.65, 0.05)] if at is not None and at == self.sees_from else []
+            beside = self.beside if at is not None and at == (self.beside_from or self.sees_from) else ()
+            found = [seen(x, y, 0.06).model_dump() for x, y in (*inside, *beside)]
             return ToolOutcome({"ok": True, "error_code": "NONE", "detections": found})
         if tool == "nav2__get_robot_pose":
             return ToolOutcome({"ok": True, "pose": dict(zip(("x", "y", "yaw"), self.stands_at, strict=True))})
@@ -445,6 +450,18 @@ async def test_of_one_in_the_bin_and_one_beside_it_nobody_knows_which_was_held()
     with pytest.raises(VerificationError, match="which of them was held is not known") as unknown:
         await verify_place(check, CLAIM)
     assert unknown.value.uncertain
+
+
+async def test_what_bounced_out_of_a_bin_is_looked_for_around_it_although_one_like_it_is_seen_inside():
+    """It shows only from higher up, where the fingers and the rim hide less of the floor."""
+    check, _ = over("waste basket")
+    x, y, z = check.target
+    check.sees_from, check.released = check.target, released_at(0.65, 0.05)
+    check.beside, check.beside_from = ((0.95, 0.3),), (x, y, z + HIGHER_M)
+    with pytest.raises(VerificationError, match="another one beside it") as unknown:
+        await verify_place(check, CLAIM)
+    assert unknown.value.uncertain
+    assert check.arm is None, "the arm is back in its transit state"
 
 
 async def test_what_was_let_go_over_a_bin_may_be_hidden_by_one_that_lay_in_it():

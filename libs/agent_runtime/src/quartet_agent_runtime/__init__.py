@@ -6,7 +6,15 @@ from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_message
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
-from quartet_agent_runtime._place_region import FLOOR_RADIUS_M, PlaceRegion, around_drop, mode_of, opening_m, region_of
+from quartet_agent_runtime._place_region import (
+    FLOOR_M,
+    FLOOR_RADIUS_M,
+    PlaceRegion,
+    around_drop,
+    mode_of,
+    opening_m,
+    region_of,
+)
 from quartet_agent_runtime._prompt import (
     area_facts,
     arm_facts,
@@ -53,6 +61,7 @@ from quartet_agent_runtime.errors import (
 from quartet_agent_runtime.gateway import GatewayClient
 
 __all__ = [
+    "FLOOR_M",
     "FLOOR_RADIUS_M",
     "AgentContext",
     "AgentDefinition",

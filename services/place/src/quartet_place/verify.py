@@ -25,6 +25,8 @@ Point = tuple[float, float, float]
 SETTLED = frozenset({PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED})
 HIGHER_M = 0.15
 """The second look from above is taken this much higher than the first one, which is from the pre-place pose."""
+ROUND_VIEWS = 2
+"""Number of views from straight above, which show the floor around a container."""
 SIDE_HIGHER_M = 0.05
 """Looks past a container's rim are taken this much higher than the first one, so that the fingers clear the rim."""
 
@@ -49,8 +51,10 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     region = await region_of(check, arguments)
     pictures = [await check.first_seen(arguments.object_name, object_id=_object_id(check))]
     inside = _in(check, region, pictures[0])
-    if inside is None:
-        inside, above, region = await _look_from_above(check, arguments, region)
+    # Into a container always: what bounced out of it, with one like it inside, lies behind it as likely as before it.
+    if inside is None or (region is not None and region.within is not None):
+        seen, above, region = await _look_from_above(check, arguments, region)
+        inside = inside or seen
         pictures += above
     by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
     if inside is None and by_id and not any(pictures):
@@ -112,7 +116,8 @@ async def _look_from_above(
     Return it where it lies at the target, everything of its name that each picture shows, and the region.
 
     Into a container it looks from above each side of the rim as well: of a can that stands upright in it, the view from
-    straight above shows the lid only, which has none of its colours.
+    straight above shows the lid only, which has none of its colours. The first two views of a container are always
+    taken: they show the floor around it.
     """
     pose = await _placing_pose(check, arguments, arguments.target_id)
     if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
@@ -124,12 +129,13 @@ async def _look_from_above(
     region = region or around_drop(mode, pose, opening)
     inside: Detection | None = None
     pictures: list[list[Detection]] = []
-    for position in viewpoints(pose.pre_place_pose.position, opening):
+    for number, position in enumerate(viewpoints(pose.pre_place_pose.position, opening), start=1):
+        if inside is not None and (opening is None or number > ROUND_VIEWS):
+            break
         wanted = pose.pre_place_pose.model_copy(update={"position": position})
         if await _move(check, "pose", wanted, pose.pre_place_lower_by_m):
             pictures.append(await check.detect(arguments.object_name, "arm", _object_id(check)))
-            if inside := _in(check, region, pictures[-1]):
-                break
+            inside = inside or _in(check, region, pictures[-1])
     await _move(check, "named_state", None)
     return inside, pictures, region
 

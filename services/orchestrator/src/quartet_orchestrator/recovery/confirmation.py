@@ -9,6 +9,8 @@ import math
 import time
 
 from quartet_agent_runtime import (
+    FLOOR_M,
+    FLOOR_RADIUS_M,
     PlaceRegion,
     RequestContext,
     VerificationError,
@@ -120,12 +122,21 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
             return ""
         if not await let_go_over(check, released, region):
             return f"'{name}' was not measured to be let go at '{arguments.target_location}'; one may have lain there"
-        if any(lies_outside(region, one) for one in new):
+        if any(lies_outside(region, one) for one in new) or any(_lies_beside(region, point) for point in remembered):
             return f"'{name}' is seen at '{arguments.target_location}' and another one beside it"
         return ""
     if any(region.holds(one) for one in seen):
         return f"what is seen of '{name}' at '{arguments.target_location}' was there before"
     return f"'{name}' is {'seen elsewhere' if seen else 'not seen'}, not at '{arguments.target_location}'"
+
+
+def _lies_beside(region: PlaceRegion, point: tuple[float, float, float]) -> bool:
+    """Return whether a point [m, base frame] is one on the floor near the robot, and not in the target.
+
+    On the floor: what is still in the gripper is not always known as such.
+    """
+    x, y, z = point
+    return z <= FLOOR_M and math.hypot(x, y) <= FLOOR_RADIUS_M and not region.contains(point)
 
 
 async def _around_drop(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:
