@@ -109,6 +109,17 @@ async def test_only_events_that_are_the_agents_to_write_reach_the_journal(owner,
     assert len(await owner.journal.read_all("t1")) == 3
 
 
+@pytest.mark.parametrize("at", [1.0, 3e9], ids=["long ago", "to come"])
+async def test_an_agent_does_not_tell_when_its_events_came(owner, pick, a_request, at):
+    """A task that is taken over gets as much more time as has passed since its last event."""
+    began = time.time()
+    await pick.journal.append(event(Note(text="mine"), at=at))
+    await owner.journal.copy_agent_events(a_request("r1"), None)
+    (copied,) = await owner.journal.read_all("t1")
+    # Redis' clock and this one are the same; an entry's id has milliseconds.
+    assert began - 0.01 <= copied.at <= time.time()
+
+
 async def test_what_was_copied_outlasts_what_the_agent_does_to_its_stream(owner, pick, raw, a_request):
     request = a_request("r1")
     await pick.journal.append(event(Note(text="first")))

@@ -5,6 +5,7 @@ import base64
 import contextlib
 import json
 import re
+import time
 
 import httpx2
 import pytest
@@ -229,6 +230,19 @@ async def test_all_who_watch_share_one_look_at_the_robot(watching, robot, eventu
     picture = await watching.http.get("/robots/summit/cameras/front")
     assert (picture.content, picture.headers["content-type"]) == (b"jpeg of front", "image/jpeg")
     assert picture.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("jump_s", [3600.0, -3600.0])
+async def test_a_clock_that_is_set_neither_ages_what_was_seen_nor_keeps_it_young(watching, robot, monkeypatch, jump_s):
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.POSE_FRESH_S", 600.0)
+    assert (await watching.http.get("/robots/summit/pose")).status_code == 200
+    real = time.time
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.time.time", lambda: real() + jump_s)
+    assert (await watching.http.get("/robots/summit/pose")).status_code == 200
+    assert robot.calls == 1
+    monkeypatch.setattr("quartet_orchestrator.observation.monitor.POSE_FRESH_S", 0.0)
+    assert (await watching.http.get("/robots/summit/pose")).status_code == 200
+    assert robot.calls == 2
 
 
 async def test_where_the_robots_of_one_site_are_and_one_that_is_slow_or_gone_holds_up_none(

@@ -6,6 +6,7 @@ the owner copies those that an agent may write: no agent can write in another on
 
 import logging
 import secrets
+import time
 from collections.abc import AsyncGenerator
 
 from quartet_bus._fencing import LeaseEpoch, epoch_argument
@@ -223,7 +224,11 @@ class Journal(Part):
 
 
 def _agent_event(request: SkillRequest, entry: Entry) -> JournalEvent | None:
-    """Return the event in an agent's entry; None for one that is not the agent's to write about `request`."""
+    """Return the event in an agent's entry; None for one that is not the agent's to write about `request`.
+
+    Its time is that at which Redis took it: the agent's clock may differ, and a task that is taken over gets as much
+    more time as has passed since its last event.
+    """
     what = f"entry {entry.entry_id} of request {request.request_id}"
     if entry.data is None:
         log_skipped("agent journal", what, f"it has no field {FIELD.decode()!r} or is too large")
@@ -239,7 +244,8 @@ def _agent_event(request: SkillRequest, entry: Entry) -> JournalEvent | None:
     if not isinstance(event.event, AGENT_EVENTS):
         log_skipped("agent journal", what, f"an agent does not write '{event.event.kind}'")
         return None
-    return event
+    taken_at = int(entry.entry_id.partition("-")[0]) / 1000
+    return event.model_copy(update={"at": min(taken_at, time.time())})
 
 
 def is_end(event: JournalEvent) -> bool:

@@ -1,6 +1,5 @@
 """Routes for watching a robot: the site's map, poses, camera pictures."""
 
-import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -60,7 +59,7 @@ def view_routes(monitor: RobotMonitor, sites: Mapping[str, SiteFile]) -> APIRout
         seen, image = await monitor.picture(known(robot), camera)
         if image is None:
             raise _unavailable("No picture", seen.outcome)
-        headers = {"Cache-Control": "no-store", "X-Age-S": f"{max(0.0, time.time() - seen.at):.2f}"}
+        headers = {"Cache-Control": "no-store", "X-Age-S": f"{seen.age_s:.2f}"}
         return image_response(image.data, image.media_type, headers)
 
     return router
@@ -72,7 +71,7 @@ def _row(name: str, seen: Reading | None) -> dict[str, object]:
     if seen is None or pose is None:
         why = "it has not answered yet" if seen is None else reason_of(seen.outcome)
         return {"name": name, "pose": None, "area": None, "age_s": None, "why": why}
-    age_s = round(max(0.0, time.time() - seen.at), 2)
+    age_s = round(seen.age_s, 2)
     return {"name": name, "pose": pose, "area": seen.outcome.content.get("area"), "age_s": age_s, "why": ""}
 
 

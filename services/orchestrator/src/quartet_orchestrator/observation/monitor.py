@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from quartet_agent_runtime import Image, ToolOutcome
@@ -32,8 +32,14 @@ class Reading:
     """Outcome of a read-only call."""
 
     outcome: ToolOutcome
-    at: float
+    at: float = field(default_factory=time.time)
     """When it came, in seconds since the epoch."""
+    _since: float = field(default_factory=time.monotonic)
+
+    @property
+    def age_s(self) -> float:
+        """Time since it came [s], by the monotonic clock: one that is set back makes nothing young again."""
+        return time.monotonic() - self._since
 
     @property
     def pose(self) -> dict[str, float] | None:
@@ -85,7 +91,7 @@ class RobotMonitor:
             await asyncio.gather(*asking.values(), return_exceptions=True)
 
     def _fresh_s(self, robot: str) -> float:
-        newest, now = self._newest.get((robot, POSE)), time.time()
+        newest, now = self._newest.get((robot, POSE)), time.monotonic()
         found = newest.pose if newest is not None else None
         said = None if found is None else tuple(round(value, 1) for value in found.values())
         if robot not in self._rests or self._rests[robot][0] != said:
@@ -125,13 +131,13 @@ class RobotMonitor:
     async def _once(self, key: tuple[str, str], fresh_s: float, ask: Callable[[], Awaitable[ToolOutcome]]) -> Reading:
         """Return the newest answer if it is younger than `fresh_s`, else a new one that all who wait share."""
         newest = self._newest.get(key)
-        if newest is not None and time.time() - newest.at < fresh_s:
+        if newest is not None and newest.age_s < fresh_s:
             return newest
 
         async def look() -> Reading:
             try:
                 outcome = await ask()
-                self._newest[key] = Reading(outcome, time.time())
+                self._newest[key] = Reading(outcome)
                 return self._newest[key]
             finally:
                 del self._asking[key]
