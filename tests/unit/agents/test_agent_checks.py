@@ -452,6 +452,20 @@ async def test_of_one_in_the_bin_and_one_beside_it_nobody_knows_which_was_held()
     assert unknown.value.uncertain
 
 
+@pytest.mark.parametrize("released", [*HIDDEN.values(), released_at(0.65, 0.05)], ids=[*HIDDEN, "over it"])
+async def test_what_is_seen_nowhere_has_failed_unless_it_was_let_go_over_the_bin(released):
+    check, _ = over("waste basket")
+    check.request = check.request.model_copy(update={"follows_uncertain": False, "alike_before": []})
+    check.released = released
+    if released == released_at(0.65, 0.05):
+        with pytest.raises(VerificationError, match="whether it is in is not known"):
+            await verify_place(check, CLAIM)
+        return
+    settled = await verify_place(check, CLAIM)
+    assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
+    assert "it may have been lost on the way" in settled.reason
+
+
 async def test_what_bounced_out_of_a_bin_is_looked_for_around_it_although_one_like_it_is_seen_inside():
     """It shows only from higher up, where the fingers and the rim hide less of the floor."""
     check, _ = over("waste basket")

@@ -75,9 +75,11 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
             "beside it: whether it is in is not known",
             uncertain=True,
         )
-    return (
-        report if done_before else _failed(_where_it_is(arguments, region, [one for seen in pictures for one in seen]))
-    )
+    where = _where_it_is(arguments, region, [one for seen in pictures for one in seen])
+    if region is not None and not over:
+        # The drop has failed in either case: nothing that is seen or was measured speaks for it.
+        where += "; that it was let go there was not measured: it may have been lost on the way"
+    return report if done_before else _failed(where)
 
 
 def _doubt(arguments: PlaceArguments, beside: list[Detection], *, over: bool) -> str:
