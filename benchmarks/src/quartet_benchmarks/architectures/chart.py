@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from textwrap import shorten
 
 WIDTH, HEIGHT, MARGIN = 720, 360, 56
 """Of the picture [px]; the margin is around the lines, with the words in it."""
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
 LABEL_PX = 16
-"""Height of a line of the legend."""
+"""Height of a line of the legend, which has two columns under the lines."""
+TITLE_LETTERS = 90
 LINES = 4
 """Number of lines across, each with its tokens."""
 
@@ -30,7 +32,7 @@ def prompt_chart(sizes: Mapping[str, Sequence[int]], title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         'font-size="12">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        f'<text x="{MARGIN}" y="24" font-size="14">{escape(title)}</text>',
+        f'<text x="{MARGIN}" y="24" font-size="13">{escape(shorten(title, TITLE_LETTERS, placeholder="…"))}</text>',
     ]
     for step in range(LINES + 1):
         tokens = most * step / LINES
@@ -43,7 +45,8 @@ def prompt_chart(sizes: Mapping[str, Sequence[int]], title: str) -> str:
         points = " ".join(at(call, tokens) for call, tokens in enumerate(values))
         parts.append(f'<polyline class="{escape(name)}" points="{points}" stroke="{colour}" fill="none"/>')
         label = f"{name}: {sum(values):,} tokens in {len(values)} calls"
-        y = MARGIN + 4 + number * LABEL_PX
-        parts.append(f'<text x="{MARGIN + 8}" y="{y}" fill="{colour}">{escape(label)}</text>')
+        row, column = divmod(number, 2)
+        x, y = MARGIN + column * (WIDTH - 2 * MARGIN) // 2, HEIGHT - MARGIN + 2 * LABEL_PX + row * LABEL_PX
+        parts.append(f'<text x="{x}" y="{y}" fill="{colour}">{escape(label)}</text>')
     parts.append(f'<text x="{WIDTH - MARGIN}" y="{HEIGHT - MARGIN + 16}" text-anchor="end">call of the model</text>')
     return "\n".join([*parts, "</svg>", ""])
