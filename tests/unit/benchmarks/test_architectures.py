@@ -2,6 +2,10 @@
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from quartet_benchmarks.architectures import suite
 from quartet_benchmarks.architectures.chart import prompt_chart
 from quartet_benchmarks.architectures.suite import require_model
 from quartet_benchmarks.architectures.summary import VARIANTS, Played, summary
@@ -18,12 +23,15 @@ from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.home.harm import Harm
 from quartet_benchmarks.home.outcome import Outcome
+from quartet_benchmarks.home.suite import broken_down
 from quartet_benchmarks.home.templates import Episode
-from quartet_benchmarks.result import Rate
+from quartet_benchmarks.result import BenchParameters, Rate
 from quartet_benchmarks.serving import served
 from quartet_contracts import JournalEvent, State, Usage
 from quartet_contracts.journal import ModelTurn, WantedCall
+from quartet_deployment import StackError
 
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 USED = {"prompt_tokens": 9, "completion_tokens": 5, "cost_usd": 0.0, "model_turns": 2, "tool_calls": 2, "wall_s": 4.0}
 
 
@@ -71,6 +79,28 @@ def test_prompts_are_compared_where_the_same_was_done() -> None:
     assert json.loads(json.dumps(result.as_json()))["details"][3]["harm"]["toppled"] == ["cup"]
     assert str(result.rows[1]["tokens_in"]) == "120", "whole, since it is large"
     assert [row["architecture"] for row in result.rows] == ["multi", "single", "skill", "skill_prose"]
+
+
+def test_a_deployment_that_breaks_down_costs_its_own_episodes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def deployed(folder: Path, variant: str, *_: Any) -> Iterator[tuple[Any, None]]:
+        yield SimpleNamespace(site_dir=HOME, variant=variant), None
+
+    def episodes(stack: Any, *_: Any) -> Iterator[Outcome]:
+        yield played(stack.variant, 1, None, "approach").outcome
+        if stack.variant == "single":
+            error = StackError("nav2 ended")
+            yield broken_down(Episode("t", "s", []), 0, "home", 2, error)
+            raise error
+        yield played(stack.variant, 2, None, "approach").outcome
+
+    monkeypatch.setattr(suite, "_deployed", deployed)
+    monkeypatch.setattr(suite, "episodes_of", episodes)
+    result = suite.run(BenchParameters(episodes=2, options={"model": ["openai/gpt-4o"]}))
+    assert result.metrics["right_single"] == Rate(1, 2), "the one under way counts as failed"
+    assert result.metrics["right_skill"] == Rate(2, 2)
+    assert result.metrics["tokens_in_single"] == 9, "of what was played to its end"
+    assert "single was not played to its end: nav2 ended" in result.notes
 
 
 def test_a_model_that_counts_for_itself_has_no_sizes_of_single_prompts() -> None:

@@ -12,15 +12,14 @@ from quartet_benchmarks.architectures.requests import CountedRequests, prompt_si
 from quartet_benchmarks.architectures.summary import VARIANTS, Played, summary
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.harness.prices import counts_as, tokenizer
-from quartet_benchmarks.home.suite import fitting, play
-from quartet_benchmarks.home.world import World
+from quartet_benchmarks.home.suite import episodes_of, too_wide
 from quartet_benchmarks.main_job import START_TIMEOUT_S
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_benchmarks.serving import served
-from quartet_deployment import Stack, StackOptions, state_folder
+from quartet_deployment import DeploymentError, Stack, StackOptions, state_folder
 from quartet_scripted_model import AGENTS, Settings, create_app
 from quartet_scripted_model.misbehaviour import Kind
-from quartet_site import load_site
+from quartet_site import load_robot, load_site
 
 FOLDER = Path("runs/architectures")
 EPISODES, SHORT_EPISODES = 14, 1
@@ -41,19 +40,34 @@ FAULTS = (
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """Run the suite. Raises OptionError, StackError, UnfitPlacementError, ClientError."""
+    """Run the suite.
+
+    A deployment that breaks down costs its own episodes only: the one that was under way counts as failed, those after
+    it are not played, and a note says why. Raises OptionError, UnfitPlacementError, and what the first deployment
+    failed with, such as StackError, when no episode was begun at all.
+    """
     model, rate = _model(parameters.options), _rate(parameters.options)
     if rate and model != SCRIPTED:
         raise OptionError(f"p-fault {rate:g} is of the model '{SCRIPTED}'; leave it out for {model}")
     episodes = parameters.episodes or (SHORT_EPISODES if parameters.short else EPISODES)
     played: list[Played] = []
+    ended: list[str] = []
     for variant in VARIANTS:
         folder = state_folder() / f"bench-architectures-{variant}"
-        with _deployed(folder, variant, model, rate, parameters) as (stack, requests):
-            played += _episodes(stack, variant, requests, episodes, parameters)
+        try:
+            with _deployed(folder, variant, model, rate, parameters) as (stack, requests):
+                # Not at once, so that what was played is kept when the deployment breaks down.
+                for one in _episodes(stack, variant, requests, episodes, parameters):
+                    played.append(one)
+        except (DeploymentError, httpx.HTTPError) as error:
+            if not played:
+                raise
+            ended.append(f"{variant} was not played to its end: {error}")
+            parameters.progress(ended[-1])
     chart = _draw(played, Path(parameters.options.get("out") or FOLDER))
     chosen = {"episodes": episodes, "seed": parameters.seed, "model": model, "p_fault": rate}
     result = summary(played, {**chosen, "sensors": parameters.sensors, "counted": counts_as(_counted(model))})
+    result.notes.extend(ended)
     if chart is not None:
         result.notes.append(f"{chart}: the tokens of each prompt of the first episode, call by call.")
     return result
@@ -125,22 +139,12 @@ def require_model(gateway_url: str, model: str) -> None:
 
 
 def _episodes(
-    stack: Stack,
-    variant: str,
-    requests: CountedRequests | None,
-    episodes: int,
-    parameters: BenchParameters,
+    stack: Stack, variant: str, requests: CountedRequests | None, episodes: int, parameters: BenchParameters
 ) -> Iterator[Played]:
+    """Play the episodes of a variant one by one. Raises what made one break down, after that one."""
     site = load_site(stack.site_dir / "site.yaml")
+    unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
     tokens = tokenizer(COUNTED_AS)
-    with World(stack.scoring_url) as world:
-        for index in range(episodes):
-            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world)
-            outcome = play(stack, world, episode, seed, truth, number=index + 1)
-            sizes = None if requests is None else prompt_sizes(requests.take(), tokens)
-            one = Played(variant, outcome, sizes)
-            parameters.progress(
-                f"{variant}, {index + 1} of {episodes}: {outcome.verdict}, {episode.template}, "
-                f"{one.tokens_in} tokens in"
-            )
-            yield one
+    parameters.progress(f"{variant}:")
+    for outcome in episodes_of(stack, parameters, range(episodes), "home", site, unfit):
+        yield Played(variant, outcome, None if requests is None else prompt_sizes(requests.take(), tokens))

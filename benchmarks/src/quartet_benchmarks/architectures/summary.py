@@ -44,7 +44,9 @@ class Played:
     @property
     def tokens_in(self) -> int:
         """Tokens of all prompts."""
-        return int(self.outcome.metrics["prompt_tokens"]) if self.prompt_sizes is None else sum(self.prompt_sizes)
+        if self.prompt_sizes is not None:
+            return sum(self.prompt_sizes)
+        return int(self.outcome.metrics.get("prompt_tokens", 0))
 
 
 def summary(played: Sequence[Played], parameters: dict[str, Any]) -> BenchResult:
@@ -65,7 +67,7 @@ def summary(played: Sequence[Played], parameters: dict[str, Any]) -> BenchResult
             }
         )
     pairs = _same_trajectories(played)
-    metrics["same_trajectories"] = Rate(len(pairs), len(played) // len(VARIANTS))
+    metrics["same_trajectories"] = Rate(len(pairs), sum(one.variant == "multi" for one in played))
     metrics["multi_over_single"] = _over(pairs)
     return BenchResult("architectures", parameters, metrics, rows, [_detail(one) for one in played], NOTES)
 
@@ -79,7 +81,10 @@ def _rates(own: Sequence[Played]) -> dict[str, Rate]:
     }
 
 
-def _means(own: Sequence[Played]) -> dict[str, float]:
+def _means(played: Sequence[Played]) -> dict[str, float]:
+    """Return the means of what was played to its end: of an episode that broke down they are not known."""
+    own = [one for one in played if not one.outcome.broke_down]
+
     def mean(name: str) -> float:
         return sum(one.outcome.metrics[name] for one in own) / max(1, len(own))
 
@@ -144,5 +149,9 @@ def _detail(one: Played) -> dict[str, Any]:
         "sim_s": round(outcome.sim_s, 2),
         "tokens_in": one.tokens_in,
         "prompt_sizes": one.prompt_sizes,
-        **{name: outcome.metrics[name] for name in ("wall_s", "model_turns", "tool_calls", "completion_tokens")},
+        **{
+            name: outcome.metrics[name]
+            for name in ("wall_s", "model_turns", "tool_calls", "completion_tokens")
+            if name in outcome.metrics
+        },
     }

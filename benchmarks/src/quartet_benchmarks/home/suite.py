@@ -55,7 +55,7 @@ def run(parameters: BenchParameters) -> BenchResult:
                 unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
                 left_out |= unfit
                 # Not at once, so that what was played is kept when the world breaks down.
-                for outcome in _episodes(stack, parameters, numbers, name, site, unfit):
+                for outcome in episodes_of(stack, parameters, numbers, name, site, unfit):
                     outcomes.append(outcome)
         except (DeploymentError, UnfitPlacementError, httpx.HTTPError) as error:
             if not outcomes and number == len(worlds) - 1:
@@ -79,7 +79,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     )
 
 
-def _episodes(
+def episodes_of(
     stack: Stack, parameters: BenchParameters, numbers: range, name: str, site: SiteFile, unfit: frozenset[str]
 ) -> Iterator[Outcome]:
     """Play episodes one by one, and keep the journals of those that went wrong.
