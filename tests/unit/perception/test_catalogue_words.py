@@ -1,9 +1,15 @@
 """What a person's words mean among the things of a site."""
 
+from typing import Any
+
 import pytest
 
 from quartet_perception.catalogue import Catalogue
 from quartet_perception.errors import UnknownObjectError
+from quartet_perception.perceiver import Perceiver
+from quartet_site import PolicyFile
+from quartet_tool_server._approvals import PendingApprovals
+from quartet_tool_server._policy import CallPolicy
 
 
 @pytest.mark.parametrize(
@@ -73,3 +79,39 @@ def test_catalogue_is_that_of_the_site(site):
     entries = Catalogue.of_site(site).entries
     assert [t.kind for t in entries].count("object") == 6
     assert next(t for t in entries if t.name == "blue bin").area == "kitchen"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "red coke can",
+        "coke cans",
+        "cola tin",
+        "the can",
+        "can coke red",
+        "red cokee can",
+        "red\u200b coke can",
+        "Ｃｏｋｅ",
+    ],
+)
+def test_a_policys_rule_on_a_thing_holds_for_all_words_that_the_catalogue_takes_for_it(catalogue, site, prompt):
+    """A person denies one name; which words the cameras are then asked for is up to a model."""
+    unused: Any = None
+    perceiver = Perceiver(unused, site, unused, catalogue)
+    rule = {"tool": "perception__*", "then": "deny"}
+    for argument, given, path in (
+        ("object_name", prompt, "object_name"),
+        ("names", ["red apple", prompt], "names.1"),
+        ("names", ["red apple", prompt], "names"),
+    ):
+        approval = [{**rule, "when": {path: {"one_of": ["red coke can"]}}}]
+        policy = CallPolicy(PolicyFile.model_validate({"approval": approval}), PendingApprovals("summit", [], 60))
+        for words, denied in ((given, True), (["mug"] * 2 if isinstance(given, list) else "mug", False)):
+            meant = {argument: words, **perceiver.names_meant({argument: words})}
+            assert (policy.rule("pick", "perception__get_topdown_grasp_pose", meant) is not None) is denied
+
+
+def test_names_that_are_no_text_reach_the_tool_that_refuses_them(catalogue, site):
+    unused: Any = None
+    perceiver = Perceiver(unused, site, unused, catalogue)
+    assert perceiver.names_meant({"object_name": 3, "names": [None, {"a": 1}]}) == {"names": [None, {"a": 1}]}

@@ -185,7 +185,11 @@ def test_the_digest_tells_arguments_apart():
 
 
 @pytest.mark.parametrize(
-    "name", ["red coke can", "Red Coke Can", "the red coke can", "red_coke_can", "coke", "A  Coke"]
+    "name",
+    [
+        *("red coke can", "Red Coke Can", "the red coke can", "red_coke_can", "coke", "A  Coke"),
+        *("red\u200b co\u00adke can", "ｒｅｄ　ｃｏｋｅ　ｃａｎ", "red\u00a0coke\u2003can", "\ufeffcoke"),
+    ],
 )
 def test_a_rule_about_a_thing_holds_for_every_spelling_and_alias(name):
     when = {"when": {"object_name": {"one_of": ["red coke can"]}}}
@@ -195,6 +199,24 @@ def test_a_rule_about_a_thing_holds_for_every_spelling_and_alias(name):
         checked = CallPolicy(policy, PendingApprovals("summit", [], 60), names=names)
         assert checked.rule("pick", "perception__get_topdown_grasp_pose", {"object_name": name}).then == then
         assert checked.rule("pick", "perception__get_topdown_grasp_pose", {"object_name": "green bottle"}) is None
+
+
+def test_one_name_that_an_argument_may_mean_is_enough_to_deny_and_all_are_needed_to_pass():
+    ruled = {"tool": "perception__*", "when": {"prompt": {"one_of": ["red coke can"]}}}
+    denies, passes = (
+        rules(approval=[{**ruled, "then": "deny"}]),
+        rules(approval=[{**ruled, "then": "auto"}, {"tool": "perception__*", "then": "ask"}]),
+    )
+    for prompt, allowed in (
+        (["can", "red coke can", "green soda can"], False),
+        ([["mug"], ["can", "Red Coke Can"]], False),
+        (["mug", "blue mug"], True),
+        ([], True),
+    ):
+        denied = denies.rule("pick", "perception__detect_object", {"prompt": prompt})
+        assert (denied is None) is allowed
+        assert passes.rule("pick", "perception__detect_object", {"prompt": prompt}).then == "ask"
+    assert passes.rule("pick", "perception__detect_object", {"prompt": ["red coke can", "red coke can"]}) is None
 
 
 def test_a_rule_that_lets_a_call_pass_compares_exactly():

@@ -1,6 +1,7 @@
 """The site file: areas, surfaces, containers and the catalogue of objects of one home or lab."""
 
 import re
+import unicodedata
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -138,7 +139,11 @@ class SiteFile(Section):
 
 
 def normalise(name: str) -> str:
-    """Return `name` as a site file writes it: lower case, single spaces, no leading article."""
+    """Return `name` as a site file writes it: lower case, single spaces, no leading article.
+
+    Letters that only look different (full width, ligatures) are the plain ones, characters that nobody sees are gone.
+    """
+    name = "".join(one for one in unicodedata.normalize("NFKC", name) if unicodedata.category(one) != "Cf")
     words = name.replace("_", " ").replace("’", "'").lower().split()
     if words and words[0] in {"the", "a", "an"}:
         words = words[1:]

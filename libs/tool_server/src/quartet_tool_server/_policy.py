@@ -113,7 +113,9 @@ class CallPolicy:
         """Return whether the value at `path` is in the range; `unclear` where that cannot be told."""
         value = _value_at(arguments, path)
         if wanted.one_of is not None:
-            return any(self._same(value, item, by_name=unclear) for item in wanted.one_of)
+            # A list has what an argument may mean: one of them is enough for a rule that asks or denies.
+            meant, some = _flat(value), any if unclear else all
+            return some(any(self._same(one, item, by_name=unclear) for item in wanted.one_of or ()) for one in meant)
         if isinstance(value, bool) or not isinstance(value, int | float):
             try:
                 # The tool would read a number from text, too.
@@ -155,6 +157,13 @@ def describe(rule: ApprovalRule) -> str:
 
 def _fits(pattern: str, tool: str) -> bool:
     return tool.startswith(pattern[:-1]) if pattern.endswith("*") else tool == pattern
+
+
+def _flat(value: Any) -> list[Any]:
+    """Return the values in `value`, a value or a list of such; an empty list is one value."""
+    if not isinstance(value, list) or not value:
+        return [value]
+    return [one for part in cast("list[Any]", value) for one in _flat(part)]
 
 
 def _value_at(arguments: Mapping[str, Any], path: str) -> Any:

@@ -104,13 +104,21 @@ class Perceiver:
         known = self.tracker.get(id_scope(), object_id)
         return ObjectQuery(self.names(known.name, kinds), f"{known.name} ({object_id})", object_id)
 
-    def names_of_ids(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the names that the object_ids in a call's arguments stand for, by name argument.
+    def names_meant(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the names and object_ids in a call's arguments mean, by name argument, for the policy.
 
-        `arguments` is as it came, so it may hold anything. An unknown id adds nothing: the tool itself refuses it.
+        A name becomes a list of itself and of everything in the catalogue that the tools would take it for: plurals,
+        misspellings and synonyms among them. `arguments` is as it came, so it may hold anything. An unknown id adds
+        nothing: the tool itself refuses it.
         """
         said: dict[str, Any] = {}
         for argument, names in NAME_ARGUMENTS.items():
+            for name in names:
+                given = arguments.get(name)
+                if isinstance(given, str):
+                    said[name] = self._taken_for(given)
+                elif isinstance(given, list):
+                    said[name] = [self._taken_for(one) if isinstance(one, str) else one for one in given]
             ids = arguments.get(argument)
             known: list[str] = []
             for object_id in ids if isinstance(ids, list) else [ids]:
@@ -120,9 +128,14 @@ class Perceiver:
                 said |= dict.fromkeys(names, known if argument == "object_ids" else known[0])
         return said
 
-    def _known(self, name: str) -> list[CatalogueEntry]:
+    def _taken_for(self, name: str) -> list[str]:
+        """Return `name` and the names of the entries that it may mean, of all kinds or of one alone."""
+        kinds = (KINDS, *((kind,) for kind in KINDS))
+        return [name, *dict.fromkeys(entry.name for one in kinds for entry in self._known(name, one))]
+
+    def _known(self, name: str, kinds: tuple[Kind, ...] = KINDS) -> list[CatalogueEntry]:
         try:
-            return self.catalogue.match(name)
+            return self.catalogue.match(name, kinds)
         except UnknownObjectError:
             return []
 

@@ -38,7 +38,7 @@ def register(server: ToolServer) -> None:
     if health_of(segmenter):
         server.health["segmenter"] = lambda: health_of(segmenter)
     perceiver = Perceiver(server.robot, server.site, segmenter, catalogue)
-    server.policy_arguments = perceiver.names_of_ids
+    server.policy_arguments = perceiver.names_meant
     add_detect_tools(server, perceiver)
     add_grasp_tool(server, perceiver)
     add_placing_tool(server, perceiver)
