@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quartet_gateway import AGENTS
+from quartet_gateway import AGENTS, wire_format
 from support.fake_provider import FakeProvider
 
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
@@ -89,6 +89,27 @@ async def test_only_malformed_calls_are_a_failed_model(asking, remote):
     response = await asking("gemini/gemini-2.5-pro").ask(messages=[SENTENCE], tools=TOOLS)
     assert response.status_code == 502
     assert "MALFORMED_FUNCTION_CALL" in response.json()["error"]["message"]
+
+
+async def test_deepseek_behind_openais_name_gets_the_thoughts_that_it_insists_on(asking, remote, monkeypatch):
+    """Its documentation shows it as an OpenAI-compatible one: https://api-docs.deepseek.com/
+
+    It refuses an assistant's message with calls and no reasoning_content, such as one of another model before a
+    fallback, or one with an empty thought: https://api-docs.deepseek.com/guides/thinking_mode#tool-calls
+    """
+    assert wire_format.DEEPSEEK_API.match("https://api.deepseek.com/v1")
+    assert not wire_format.DEEPSEEK_API.match("https://deepseek.com.example.org/v1")
+    monkeypatch.setattr(wire_format, "DEEPSEEK_API", re.compile("http://127"))
+    caller = asking("openai/deepseek-reasoner", api_key_env="DEEPSEEK_API_KEY")
+    said = {"content": "", "reasoning_content": "a thought", "tool_calls": [call("call_1")]}
+    empty = {"content": "", "reasoning_content": "", "tool_calls": [call("call_2")]}
+    remote.plan = [chat(said, "tool_calls"), chat(empty, "tool_calls"), chat({"content": "done"})]
+    history = turn({"content": "", "tool_calls": [call("call_0")]})
+    for _ in range(2):
+        history += turn((await ask(caller, *history))["message"])
+    await ask(caller, *history)
+    sent = [one for one in remote.asked[2].body["messages"] if one["role"] == "assistant"]
+    assert [one["reasoning_content"] for one in sent] == [" ", "a thought", " "]
 
 
 async def test_reasoning_goes_to_no_other_model(asking, remote):

@@ -14,9 +14,20 @@ COMPOSE = yaml.safe_load((ROS2 / "compose.yaml").read_text())
 
 
 def test_the_image_is_jazzy_runs_as_nobody_special_and_refuses_an_old_rclpy() -> None:
-    assert re.search(r"^FROM ros:jazzy-ros-base$", DOCKERFILE, re.MULTILINE)
+    assert re.search(r"^ARG ROS_IMAGE=ros:jazzy-ros-base\nFROM \$\{ROS_IMAGE\}$", DOCKERFILE, re.MULTILINE)
     assert re.findall(r"^USER (\S+)$", DOCKERFILE, re.MULTILINE)[-1] != "root"
     assert "check(installed_version())" in DOCKERFILE
+
+
+def test_a_release_gives_the_base_image_by_its_digest() -> None:
+    """The file that the workflow writes names the argument that compose hands to the build."""
+    assert COMPOSE["services"]["ros2"]["build"]["args"] == {"ROS_IMAGE": "${ROS_IMAGE:-ros:jazzy-ros-base}"}
+    workflow = yaml.safe_load((ROS2.parents[1] / ".github" / "workflows" / "images.yml").read_text())
+    steps = workflow["jobs"]["images"]["steps"]
+    (pin,) = [step["run"] for step in steps if step.get("name") == "Pin"]
+    assert 'echo "ROS_IMAGE=ros:jazzy-ros-base@$digest" >ros2.env' in pin
+    (kept,) = [step["with"]["path"].split() for step in steps if "upload-artifact" in step.get("uses", "")]
+    assert "ros2.env" in kept
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,10 @@ _FIELDS_OF: dict[str, tuple[str, ...]] = {
 _ANYWHERE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """Ids of calls that every provider but Mistral accepts."""
 _MISTRAL = re.compile(r"[A-Za-z0-9]{9}")
-_THOUGHTLESS = {"deepseek": {"reasoning_content": " "}}
-"""Fields without which a provider refuses an assistant's message with calls, for one that was made without thinking."""
+DEEPSEEK_API = re.compile(r"https?://([a-z0-9-]+\.)*deepseek\.com(:\d+)?(/|$)", re.IGNORECASE)
+"""Addresses of DeepSeek's own API, which many reach as an OpenAI-compatible one: openai/... with an api_base."""
+_THOUGHTLESS = {"reasoning_content": " "}
+"""Without it DeepSeek refuses an assistant's message with calls; for one that was made without thinking."""
 
 
 def read_answer(body: dict[str, Any], model: Model) -> None:
@@ -90,7 +92,8 @@ def messages_for(model: Model, conversation: list[dict[str, Any]]) -> list[dict[
             own = _own(original.get(REASONING), model)
             message |= own["fields"] if may_think else {}
             if calls := message.get("tool_calls"):
-                message = {**_THOUGHTLESS.get(model.provider, {}), **message}
+                if _is_deepseek(model) and not message.get("reasoning_content"):
+                    message |= _THOUGHTLESS
                 message["tool_calls"] = [_call_for(call, own["calls"], model, ids) for call in calls]
         elif message["role"] == "tool":
             given = str(message.get("tool_call_id"))
@@ -99,6 +102,10 @@ def messages_for(model: Model, conversation: list[dict[str, Any]]) -> list[dict[
             messages.append({"role": "assistant", "content": BETWEEN})
         messages.append(message)
     return messages
+
+
+def _is_deepseek(model: Model) -> bool:
+    return model.provider == "deepseek" or DEEPSEEK_API.match(str(model.parameters.get("api_base"))) is not None
 
 
 def _may_think(model: Model, conversation: list[dict[str, Any]]) -> bool:
