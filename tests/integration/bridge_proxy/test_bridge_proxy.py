@@ -197,6 +197,8 @@ async def test_a_refused_operation_is_answered_as_rosbridge_answers_a_failed_one
         '[{"op": "publish", "topic": "/cmd_vel", "msg": {}}]',
         '{"op": "fragment", "id": "1", "num": 0, "total": 1, "data": "{}"}',
         "[" * 100_000,
+        '{"op": "call_service", "service": "/compute_fk", "args": ' + '{"a": ' * 400 + "1" + "}" * 401,
+        '{"op": "call_service", "service": ' + '{"a": ' * 400 + "1" + "}" * 401,
         "",
     ],
 )

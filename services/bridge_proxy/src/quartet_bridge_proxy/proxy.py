@@ -182,11 +182,13 @@ class BridgeProxy:
             operation = orjson.loads(frame)
             if not isinstance(operation, dict):
                 raise TypeError("it is no JSON object")
+            # It fails for what is nested deeper than orjson writes.
+            understood = orjson.dumps(operation).decode()
         except (TypeError, ValueError) as error:
             return None, _status(f"a message was refused: {error}", None)
         refusal = self._permits.refusal(operation)
         if refusal is None:
-            return orjson.dumps(operation).decode(), None
+            return understood, None
         return None, _refused(operation, f"refused by the bridge proxy: {refusal}")
 
 
