@@ -130,7 +130,7 @@ class Perceiver:
 
     def _taken_for(self, name: str) -> list[str]:
         """Return `name` and the names of the entries that it may mean, of all kinds or of one alone."""
-        kinds = (KINDS, *((kind,) for kind in KINDS))
+        kinds: list[tuple[Kind, ...]] = [KINDS, *((kind,) for kind in KINDS)]
         return [name, *dict.fromkeys(entry.name for one in kinds for entry in self._known(name, one))]
 
     def _known(self, name: str, kinds: tuple[Kind, ...] = KINDS) -> list[CatalogueEntry]:
