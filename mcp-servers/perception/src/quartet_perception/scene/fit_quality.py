@@ -22,6 +22,12 @@ _COLOUR_SHARE = 0.5
 """Share of an object's visible pixels that must have its colours."""
 
 
+_GAP_PX = 3
+"""Half of the gap between parts of a vessel's wall over which they still enclose its floor [pixels]."""
+_OWN_COLOUR, _BESIDE_SHARE = 0.4, 0.3
+"""Membership of a floor's pixel, and the most that what is beside a vessel may have of its colours."""
+
+
 @dataclass(frozen=True)
 class FitQuality:
     """How well a posed solid explains a picture.
@@ -119,7 +125,8 @@ def evaluate_fit(
     colour = _colour_agreement(c, posed, member[_grid(view, rendering)])
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
     # Most of what is seen of it must be the region itself, not a table that happens to be at the same depth.
-    covered = float((c.match & c.region).sum()) / matched
+    own = _with_floor(c, member[_grid(view, rendering)]) if posed.solid.hollow else c.region
+    covered = float((c.match & own).sum()) / matched
     score *= float(np.clip((covered - 0.12) / 0.2, 0, 1))
     if posed.solid.hollow:
         score *= _hollowness(c, posed, view.origin[2] + np.where(c.hit, rendering.enter, 0) * rendering.rise)
@@ -206,6 +213,19 @@ def _colour_agreement(c: _Comparison, posed: PosedSolid, member: NDArray[np.uint
         if float(wall.sum()) > 0.15 * int(c.match.sum()):
             share = max(share, 0.8 * float(member[wall].mean()) / FULL)
     return float(np.clip(share / _COLOUR_SHARE, 0, 1))
+
+
+def _with_floor(c: _Comparison, member: NDArray[np.uint8]) -> Mask:
+    """Return the region of a vessel with its floor, which may lie too low to be told from what the vessel stands on.
+
+    The floor is what the walls enclose, and what has the vessel's colours where those end at its outline.
+    """
+    enclosed = ndimage.binary_fill_holes(ndimage.binary_closing(np.pad(c.region, _GAP_PX), iterations=_GAP_PX))
+    own = c.region | (np.asarray(enclosed)[_GAP_PX:-_GAP_PX, _GAP_PX:-_GAP_PX] & c.hit)
+    beside = ndimage.binary_dilation(c.near, iterations=3) & ~c.near & c.known
+    if int(beside.sum()) >= _MIN_PIXELS and float(member[beside].mean()) < _BESIDE_SHARE * FULL:
+        own |= c.hit & (member > _OWN_COLOUR * FULL)
+    return own
 
 
 def _exactness(c: _Comparison, posed: PosedSolid) -> Array:

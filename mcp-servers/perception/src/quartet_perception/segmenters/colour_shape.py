@@ -78,8 +78,11 @@ class ColourShapeSegmenter:
         """Return all instances of `wanted`, best first."""
         picture = prepare(view, self._heights)
         found = [f for t in wanted if t.kind == "surface" for f in self._surfaces(picture, t)]
-        found += [f for t in wanted if is_flat(t) for f in find_flat(picture, t)]
-        found += self._solids(picture, [t for t in wanted if t.kind != "surface"])
+        found += [f for t in wanted if is_flat(t) for f in find_flat(picture, t, self._heights)]
+        # Where things may stand on each other, a rim or a shadow of some millimetres is everywhere: relief decides.
+        found += self._solids(
+            picture, [t for t in wanted if t.kind != "surface" and not (self._stacked and is_flat(t))]
+        )
         return sorted(found, key=lambda f: -f.score)
 
     # --- objects and containers -----------------------------------------------------------------------

@@ -1,0 +1,96 @@
+"""Things that are hardly higher than what they lie on: a ring in the colour of its table, the floor of a tray."""
+
+import math
+
+import numpy as np
+import pytest
+
+from quartet_perception.catalogue import Catalogue, CatalogueEntry
+from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
+from quartet_site.site import Appearance, Part
+
+TABLE = 0.45
+WOOD, GREEN = (0.75, 0.66, 0.55), (0.1, 0.6, 0.1)
+SIDE, BAR, RING_HEIGHT = 0.05, 0.01, 0.01
+TRAY, WALL, FLOOR = (0.2, 0.12, 0.05), 0.004, 0.004
+NEAR = {"eye": (0.75, 0.05, 1.0), "target": (0.9, 0.0, TABLE)}
+
+
+def bars():
+    """Return size and middle of the four bars of a square ring [m]."""
+    at = (SIDE - BAR) / 2
+    return [((BAR, SIDE, RING_HEIGHT), (s * at, 0.0)) for s in (1, -1)] + [
+        ((SIDE, BAR, RING_HEIGHT), (0.0, s * at)) for s in (1, -1)
+    ]
+
+
+@pytest.fixture(scope="module")
+def entries():
+    table = Appearance(colours=["#bfa88c"], shape="surface", size_m=(0.6, 1.0, TABLE))
+    parts = [Part(shape="box", size_m=size, offset_m=(x, y, 0.0)) for size, (x, y) in bars()]
+    ring = Appearance(colours=["#808080"], shape="box", size_m=(SIDE, SIDE, RING_HEIGHT), parts=parts)
+    tray = Appearance(colours=["green"], shape="container", size_m=TRAY)
+    return [
+        CatalogueEntry("table", "surface", table),
+        CatalogueEntry("ring", "object", ring),
+        CatalogueEntry("tray", "container", tray),
+    ]
+
+
+@pytest.fixture(scope="module")
+def segmenter(entries):
+    return ColourShapeSegmenter(Catalogue(entries), stacked=True)
+
+
+def lay_ring(scene, x, y, yaw, rgb, on=TABLE):
+    c, s = math.cos(yaw), math.sin(yaw)
+    for size, (u, v) in bars():
+        scene.box((x + c * u - s * v, y + s * u + c * v, on + RING_HEIGHT / 2), size, rgb, yaw)
+    return scene
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("rgb", [(0.5, 0.5, 0.5), (0.62, 0.6, 0.55)], ids=["gray", "as the table"])
+def test_a_ring_in_the_colour_of_its_table_is_found_by_its_relief(segmenter, new_scene, seed, rgb):
+    rng = np.random.default_rng(seed)
+    x, y, yaw = rng.uniform((0.8, -0.1, -0.7), (1.0, 0.1, 0.7))
+    view = lay_ring(new_scene().table(0.6, TABLE, WOOD), x, y, yaw, rgb).view(**NEAR, noise=0.003, seed=seed)
+    (found,) = segmenter.segment(view, ["ring"])
+    assert found.solid.centre == pytest.approx((x, y, TABLE + RING_HEIGHT / 2), abs=0.004)
+    assert abs(math.remainder(found.solid.yaw - yaw, math.pi / 2)) < 0.1
+
+
+def test_steps_of_its_height_are_no_ring(segmenter, new_scene):
+    scene = new_scene().table(0.6, TABLE, WOOD)
+    scene.box((0.9, 0.15, TABLE + 0.01), (0.1, 0.3, 0.02), (0.9, 0.9, 0.9))
+    scene.box((0.9, -0.1, TABLE + 0.005), (0.05, 0.16, 0.01), (0.5, 0.5, 0.5))
+    lay_ring(scene, 0.8, -0.2, 0.3, (0.8, 0.1, 0.1))
+    assert segmenter.segment(scene.view(**NEAR, noise=0.003), ["ring"]) == []
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.4])
+def test_a_tray_is_found_whose_floor_is_as_low_as_the_table(segmenter, new_scene, yaw):
+    x, y, (a, b, height) = 0.9, 0.05, TRAY
+    scene, c, s = new_scene().table(0.6, TABLE, WOOD), math.cos(yaw), math.sin(yaw)
+    for (u, v), size in (
+        ((a / 2, 0.0), (WALL, b, height)),
+        ((-a / 2, 0.0), (WALL, b, height)),
+        ((0.0, b / 2), (a, WALL, height)),
+        ((0.0, -b / 2), (a, WALL, height)),
+    ):
+        scene.box((x + c * u - s * v, y + s * u + c * v, TABLE + height / 2), size, GREEN, yaw)
+    scene.box((x, y, TABLE + FLOOR / 2), (a, b, FLOOR), GREEN, yaw)
+    (found,) = segmenter.segment(scene.view(**NEAR), ["tray"])
+    assert found.solid.centre == pytest.approx((x, y, TABLE + height / 2), abs=0.012)
+
+
+def test_a_ring_round_a_peg_on_a_board_is_found(new_scene, entries):
+    board = Appearance(colours=["#ffffff"], shape="surface", size_m=(0.1, 0.4, TABLE + 0.02))
+    known = [*entries, CatalogueEntry("board", "surface", board)]
+    x, y, up = 0.9, 0.0, 0.02
+    scene = new_scene().table(0.6, TABLE, WOOD).box((x, y, TABLE + up / 2), (0.1, 0.4, up), (0.9, 0.9, 0.9))
+    scene.box((x, y, TABLE + 0.06), (0.025, 0.025, 0.12), (0.8, 0.1, 0.1), 0.2)
+    lay_ring(scene, x, y, 0.2, (0.5, 0.5, 0.5), TABLE + up)
+    view = scene.view(eye=(0.8, 0.1, 0.8), target=(0.9, 0.0, TABLE), noise=0.003)
+    (found,) = ColourShapeSegmenter(Catalogue(known), stacked=True).segment(view, ["ring"])
+    assert found.solid.centre == pytest.approx((x, y, TABLE + up + RING_HEIGHT / 2), abs=0.006)
