@@ -140,3 +140,42 @@ def test_blocks_are_counted_whether_the_first_has_a_number_or_not():
     assert "red block lies to the right of target square; 2 to move" in ask(
         "planner", "stack 2 red blocks", state=state
     )
+
+
+TRAYS = {"large container": (0.2, 0.0, 0.3), "red container": (0.2, -0.25, 0.13)}
+
+
+def things_text(items):
+    """Return the state of two trays and of things by name and place [m], each 0.04 by 0.09 m."""
+    fields = "Center Position: [{:.4f}, {:.4f}, {:.4f}]\nOrientation: [0.0000, 0.0000, 0.0000]\n"
+    texts = [
+        f"**{name}**\n{fields.format(x, y, 0.78)}Height: 0.0500\nWidth: {width}\nLength: {width}\nColor: red\n"
+        for name, (x, y, width) in TRAYS.items()
+    ]
+    texts += [
+        f"**{name}**\n{fields.format(x, y, 0.768)}Height: 0.0220\nWidth: 0.0900\nLength: 0.0400\nColor: silver\n"
+        for name, (x, y) in items.items()
+    ]
+    return "\n".join(texts) + "\nEnd-effector position: [0.2000, 0.0000, 1.0000]\nNo object grasped"
+
+
+EMPTY = "move all objects from the large container to the red container"
+THERE = {"box": (0.14, -0.25), "bar": (0.2, -0.25)}
+
+
+def test_a_thing_that_is_seen_elsewhere_does_not_keep_the_tray_from_being_emptied():
+    seen = {"box 2": (0.4, 0.3), "box": (0.15, 0.05), "bar": (0.25, 0.05), "brick": (0.2, -0.06)}
+    assert "Step: open the gripper and move above box:" in ask("planner", EMPTY, state=things_text(seen))
+
+
+def test_what_is_left_goes_where_nothing_lies_yet():
+    state = things_text({**THERE, "brick": (0.2, -0.06)})
+    held = state.replace("0.0000, 1.0000]\nNo object grasped", "-0.0600, 1.0000]\nGrasped object: brick")
+    assert "move above red container: position [0.2620, -0.2500" in ask("planner", EMPTY, state=held)
+
+
+def test_a_tray_is_empty_when_three_things_lie_in_the_other_one():
+    done = things_text({**THERE, "brick": (0.26, -0.25)})
+    assert "Step: the task is done" in ask("planner", EMPTY, state=done)
+    two = ask("planner", EMPTY, state=things_text(THERE))
+    assert "the state has 2 of 3 things to move" in two

@@ -24,6 +24,8 @@ CLEAR = 0.1
 """What is no farther from the hand may be touched by it [m]."""
 HIGH = 0.02
 """The hand is up when it is at most this much below the height at which it travels [m]."""
+SLOTS, LOW = (-0.062, 0.0, 0.062), 0.03
+"""Where the things to move go along a container, one for each, and the most that they are high [m]."""
 NOT_IN_THE_WAY = ("backboard",)
 """It stands behind the hoop, out of the arm's way."""
 
@@ -109,15 +111,23 @@ def _lid(scene: Scene, colour: str) -> list[Job]:
 
 
 def _empty(scene: Scene, colour: str) -> list[Job]:
-    goal = scene.things[f"{colour} container"]
-    items = [name for name, thing in scene.things.items() if not name.endswith("container") and thing.height < 0.03]
+    goal, source = scene.things[f"{colour} container"], scene.things.get("large container")
+    items = [thing for name, thing in scene.things.items() if not name.endswith("container") and thing.height < LOW]
+    placed = [thing for thing in items if _inside(thing, goal) and thing.name != scene.held]
+    left = [thing for thing in items if thing not in placed]
+    # What a camera tells of elsewhere, such as a second one of a thing, comes last.
+    left.sort(key=lambda thing: (thing.name != scene.held, source is None or not _inside(thing, source)))
+    if len(items) < len(SLOTS):
+        raise ValueError(f"the state has {len(items)} of {len(SLOTS)} things to move")
     c, s = math.cos(goal.yaw), math.sin(goal.yaw)
+    points = [(goal.position[0] + c * along, goal.position[1] + s * along) for along in SLOTS]
+    for thing in placed:
+        if len(points) > 1:
+            points.remove(min(points, key=lambda point: math.dist(point, thing.position[:2])))
     jobs: list[Job] = []
-    for name, along in zip(items, (-0.062, 0.0, 0.062), strict=True):
-        if not _inside(scene.things[name], goal) or scene.held == name:
-            point = (goal.position[0] + c * along, goal.position[1] + s * along)
-            job = _bring(scene, name, goal.name, point)
-            jobs.append(Job(name, goal.name, job.grasp, job.grasp_yaw, job.place, _half(goal.yaw)))
+    for thing, point in zip(left, points if len(placed) < len(SLOTS) else [], strict=False):
+        job = _bring(scene, thing.name, goal.name, point)
+        jobs.append(Job(thing.name, goal.name, job.grasp, job.grasp_yaw, job.place, _half(goal.yaw)))
     return jobs
 
 
