@@ -221,7 +221,7 @@ def _with_floor(c: _Comparison, member: NDArray[np.uint8]) -> Mask:
     The floor is what the walls enclose, and what has the vessel's colours where those end at its outline.
     """
     enclosed = ndimage.binary_fill_holes(ndimage.binary_closing(np.pad(c.region, _GAP_PX), iterations=_GAP_PX))
-    own = c.region | (np.asarray(enclosed)[_GAP_PX:-_GAP_PX, _GAP_PX:-_GAP_PX] & c.hit)
+    own = c.region | (enclosed[_GAP_PX:-_GAP_PX, _GAP_PX:-_GAP_PX] & c.hit)
     beside = ndimage.binary_dilation(c.near, iterations=3) & ~c.near & c.known
     if int(beside.sum()) >= _MIN_PIXELS and float(member[beside].mean()) < _BESIDE_SHARE * FULL:
         own |= c.hit & (member > _OWN_COLOUR * FULL)
