@@ -106,6 +106,60 @@ def test_what_hangs_in_the_air_is_no_thing(open_arm, monkeypatch):
         assert sum(name.startswith("silver block") for name in told(seeing)) == names
 
 
+def test_what_is_where_another_thing_is_gets_no_name_of_its_own(open_arm, monkeypatch):
+    """Three bars that look alike are now and then taken for each other."""
+    seeing = open_arm("empty-container", 3, 1)
+    brick = next(one for one in seeing.sight.things.values() if one.kind in ("brick", "bar", "box"))
+    other = replace(brick, kind="brick" if brick.kind != "brick" else "box", position=(*brick.position[:2], 0.77))
+    names = set(seeing.sight.things)
+    monkeypatch.setattr(Sight, "_found", lambda *_: iter([brick, other]))
+    seeing.sight.look(("arm",))
+    assert set(seeing.sight.things) == names
+
+
+def test_what_fell_farther_than_was_thought_keeps_its_name(open_arm, monkeypatch):
+    """A ring that is let go over a peg slides down it; it is thought to lie on its top."""
+    seeing = open_arm("insert-in-peg", 3, 1)
+    sight = seeing.sight
+    ring, spoke = sight.things["square ring"], next(one for name, one in sight.things.items() if "spoke" in name)
+    x, y, z = spoke.position
+    top = replace(ring, position=(x, y, z + spoke.size[2] / 2 + 0.005), camera="hand")
+    low = replace(ring, position=(x + 0.003, y, z - spoke.size[2] / 2 + 0.005))
+    sight.things["square ring"] = top
+    monkeypatch.setattr(Sight, "_found", lambda *_: iter([spoke, low]))
+    sight.look(("arm",))
+    assert "square ring 2" not in sight.things
+    assert sight.things["square ring"].position == low.position
+
+
+def test_what_the_gripper_holds_is_no_tray_but_what_lies_in_it(open_arm, monkeypatch):
+    seeing = open_arm("empty-container", 1, 7)
+    sight = seeing.sight
+    name = next(name for name, one in sight.things.items() if one.kind in ("brick", "bar", "box"))
+    trays = {name: one for name, one in sight.things.items() if one.kind.endswith("container")}
+    sight.things = {**trays, **sight.things}
+    monkeypatch.setattr(Sight, "hand", sight.things[name].position)
+    monkeypatch.setattr(Sight, "_holding", True)
+    sight.closed()
+    assert sight.held == name
+
+
+def test_the_hand_looks_on_while_a_thing_of_the_catalogue_was_not_seen(open_arm, monkeypatch):
+    took = []
+    look = Sight.look
+
+    def counted(self, cameras=("arm", "front")):
+        took.append(cameras)
+        look(self, cameras)
+
+    monkeypatch.setattr(Sight, "look", counted)
+    assert not open_arm("put-block").sight.unseen
+    assert len(took) == len(arm.LOOKS)
+    monkeypatch.setattr(arm, "LOOKS", arm.LOOKS[-1:])
+    took.clear()
+    assert not open_arm("close-jar", 1, 7).sight.unseen or len(took) > 1
+
+
 def test_what_may_stand_on_furniture_that_no_camera_shows_is_told(open_arm):
     seeing = open_arm("meat-off-grill")
     assert "grill" not in told(seeing)

@@ -14,8 +14,11 @@ from quartet_site import RobotFile, load_robot
 from quartet_teams.malmm import state_text
 
 SENSORS = "typical"
+Look = tuple[tuple[float, float, float], float]
 LOOKS = (((0.15, 0.25, 1.2), 0.0), ((0.15, -0.25, 1.2), 0.0), START)
 """Where the hand looks round at first: position [m] and yaw [rad]; it ends where every episode begins."""
+FURTHER_LOOKS = (((0.1, 0.42, 1.2), 0.0), ((0.1, 0.05, 1.2), 0.0), ((0.1, -0.42, 1.2), 0.0), ((0.3, 0.3, 1.2), 0.0))
+"""Where it looks as long as a thing of the catalogue was not seen."""
 
 
 def robot_file() -> RobotFile:
@@ -36,12 +39,23 @@ class SeeingArm(TabletopArm):
         super().__init__(world)
         self._sensors = TableSensors(world, sensors, seed)
         self.sight = Sight(self._sensors, make_catalogue(world.layout.things), robot_file())
-        for at, (position, yaw) in enumerate(LOOKS):
-            try:
-                world.execute_trajectory(position, yaw)
-            except TabletopError:
-                continue
-            self.sight.look(("arm",) if at < len(LOOKS) - 1 else ("arm", "front"))
+        for at, look in enumerate(LOOKS):
+            self._look_from(look, ("arm",) if at < len(LOOKS) - 1 else ("arm", "front"))
+        moved = False
+        for look in FURTHER_LOOKS:
+            if self.sight.unseen:
+                moved = self._look_from(look, ("arm",)) or moved
+        if moved:
+            self._look_from(LOOKS[-1], ("arm", "front"))
+
+    def _look_from(self, look: Look, cameras: tuple[str, ...]) -> bool:
+        """Take pictures from a place of the hand; return False where it does not get there."""
+        try:
+            self.world.execute_trajectory(*look)
+        except TabletopError:
+            return False
+        self.sight.look(cameras)
+        return True
 
     def close(self) -> None:
         """Free the cameras."""

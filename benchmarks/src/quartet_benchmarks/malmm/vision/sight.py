@@ -36,6 +36,8 @@ FRONT_EVERY = 4
 """Looks from one of the front camera to the next, where the wrist's shows enough."""
 STEADY_M = 0.006
 """What a first fit has so near to where it was has not moved [m]; then it is not measured again."""
+NEARER = 0.75
+"""What is seen from less than this share of the distance is measured again."""
 WHOLE = 0.8
 """Share of a vessel that a camera has to see to correct where it is: of the far walls alone its middle is a guess."""
 GONE_M = 0.03
@@ -118,9 +120,14 @@ class Sight:
         if not self._holding:
             return
         hand = np.array(self.hand)
-        near = {name: _apart(hand, one) for name, one in self.things.items()}
+        # What stands fixed is not grasped; of things that lie in it, the one whose middle is nearest is.
+        near = {
+            name: (_apart(hand, one), math.dist(hand, one.position))
+            for name, one in self.things.items()
+            if one.kind not in self._only_ones
+        }
         name = min(near, key=lambda each: near[each], default=None)
-        if name is None or near[name] > GRASPED_M:
+        if name is None or near[name][0] > GRASPED_M:
             return
         self.held = name
         away = np.array(self.things[name].position) - hand
@@ -158,6 +165,11 @@ class Sight:
             StateObject(name, one.position, (0.0, 0.0, one.yaw), one.size, one.colour)
             for name, one in self.things.items()
         ]
+
+    @property
+    def unseen(self) -> set[str]:
+        """Names of the catalogue of which nothing was seen yet."""
+        return set(self._names) - {one.kind for one in self.things.values()}
 
     def _needs_front(self, by_arm: Iterable[str]) -> bool:
         """Return whether the front camera is asked as well: at first, for what nobody sees, and now and then."""
@@ -252,7 +264,10 @@ class Sight:
         """Return what is known of a thing that a first fit has where it was; measuring it costs most of a look."""
         place, yaw = self._place(view, solid), solid.yaw
         for one in self.things.values():
-            if one.kind == kind and one.camera == view.camera and math.dist(place, one.position) < STEADY_M:
+            if one.kind != kind or one.camera != view.camera:
+                continue
+            _, (range_m,) = view.project(solid.centre[None])
+            if math.dist(place, one.position) < STEADY_M and range_m > NEARER * one.range_m:
                 turned = abs(math.remainder(yaw - one.yaw, one.period)) if one.period else 0.0
                 if turned < MAX_TURN_RAD:
                     return one
@@ -275,11 +290,13 @@ class Sight:
                 names[at] = name
         for _, at, name in pairs:
             # What is not where it was any more is what has turned up elsewhere.
-            if at not in names and name not in names.values() and name not in by_better and self._gone(view, name):
+            if at in names or name in names.values() or name in by_better:
+                continue
+            if self._gone(view, name) or _fell(found[at], self.things[name]):
                 names[at] = name
         shown: dict[str, Seen] = {}
         for at, one in enumerate(found):
-            name = names.get(at) or self._new_name(one.kind)
+            name = names.get(at) or (None if self._is_taken(one, found, names) else self._new_name(one.kind))
             if name is None:
                 continue
             shown[name] = one
@@ -300,6 +317,17 @@ class Sight:
         shapes = {entry.name: entry.appearance.shape for entry in self._catalogue.entries}
         near = max(abs(a - b) for a, b in zip(one.size, known.size, strict=True)) < 0.015
         return one.colour == known.colour and shapes[one.kind] == shapes[known.kind] and near
+
+    def _is_taken(self, one: Seen, found: list[Seen], names: dict[int, str]) -> bool:
+        """Return whether what seems to be new is where another thing is that the picture shows or that did not move."""
+        if one.kind in self._only_ones:
+            return False
+        shown = [found[at] for at in names]
+        unseen = [known for name, known in self.things.items() if name not in names.values() and name != self.held]
+        return any(
+            other is not one and other.kind not in self._only_ones and _apart(np.array(one.position), other) == 0.0
+            for other in (*shown, *unseen)
+        )
 
     def _new_name(self, kind: str) -> str | None:
         """Return the name of a new thing, numbered where there may be several; None for another of a single one."""
@@ -360,6 +388,12 @@ class Sight:
         """Say where a thing is without having seen it there: the next picture of it is believed."""
         self.things[name] = one
         self._memory.forget(name)
+
+
+def _fell(one: Seen, known: Seen) -> bool:
+    """Return whether it may be what was let go unseen and fell farther than was thought, as a ring over a peg."""
+    apart = math.dist(one.position[:2], known.position[:2])
+    return known.camera == "hand" and apart <= SAME_M and one.position[2] < known.position[2]
 
 
 def _within(x: float, y: float, one: Seen) -> bool:
