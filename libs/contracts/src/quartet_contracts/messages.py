@@ -37,7 +37,8 @@ class Message(Model):
 class Arguments(Model):
     """Arguments that a model wrote: an unknown field is an error that goes back to the model."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Built at once: FastAPI takes one that is not for one that cannot be, and warns at each request.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=False)
 
 
 M = TypeVar("M", bound=Message)
