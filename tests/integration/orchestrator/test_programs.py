@@ -130,6 +130,7 @@ async def test_after_five_errors_in_a_row_the_team_gives_up(client, agents, mode
         (SENTENCE, seen(held=CAN, completed=True), "EMPTY", "sensors say that it holds nothing"),
         ("pick the blue mug up", seen(held=CAN, completed=True), "HOLDING", "the gripper holds the red coke can"),
         (f"put the {CAN} on the sofa table", seen(held=CAN, completed=True), "HOLDING", "still holds the red coke can"),
+        (f"stell die {CAN} auf den Tisch", seen(held=CAN, completed=True), "HOLDING", "still holds the red coke can"),
         (
             "put the blue mug aside",
             seen((0.9, 0.3, 0.9), completed=True),

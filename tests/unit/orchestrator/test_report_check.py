@@ -249,3 +249,57 @@ def test_a_thing_that_was_picked_again_as_another_one_lies_where_it_was_put_last
     carry(facts, "2", "bin")
     plan = [PlanRow("red coke can", "wooden coffee table")]
     assert not verify_report(claim(("red coke can", target)), facts, SENTENCE, plan).success
+
+
+PUT_IN_OTHER_LANGUAGES = [
+    "Stell die rote Coladose auf den Couchtisch",
+    "Nimm die Coladose und leg sie auf den Tisch",
+    "Wirf die Dose in den Eimer",
+    "Mets la canette rouge sur la table basse",
+    "Prends la canette et pose la sur la table",
+    "Dépose la canette dans la poubelle",
+    "Coge la lata y ponla en la mesa",
+    "Lleva la lata roja a la mesa",
+    "Metti la lattina sul tavolo",
+    "Coloque a lata na mesa",
+    "Zet het blikje op de tafel",
+]
+TAKE_IN_OTHER_LANGUAGES = [
+    "Nimm die rote Coladose",
+    "Ramasse la canette",
+    "Coge la lata",
+    "Raccogli la lattina",
+    "Pegue a lata",
+    "Neem het blikje",
+]
+
+
+@pytest.mark.parametrize("sentence", PUT_IN_OTHER_LANGUAGES)
+def test_what_is_still_held_is_no_success_of_a_sentence_that_asks_in_another_language_to_put_it_down(facts, sentence):
+    facts.objects["red coke can"] = ObjectRecord("red coke can", picks=1, last_code="NONE")
+    facts.gripper, facts.held = GripperContent.OBJECT, "red coke can"
+    assert not verify_report(claim(("red coke can", "")), facts, sentence).success
+
+
+@pytest.mark.parametrize("sentence", TAKE_IN_OTHER_LANGUAGES)
+def test_what_is_to_be_taken_in_another_language_is_held_in_the_end(facts, sentence):
+    facts.looked = True
+    assert not verify_report(claim(), facts, sentence).success, "it has only looked"
+    facts.objects["red coke can"] = ObjectRecord("red coke can", picks=1, last_code="NONE")
+    facts.gripper, facts.held = GripperContent.OBJECT, "red coke can"
+    assert verify_report(claim(("red coke can", "")), facts, sentence).success
+
+
+@pytest.mark.parametrize(
+    "sentence", ["pick up the pan on the range", "grab the table leg", "pick the red coke can up in its pose"]
+)
+def test_words_that_other_languages_put_things_with_are_none_in_english(facts, sentence):
+    facts.objects["red coke can"] = ObjectRecord("red coke can", picks=1, last_code="NONE")
+    facts.gripper, facts.held = GripperContent.OBJECT, "red coke can"
+    assert verify_report(claim(("red coke can", "")), facts, sentence).success
+
+
+@pytest.mark.parametrize("sentence", ["was siehst du?", "look into the hole", "what is on the desk", "où es-tu ?"])
+def test_a_look_is_enough_where_nothing_is_to_be_handled(facts, sentence):
+    facts.looked = True
+    assert verify_report(claim(), facts, sentence).success

@@ -21,8 +21,8 @@ from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.arm import RobotArm
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
-from quartet_orchestrator.tasks.report_check import HANDLING_WORDS, PUT_WORDS
 from quartet_orchestrator.tasks.speech import Speech
+from quartet_orchestrator.tasks.verbs import asks_to_handle, asks_to_put
 from quartet_site import RobotSetup
 from quartet_teams import Answer, Discussion
 from quartet_teams.malmm import MOST_ERRORS, Ending, Outcome, work
@@ -172,7 +172,7 @@ class ProgramTeam:
         ]
         if not holds and not moved:
             faults.append("nothing was moved and the gripper holds nothing")
-        if PUT_WORDS.search(sentence):
+        if asks_to_put(sentence):
             if holds:
                 faults.append(f"the gripper still holds {f'the {held}' if held else 'something'}")
             if asked and not asked & {self._names.thing(name) for name in moved}:
@@ -188,7 +188,7 @@ class ProgramTeam:
                 for name, place in sorted(inside.items())
                 if name in asked and places and self._names.place(place) not in places
             ]
-        elif HANDLING_WORDS.search(sentence):
+        elif asks_to_handle(sentence):
             if not holds:
                 faults.append("the gripper's sensors say that it holds nothing")
             elif asked and (held is None or self._names.thing(held) not in asked):

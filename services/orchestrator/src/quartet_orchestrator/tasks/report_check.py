@@ -1,6 +1,5 @@
 """Check of the model's final report against the facts of the task."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -8,10 +7,7 @@ from quartet_contracts import DeliveryOutcome, TaskReport
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.plan import PlanRow, compare_with_plan
-
-PUT_WORDS = re.compile(r"\b(put|place|bring|drop|deliver|carry|move|throw|leave|return|onto|into)\b", re.IGNORECASE)
-HANDLING_WORDS = re.compile(r"\b(put|bring|deliver|carry|throw|pick|grab|grasp|fetch)\b", re.IGNORECASE)
-"""Words that ask for a thing to be in the gripper."""
+from quartet_orchestrator.tasks.verbs import asks_to_handle, asks_to_put
 
 
 def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequence[PlanRow] = ()) -> TaskReport:
@@ -108,7 +104,7 @@ def _find(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, list[str]]
 
 def _is_held_on_purpose(record: ObjectRecord, facts: TaskFacts, sentence: str) -> bool:
     """Return whether the sentence asks only to pick the object up, and the gripper holds it."""
-    return facts.gripper is GripperContent.OBJECT and facts.held == record.name and not PUT_WORDS.search(sentence)
+    return facts.gripper is GripperContent.OBJECT and facts.held == record.name and not asks_to_put(sentence)
 
 
 def _without_objects(facts: TaskFacts, sentence: str) -> list[str]:
@@ -119,7 +115,7 @@ def _without_objects(facts: TaskFacts, sentence: str) -> list[str]:
             for record in worked
             if not record.place_succeeded
         ]
-    if HANDLING_WORDS.search(sentence):
+    if asks_to_handle(sentence):
         return ["no object was picked up or put down"]
     if facts.reached or facts.looked:
         return []

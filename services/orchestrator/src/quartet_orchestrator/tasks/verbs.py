@@ -1,0 +1,52 @@
+"""What a sentence asks to be done with a thing, told by its verbs, in some languages that many people write.
+
+Of a sentence in any other language neither is known: the plan that the model stated at its start has to do then.
+"""
+
+import re
+import unicodedata
+
+_PUT = re.compile(r"\b(put|place|bring|drop|deliver|carry|move|throw|leave|return|onto|into)\b")
+_HANDLE = re.compile(r"\b(put|bring|deliver|carry|throw|pick|grab|grasp|fetch)\b")
+_PUT_ELSEWHERE = re.compile(
+    r"""\b(
+    lege|legt|legen|leg\ (das|die|den|es|sie|ihn)|stell(e|t|en)?|setze|setzt|setzen|bringe|bringt|bringen
+    |wirf|werft|werfen|trag(e|t|en)?|schaffe|schafft|schaffen|platzier(e|t|en)?
+    |mets|mettez|mettre|pose[rz]?\ (le|la|les|l)|depose[rz]?|apporte[rz]?|jette|jeter|jetez|ranger|rangez|deplace[rz]?
+    |pon|ponlo|ponla|poner|coloca|colocar|deja\ (el|la|los|las)|dejar|lleva|llevar|trae|traer|tira|tirar|mete|meter
+    |metti|mettere|posa|appoggia|porta|portare|getta|butta|lascia|sposta
+    |coloque|ponha|leve|jogue|deixe|traga|mova
+    |leg\ (het|de)|zet|gooi|breng|plaats
+    )\b""",
+    re.VERBOSE,
+)
+"""German, French, Spanish, Italian, Portuguese and Dutch; without words that English has as well."""
+_TAKE_ELSEWHERE = re.compile(
+    r"""\b(
+    nimm|nehmt|nehmen|hebe|hebt|heben|greif(e|t|en)?|hol|holt|holen|hole\ (das|die|den|mir|es|sie|ihn)
+    |prends|prenez|prendre|attrape[rz]?|ramasse[rz]?|saisis|saisir
+    |coge|coger|toma|tomar|agarra|agarrar|recoge|recoger|levanta|levantar
+    |prendi|prendere|afferra|raccogli|solleva
+    |pegue|pega|apanhe
+    |neem|grijp
+    )\b""",
+    re.VERBOSE,
+)
+
+
+def asks_to_put(sentence: str) -> bool:
+    """Return whether a thing is to be somewhere in the end, and not in the gripper."""
+    plain = _plain(sentence)
+    return any(verbs.search(plain) for verbs in (_PUT, _PUT_ELSEWHERE))
+
+
+def asks_to_handle(sentence: str) -> bool:
+    """Return whether a thing is to be in the gripper, in the end or on the way there."""
+    plain = _plain(sentence)
+    return any(verbs.search(plain) for verbs in (_HANDLE, _PUT_ELSEWHERE, _TAKE_ELSEWHERE))
+
+
+def _plain(sentence: str) -> str:
+    """Return the sentence without case and accents, with one blank for each gap."""
+    text = unicodedata.normalize("NFKD", sentence).casefold()
+    return " ".join("".join(one for one in text if not unicodedata.combining(one)).split())
