@@ -7,7 +7,8 @@ import pytest
 
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import MissingExtraError, OptionError
-from quartet_benchmarks.planners.options import Experiment, read_experiment, read_shard
+from quartet_benchmarks.harness.shards import read_shard
+from quartet_benchmarks.planners.options import Experiment, read_experiment
 from quartet_benchmarks.planners.suite import run
 from quartet_benchmarks.result import BenchParameters
 

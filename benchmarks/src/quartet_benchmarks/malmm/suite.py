@@ -1,6 +1,7 @@
 """`quartet bench malmm`: one, two or three agents let an arm do the nine tasks of the MALMM paper at a table."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from quartet_scripted_model.programs import Rates
 from quartet_simulation.tabletop import Tabletop
 
 FOLDER = Path("runs/malmm")
-RUNNING = ("price", "budget_usd", "token_limit", "time_limit", "out")
+RUNNING = ("price", "budget_usd", "token_limit", "time_limit", "out", "shard")
 """Options of how language models are run."""
 SHORT = {"framework": ("malmm",), "episodes": 1}
 NOTES = [
@@ -33,7 +34,9 @@ SPEAKERS_NOTE = f"{SPEAKERS} are rules with faults at the given rate, not langua
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """Play the episodes that the options name. Raises OptionError, MissingExtraError."""
+    """Play the episodes that the options name, or put shards together. Raises OptionError, MissingExtraError."""
+    if merged := parameters.options.get("merge"):
+        return _merge(merged, [name for name in parameters.options if name != "merge"])
     given = {"seed": parameters.seed, "episodes": parameters.episodes, **parameters.options}
     if parameters.short:
         given = SHORT | {name: value for name, value in given.items() if value is not None}
@@ -48,8 +51,22 @@ def run(parameters: BenchParameters) -> BenchResult:
                 entries += _play_all(experiment, model, framework, FEEDBACK[feedback], parameters)
     unfinished = 0
     if experiment.language_models:
-        found, unfinished = _ask_models(experiment, running)
+        found, unfinished = _ask_models(experiment, running, parameters)
         entries += found
+    return _tell(experiment, entries, unfinished)
+
+
+def _merge(folders: Sequence[Path], others: Sequence[str]) -> BenchResult:
+    """Return the tables of all episodes below the folders of the shards of an experiment."""
+    if others:
+        raise OptionError(f"{', '.join(others)}: --merge puts together what was played; it takes no other option")
+    require_inspect("malmm")
+    from quartet_benchmarks.malmm.experiment.run import read_episodes
+
+    return _tell(*read_episodes([Path(folder) for folder in folders], whole=True))
+
+
+def _tell(experiment: Experiment, entries: list[Entry], unfinished: int) -> BenchResult:
     if not entries:
         raise OptionError(f"none of {unfinished} episodes has ended; `inspect view` shows why")
     result = make_result(experiment, entries)
@@ -80,7 +97,9 @@ def make_result(experiment: Experiment, entries: list[Entry]) -> BenchResult:
     )
 
 
-def _ask_models(experiment: Experiment, running: dict[str, Any]) -> tuple[list[Entry], int]:
+def _ask_models(
+    experiment: Experiment, running: dict[str, Any], parameters: BenchParameters
+) -> tuple[list[Entry], int]:
     """Return the episodes of the language models and how many have not ended."""
     require_inspect("malmm")
     from quartet_benchmarks.harness.prices import read_price
@@ -93,7 +112,13 @@ def _ask_models(experiment: Experiment, running: dict[str, Any]) -> tuple[list[E
         token_limit=running.get("token_limit"),
         time_limit_s=running.get("time_limit"),
     )
-    return run_episodes(experiment, Path(running.get("out") or FOLDER), limits)
+    return run_episodes(
+        experiment,
+        Path(running.get("out") or FOLDER),
+        shard=running.get("shard") or "1/1",
+        limits=limits,
+        progress=parameters.progress,
+    )
 
 
 def _play_all(

@@ -1,6 +1,5 @@
 """What an experiment with teams is: its teams, worlds, sizes, models, and how much of it is run here."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -135,14 +134,6 @@ def read_experiment(options: Mapping[str, Any]) -> Experiment:
     if unknown := [name for name in values if name not in valid]:
         raise OptionError(f"there is no field {_list(unknown)}; valid: {_list(valid)}")
     return Experiment(**of_file | {name: _typed(name, value) for name, value in values.items()})
-
-
-def read_shard(text: str) -> tuple[int, int]:
-    """Return number and count of a shard such as `2/8`. Raises OptionError."""
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise OptionError(f"shard '{text}': give it as i/n with i from 1 to n, such as 2/8")
-    return int(match[1]), int(match[2])
 
 
 def _typed(name: str, value: Any) -> Any:

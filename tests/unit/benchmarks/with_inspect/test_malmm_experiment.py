@@ -9,7 +9,7 @@ from inspect_ai.model import ChatMessage, ModelAPI, ModelOutput, ModelUsage, mod
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.suite import run
-from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
 from quartet_scripted_model.programs import Rates
 
 CALLS: list[str] = []
@@ -30,9 +30,9 @@ class TabletopModel(ModelAPI):
         return output
 
 
-def bench(**options: Any) -> Any:
+def bench(episodes: int = 1, progress: Any = lambda line: None, **options: Any) -> Any:
     small = {"framework": ["sa"], "tasks": ["put-block"], "price": "0,0"}
-    return run(BenchParameters(episodes=1, progress=lambda line: None, options=small | options))
+    return run(BenchParameters(episodes=episodes, progress=progress, options=small | options))
 
 
 def test_models_are_judged_by_ground_truth_and_a_run_goes_on(tmp_path: Path) -> None:
@@ -49,8 +49,38 @@ def test_models_are_judged_by_ground_truth_and_a_run_goes_on(tmp_path: Path) -> 
     assert len(CALLS) == made, "nothing is asked twice"
 
 
-def test_a_model_that_costs_money_needs_a_budget(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="give --budget-usd"):
+def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
+    model = ["tabletop/liar"]
+    whole = bench(3, model=model, out=tmp_path / "whole")
+    for number, episodes in ((1, 2), (2, 1)):
+        part = bench(3, model=model, out=tmp_path / "parts", shard=f"{number}/2")
+        assert part.rows[0]["success"] == f"0/{episodes}"
+    with pytest.raises(OptionError, match="shards are missing: 2/2"):
+        run(BenchParameters(progress=print, options={"merge": [tmp_path / "parts" / "shard-1-of-2"]}))
+    with pytest.raises(OptionError, match="shard 4/4: the episodes are enough for 3 shards"):
+        bench(3, model=model, out=tmp_path / "parts", shard="4/4")
+    bench(1, model=model, out=tmp_path / "other")
+    with pytest.raises(OptionError, match="several experiments"):
+        run(BenchParameters(progress=print, options={"merge": [tmp_path / "whole", tmp_path / "other"]}))
+    with pytest.raises(OptionError, match="shard: --merge puts together"):
+        run(BenchParameters(progress=print, options={"merge": [tmp_path / "parts"], "shard": "1/2"}))
+    merged = run(BenchParameters(progress=print, options={"merge": [tmp_path / "parts"]}))
+
+    def played(result: BenchResult) -> list[dict[str, Any]]:
+        return [{name: value for name, value in row.items() if name != "wall s p50"} for row in result.rows]
+
+    assert played(merged) == played(whole)
+    assert merged.parameters == whole.parameters
+    assert merged.metrics["false_successes"] == 3
+
+
+def test_a_model_that_costs_money_needs_a_budget_and_is_told_its_cost(tmp_path: Path) -> None:
+    CALLS.clear()
+    with pytest.raises(OptionError, match=r"about \$0\.\d\d for 9 calls: .* Give --budget-usd"):
         bench(model=["tabletop/honest"], price="2.5,10", out=tmp_path)
+    assert not CALLS, "the estimate asks the reference speakers"
+    told: list[str] = []
     with pytest.raises(OptionError, match="none of 1 episodes has ended"):
-        bench(model=["tabletop/honest"], price="2.5,10", budget_usd=1e-6, out=tmp_path)
+        bench(progress=told.append, model=["tabletop/honest"], price="2.5,10", budget_usd=1e-6, out=tmp_path)
+    assert told[0].startswith("estimated cost: about $")
+    assert told[0].endswith("the run stops at $1e-06")

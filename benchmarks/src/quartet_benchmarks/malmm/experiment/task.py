@@ -10,6 +10,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from quartet_benchmarks.harness.models import asker
 from quartet_benchmarks.harness.run import MOST_TOKENS_OUT
+from quartet_benchmarks.harness.shards import read_shard
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment
 from quartet_benchmarks.malmm.trial import play
 from quartet_simulation.tabletop import TASKS, Tabletop
@@ -25,8 +26,9 @@ def malmm(
     seed: int = 0,
     feedback: str = "on",
     observation: str = "state",
+    shard: str = "1/1",
 ) -> Task:
-    """Return the episodes of a framework.
+    """Return the episodes of a framework; a shard has every n-th.
 
     Args:
         framework: sa, ma or malmm.
@@ -35,18 +37,20 @@ def malmm(
         seed: of the first episode.
         feedback: on, or off.
         observation: state, or vision.
+        shard: number and count of shards.
 
     Raises:
         OptionError: a name or number that there is not.
     """
     asked = Experiment((framework,), tuple(tasks or TASKS), episodes, seed, observation, (feedback,))
+    number, count = read_shard(shard)
     samples = [
         Sample(
             id=f"{name}-{variation}-{at}",
             input=f"{name}, variation {variation}, seed {at}",
             metadata={"task": name, "variation": variation, "seed": at},
         )
-        for name, variation, at in asked.instances
+        for name, variation, at in asked.instances[number - 1 :: count]
     ]
     return Task(
         name=f"malmm-{framework}-{observation}-feedback-{feedback}",

@@ -6,11 +6,12 @@ from typing import Any
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.harness.prices import read_price
 from quartet_benchmarks.harness.run import Limits
+from quartet_benchmarks.harness.shards import read_shard, shard_folder
 from quartet_benchmarks.planners.experiment.logs import read_trials
 from quartet_benchmarks.planners.experiment.replays import draw_trials
 from quartet_benchmarks.planners.experiment.report import make_result, write
 from quartet_benchmarks.planners.experiment.run import run_trials
-from quartet_benchmarks.planners.options import read_experiment, read_shard
+from quartet_benchmarks.planners.options import read_experiment
 from quartet_benchmarks.result import BenchParameters, BenchResult
 
 FOLDER = Path("runs/planners")
@@ -28,7 +29,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     out = Path(given_out or FOLDER)
     merged = [Path(path) for path in options.pop("merge", None) or ()]
     shard = options.pop("shard", None) or "1/1"
-    number, count = read_shard(shard)
+    _, count = read_shard(shard)
     limits = Limits(
         budget_usd=options.pop("budget_usd", None),
         price=read_price(options.pop("price", None)),
@@ -41,7 +42,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         experiment = read_experiment(options)
         if count > experiment.most_shards:
             raise OptionError(f"shard {shard}: the instances of a world are enough for {experiment.most_shards} shards")
-        folder = out if count == 1 else out / f"shard-{number}-of-{count}"
+        folder = shard_folder(out, shard)
         facts = {"trials": experiment.trials, "seed": experiment.seed, "shard": shard}
         parameters.progress(f"{len(experiment.instances)} instances; logs and tables in {folder}")
         run_trials(experiment, folder, shard=shard, limits=limits, progress=parameters.progress)

@@ -1,19 +1,11 @@
 """Reads the trials out of the logs of Inspect, of one run or of the shards of one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from inspect_ai.log import (
-    EvalLog,
-    EvalLogInfo,
-    EvalSampleSummary,
-    list_eval_logs,
-    read_eval_log,
-    read_eval_log_sample,
-    read_eval_log_sample_summaries,
-)
+from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log_sample, read_eval_log_sample_summaries
 
-from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.harness.shards import each_log, require_whole
 from quartet_benchmarks.planners.experiment.task import SCORER, TRIAL
 from quartet_benchmarks.planners.options import HISTORY
 from quartet_benchmarks.planners.table import Entry
@@ -37,10 +29,9 @@ def read_trials(folders: Sequence[Path], *, whole: bool) -> tuple[list[Entry], d
     """
     entries: dict[Key, Entry] = {}
     errors: dict[Key, str] = {}
-    shards: dict[int, set[int]] = {}
-    for info, log in _logs(folders):
-        number, count = map(int, log.eval.task_args["shard"].split("/"))
-        shards.setdefault(count, set()).add(number)
+    shards: set[str] = set()
+    for info, log in each_log(folders):
+        shards.add(log.eval.task_args["shard"])
         errors |= {_key(log, str(name)): "was not begun" for name in log.eval.dataset.sample_ids or ()}
         for summary in read_eval_log_sample_summaries(info):
             key = _key(log, str(summary.id))
@@ -48,10 +39,8 @@ def read_trials(folders: Sequence[Path], *, whole: bool) -> tuple[list[Entry], d
                 entries[key] = entry
             else:
                 errors[key] = summary.error or "has not ended"
-    for count, numbers in shards.items() if whole else ():
-        if missing := sorted(set(range(1, count + 1)) - numbers):
-            told = ", ".join(f"{number}/{count}" for number in missing)
-            raise OptionError(f"these shards are missing: {told}; run them, or give their folders, too")
+    if whole:
+        require_whole(shards)
     for key in entries:
         errors.pop(key, None)
     return [entries[key] for key in sorted(entries)], errors
@@ -63,7 +52,7 @@ def read_plans(folders: Sequence[Path], chosen: Callable[[Entry], bool]) -> list
     Raises OptionError when a folder has no logs.
     """
     found: dict[Key, tuple[Entry, list[Plan]]] = {}
-    for info, log in _logs(folders):
+    for info, log in each_log(folders):
         for summary in read_eval_log_sample_summaries(info):
             entry = _entry(key := _key(log, str(summary.id)), summary)
             if entry and chosen(entry):
@@ -71,15 +60,6 @@ def read_plans(folders: Sequence[Path], chosen: Callable[[Entry], bool]) -> list
                 # A trial that a limit of the run has ended has none.
                 found[key] = entry, sample.store.get(TRIAL, {}).get("plans", [])
     return [found[key] for key in sorted(found)]
-
-
-def _logs(folders: Sequence[Path]) -> Iterator[tuple[EvalLogInfo, EvalLog]]:
-    for folder in folders:
-        found = list_eval_logs(str(folder), descending=False) if folder.is_dir() else []
-        if not found:
-            raise OptionError(f"{folder} has no logs of a run")
-        for info in found:
-            yield info, read_eval_log(info, header_only=True)
 
 
 def _key(log: EvalLog, sample: str) -> Key:

@@ -7,19 +7,17 @@ from pathlib import Path
 
 from inspect_ai import Task
 
-from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.harness.budget import FREE, Price
+from quartet_benchmarks.harness.budget import FREE
+from quartet_benchmarks.harness.estimate import Counted, Use, tell_cost
 from quartet_benchmarks.harness.models import connect
 from quartet_benchmarks.harness.run import Limits, run_tasks
+from quartet_benchmarks.harness.shards import read_shard
 from quartet_benchmarks.planners.experiment.task import planners
-from quartet_benchmarks.planners.options import HISTORY, Experiment, read_shard
+from quartet_benchmarks.planners.options import HISTORY, Experiment
 from quartet_benchmarks.planners.speakers import Faults, Speakers
 from quartet_benchmarks.planners.trial import play
 from quartet_grid_worlds import make
-from quartet_teams import Answer, Window, make_team
-
-TOKENS_PER_ANSWER = 200
-"""Of a language model, for the estimate: it says more than the reference speakers do."""
+from quartet_teams import Window, make_team
 
 
 def run_trials(
@@ -48,7 +46,7 @@ def run_trials(
     number, count = read_shard(shard)
     models, prices = connect(experiment.models, environment, limits.price)
     if any(price != FREE for price in prices.values()):
-        _tell_cost(experiment, prices, count, limits.budget_usd, progress)
+        tell_cost(asyncio.run(estimate(experiment)), prices, count, limits.budget_usd, progress)
     run_tasks(_tasks(experiment, number, count), models, prices, folder, limits)
 
 
@@ -63,49 +61,15 @@ def _tasks(experiment: Experiment, number: int, count: int) -> list[Task]:
     ]
 
 
-def _tell_cost(
-    experiment: Experiment,
-    prices: Mapping[str, Price],
-    count: int,
-    budget_usd: float | None,
-    progress: Callable[[str], None],
-) -> None:
-    calls, tokens_in, tokens_out = asyncio.run(estimate(experiment))
-    paid = [price for price in prices.values() if price != FREE]
-    cost = sum(price.of(tokens_in, tokens_out) for price in paid) / count
-    told = (
-        f"about ${cost:.2f} for {calls * len(paid) / count:.0f} calls: what teams need that make no mistake, with "
-        f"{TOKENS_PER_ANSWER} tokens an answer; a model that errs may need several times as much"
-    )
-    if budget_usd is None:
-        raise OptionError(f"this costs money, {told}. Give --budget-usd, which stops the run")
-    progress(f"estimated cost: {told}; the run stops at ${budget_usd:g}")
-
-
-async def estimate(experiment: Experiment) -> tuple[int, int, int]:
-    """Return calls, tokens in and tokens out for one model, from one fault-free trial of each kind."""
-    calls = tokens_in = tokens_out = 0
+async def estimate(experiment: Experiment) -> Use:
+    """Return what one model uses, from one fault-free trial of each kind."""
+    use = Use()
     kinds = {(world, robots) for world, robots, _ in experiment.instances}
     for world, robots in sorted(kinds):
         for framework in experiment.framework:
             for history in experiment.history:
-                speakers = _Counted(Speakers(Faults(), seed=0))
+                speakers = Counted(Speakers(Faults(), seed=0))
                 instance = make(world, robots, experiment.seed)
                 await play(instance, make_team(framework, world), speakers, Window(HISTORY[history]))
-                calls += experiment.trials * speakers.calls
-                tokens_in += experiment.trials * speakers.tokens_in
-                tokens_out += experiment.trials * speakers.tokens_out
-    return calls, tokens_in, tokens_out
-
-
-class _Counted:
-    def __init__(self, speakers: Speakers) -> None:
-        self._speakers = speakers
-        self.calls = self.tokens_in = self.tokens_out = 0
-
-    async def __call__(self, participant: str, prompt: str) -> Answer:
-        answer = await self._speakers(participant, prompt)
-        self.calls += 1
-        self.tokens_in += answer.tokens_in
-        self.tokens_out += max(answer.tokens_out, TOKENS_PER_ANSWER)
-        return answer
+                use = use.plus(speakers.use, experiment.trials)
+    return use

@@ -12,7 +12,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from quartet_benchmarks.harness.models import asker
 from quartet_benchmarks.harness.prices import tokenizer
 from quartet_benchmarks.harness.run import MOST_TOKENS_OUT
-from quartet_benchmarks.planners.options import HISTORY, Experiment, read_shard
+from quartet_benchmarks.harness.shards import read_shard
+from quartet_benchmarks.planners.options import HISTORY, Experiment
 from quartet_benchmarks.planners.trial import play
 from quartet_grid_worlds import make, reference
 from quartet_teams import Window, make_team
