@@ -13,12 +13,12 @@ Truth = Callable[[Stack], dict[str, Any]]
 
 
 @pytest.fixture
-def run_team(environment: dict[str, str]) -> Callable[[Stack, str], str]:
+def run_team(environment: dict[str, str]) -> Callable[..., str]:
     """Have a team do what a sentence says; what the command prints."""
 
-    def run(stack: Stack, sentence: str) -> str:
+    def run(stack: Stack, sentence: str, team: str = "malmm") -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "quartet_cli", "run", "--team", "malmm", sentence],
+            [sys.executable, "-m", "quartet_cli", "run", "--team", team, sentence],
             env={**environment, "QUARTET_URL": stack.url, "QUARTET_API_TOKEN": stack.api_token},
             capture_output=True,
             text=True,
@@ -48,6 +48,18 @@ def test_a_team_picks_the_rubbish_up_and_puts_it_in_the_bin_by_programs(
     assert after["task"]["succeeded"], told
     assert after["held"] is None
     assert "Moved, by the cameras: rubbish" in told
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_team_works_with_the_errors_of_typical_sensors(
+    make_stack: Callable[..., Stack], truth: Truth, run_team: Callable[..., str]
+) -> None:
+    stack = make_stack(world="tabletop", sensors="typical", seed=0, without=("approach", "pick", "place", "ros"))
+    told = run_team(stack, "put the rubbish in the bin", "sa")
+    after = truth(stack)
+    assert after["task"]["succeeded"], told
+    assert after["held"] is None
 
 
 @pytest.mark.long

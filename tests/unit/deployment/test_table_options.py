@@ -45,7 +45,6 @@ def test_without_one_the_sites_own_files_count(table):
         ({"scenario": "juggle"}, "there is no task 'juggle'; valid: basketball-in-hoop"),
         ({"scenario": "put-block", "world": "home"}, "a scenario ('put-block') is a task of the world tabletop"),
         ({"scenario": "put-block", "homes": 2}, "there is one table, not 2"),
-        ({"sensors": "typical"}, "the world tabletop has sensors of the level clean alone, not 'typical'"),
         ({"robots": 2}, "2 robots do not fit the world tabletop, which has one arm"),
     ],
 )

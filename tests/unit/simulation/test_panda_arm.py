@@ -5,8 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from quartet_simulation.arm.kinematics import pose_matrix
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.robot import panda
+from quartet_simulation.sensors.calibration import draw_calibration
+from quartet_simulation.sensors.frames import optical_pose
+from quartet_simulation.sensors.levels import LEVELS
 from quartet_simulation.tabletop import UnknownObjectError, UnknownTaskError
 from quartet_simulation.tabletop.body import ARM as PANDA
 from quartet_simulation.tabletop.kinematics import top_down
@@ -79,4 +83,54 @@ def test_episodes_are_chosen_by_task_and_variation(table):
     with pytest.raises(UnknownNameError, match="valid: tabletop"):
         table.reset("home", 0)
     with pytest.raises(UnknownNameError, match="valid: clean"):
-        TableSimulation(0, sensors="harsh")
+        TableSimulation(0, sensors="perfect")
+
+
+@pytest.fixture
+def typical():
+    sim = TableSimulation(3, sensors="typical")
+    yield sim
+    sim.close()
+
+
+def told(sim, child):
+    """Pose of a frame in base_footprint by the published transforms."""
+    parents = {c: (p, pose_matrix(t, q)) for p, c, t, q in [*sim.transforms(), *sim.static_transforms()]}
+    pose = np.eye(4)
+    while child != "base_footprint":
+        parent, step = parents[child]
+        pose, child = step @ pose, parent
+    return pose
+
+
+def test_under_typical_sensors_the_arm_goes_where_its_encoders_have_it(typical):
+    offsets = draw_calibration(LEVELS["typical"].calibration, 3, 7).joints
+    assert (
+        np.abs(typical.snapshot().positions[typical._body.arm_qpos] - typical._body.arm_positions() - offsets).max()
+        < 1e-9
+    )
+    measured = np.array(typical.joint_states()["position"][:7])
+    assert np.allclose(told(typical, panda.TOOL), PANDA.forward(measured), atol=1e-6)
+    wanted = measured + 0.05
+    goal = typical.execute_trajectory(list(panda.JOINTS), [(0.0, measured.tolist()), (2.0, wanted.tolist())])
+    while not goal.done:
+        typical.step(0.1)
+    typical.step(1.0)
+    assert goal.status == "SUCCEEDED"
+    assert np.array(typical.truth()["robot"]["arm"]) == pytest.approx(wanted - offsets, abs=1e-3)
+    away = np.linalg.norm(PANDA.forward(wanted)[:3, 3] - PANDA.forward(wanted - offsets)[:3, 3])
+    assert 2e-4 < away < 0.01
+
+
+@pytest.mark.parametrize("camera", ["front", "arm"])
+def test_under_typical_sensors_cameras_hang_a_little_beside_what_the_transforms_say(typical, table, camera):
+    mountings = {child: pose for _, child, *pose in typical.static_transforms()}
+    meant = {child: pose for _, child, *pose in table.static_transforms()}
+    frame = next(child for child in meant if child.startswith(camera))
+    assert mountings[frame] == meant[frame], "what the robot knows of its cameras stays as it is"
+    parent = np.linalg.inv(typical.base_in_world())
+    if camera == "arm":
+        parent = np.linalg.inv(PANDA.forward(typical._body.arm_positions())) @ parent
+    off = np.linalg.norm((parent @ optical_pose(typical._body, camera))[:3, 3] - mountings[frame][0])
+    assert 1e-4 < off <= 2 * LEVELS["typical"].calibration.camera_m
+    assert typical.jpeg_quality == 80

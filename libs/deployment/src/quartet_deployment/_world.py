@@ -22,7 +22,6 @@ ROBOT_FILE, POLICY_FILE = "robot.yaml", "policy.yaml"
 ROBOT_FILES = (ROBOT_FILE, POLICY_FILE)
 TABLETOP = "tabletop"
 """The world with an arm at a table; what lies there is a task, its scenario."""
-TABLE_SENSORS = "clean"
 
 
 def site_folder(options: StackOptions) -> Path:
@@ -114,10 +113,6 @@ def _with_table(options: StackOptions) -> StackOptions:
     """Return the options with the site of what a scenario lays on the table."""
     if options.robots > 1:
         raise OptionError(f"{options.robots} robots do not fit the world {TABLETOP}, which has one arm; use 1")
-    if options.sensors != TABLE_SENSORS:
-        raise OptionError(
-            f"the world {TABLETOP} has sensors of the level {TABLE_SENSORS} alone, not '{options.sensors}'"
-        )
     if options.scenario is None:
         return options
     if options.homes > 1:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
 
 import mujoco
 import numpy as np
 
 from quartet_simulation.arm.body import ArmBody
-from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.levels import CalibrationLevel
 from quartet_simulation.sensors.noise import generator
@@ -82,14 +82,23 @@ class CameraMounts:
         mujoco.mj_camlight(self._model, self._data)
 
 
-class BodyState:
+class _Body(ArmBody, Protocol):
+    arm_qpos: np.ndarray
+
+    def with_data(self, data: mujoco.MjData) -> Self: ...
+
+
+B = TypeVar("B", bound=_Body)
+
+
+class BodyState(Generic[B]):
     """The robot as its encoders have it: joints with their offsets and noise, everything else where it is."""
 
-    def __init__(self, physics: Physics) -> None:
+    def __init__(self, physics: B) -> None:
         self._true = physics
         self._known = physics.with_data(mujoco.MjData(physics.model))
 
-    def at(self, joints: np.ndarray) -> Physics:
+    def at(self, joints: np.ndarray) -> B:
         """Return the robot with its arm at measured joints [rad], shape (J,)."""
         self._known.data.qpos[:] = self._true.data.qpos
         self._known.data.qpos[self._true.arm_qpos] = joints

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import mujoco
 import numpy as np
 
@@ -32,12 +34,18 @@ class PandaBody:
         self._ticks = 0
         joints = [self.model.joint(name) for name in panda.JOINTS]
         fingers = [self.model.joint(name) for name in PANDA_HAND.finger_joints]
-        self._qpos = np.array([joint.qposadr[0] for joint in joints])
+        self.arm_qpos = np.array([joint.qposadr[0] for joint in joints])
         self._dof = np.array([joint.dofadr[0] for joint in joints])
         self._servos = np.array([self.model.actuator(name).id for name in panda.JOINTS])
         self._finger_qpos = [joint.qposadr[0] for joint in fingers]
         self._finger_dof = [joint.dofadr[0] for joint in fingers]
         self._grip = self.model.actuator("grip").id
+
+    def with_data(self, data: mujoco.MjData) -> PandaBody:
+        """Return the same arm of the same model in another state."""
+        other = copy.copy(self)
+        other.data = data
+        return other
 
     @property
     def time(self) -> float:
@@ -55,7 +63,7 @@ class PandaBody:
 
     def arm_positions(self) -> np.ndarray:
         """Return the joint positions of the arm [rad], shape (7,)."""
-        return self.data.qpos[self._qpos].copy()
+        return self.data.qpos[self.arm_qpos].copy()
 
     def arm_velocities(self) -> np.ndarray:
         """Return the joint speeds of the arm [rad/s], shape (7,)."""

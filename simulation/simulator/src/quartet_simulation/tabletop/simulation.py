@@ -11,6 +11,7 @@ from quartet_simulation.arm.body import TICK
 from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.sensors import frames
+from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw_calibration, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
 from quartet_simulation.tabletop.body import PandaBody
@@ -20,7 +21,6 @@ from quartet_simulation.tabletop.world import Tabletop, make_spec
 
 WORLD = "tabletop"
 """Name of this world beside those of world files."""
-SENSORS = "clean"
 _STILL = [0.0, 0.0, 0.0, 1.0]
 
 
@@ -33,17 +33,15 @@ class TableSimulation(ArmSimulation):
     Args:
         seed: of what stands where and of the noise.
         scenario: TASK or TASK:VARIATION, see tasks.py; None: tasks.DEFAULT_TASK.
-        sensors: level of the sensors.
+        sensors: level of sensors/levels.py.
 
     Raises:
-        UnknownNameError: the level of the sensors is not SENSORS.
+        UnknownNameError: there is no such level of sensors.
         UnknownTaskError: there is no such task or variation.
         NoPlacementError: what belongs to the task found no place with this seed.
     """
 
-    def __init__(self, seed: int = 0, *, scenario: str | None = None, sensors: str = SENSORS) -> None:
-        if sensors != SENSORS:
-            raise UnknownNameError(f"level of the sensors of the world {WORLD}", sensors, (SENSORS,))
+    def __init__(self, seed: int = 0, *, scenario: str | None = None, sensors: str = "clean") -> None:
         self._level = find_level(sensors)
         self._cameras: Cameras | None = None
         self.robots = [self]
@@ -63,9 +61,14 @@ class TableSimulation(ArmSimulation):
         self._seed, self._table, self._remainder = seed, table, 0.0
         self._body = PandaBody(table)
         self._equip_arm(self._body)
+        # As they were meant to be, before the cameras are where they are.
+        self._mounted = frames.arm_mountings(self._body)
+        if self._level.calibration is not None:
+            self._calibration = draw_calibration(self._level.calibration, seed, len(self.arm.joints))
+        CameraMounts(self._body).shift(self._calibration)
+        self._known = BodyState(self._body)
         self._arm.reset(self._calibration.joints)
         self._gripper.reset(self.hand.open_position)
-        self._mounted = frames.arm_mountings(self._body)
 
     def _planning_spec(self) -> mujoco.MjSpec:
         return make_spec(self._table.layout)
@@ -111,8 +114,14 @@ class TableSimulation(ArmSimulation):
         return [
             ("map", "odom", [x, y, 0.0], _STILL),
             ("odom", self.arm.base, [0.0, 0.0, 0.0], _STILL),
-            *frames.arm_links(self._body),
+            *frames.arm_links(self._known_body()),
         ]
+
+    def _known_body(self) -> PandaBody:
+        """Return the arm as it knows itself."""
+        if self._level.calibration is None:
+            return self._body
+        return self._known.at(measured_joints(self._body, self._calibration))
 
     def static_transforms(self) -> list[frames.Transform]:
         """Return (parent, child, translation, quaternion xyzw) of all fixed frames."""
