@@ -10,6 +10,7 @@ from quartet_benchmarks.command import load_suite
 from quartet_benchmarks.malmm.vision import SeeingArm, Sight, arm
 from quartet_benchmarks.malmm.vision.catalogue import make_catalogue
 from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_perception.scene.solids import Solid
 from quartet_simulation.tabletop import Tabletop
 from quartet_simulation.tabletop.sensors import TableSensors
 
@@ -115,6 +116,16 @@ def test_what_is_where_another_thing_is_gets_no_name_of_its_own(open_arm, monkey
     monkeypatch.setattr(Sight, "_found", lambda *_: iter([brick, other]))
     seeing.sight.look(("arm",))
     assert set(seeing.sight.things) == names
+
+
+def test_no_thing_is_told_to_lie_a_little_under_the_table():
+    world = Tabletop.generate("put-block", 0, 0)
+    sensors = TableSensors(world, "typical", 0)
+    sight = Sight(sensors, make_catalogue(world.layout.things), arm.robot_file())
+    view, ring, table = sight._view("arm"), Solid("box", (0.05, 0.05, 0.01)), 0.752
+    sensors.close()
+    heights = [sight._place(view, ring.place(0.5, 0.0, table + off))[2] - table for off in (-0.05, -0.003, 0.004)]
+    assert heights == pytest.approx([-0.045, 0.005, 0.009], abs=1e-4)
 
 
 def test_what_fell_farther_than_was_thought_keeps_its_name(open_arm, monkeypatch):

@@ -248,7 +248,10 @@ class Sight:
     def _place(self, view: View, solid: PosedSolid) -> Vector:
         """Return the centre of a solid in the table's world [m]."""
         centre = solid.centre + np.array([*FOOT[:2], 0.0])
-        return _vector(centre - self._front_error if view.camera == "front" else centre)
+        x, y, z = _vector(centre - self._front_error if view.camera == "front" else centre)
+        # A camera that errs by millimetres would send the fingers into the table, whose height is known.
+        lowest = FOOT[2] + solid.height / 2
+        return x, y, lowest if lowest - SINKS_M < z < lowest else z
 
     def _may_stand(self, view: View, solid: PosedSolid) -> bool:
         """Return whether a thing can be where it seems to be: on the table before the arm, and not the arm itself."""
