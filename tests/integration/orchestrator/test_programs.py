@@ -1,6 +1,7 @@
 """A team of models does a task with one robot's arm by programs: conversation, journal, limits, claims, takeover."""
 
 import asyncio
+import shutil
 
 import pytest
 
@@ -195,6 +196,30 @@ async def test_what_was_let_go_over_a_container_is_told_with_its_reason(client, 
     assert "Moved, by the cameras" not in status.report.summary
     told = model.requests[1]["messages"][-1]["content"]
     assert "Note: let go over the trash can, it is taken to be inside; it has not been seen since" in told
+
+
+async def test_nobody_is_asked_again_about_a_program_that_was_refused(client, agents, model):
+    agents.answers["executor"] = [seen(), failed("", "PROGRAM_REFUSED", reason="the person said no")]
+    agents.answers["executor"] += [failed("", "PROGRAM_REFUSED", reason="the person said no again")]
+    model.say(program(GRASP), program(GRASP), program("open_gripper()"), *[program(GRASP)] * 3)
+    status = await client.run(SENTENCE, team="sa")
+    assert status.state is State.FAILED
+    assert len(agents.calls) == 3, "the look, and each program once"
+    told = [request["messages"][-1]["content"] for request in model.requests]
+    assert "the person said no" in told[1]
+    assert "this very program was refused before" in told[2]
+    assert "Refused by a person or the policy: 2." in status.report.summary
+
+
+async def test_no_model_is_asked_where_the_policy_lets_no_program_run(start, agents, model, settings, tmp_path):
+    site = shutil.copytree(settings.site_file.parent, tmp_path / "site")
+    with (site / "policy.yaml").open("a") as policy:
+        policy.write("\nprograms: deny\n")
+    agents.start()
+    async with start(robot_file=site / "robot.yaml", site_file=site / "site.yaml") as client:
+        status = await client.run(SENTENCE, team="sa")
+    assert (status.state, model.requests, agents.calls) == (State.FAILED, [], [])
+    assert "(programs: deny) lets no program run" in status.report.summary
 
 
 async def test_a_cancel_ends_the_program_and_the_task_once(client, agents, model):

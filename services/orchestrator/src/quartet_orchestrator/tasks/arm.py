@@ -14,6 +14,12 @@ AXES = "x points forward from the robot, y to its left, z up; z is 0 on the floo
 MOVED_M = 0.03
 """An object that is so far from where it was has been moved; a camera errs by less."""
 
+ASKED_BEFORE = (
+    "PROGRAM_REFUSED: this very program was refused before, and nobody is asked about it again. It did not run. Do it "
+    "in another way, or not at all."
+)
+"""Told of a program that is proposed again after a no."""
+
 Call = Callable[[ExecutorArguments], Awaitable[AttemptOutcome]]
 """Makes one request to the executor, or returns what the journal has of it."""
 
@@ -27,11 +33,15 @@ class RobotArm:
         self._call = call
         self._surfaces = {surface.name for surface in setup.site.surfaces}
         self._completed = False
+        self._refused: set[str] = set()
+        """Programs that a person did not allow."""
         self._first: ArmScene | None = None
         self._scene: ArmScene | None = None
 
     async def look(self) -> None:
-        """Read the state at the start. Raises TaskAbortedError."""
+        """Read the state at the start. Raises TaskAbortedError, also where the policy lets no program run."""
+        if self._setup.programs == "deny":
+            raise TaskAbortedError("The policy of this site (programs: deny) lets no program run.")
         outcome = await self._call(ExecutorArguments())
         result = outcome.result
         if not isinstance(result, ExecutorResult) or result.scene is None:
@@ -43,6 +53,11 @@ class RobotArm:
         """The state as it was told last."""
         assert self._scene is not None
         return self._scene
+
+    @property
+    def refused(self) -> int:
+        """Number of programs that were not allowed."""
+        return len(self._refused)
 
     @property
     def instruction(self) -> str:
@@ -84,6 +99,8 @@ class RobotArm:
         """Have a program run. Raises TaskAbortedError where nothing more can be done with this robot."""
         if len(code) > MAX_PROGRAM:
             return Execution(1, f"The program has {len(code)} characters; at most {MAX_PROGRAM} are allowed.")
+        if code in self._refused:
+            return Execution(1, ASKED_BEFORE)
         outcome = await self._call(ExecutorArguments(code=code, before=self._scene))
         result = outcome.result
         assert isinstance(result, ExecutorResult)
@@ -94,6 +111,8 @@ class RobotArm:
         lost = outcome.settled is not None and outcome.settled.state is State.UNCERTAIN
         if result.withdrawn or lost or result.error_code is ExecutorCode.NO_CONFINEMENT:
             raise TaskAbortedError(f"The {Skill.EXECUTOR} ended with {result.error_code}: {result.reason}")
+        if result.error_code is ExecutorCode.PROGRAM_REFUSED:
+            self._refused.add(code)
         return Execution(1, result.output.strip() or f"{result.error_code}: {result.reason}")
 
     def moved(self) -> dict[str, float]:

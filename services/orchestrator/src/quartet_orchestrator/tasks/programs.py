@@ -211,6 +211,7 @@ class ProgramTeam:
         parts = [
             end,
             f"{outcome.executions} programs, {outcome.failed_executions} of them with an error.",
+            f"Refused by a person or the policy: {self._arm.refused}." if self._arm.refused else "",
             f"Moved, by the cameras: {moved}." if moved else "",
             f"Let go, by the gripper's sensors, and not seen since: {into}." if into else "",
             f"Not seen since it was let go: {', '.join(unsure)}." if unsure else "",

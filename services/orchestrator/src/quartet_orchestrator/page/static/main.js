@@ -225,8 +225,9 @@ async function showSite(robot) {
   mapped = robot;
   forgetTrail();
   say(byId("where"), `${robot} · ${site.name}`);
-  const [thing, place] = [site.objects[0], site.places[0]?.name];
-  byId("sentence").placeholder = thing && place ? `Put the ${thing} on the ${place}` : "";
+  // Things mostly stand on the first places already.
+  const [thing, place] = [site.objects[0], site.places.find(({ kind }) => kind === "container") ?? site.places.at(-1)];
+  byId("sentence").placeholder = thing && place ? `Put the ${thing} ${place.kind === "container" ? "in" : "on"} the ${place.name}` : "";
   try {
     drawSite(site);
     hideSurroundings();
