@@ -122,7 +122,7 @@ async def test_a_claim_that_is_wrong_is_a_false_success():
         ({"p_fault": [1.5]}, "a rate is from 0 to 1"),
         ({"model": ["openai/gpt-4o"], "p_fault": [0.1]}, "p-fault is of the reference speakers"),
         ({"budget_usd": 5.0}, "budget_usd: the reference speakers need no such option"),
-        ({"robots": [3]}, "'malmm' has no such option; planners has"),
+        ({"robots": [3]}, "'malmm' has no such option; planners, teams have"),
     ],
 )
 def test_options_that_there_are_not_are_refused(options, words):

@@ -153,8 +153,11 @@ class Journal(Part):
                 if event is None:
                     continue
                 self._note_clock(request, event, entry)
+                # Its time is that at which Redis took it: the agent's clock may differ, and a task that is taken over
+                # gets as much more time as has passed since its last event.
+                timed = event.model_copy(update={"at": min(_taken_at(entry), time.time())})
                 try:
-                    await self.append(event, lease_epoch, nonce=f"{request.request_id}:{entry.entry_id}")
+                    await self.append(timed, lease_epoch, nonce=f"{request.request_id}:{entry.entry_id}")
                 except JournalFullError as error:
                     log_skipped("agent journal", entry.entry_id, error)
                 except StoreFullError as error:
@@ -164,8 +167,8 @@ class Journal(Part):
             await self._store.call("XDEL", stream, *(entry.entry_id for entry in entries))
 
     def _note_clock(self, request: SkillRequest, event: JournalEvent, entry: Entry) -> None:
-        """Compare the time in an agent's event with that of its entry, which Redis gave [ms]."""
-        ahead = event.at - int(entry.entry_id.partition("-")[0]) / 1000
+        """Compare the time in an agent's event with that at which Redis took it."""
+        ahead = event.at - _taken_at(entry)
         before = self._clocks.get(request.skill)
         if before is not None and before[0] == request.request_id:
             ahead = max(ahead, before[1])
@@ -224,11 +227,7 @@ class Journal(Part):
 
 
 def _agent_event(request: SkillRequest, entry: Entry) -> JournalEvent | None:
-    """Return the event in an agent's entry; None for one that is not the agent's to write about `request`.
-
-    Its time is that at which Redis took it: the agent's clock may differ, and a task that is taken over gets as much
-    more time as has passed since its last event.
-    """
+    """Return the event in an agent's entry; None for one that is not the agent's to write about `request`."""
     what = f"entry {entry.entry_id} of request {request.request_id}"
     if entry.data is None:
         log_skipped("agent journal", what, f"it has no field {FIELD.decode()!r} or is too large")
@@ -244,8 +243,12 @@ def _agent_event(request: SkillRequest, entry: Entry) -> JournalEvent | None:
     if not isinstance(event.event, AGENT_EVENTS):
         log_skipped("agent journal", what, f"an agent does not write '{event.event.kind}'")
         return None
-    taken_at = int(entry.entry_id.partition("-")[0]) / 1000
-    return event.model_copy(update={"at": min(taken_at, time.time())})
+    return event
+
+
+def _taken_at(entry: Entry) -> float:
+    """Return the time at which Redis took an entry, by its clock [s]."""
+    return int(entry.entry_id.partition("-")[0]) / 1000
 
 
 def is_end(event: JournalEvent) -> bool:
