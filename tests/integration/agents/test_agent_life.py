@@ -211,7 +211,9 @@ async def test_shut_down_while_working_ends_uncertain(desk, studio, redis_url, b
     assert result.observed
 
 
-async def test_what_kept_the_robot_from_being_brought_to_rest_is_in_the_result(desk, studio, redis_url, bus_options):
+async def test_what_kept_the_robot_from_being_brought_to_rest_is_in_the_result(
+    desk, studio, redis_url, bus_options, until
+):
     from quartet_bus import Bus
 
     studio.post("/faults", kinds=["zombie"])
@@ -224,6 +226,12 @@ async def test_what_kept_the_robot_from_being_brought_to_rest_is_in_the_result(d
         result = await asking
     assert result.state is State.UNCERTAIN
     assert "the robot is not known to rest (nav2__cancel_navigation: " in result.reason
+    studio.post("/faults", kinds=[])
+
+    async def sees_again():
+        return (await studio.call("nav2__get_robot_pose")).ok and (await studio.call("moveit__get_current_pose")).ok
+
+    await until(sees_again)
 
 
 async def test_servers_that_never_answer_do_not_keep_a_process_that_is_to_end(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 SPIN, SPIN_TYPE = "/spin", "nav2_msgs/action/Spin"
 TURN = {"target_yaw": 0.1}
@@ -46,6 +47,18 @@ async def test_zombie_answers_nothing(sim: Any, connect: Any) -> None:
         await robot.send(op="subscribe", topic="/map")
         with pytest.raises(TimeoutError):
             await robot.receive(lambda frame: True, limit_s=0.3)
+
+
+async def test_a_client_that_came_while_nothing_was_answered_is_dropped_afterwards(sim: Any, connect: Any) -> None:
+    """It would wait for ever for the topics that it has subscribed to."""
+    async with connect(sim.url) as before:
+        sim.post("/faults", kinds=["zombie"])
+        async with connect(sim.url) as during:
+            await during.send(op="subscribe", topic="/map")
+            sim.post("/faults", kinds=[])
+            with pytest.raises(ConnectionClosed):
+                await during.receive(lambda frame: True)
+        assert (await before.call("/rosapi/get_time"))["result"] is True
 
 
 async def test_silent_action_never_answers(sim: Any, robot: Any) -> None:

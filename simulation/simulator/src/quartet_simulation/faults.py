@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from quartet_simulation import metrics
 
@@ -25,7 +25,12 @@ class Faults:
 
     def __init__(self, kinds: Iterable[str] = ()) -> None:
         self._kinds: frozenset[str] = frozenset()
+        self._listeners: list[Callable[[str], None]] = []
         self.set(kinds)
+
+    def when_ended(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with the kind of each fault that is switched off from now on."""
+        self._listeners.append(listener)
 
     def set(self, kinds: Iterable[str]) -> None:
         """Replace what is on. Raises ValueError for an unknown kind."""
@@ -33,7 +38,10 @@ class Faults:
         unknown = sorted(wanted - FAULTS.keys())
         if unknown:
             raise ValueError(f"unknown fault {', '.join(unknown)}; valid: {', '.join(sorted(FAULTS))}")
-        self._kinds = wanted
+        ended, self._kinds = self._kinds - wanted, wanted
+        for kind in sorted(ended):
+            for listener in self._listeners:
+                listener(kind)
 
     def strikes(self, kind: str) -> bool:
         """Whether a fault is on; to be asked last, where it then does what it does: it is counted."""

@@ -103,6 +103,27 @@ class Bridge:
         self.graph, self.faults, self.max_message_size = graph, faults, max_message_size
         self.poisoned: set[str] = set()
         self.seen_actions: set[str] = set()
+        self._unheard: set[Callable[[], object]] = set()
+        faults.when_ended(self._drop_unheard)
+
+    def note_opened(self, drop: Callable[[], object]) -> None:
+        """Take note of a new connection, which `drop` ends."""
+        if "zombie" in self.faults.active:
+            self._unheard.add(drop)
+
+    def note_closed(self, drop: Callable[[], object]) -> None:
+        """Forget a connection."""
+        self._unheard.discard(drop)
+
+    def _drop_unheard(self, fault: str) -> None:
+        """End the connections whose first words nobody heard, as a bridge does that is started again.
+
+        Else a client would wait for ever for the topics that it has subscribed to on them.
+        """
+        if fault == "zombie":
+            for drop in self._unheard:
+                drop()
+            self._unheard.clear()
 
 
 class Connection:

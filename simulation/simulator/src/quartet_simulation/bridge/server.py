@@ -21,6 +21,12 @@ async def start_bridge(bridge: Bridge, listener: socket.socket) -> Server:
     async def serve_client(client: ServerConnection) -> None:
         outbox = Outbox(client, bridge.max_message_size)
         connection = Connection(bridge, outbox)
+        loop = asyncio.get_running_loop()
+
+        def drop() -> None:
+            loop.call_soon_threadsafe(client.transport.abort)
+
+        bridge.note_opened(drop)
         sender = asyncio.create_task(outbox.run())
         # A client that gets nothing any more must notice it.
         sender.add_done_callback(lambda _: client.transport.abort())
@@ -31,6 +37,7 @@ async def start_bridge(bridge: Bridge, listener: socket.socket) -> Server:
         except ConnectionClosed:
             pass
         finally:
+            bridge.note_closed(drop)
             connection.close()
             sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
