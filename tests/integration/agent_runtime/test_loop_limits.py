@@ -533,6 +533,24 @@ async def test_a_gateway_whose_clock_is_put_right_is_asked_again(model, talk):
     assert len(model.requests) == 3
 
 
+async def test_a_grant_that_the_gateway_takes_for_expired_is_signed_anew(model, talk):
+    refused = {"status": 401, "body": {"error": {"message": "expired 3600 s ago", "code": OUT_OF_TIME}}}
+    model.script = [refused, refused, talk.says("here")]
+    signed = iter(["by a wrong clock", "by a wrong clock still", "by a right clock"])
+    client = GatewayClient(model.url, "orchestrator", patience_s=60)
+    try:
+        asked = client.for_task("t1", "orchestrator", lambda: next(signed))
+        answer = await asked.answer([{"role": "user", "content": "hello"}], [], 60)
+    finally:
+        await client.close()
+    assert answer.text == "here"
+    assert [headers["x-quartet-grant"] for headers in model.headers] == [
+        "by a wrong clock",
+        "by a wrong clock still",
+        "by a right clock",
+    ]
+
+
 async def test_a_gateway_whose_clock_stays_wrong_is_given_up(model):
     refused = {"status": 401, "body": {"error": {"message": "expired 3600 s ago", "code": OUT_OF_TIME}}}
     wrong_key = {"status": 401, "body": {"error": {"message": "no such key", "code": "authentication_error"}}}

@@ -1,6 +1,8 @@
 """Clocks of orchestrator and motion servers that differ."""
 
 import re
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,6 +42,18 @@ async def test_a_server_whose_clock_is_put_right_keeps_no_step_from_being_begun(
     status = await client.run("go to the kitchen")
     assert status.state is State.SUCCEEDED, status.report
     assert refused.refused == 2
+
+
+async def test_an_own_clock_that_is_put_right_keeps_no_step_from_being_begun(client, motion, model, do, monkeypatch):
+    refused = motion["nav2"]
+    wrong_s = -500.0
+    clock = SimpleNamespace(time=lambda: time.time() + (wrong_s if refused.refused < 2 else 0.0))
+    monkeypatch.setattr("quartet_orchestrator.grants.time", clock)
+    model.say(do.approach(), do.report(True))
+    status = await client.run("go to the kitchen")
+    assert status.state is State.SUCCEEDED, status.report
+    assert refused.refused == 2
+    assert refused.installed[0] == 1, "the same fence, under another token"
 
 
 async def test_a_grant_that_expired_by_another_clock_is_not_told_as_a_wrong_key(client, motion, model, do, monkeypatch):

@@ -22,6 +22,7 @@ from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
 
 import quartet_nav2
+from quartet_contracts import OUT_OF_TIME
 from quartet_tool_server import run
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
@@ -218,7 +219,9 @@ def test_a_bad_token_is_401(shared, keys, make_keys, fault):
         urllib.request.urlopen(request, timeout=60)
     with refused.value as answer:
         assert answer.code == 401
-    assert shared.request("/control/fence", bad)[0] == 401
+    status, said = shared.request("/control/fence", bad)
+    assert status == 401
+    assert (said.get("code") == OUT_OF_TIME) == (fault == "expired")
     assert shared.request("/control/stop", bad)[0] == 401
 
 

@@ -4,6 +4,7 @@ from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAge
 from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_message
+from quartet_agent_runtime._http import CLOCK_PATIENCE_S, is_out_of_time
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
 from quartet_agent_runtime._place_region import (
@@ -61,6 +62,7 @@ from quartet_agent_runtime.errors import (
 from quartet_agent_runtime.gateway import GatewayClient
 
 __all__ = [
+    "CLOCK_PATIENCE_S",
     "FLOOR_M",
     "FLOOR_RADIUS_M",
     "AgentContext",
@@ -113,6 +115,7 @@ __all__ = [
     "entries_meant",
     "failure",
     "ignore_progress",
+    "is_out_of_time",
     "is_tucked",
     "json_block",
     "let_go_over",

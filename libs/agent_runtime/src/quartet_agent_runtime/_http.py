@@ -4,14 +4,18 @@ import re
 import ssl
 from collections.abc import Mapping
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 # httpx2 is what the mcp client stands on; using it everywhere keeps a second HTTP stack out of the process.
 import httpx2
 
-from quartet_contracts import KEEPALIVE_HEADER
+from quartet_contracts import KEEPALIVE_HEADER, OUT_OF_TIME
 
 CONNECT_TIMEOUT_S = 5.0
+CLOCK_PATIENCE_S = 20.0
+"""How long a server or gateway that takes a new grant for expired is asked again at most: a clock that was set wrongly,
+such as after a machine slept, is put right within seconds or not at all."""
 IDLE_S = 2.0
 """Connections are not used again after this. A server that closes one (uvicorn: after 5 s, as long as a client keeps it
 by default) just when a request is on its way leaves the effect of that request unknown; a new connection costs little.
@@ -42,6 +46,20 @@ def note_keepalive(client: httpx2.AsyncClient, headers: Mapping[str, str]) -> No
     if KEEPALIVE.fullmatch(keepalive):
         silence_s = KEEPALIVES * float(keepalive)
         client.timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S, read=silence_s, write=silence_s)
+
+
+def is_out_of_time(response: httpx2.Response) -> bool:
+    """Return whether a grant was refused for its time: then the clocks differ, not the keys.
+
+    A gateway says so in OpenAI's error, the control endpoint of a server in its problem details.
+    """
+    if response.status_code != HTTPStatus.UNAUTHORIZED:
+        return False
+    try:
+        said = response.json()
+        return said.get("code", said.get("error", {}).get("code")) == OUT_OF_TIME
+    except (ValueError, AttributeError):
+        return False
 
 
 @cache

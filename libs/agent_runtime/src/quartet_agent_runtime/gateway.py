@@ -4,26 +4,28 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Any, cast
 
 import httpx2
 
 from quartet_agent_runtime import _metrics as metrics
 from quartet_agent_runtime._arguments import is_text
-from quartet_agent_runtime._http import CONNECT_TIMEOUT_S, note_keepalive, open_client
+from quartet_agent_runtime._http import (
+    CLOCK_PATIENCE_S,
+    CONNECT_TIMEOUT_S,
+    is_out_of_time,
+    note_keepalive,
+    open_client,
+)
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._model_span import model_span, note_answer
 from quartet_agent_runtime.errors import ModelUnavailableError
-from quartet_contracts import GRANT_HEADER, KEEPALIVE_HEADER, OUT_OF_TIME, TASK_HEADER
+from quartet_contracts import GRANT_HEADER, KEEPALIVE_HEADER, TASK_HEADER
 from quartet_process import Secret, tracing
 
 RETRY_DELAY_S = 0.25
 GREETING_S = 10.0
 """Silence after which a gateway that was asked for its health is given up."""
-CLOCK_PATIENCE_S = 20.0
-"""How long a gateway that takes a grant for expired is asked again at most: a clock that was set wrongly is put right
-within seconds or not at all."""
 MAX_ANSWER_BYTES = 1024 * 1024
 """Far more than any answer of a model to an agent: a call may have 16,000 characters of arguments."""
 CUT_OFF = "length"
@@ -54,7 +56,7 @@ class GatewayClient:
     def for_task(self, task_id: str, request_id: str, grant: Callable[[], str]) -> "TaskModel":
         """Return the model as one task uses it: the gateway counts tokens and cost by the task of the grant.
 
-        `grant` returns the token to present now; '' for a gateway that checks none.
+        `grant` returns the token to present now, and is asked for each try; '' for a gateway that checks none.
         """
         return TaskModel(self, {TASK_HEADER: task_id, "X-Quartet-Request": request_id}, grant)
 
@@ -64,23 +66,29 @@ class GatewayClient:
         tools: list[dict[str, Any]],
         timeout_s: float,
         headers: dict[str, str] | None = None,
+        grant: Callable[[], str] | None = None,
     ) -> ModelAnswer:
-        """See Model.answer."""
+        """See Model.answer; `headers` and `grant` are those of `for_task`."""
         began = time.monotonic()
         with model_span(self._agent, messages) as one:
-            answer = await self._ask(messages, tools, timeout_s, {**(headers or {}), **tracing.trace_headers()})
+            answer = await self._ask(messages, tools, timeout_s, {**(headers or {}), **tracing.trace_headers()}, grant)
             note_answer(one, answer)
         metrics.MODEL_SECONDS.labels(self._agent).observe(time.monotonic() - began)
         return answer
 
     async def _ask(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], timeout_s: float, headers: dict[str, str]
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]],
+        timeout_s: float,
+        headers: dict[str, str],
+        grant: Callable[[], str] | None,
     ) -> ModelAnswer:
         # Providers refuse an empty list of tools.
         body = {"model": self._agent, "messages": messages, **({"tools": tools} if tools else {})}
         try:
             async with asyncio.timeout(timeout_s):
-                response = await self._post(body, headers)
+                response = await self._post(body, headers, grant)
         except TimeoutError:
             raise ModelUnavailableError(
                 f"the gateway at {self._url} gave no answer for '{self._agent}' within {timeout_s:.0f} s; "
@@ -102,7 +110,9 @@ class GatewayClient:
                 f"({type(error).__name__}: {error}): {response.text[:300]}"
             ) from error
 
-    async def _post(self, body: dict[str, Any], headers: dict[str, str]) -> httpx2.Response:
+    async def _post(
+        self, body: dict[str, Any], headers: dict[str, str], grant: Callable[[], str] | None
+    ) -> httpx2.Response:
         url = f"{self._url}/v1/chat/completions"
         began = time.monotonic()
         patient_until = began + self._patience_s
@@ -111,12 +121,13 @@ class GatewayClient:
             try:
                 if not self._greeted:
                     await self._greet()
-                signed = {**self._credential(), **headers, KEEPALIVE_HEADER: "1"}
+                # Anew for each try: it may be the clock of who signs that was wrong.
+                signed = {**self._credential(), **headers, **_granted(grant), KEEPALIVE_HEADER: "1"}
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
                     note_keepalive(self._http, response.headers)
                     answer = await self._whole(response)
                 wait_s = min(self._patience_s, CLOCK_PATIENCE_S)
-                if not _is_out_of_time(answer) or time.monotonic() >= began + wait_s:
+                if not is_out_of_time(answer) or time.monotonic() >= began + wait_s:
                     return answer
             except httpx2.TransportError as error:
                 self._greeted = False
@@ -163,9 +174,12 @@ class TaskModel:
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], timeout_s: float
     ) -> ModelAnswer:
         """See Model.answer."""
-        grant = self._grant()
-        headers = {**self._headers, GRANT_HEADER: grant} if grant else self._headers
-        return await self._client.answer(messages, tools, timeout_s, headers)
+        return await self._client.answer(messages, tools, timeout_s, self._headers, self._grant)
+
+
+def _granted(grant: Callable[[], str] | None) -> dict[str, str]:
+    token = "" if grant is None else grant()
+    return {GRANT_HEADER: token} if token else {}
 
 
 def _read(body: dict[str, Any]) -> ModelAnswer:
@@ -226,16 +240,6 @@ def _reasoning(value: Any) -> dict[str, Any]:
 def _encodable(text: str) -> str:
     """Return `text` without halves of surrogate pairs, which JSON can express and the UTF-8 of the journal cannot."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _is_out_of_time(response: httpx2.Response) -> bool:
-    """Return whether the gateway's clock takes the grant for expired or not valid yet."""
-    if response.status_code != HTTPStatus.UNAUTHORIZED:
-        return False
-    try:
-        return response.json()["error"]["code"] == OUT_OF_TIME
-    except (ValueError, KeyError, TypeError):
-        return False
 
 
 def _error(response: httpx2.Response) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from quartet_contracts import FENCE_SCOPE, RESET_SCOPE, STOP_SCOPE, GrantClaims, Identifier, describe
+from quartet_contracts import FENCE_SCOPE, OUT_OF_TIME, RESET_SCOPE, STOP_SCOPE, GrantClaims, Identifier, describe
 from quartet_process import BACKGROUND, Exposition, InvalidTokenError, TokenOutOfTimeError
 from quartet_safety.motion import FenceError
 from quartet_tool_server._grants import GrantVerifier
@@ -158,8 +158,8 @@ class ControlEndpoints:
             claims = self._verifier.check(token.strip())
         except InvalidTokenError as error:
             self._metrics.refused("BAD_TOKEN")
-            late = isinstance(error, TokenOutOfTimeError)
-            raise _RefusedError(401, f"the grant is not valid here: {error}", out_of_time=late) from error
+            code = {"code": OUT_OF_TIME} if isinstance(error, TokenOutOfTimeError) else {}
+            raise _RefusedError(401, f"the grant is not valid here: {error}", **code) from error
         if scope is not None and scope not in claims.tools:
             self._metrics.refused("SCOPE")
             raise _RefusedError(403, f"the grant of '{claims.sub}' covers {claims.tools}, this needs '{scope}'")

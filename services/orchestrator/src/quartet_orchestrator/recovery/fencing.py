@@ -3,9 +3,12 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable
+from functools import partial
 
 import httpx2
 
+from quartet_agent_runtime import CLOCK_PATIENCE_S, is_out_of_time
 from quartet_bus import Bus, BusError, LeaseEpoch, LeaseLostError
 from quartet_contracts import MOTION_SERVERS, STOP_SCOPE, control_url
 from quartet_orchestrator.errors import FenceRefusedError
@@ -14,8 +17,6 @@ from quartet_orchestrator.settings import OrchestratorSettings
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.25
-CLOCK_PATIENCE_S = 20.0
-"""How long a server that takes a new fence for expired is asked again at most."""
 GONE_S = 2.0
 """Time limit for a server that did not answer the last time."""
 TELL_S = 1.0
@@ -52,10 +53,10 @@ class FenceClient:
         highest = 0
         for _ in range(3):
             fence = await self._bus.fences.next(robot, at_least=highest + 1, lease_epoch=lease_epoch)
-            token = self._signer.sign_fence(robot=robot, request_id=request_id, fence=fence)
+            sign = partial(self._signer.sign_fence, robot=robot, request_id=request_id, fence=fence)
             answers = await asyncio.gather(
-                *(self._install(name, servers[name], token) for name in MOTION_SERVERS),
-                *(self._tell(name, url, token) for name, url in servers.items() if name not in MOTION_SERVERS),
+                *(self._install(name, servers[name], sign) for name in MOTION_SERVERS),
+                *(self._tell(name, url, sign) for name, url in servers.items() if name not in MOTION_SERVERS),
             )
             # A server may know a higher fence than the store when the store lost its data.
             highest = max(answers)
@@ -104,24 +105,28 @@ class FenceClient:
         except httpx2.HTTPError as error:
             log.error("server '%s' did not end request %s at %s: %s", name, order["request_id"], endpoint, error)
 
-    async def _tell(self, name: str, url: str, token: str) -> int:
+    async def _tell(self, name: str, url: str, sign: Callable[[], str]) -> int:
         """Install a fence at a server that the task can do without; return the fence in force there, 0 if not known."""
         try:
             async with asyncio.timeout(TELL_S):
-                return await self._install(name, url, token, patience_s=0.0)
+                return await self._install(name, url, sign, patience_s=0.0)
         except (FenceRefusedError, TimeoutError) as error:
             log.warning("server '%s' still takes grants from before the newest fence: %s", name, error)
             return 0
 
-    async def _install(self, name: str, url: str, token: str, patience_s: float | None = None) -> int:
-        """Install a fence at one server within `patience_s`; return the fence in force there afterwards."""
+    async def _install(self, name: str, url: str, sign: Callable[[], str], patience_s: float | None = None) -> int:
+        """Install a fence at one server within `patience_s`; return the fence in force there afterwards.
+
+        `sign` returns the grant of the fence; it is signed anew for each try, since this machine's clock may have been
+        the wrong one.
+        """
         endpoint = control_url(url, "fence")
         patience_s = self._settings.fence_timeout_s if patience_s is None else patience_s
         began = time.monotonic()
         end = began + (min(GONE_S, patience_s) if endpoint in self._gone else patience_s)
         while True:
             try:
-                answer = await self._http.post(endpoint, headers={"Authorization": f"Bearer {token}"})
+                answer = await self._http.post(endpoint, headers={"Authorization": f"Bearer {sign()}"})
             except httpx2.TransportError as error:
                 if time.monotonic() < end:
                     await asyncio.sleep(RETRY_S)
@@ -138,9 +143,9 @@ class FenceClient:
                 # It cannot persist the fence now, such as on a full disk.
                 await asyncio.sleep(RETRY_S)
                 continue
-            out_of_time = answer.status_code == 401 and _is_out_of_time(answer)
+            out_of_time = is_out_of_time(answer)
             if out_of_time and time.monotonic() < min(end, began + CLOCK_PATIENCE_S):
-                # Its clock was set, such as after a machine slept, and is put right within seconds or not at all.
+                # Its clock or this one was set, such as after a machine slept.
                 await asyncio.sleep(RETRY_S)
                 continue
             wrong_key = answer.status_code in {401, 403} and not out_of_time
@@ -148,15 +153,6 @@ class FenceClient:
             raise FenceRefusedError(
                 f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:600]}{keys}"
             )
-
-
-def _is_out_of_time(answer: httpx2.Response) -> bool:
-    """Return whether the server took the grant for expired: then the clocks differ, not the keys."""
-    try:
-        said = answer.json()
-    except ValueError:
-        return False
-    return isinstance(said, dict) and said.get("out_of_time") is True
 
 
 def _fence_of(answer: httpx2.Response, name: str, endpoint: str) -> int:
