@@ -77,6 +77,15 @@ async def test_a_duplicate_in_flight_is_not_run_and_a_late_one_is_answered_from_
     assert await entries(bus) == 0
 
 
+async def test_a_request_ages_while_the_machine_is_suspended(bus, a_request, monkeypatch):
+    queue = bus.skills(Skill.PICK)
+    await queue.submit(a_request())
+    delivery = await queue.take(60)
+    boot_time = time.clock_gettime
+    monkeypatch.setattr(time, "clock_gettime", lambda which: boot_time(which) + 3600.0)
+    assert delivery.age_s >= 3600.0
+
+
 async def test_cancel_reaches_whoever_runs_it(bus, other, a_request):
     await bus.skills(Skill.PICK).submit(a_request())
     delivery = await other.skills(Skill.PICK).take(60)

@@ -1,7 +1,6 @@
 """What a model costs is charged to the task of the caller's grant, and to no task that it only names."""
 
 import time
-from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +8,7 @@ from quartet_contracts import OUT_OF_TIME
 from quartet_contracts.approvals import approval_audience
 from quartet_gateway import TaskGrants
 from quartet_gateway.errors import GrantOutOfTimeError, NotAuthenticatedError
+from quartet_process import boot_time
 from quartet_process.signatures import read_token
 from support.grants import Keys
 
@@ -102,8 +102,8 @@ def test_a_signature_is_checked_once_until_the_grant_expires_or_the_keys_change(
     known[:] = [keys.private.public_key()]
     grants.read(headers)
     assert len(checked) == 3
-    over = time.monotonic() + 603.0
-    monkeypatch.setattr("quartet_process.signatures.time", SimpleNamespace(time=time.time, monotonic=lambda: over))
+    over = boot_time() + 603.0
+    monkeypatch.setattr(time, "clock_gettime", lambda _: over)
     with pytest.raises(GrantOutOfTimeError, match="expired"):
         grants.read(headers)
 

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from quartet_process import InvalidTokenError, ProcessSettings, SecretError, TokenOutOfTimeError
 from quartet_process.signatures import PublicKeys, read_keys
 from quartet_tool_server import GrantVerifier
+from quartet_tool_server._grants import caller
 
 
 class Settings(ProcessSettings):
@@ -96,11 +97,11 @@ def test_what_makes_a_token_invalid(claims, why):
 
 
 class Clocks:
-    """Both clocks of a process, moved apart."""
+    """The clocks of a process, moved apart: `passed_s` on the one that counts through a suspend of the machine."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.wall_s = self.passed_s = 0.0
-        real, monotonic, clocks = time.time, time.monotonic, self
+        real, boot_time, clocks = time.time, time.clock_gettime, self
 
         class Shifted(datetime.datetime):
             @classmethod
@@ -108,7 +109,7 @@ class Clocks:
                 return datetime.datetime.fromtimestamp(time.time(), tz)
 
         monkeypatch.setattr(time, "time", lambda: real() + clocks.wall_s)
-        monkeypatch.setattr(time, "monotonic", lambda: monotonic() + clocks.passed_s)
+        monkeypatch.setattr(time, "clock_gettime", lambda which: boot_time(which) + clocks.passed_s)
         monkeypatch.setattr("jwt.api_jwt.datetime", Shifted)
 
 
@@ -128,6 +129,21 @@ async def test_a_clock_that_is_set_voids_no_grant_in_use_and_lengthens_none(monk
     clocks.passed_s = 63.0
     with pytest.raises(TokenOutOfTimeError, match="'r-1' expired"):
         verifier.check(granted)
+
+
+async def test_no_grant_outlives_a_suspend_of_the_machine(monkeypatch):
+    clocks, private = Clocks(monkeypatch), Ed25519PrivateKey.generate()
+    verifier = GrantVerifier("summit", keys(pem(private)))
+    access = await verifier.verify_token(token(private))
+    monkeypatch.setattr("quartet_tool_server._grants.get_access_token", lambda: access)
+    granted = caller()
+    assert granted is not None
+    assert granted.jti == "r-1"
+    clocks.passed_s = clocks.wall_s = 3600.0
+    assert caller() is None
+    assert await verifier.verify_token(token(private)) is not None
+    with pytest.raises(TokenOutOfTimeError, match="'r-1' expired"):
+        verifier.check(access.token)
 
 
 async def test_the_verifier_says_no_without_an_exception():

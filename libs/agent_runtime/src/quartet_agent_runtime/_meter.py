@@ -6,6 +6,7 @@ import time
 from quartet_agent_runtime._model import ModelAnswer
 from quartet_agent_runtime._work_clock import WorkClock
 from quartet_contracts import Budget, Usage
+from quartet_process import boot_time
 
 
 class Meter:
@@ -16,20 +17,20 @@ class Meter:
         self._clock = clock
         self.unlimited = clock is None
         """No wall time limit, not even the budget's."""
-        self._began = time.monotonic()
+        self._began = boot_time()
         self._usage = Usage()
 
     @property
     def usage(self) -> Usage:
         """What was used so far."""
-        return self._usage.model_copy(update={"wall_s": round(time.monotonic() - self._began, 3)})
+        return self._usage.model_copy(update={"wall_s": round(boot_time() - self._began, 3)})
 
     @property
     def remaining_s(self) -> float:
         """Wall time left [s]: the smaller of the budget's and the deadline's, not below zero; inf when unlimited."""
         if self._clock is None:
             return math.inf
-        of_budget = self.budget.wall_s - (time.monotonic() - self._began - self._clock.waited_s)
+        of_budget = self.budget.wall_s - (boot_time() - self._began - self._clock.waited_s)
         return max(0.0, min(of_budget, self._clock.left_s))
 
     @property
@@ -50,7 +51,7 @@ class Meter:
 
     def count_since(self, at: float) -> None:
         """Count the wall time from `at` [s since the epoch] on, when an earlier process began the loop."""
-        self._began = min(self._began, time.monotonic() - (time.time() - at))
+        self._began = min(self._began, boot_time() - (time.time() - at))
 
     def count_call(self) -> None:
         """Count one tool call."""

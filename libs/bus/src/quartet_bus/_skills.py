@@ -26,7 +26,7 @@ from quartet_contracts import (
     encode,
 )
 from quartet_contracts.skills import unknown_result, unreadable_request
-from quartet_process import redact_bytes
+from quartet_process import boot_time, redact_bytes
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class SkillDelivery(Delivery[SkillRequest]):
     """Request taken from the stream. One that was `started` before is not run again; its outcome is observed."""
 
     made_at: float
-    """Time at which it was made, on the monotonic clock of this process [s]."""
+    """Time at which it was made, as boot_time() of this process counts [s]."""
 
     @property
     def request(self) -> SkillRequest:
@@ -46,7 +46,7 @@ class SkillDelivery(Delivery[SkillRequest]):
     @property
     def age_s(self) -> float:
         """Time since it was made [s]: clocks of different machines are not compared."""
-        return time.monotonic() - self.made_at
+        return boot_time() - self.made_at
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class SkillQueue(Queue[SkillRequest]):
                 await self._complete(lease, redact_bytes(encode(result)), request.reply_to)
                 return None
         self._add_lease(lease)
-        made_at = time.monotonic() - age_s
+        made_at = boot_time() - age_s
         return SkillDelivery(request, admitted.redelivered, admitted.started, lease, made_at)
 
     async def _read(self, block_ms: int | None) -> tuple[Any, Newest | None]:

@@ -6,7 +6,7 @@ tokens (extra `signatures`); they are imported by name, so that a process withou
 
 from quartet_process._access import cross_site_reason, is_loopback, metrics_secret, require_credential
 from quartet_process._background import BACKGROUND, BackgroundTasks
-from quartet_process._clocks import clock_skew
+from quartet_process._clocks import boot_time, clock_skew
 from quartet_process._correlation import correlation_ids, current_ids
 from quartet_process._logs import JsonFormatter, LogFormat, set_up_logging
 from quartet_process._running import run_process, stop_on_signals, unless_stopped, write_ready_file
@@ -62,6 +62,7 @@ __all__ = [
     "SettingsError",
     "TokenOutOfTimeError",
     "bearer_token",
+    "boot_time",
     "clock_skew",
     "correlation_ids",
     "cross_site_reason",

@@ -10,6 +10,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+from quartet_process._clocks import boot_time
 from quartet_process._secrets import Secret, SecretValue
 from quartet_process._settings import ProcessSettings
 from quartet_process.errors import InvalidTokenError, SecretError, TokenOutOfTimeError
@@ -114,20 +115,20 @@ class CheckedToken:
 
     claims: dict[str, Any]
     until: float
-    """Its end, on this process's monotonic clock [s]."""
+    """Its end, as boot_time() counts [s]."""
 
     @property
     def over(self) -> bool:
         """Whether its time is over."""
-        return time.monotonic() >= self.until
+        return boot_time() >= self.until
 
 
 class TokenReader:
     """Reads the tokens that callers present again and again, and remembers the last MOST_KEPT of them.
 
     A signature is checked at the first sight of a token, and its time by the wall clock. From then on its end is told
-    by the monotonic clock: a wall clock that is set, forward or back, neither voids the token of work that goes on nor
-    lengthens its life.
+    by boot_time(): a wall clock that is set, forward or back, neither voids the token of work that goes on nor
+    lengthens its life, and a suspend of the machine does not lengthen it.
     """
 
     def __init__(self, issuers: Callable[[], Sequence[tuple[Ed25519PublicKey, str]]], audience: str | None) -> None:
@@ -145,12 +146,12 @@ class TokenReader:
         known = self._known.get(token)
         if known is None:
             claims = read_token(token, issuers, self._audience)
-            known = CheckedToken(claims, time.monotonic() + float(claims["exp"]) + LEEWAY_S - time.time())
+            known = CheckedToken(claims, boot_time() + float(claims["exp"]) + LEEWAY_S - time.time())
             while len(self._known) >= MOST_KEPT:
                 del self._known[next(iter(self._known))]
             self._known[token] = known
         if known.over:
-            ago_s = time.monotonic() - known.until + LEEWAY_S
+            ago_s = boot_time() - known.until + LEEWAY_S
             raise TokenOutOfTimeError(f"the token '{known.claims['jti']}' expired {ago_s:.0f} s ago")
         return known
 

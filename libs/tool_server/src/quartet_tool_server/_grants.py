@@ -1,7 +1,6 @@
 """Verification of the signed grant that every request carries."""
 
 import logging
-import time
 from collections.abc import Sequence
 from contextvars import ContextVar
 
@@ -11,7 +10,7 @@ from fastmcp.server.dependencies import get_access_token
 from pydantic import ValidationError
 
 from quartet_contracts import ISSUER, RESET_SCOPE, STOP_ISSUER, STOP_SCOPE, GrantClaims, audience
-from quartet_process import InvalidTokenError
+from quartet_process import InvalidTokenError, boot_time
 from quartet_process.signatures import TokenReader
 
 log = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ class GrantVerifier(TokenVerifier):
         return self._check(token)[0]
 
     def _check(self, token: str) -> tuple[GrantClaims, float]:
-        """Return the claims of a valid token, and its end on the monotonic clock [s]. Raises InvalidTokenError."""
+        """Return the claims of a valid token, and its end as boot_time() counts [s]. Raises InvalidTokenError."""
         checked = self._reader.read(token)
         try:
             return _within_rights(GrantClaims.model_validate(checked.claims)), checked.until
@@ -64,7 +63,7 @@ class _Access(AccessToken):
     """Access of a valid grant."""
 
     until: float
-    """End of the grant, on this process's monotonic clock [s]."""
+    """End of the grant, as boot_time() counts [s]."""
 
 
 def _within_rights(claims: GrantClaims) -> GrantClaims:
@@ -84,6 +83,6 @@ def caller_token() -> str:
 def caller() -> GrantClaims | None:
     """Claims of the request that is being served, None where it carries no grant."""
     token = get_access_token()
-    if not isinstance(token, _Access) or token.until <= time.monotonic():
+    if not isinstance(token, _Access) or token.until <= boot_time():
         return None
     return GrantClaims.model_validate(token.claims)
