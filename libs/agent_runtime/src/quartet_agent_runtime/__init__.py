@@ -3,7 +3,7 @@
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._approvals import ApprovalRequester
-from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_message
+from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_message, end_unless_repeatable
 from quartet_agent_runtime._http import CLOCK_PATIENCE_S, is_out_of_time
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
@@ -112,6 +112,7 @@ __all__ = [
     "clean",
     "code_and_message",
     "describe_observations",
+    "end_unless_repeatable",
     "entries_meant",
     "failure",
     "ignore_progress",

@@ -1,9 +1,9 @@
-"""What the code of several agents does in place of a model: questions asked again, motions of the arm made again."""
+"""What the code of several agents does in place of a model: questions asked again, motions made again, giving up."""
 
 from typing import Any, TypeVar
 
 from quartet_agent_runtime._request_context import RequestContext
-from quartet_agent_runtime.errors import GaveUpError
+from quartet_agent_runtime.errors import GaveUpError, VerificationError
 from quartet_contracts.tools import Pose3D, ToolResult
 from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult, MoveitCode, SceneResult
 from quartet_contracts.tools.perception import PerceptionCode
@@ -49,7 +49,7 @@ class CodedArm:
     """The arm in the hands of an agent's own code: a motion that fails is made once more, with a cleared scene.
 
     The methods raise GaveUpError(UNKNOWN) when a person or a rule took the robot away, and VerificationError as
-    RequestContext.call does.
+    RequestContext.call does and where what a motion did is not known: it is not made again then.
     """
 
     def __init__(self, check: RequestContext, *, failed: str, out_of_reach: str) -> None:
@@ -97,8 +97,9 @@ class CodedArm:
         """Open or close the gripper (`open_gripper`, `close_gripper`), once more if that fails."""
         moved = await self._check.call(GripperResult, f"moveit__{tool}")
         if not moved.ok and moved.error_code not in WITHDRAWN:
+            # Fingers that are where they should be already do nothing.
             moved = await self._check.call(GripperResult, f"moveit__{tool}")
-        _refuse_withdrawn(moved, tool)
+        end_unless_repeatable(moved, tool)
         return moved
 
     async def grasp(self) -> GripperResult:
@@ -113,15 +114,12 @@ class CodedArm:
     async def _move(self, tool: str, **arguments: Any) -> ArmResult:
         group = self._check.robot.arm.group
         moved = await self._check.call(ArmResult, tool, group=group, **arguments)
+        end_unless_repeatable(moved, tool)
         if moved.ok or moved.error_code in SAME_AGAIN:
             return moved
-        _refuse_withdrawn(moved, tool)
-        if moved.error_code == CommonCode.TIMEOUT:
-            # The outcome is not known: the gripper tells whether the arm still works before it moves again.
-            await self.grasp()
         await self._check.call(SceneResult, "moveit__clear_planning_scene")
         moved = await self._check.call(ArmResult, tool, group=group, **arguments)
-        _refuse_withdrawn(moved, tool)
+        end_unless_repeatable(moved, tool)
         return moved
 
 
@@ -130,9 +128,17 @@ def code_and_message(result: ToolResult) -> str:
     return f"{result.error_code}: {result.message}" if result.message else result.error_code
 
 
-def _refuse_withdrawn(result: ToolResult, tool: str) -> None:
-    if result.error_code in WITHDRAWN:
-        raise GaveUpError("UNKNOWN", f"{tool}: {code_and_message(result)}")
+def end_unless_repeatable(moved: ToolResult, tool: str) -> None:
+    """End the work after a motion that nobody may make again.
+
+    Raises:
+        GaveUpError: UNKNOWN, where a person or a rule has decided (WITHDRAWN).
+        VerificationError: What the motion did is not known (TIMEOUT), so that the world must be looked at.
+    """
+    if moved.error_code in WITHDRAWN:
+        raise GaveUpError("UNKNOWN", f"{tool}: {code_and_message(moved)}")
+    if moved.error_code == CommonCode.TIMEOUT:
+        raise VerificationError(f"{tool}: {code_and_message(moved)}", uncertain=True)
 
 
 def _target(pose: Pose3D) -> dict[str, Any]:

@@ -112,6 +112,7 @@ class SkillRun:
             fields = await agent.perform(check)
             return self._result(state=State.SUCCEEDED if fields["success"] else State.FAILED, **fields)
         if request.claim is not None:
+            self._stage = AFTER_REPORT
             return await self._verify(agent, check, REPORTS[request.skill].model_validate(request.claim))
         if agent.prepare is not None:
             await agent.prepare(check)

@@ -1,12 +1,13 @@
-"""The approach in code, for requests that ask no model: what the prompt says, step by step."""
+"""The approach in code, for requests that ask no model: the steps of the prompt but those that compare pictures."""
 
-from quartet_agent_runtime import GaveUpError, RequestContext, is_tucked, tuck
+from quartet_agent_runtime import GaveUpError, RequestContext, end_unless_repeatable, is_tucked, tuck
 from quartet_approach.target import Target, look
-from quartet_approach.traffic import drive, poses_of
+from quartet_approach.traffic import poses_of
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.tools import Pose2D
-from quartet_contracts.tools.nav2 import ClearCostmapsResult
+from quartet_contracts.tools.nav2 import ClearCostmapsResult, MotionResult
 
+DRIVE = "nav2__navigate_to_pose"
 TUCKS = 2
 
 
@@ -44,6 +45,7 @@ async def _tuck(check: RequestContext) -> None:
         moved = await tuck(check)
         if moved.ok:
             return
+        end_unless_repeatable(moved, "moveit__plan_and_execute")
     reason = f"the arm is not in '{check.robot.arm.transit_state}': {moved.error_code} {moved.message}"
     raise GaveUpError(ApproachCode.NAV_PLAN_FAILED, reason)
 
@@ -54,12 +56,14 @@ async def _drive(check: RequestContext, target: Target) -> None:
     entry = Pose2D(x=area.entry.x, y=area.entry.y, yaw=area.entry.yaw)
     if not poses:
         raise GaveUpError(ApproachCode.NAV_DRIVE_FAILED, f"the site has no {target.name} pose in {area.name}")
-    why = await drive(check, poses[0])
-    if why:
+    for pose in (poses[0], poses[0] if target.is_parking else entry):
+        moved = await check.call(MotionResult, DRIVE, x=pose.x, y=pose.y, yaw=pose.yaw)
+        if moved.ok:
+            return
+        end_unless_repeatable(moved, DRIVE)
         await check.call(ClearCostmapsResult, "nav2__clear_costmaps")
-        why = await drive(check, poses[0] if target.is_parking else entry)
-    if why:
-        raise GaveUpError(ApproachCode.NAV_DRIVE_FAILED, f"the robot did not get to {area.name}: {why}")
+    why = moved.nav2_error or moved.error_code
+    raise GaveUpError(ApproachCode.NAV_DRIVE_FAILED, f"the robot did not get to {area.name}: {why}")
 
 
 def _report(target: CheckResult, note: str) -> ApproachReport:

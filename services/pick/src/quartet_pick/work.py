@@ -1,4 +1,4 @@
-"""The pick in code, for requests that ask no model: what the prompt says, step by step."""
+"""The pick in code, for requests that ask no model: the steps of the prompt."""
 
 from quartet_agent_runtime import CodedArm, GaveUpError, RequestContext, about, ask, code_and_message
 from quartet_contracts import PickArguments, PickCode, PickReport
@@ -28,11 +28,8 @@ async def work(check: RequestContext) -> PickReport:
     height = pose.object_height_m
     held = {"held_object_height_m": height} if height is not None and 0 <= height <= 1 else {}
     lifted = await _up(arm, pose)
-    if not lifted.ok:
-        raise GaveUpError(
-            PickCode.PICK_PLAN_FAILED, f"'{wanted}' is held and was not lifted: {code_and_message(lifted)}", **held
-        )
-    await arm.transit(f"'{wanted}' is held, but ", **held)
+    not_lifted = "" if lifted.ok else f"was not lifted ({code_and_message(lifted)}) and "
+    await arm.transit(f"'{wanted}' is held, {not_lifted}", **held)
     if (await arm.grasp()).state is not GraspState.HOLDING:
         raise GaveUpError(PickCode.PICK_ATTACH_TIMEOUT, f"'{wanted}' is no longer in the gripper after the lift")
     return PickReport(

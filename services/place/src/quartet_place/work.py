@@ -1,4 +1,4 @@
-"""The place in code, for requests that ask no model: what the prompt says, step by step."""
+"""The place in code, for requests that ask no model: the steps of the prompt up to the look down, which is a check."""
 
 from quartet_agent_runtime import CodedArm, GaveUpError, RequestContext, about, code_and_message
 from quartet_contracts import PlaceArguments, PlaceCode, PlaceReport

@@ -1,0 +1,135 @@
+"""The agents' own code in place of a model, over played servers: what is made again, and what never is."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quartet_agent_runtime import (
+    CodedArm,
+    GaveUpError,
+    RequestContext,
+    ToolOutcome,
+    VerificationError,
+    WorkClock,
+    failure,
+)
+from quartet_approach.work import work as approach
+from quartet_contracts import ApproachArguments, Skill, SkillRequest
+from quartet_contracts.tools import Pose3D
+from quartet_pick.work import work as pick
+from quartet_site import load_robot, load_site
+
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
+SITE, ROBOT = load_site(HOME / "site.yaml"), load_robot(HOME / "robot.yaml")
+ABOVE = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.9], "orientation": [1.0, 0.0, 0.0, 0.0]}
+DRIVE, STRAIGHT, MOVE = "nav2__navigate_to_pose", "moveit__plan_cartesian_path", "moveit__plan_and_execute"
+TUCKED = dict(zip(ROBOT.arm.joints, ROBOT.arm.named_states[ROBOT.arm.transit_state], strict=True))
+
+
+@dataclass
+class Played(RequestContext):
+    """Servers whose tools answer in turn what `says` has for them, then that all is well."""
+
+    says: dict[str, list[Any]] = field(default_factory=dict)
+    called: list[str] = field(default_factory=list)
+
+    async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
+        self.called.append(tool)
+        answers = self.says.get(tool, [])
+        answer = (answers.pop(0) if len(answers) > 1 else answers[0]) if answers else {}
+        return failure(answer, "so it is") if isinstance(answer, str) else ToolOutcome({"ok": True, **answer})
+
+
+def played(skill: Skill, says: dict[str, list[Any]], **arguments: Any) -> Played:
+    now = time.time()
+    request = SkillRequest.model_validate(
+        {
+            "request_id": "r1",
+            "task_id": "t1",
+            "robot": ROBOT.name,
+            "skill": skill,
+            "created_at": now,
+            "deadline": now + 60,
+            "arguments": arguments,
+            "grant": "g",
+            "reply_to": "q",
+        }
+    )
+    none: Any = None
+    return Played(request, ROBOT, SITE, none, none, WorkClock.of(request), says=says)
+
+
+def to_kitchen(says: dict[str, list[Any]]) -> Played:
+    tucked = {"moveit__get_current_pose": [{"joint_positions": TUCKED}]}
+    arguments = ApproachArguments(target_area="kitchen", object_name="red coke can", next_action="pick")
+    return played(Skill.APPROACH, {**tucked, **says}, **arguments.model_dump())
+
+
+@pytest.mark.parametrize("code", ["APPROVAL_DENIED", "POLICY_DENIED", "NAVIGATION_CANCELED"])
+async def test_no_other_pose_is_tried_after_a_word_of_a_person_or_a_rule(code: str) -> None:
+    check = to_kitchen({DRIVE: [code]})
+    with pytest.raises(GaveUpError, match=code) as end:
+        await approach(check)
+    assert end.value.code == "UNKNOWN", "no code after which the check tries other poses"
+    assert check.called.count(DRIVE) == 1
+
+
+@pytest.mark.parametrize("code", ["TIMEOUT", "NAVIGATION_FAILED"])
+async def test_a_drive_is_made_again_only_where_its_end_is_known(code: str) -> None:
+    check = to_kitchen({DRIVE: [code]})
+    with pytest.raises((VerificationError, GaveUpError)) as end:
+        await approach(check)
+    if code == "TIMEOUT":
+        assert isinstance(end.value, VerificationError)
+        assert end.value.uncertain
+    assert check.called.count(DRIVE) == (1 if code == "TIMEOUT" else 2)
+
+
+def arm_over(says: dict[str, list[Any]]) -> tuple[CodedArm, Played]:
+    check = played(Skill.PICK, says, object_name="red coke can")
+    return CodedArm(check, failed="PICK_PLAN_FAILED", out_of_reach="PICK_REACH_EXCEEDED"), check
+
+
+async def test_a_motion_of_unknown_end_is_never_made_again() -> None:
+    """A descent that timed out may have pushed the thing: its pose is not known any more."""
+    arm, check = arm_over({STRAIGHT: ["TIMEOUT"]})
+    with pytest.raises(VerificationError) as end:
+        await arm.straight(Pose3D.model_validate(ABOVE))
+    assert end.value.uncertain
+    assert check.called == [STRAIGHT]
+
+
+@pytest.mark.parametrize(("code", "calls"), [("PLANNING_FAILED", 2), ("OUT_OF_REACH", 1)])
+async def test_a_motion_that_failed_is_made_once_more_where_that_can_help(code: str, calls: int) -> None:
+    arm, check = arm_over({STRAIGHT: [code]})
+    assert not (await arm.straight(Pose3D.model_validate(ABOVE))).ok
+    assert check.called.count(STRAIGHT) == calls
+    assert check.called.count("moveit__clear_planning_scene") == calls - 1
+
+
+async def test_what_is_held_and_cannot_be_lifted_straight_is_brought_to_transit() -> None:
+    """The hand does not stay at the table."""
+    states = "EMPTY", "HOLDING"
+    pose = {"grasp_pose": ABOVE, "pre_grasp_pose": ABOVE, "object_height_m": 0.12, "reachable": True}
+    failed = ["PLANNING_FAILED"]
+    check = played(
+        Skill.PICK,
+        {
+            "moveit__get_grasp_state": [{"state": one} for one in states],
+            "perception__segment_objects": [{"outputs": [SEEN], "status": "SUCCESS"}],
+            "perception__get_topdown_grasp_pose": [pose],
+            # Down succeeds; straight up does not, nor does any other way there.
+            STRAIGHT: [{}, *failed],
+            MOVE: [{}, "PLANNING_FAILED", "PLANNING_FAILED", {}],
+        },
+        object_name="red coke can",
+    )
+    report = await pick(check)
+    assert (report.success, report.held_object_height_m) == (True, 0.12)
+    assert check.called[-2:] == [MOVE, "moveit__get_grasp_state"]
+
+
+SEEN = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 9, 9], "camera": "arm"}
