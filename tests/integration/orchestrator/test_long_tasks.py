@@ -16,18 +16,23 @@ from support.store import KEYS, command
 FILL = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'm', ARGV[2]) end"
 
 
+async def fill_journal(agents, delivery):
+    """Write as many events about a request as a task may have."""
+    request = delivery.request
+    said = JournalEvent(
+        task_id=request.task_id,
+        actor=str(request.skill),
+        at=time.time(),
+        event=Note(text="…"),
+        request_id=request.request_id,
+    )
+    key = KEYS.journal(request.task_id)
+    await command(agents.bus, "EVAL", FILL, 1, key, BusOptions().journal_events, encode(said))
+
+
 async def test_a_full_journal_ends_the_task_with_a_clear_word(start, agents, model, do):
     async def talkative(agents, delivery):
-        task_id = delivery.request.task_id
-        said = JournalEvent(
-            task_id=task_id,
-            actor="approach",
-            at=time.time(),
-            event=Note(text="…"),
-            request_id=delivery.request.request_id,
-        )
-        key = KEYS.journal(task_id)
-        await command(agents.bus, "EVAL", FILL, 1, key, BusOptions().journal_events, encode(said))
+        await fill_journal(agents, delivery)
         return {"success": True, "error_code": "NONE", "reason": "there", "state": State.SUCCEEDED}
 
     agents.answers["approach"].append(talkative)
@@ -41,6 +46,25 @@ async def test_a_full_journal_ends_the_task_with_a_clear_word(start, agents, mod
     assert "new task" in status.report.summary
     assert [skill for skill, _ in agents.calls] == ["approach"], "no further step was begun"
     assert (await agents.bus.journal.read_all(task_id))[-1].event.state is State.FAILED
+
+
+async def test_a_full_journal_hinders_no_measurement_of_the_end(start, with_cameras, agents, model, world, do):
+    async def talkative(agents, delivery):
+        world.grasp = "EMPTY"
+        world.in_view = {"wooden coffee table": (0.9, 0.0, 0.5), "red coke can": (0.95, 0.05, 0.56)}
+        await fill_journal(agents, delivery)
+        return do.failing("PLACE_PLAN_FAILED", reason="the can was released")
+
+    agents.answers["place"] = [talkative]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.drop, do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        task_id = await client.submit()
+        status = await client.until_state(task_id, State.SUCCEEDED, State.FAILED)
+    assert status.state is State.FAILED
+    assert "20000 events" in status.report.summary
+    (row,) = status.report.objects
+    assert (row.completed, row.error_code) == (True, "NONE"), row
 
 
 async def test_a_place_after_one_that_failed_may_find_it_done(start, agents, model, do):

@@ -1,5 +1,6 @@
 """Looks at what an attempt has left behind, where its outcome is not known: standstill, gripper, pose, cameras."""
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from quartet_agent_runtime import (
     describe_observations,
     observe,
 )
-from quartet_bus import Bus
+from quartet_bus import Bus, JournalFullError
 from quartet_contracts import (
     CONFIRM_TOOLS,
     HELD_OBJECT,
@@ -26,6 +27,7 @@ from quartet_contracts import (
     OBSERVE_TOOLS,
     STANDSTILL_TOOLS,
     AlikeThing,
+    JournalEvent,
     PlaceArguments,
     SkillRequest,
 )
@@ -33,8 +35,10 @@ from quartet_contracts.tools.moveit import GraspState
 from quartet_contracts.tools.perception import Detection, DetectResult, LastSeenResult, PerceptionCode
 from quartet_orchestrator.observation import ObserverSessions
 from quartet_orchestrator.recovery.confirmation import GRASP, doubt
-from quartet_orchestrator.recovery.record import TaskRecord
+from quartet_orchestrator.recovery.record import OwnedJournal, TaskRecord
 from quartet_site import RobotSetup, normalise
+
+log = logging.getLogger(__name__)
 
 DETECT = "perception__detect_objects"
 LAST_SEEN = "perception__last_seen"
@@ -62,8 +66,23 @@ class Inspection:
         return not self.unrest and self.grasp in {GraspState.HOLDING, GraspState.EMPTY}
 
 
+class _InspectionJournal:
+    """Journal of what an inspection calls. Where it is full the robot is measured all the same."""
+
+    def __init__(self, journal: OwnedJournal) -> None:
+        self._journal = journal
+
+    async def append(self, event: JournalEvent) -> str:
+        """Append durably, or log why there is no room. Raises LeaseLostError when another replica owns the task."""
+        try:
+            return await self._journal.append(event)
+        except JournalFullError as error:
+            log.warning("a call of an inspection is not journaled: %s", error)
+            return ""
+
+
 class Inspector:
-    """Inspects the robot of one task. A failure of a server is part of what was found, no exception."""
+    """Inspects the robot of one task. A failure of a server, or a full journal, is no exception."""
 
     def __init__(self, record: TaskRecord, bus: Bus, sessions: ObserverSessions, setup: RobotSetup) -> None:
         """`setup`: files of the task's robot."""
@@ -71,6 +90,11 @@ class Inspector:
         self._setup = setup
         self._bus = bus
         self._sessions = sessions
+
+    @property
+    def sees(self) -> bool:
+        """Whether the robot has a perception server, by which things are looked for."""
+        return self._sessions.has_server(self._record.task.robot, "perception")
 
     async def inspect(self, request_id: str) -> Inspection:
         """Bring the robot to rest with the newest fence, then look. Every call is journaled under `request_id`."""
@@ -93,7 +117,7 @@ class Inspector:
             clock = WorkClock(left_s := until - time.time(), left_s)
             robot, site = self._setup.robot, self._setup.site
             check = RequestContext(request, robot, site, toolbox, recorder, clock, began=began)
-            return await doubt(check, sees=self._sessions.has_server(request.robot, "perception"))
+            return await doubt(check, sees=self.sees)
 
     async def alike_before(self, request_id: str, arguments: PlaceArguments) -> list[AlikeThing] | None:
         """Return the things with the name of what is held that are in view, or were seen before in this task.
@@ -101,7 +125,7 @@ class Inspector:
         None when nobody can tell: no perception server, one that does not answer, or a name that it cannot look for.
         """
         name, held = arguments.object_name, arguments.object_id
-        if not self._sessions.has_server(self._record.task.robot, "perception") or normalise(name) == HELD_OBJECT:
+        if not self.sees or normalise(name) == HELD_OBJECT:
             return None
         recorder = self._recorder(request_id)
         holding = {} if held is None else {"held_object_id": held}
@@ -139,7 +163,7 @@ class Inspector:
 
         No picture is taken for it.
         """
-        if not self._sessions.has_server(self._record.task.robot, "perception"):
+        if not self.sees:
             return None
         async with await self._open([LAST_SEEN]) as toolbox:
             asked = await observe(toolbox, self._recorder(request_id), {LAST_SEEN: {"names": [name]}})
@@ -152,7 +176,7 @@ class Inspector:
             task_id=self._record.task.task_id,
             loop_id="orchestrator",
             request_id=request_id,
-            journal=self._record.journal,
+            journal=_InspectionJournal(self._record.journal),
             images=self._bus.images,
             transcripts=self._bus.transcripts,
         )
