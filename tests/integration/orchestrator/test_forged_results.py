@@ -270,3 +270,19 @@ async def test_what_a_failed_place_has_let_go_is_looked_for_when_no_further_step
     assert told in status.report.summary
     (row,) = status.report.objects
     assert (row.completed, row.error_code) == ((True, "NONE") if completed else (False, "PLACE_PLAN_FAILED")), row
+
+
+async def test_without_a_perception_server_an_empty_gripper_is_no_delivery(start, model, agents, motion, world, do):
+    async def drop(*_):
+        world.grasp = "EMPTY"
+        motion["moveit"].broken = True
+        return do.failing("PLACE_PLAN_FAILED", reason="the can was released")
+
+    agents.answers["place"] = [drop]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.drop, do.report(True, do.delivered))
+    async with start() as client:
+        status = await client.run()
+    assert "keeps holding" not in status.report.summary
+    (row,) = status.report.objects
+    assert (row.completed, row.error_code) == (False, "PLACE_PLAN_FAILED"), row

@@ -304,10 +304,13 @@ class SkillCaller:
     async def is_placed(self) -> bool:
         """Return whether the thing of the last place is measured to lie at its target, although the place failed.
 
-        False where the agent, or the orchestrator after it, has looked for it: its word stands.
+        False where the agent, or the orchestrator after it, has looked for it: its word stands. False without a
+        perception server: an empty gripper does not tell where the thing lies.
         """
         request = self._unlooked
-        return request is not None and not await self._inspector.confirm(request, self._began_at(request))
+        if request is None or not self._inspector.sees:
+            return False
+        return not await self._inspector.confirm(request, self._began_at(request))
 
     def picture(self, label: str) -> None:
         """Take pictures for the journal while the model thinks; the next skill waits for them."""
