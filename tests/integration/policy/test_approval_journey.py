@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -98,6 +99,17 @@ async def test_the_call_waits_for_the_persons_word(bus, url, desk, request_, sen
     assert len(sent.goals) == (word == "yes")
     assert word in outcome.message or word == "yes"
     assert desk.state is State.RUNNING
+
+
+async def test_a_server_whose_clock_is_behind_waits_as_long_as_any(bus, url, desk, request_, sent, monkeypatch):
+    behind = SimpleNamespace(time=lambda: time.time() - 3600.0)
+    monkeypatch.setattr("quartet_tool_server._approvals.time", behind)
+    requester = ApprovalRequester(request_, bus.approvals)
+    async with Toolbox({"nav2": url}, request_.grant, [TOOL], 30, requester) as toolbox:
+        calling = asyncio.create_task(toolbox.call(TOOL, {"angle": 2.0}, ignore))
+        await answer(bus, "yes")
+        await calling
+    assert len(sent.goals) == 1
 
 
 async def test_without_anybody_to_ask_the_call_is_refused(bus, url, request_, sent):

@@ -8,7 +8,15 @@ import pytest
 from mcp_types import ElicitResult, InputRequiredResult
 
 import quartet_nav2
-from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalClaims, approval_audience, arguments_digest
+from quartet_contracts.approvals import (
+    DECISION_FIELD,
+    EXPIRES_AT,
+    SECONDS_LEFT,
+    ApprovalClaims,
+    approval_audience,
+    arguments_digest,
+)
+from quartet_process import boot_time
 from quartet_tool_server import _approvals as approvals
 
 ASK = {"approval": [{"tool": "nav2__spin_robot", "when": {"angle": {"min": 1}}, "then": "ask", "because": "cables"}]}
@@ -49,6 +57,7 @@ async def ask(nav2, arguments=TURN) -> tuple[str, Any]:
     assert isinstance(result, InputRequiredResult), result
     ((approval_id, request),) = result.input_requests.items()
     assert result.meta[EXPIRES_AT] > time.time()
+    assert result.meta[SECONDS_LEFT] > 0
     return approval_id, request.params
 
 
@@ -154,8 +163,8 @@ async def test_it_is_for_the_attempt_that_asked(nav2, keys, sent):
 async def test_a_late_decision_is_none(serve, keys, sent, monkeypatch):
     nav2 = await serve(quartet_nav2, ASK | {"approval_wait_s": 30}, keys=keys)
     approval_id, _ = await ask(nav2)
-    responses, real = {approval_id: accepted(decision(keys, approval_id))}, time.monotonic
-    monkeypatch.setattr("quartet_tool_server._approvals.time.monotonic", lambda: real() + 31)
+    responses, late = {approval_id: accepted(decision(keys, approval_id))}, boot_time() + 31
+    monkeypatch.setattr("quartet_tool_server._approvals.boot_time", lambda: late)
     answer = await retry(nav2, responses)
     assert (answer["error_code"], "too late" in answer["message"]) == ("APPROVAL_DENIED", True)
     assert not sent.goals

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from quartet_agent_runtime._protocols import ApprovalClient
 from quartet_agent_runtime._work_clock import WorkClock
 from quartet_contracts import SkillRequest
-from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalDecision, ApprovalRequest
+from quartet_contracts.approvals import DECISION_FIELD, SECONDS_LEFT, ApprovalDecision, ApprovalRequest
 
 if TYPE_CHECKING:
     from mcp_types import ElicitResult, InputRequiredResult
@@ -50,10 +50,13 @@ class ApprovalRequester:
         return answers
 
     def _until(self, meta: Mapping[str, Any]) -> float:
-        """Return when the server takes no decision any more, or the request is over [s since the epoch]."""
-        until = meta.get(EXPIRES_AT)
-        given = float(until) if isinstance(until, int | float) else self._now() + WAIT_S
-        return min(given, self._request.deadline)
+        """Return when the server takes no decision any more, or the request is over [s since the epoch].
+
+        By the clock of who made the request, as `_now`. The server's may differ: it says how long it waits.
+        """
+        left_s = meta.get(SECONDS_LEFT)
+        left_s = float(left_s) if isinstance(left_s, int | float) else WAIT_S
+        return min(self._now() + left_s, self._request.deadline)
 
     def _now(self) -> float:
         """Return the time by the clock of who made the request [s since the epoch]; this machine's may differ."""

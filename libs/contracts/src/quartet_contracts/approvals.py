@@ -19,7 +19,10 @@ from quartet_contracts.messages import Identifier, Message, Model, Seconds
 DECISION_FIELD = "decision"
 """Field of the form in which the signed decision comes back."""
 EXPIRES_AT = "quartet/expires_at"
-"""In `_meta` of the result: seconds since the epoch after which no decision is accepted."""
+"""In `_meta` of the result: seconds since the epoch, by the server's clock, after which no decision is accepted."""
+SECONDS_LEFT = "quartet/seconds_left"
+"""In `_meta` of the result: how long a decision is accepted from now on [s]. A client goes by this one, since its clock
+and the server's may differ."""
 RUN_PROGRAM = "executor__run_program"
 """In place of a tool: what the executor asks about, where the policy wants a person's word on each program."""
 Text = Annotated[str, Field(max_length=2000)]

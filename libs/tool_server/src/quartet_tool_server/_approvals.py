@@ -14,8 +14,15 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from quartet_contracts import ISSUER, GrantClaims
-from quartet_contracts.approvals import DECISION_FIELD, EXPIRES_AT, ApprovalClaims, approval_audience, arguments_digest
-from quartet_process import InvalidTokenError
+from quartet_contracts.approvals import (
+    DECISION_FIELD,
+    EXPIRES_AT,
+    SECONDS_LEFT,
+    ApprovalClaims,
+    approval_audience,
+    arguments_digest,
+)
+from quartet_process import InvalidTokenError, boot_time
 from quartet_process.signatures import read_token
 from quartet_tool_server.errors import ApprovalDeniedError, InputRequiredError
 
@@ -32,7 +39,7 @@ class _Pending:
     tool: str
     digest: str
     until: float
-    """End of the wait, on the monotonic clock [s]."""
+    """End of the wait, as boot_time() counts [s]."""
 
 
 class PendingApprovals:
@@ -54,7 +61,7 @@ class PendingApprovals:
             )
         approval_id = f"a-{secrets.token_hex(12)}"
         expires_at = time.time() + self._wait_s
-        until = time.monotonic() + self._wait_s
+        until = boot_time() + self._wait_s
         self._pending[approval_id] = _Pending(grant.sub, grant.jti, tool, arguments_digest(arguments), until)
         for old in list(self._pending)[:-MOST_PENDING]:
             del self._pending[old]
@@ -74,7 +81,8 @@ class PendingApprovals:
         )
         return InputRequiredToolResult(
             InputRequiredResult(
-                input_requests={approval_id: ElicitRequest(params=form)}, _meta={EXPIRES_AT: expires_at}
+                input_requests={approval_id: ElicitRequest(params=form)},
+                _meta={EXPIRES_AT: expires_at, SECONDS_LEFT: self._wait_s},
             )
         )
 
@@ -95,7 +103,7 @@ class PendingApprovals:
             raise ApprovalDeniedError(
                 f"the decision {approval_id} is for another call, not for this one. Nothing moved."
             )
-        if waiting.until < time.monotonic():
+        if waiting.until < boot_time():
             raise ApprovalDeniedError(f"the decision on {tool} came too late. Nothing moved.")
         if claims.decision != "allow":
             words = f": {claims.reason}" if claims.reason else ""
