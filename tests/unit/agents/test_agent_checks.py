@@ -371,6 +371,15 @@ async def test_an_arm_that_touches_something_at_the_start_is_backed_off_the_way_
     assert check.moved <= 0.41
 
 
+NO_WAY = ToolOutcome({"ok": False, "error_code": "PLANNING_FAILED", "message": "no way"})
+NO_LOOK = {
+    "no pose": {"no_pose": ToolOutcome({"ok": False, "error_code": "TOO_FEW_POINTS", "message": "no depth"})},
+    "no reach": {"no_pose": ToolOutcome({"ok": True, "error_code": "NONE", "reachable": False})},
+    "no motion": {"reaches": False},
+}
+"""Why nothing can be looked at from above, and what `OverBin` has then."""
+
+
 class OverBin(Fingers):
     """A robot before a bin, whose wrist camera sees what lies in it from one position of the flange only."""
 
@@ -385,25 +394,46 @@ class OverBin(Fingers):
     """Of the base on the map."""
     released: dict[str, Any] | None = None
     arm: tuple[float, float, float] | None = None
+    shown_in_front = False
+    """Whether the front camera sees the bin and the one in it."""
+    no_pose: ToolOutcome | None = None
+    """The answer in place of a placing pose."""
+    reaches, tucked_at_try, tries = True, 1, 0
+    """Whether the arm gets to a pose, and at which try into its transit state."""
 
     async def outcome(self, tool, **arguments):
         if tool == "perception__get_topdown_placing_pose":
             pose = {"frame_id": "base_footprint", "position": self.target, "orientation": (1, 0, 0, 0)}
             drop = {"drop_point": (0.65, 0.05, 0.0), "surface_height_m": 0.34}
-            return ToolOutcome({"ok": True, "error_code": "NONE", "pre_place_pose": pose, "reachable": True, **drop})
+            there = {"ok": True, "error_code": "NONE", "pre_place_pose": pose, "reachable": True, **drop}
+            return self.no_pose or ToolOutcome(there)
         if tool == "moveit__plan_and_execute":
+            tucks = arguments["target_type"] == "named_state"
+            self.tries += tucks
+            if self.tries < self.tucked_at_try if tucks else not self.reaches:
+                return NO_WAY
             self.arm = tuple(arguments["target"].get("position", ())) or None
             return ToolOutcome({"ok": True, "error_code": "NONE"})
+        if tool == "moveit__get_current_pose":
+            pose = {"frame_id": "base_footprint", "position": self.arm, "orientation": (1, 0, 0, 0)}
+            return ToolOutcome({"ok": True, "pose": pose, "joint_positions": {}})
+        if tool == "moveit__plan_cartesian_path":
+            return ToolOutcome({"ok": True, "error_code": "NONE"})
         if tool == "perception__detect_objects":
-            at = self.arm if arguments["camera"] == "arm" else None
-            inside = [(0.65, 0.05)] if at is not None and at == self.sees_from else []
-            beside = self.beside if at is not None and at == (self.beside_from or self.sees_from) else ()
-            found = [seen(x, y, 0.06).model_dump() for x, y in (*inside, *beside)]
-            return ToolOutcome({"ok": True, "error_code": "NONE", "detections": found})
+            found = self.seen_by(arguments["camera"], *arguments["names"])
+            return ToolOutcome({"ok": True, "error_code": "NONE", "detections": [one.model_dump() for one in found]})
         if tool == "nav2__get_robot_pose":
             return ToolOutcome({"ok": True, "pose": dict(zip(("x", "y", "yaw"), self.stands_at, strict=True))})
         asked = await super().outcome(tool, **arguments)
         return ToolOutcome({**asked.content, "released": self.released})
+
+    def seen_by(self, camera: str, name: str) -> list[Detection]:
+        if camera == "front" and name == "waste basket":
+            return [seen(0.65, 0.05, 0.17, size_m=(0.34, 0.34, 0.34))] if self.shown_in_front else []
+        at = self.arm if camera == "arm" else None
+        inside = self.shown_in_front if camera == "front" else at is not None and at == self.sees_from
+        beside = self.beside if at is not None and at == (self.beside_from or self.sees_from) else ()
+        return [seen(x, y, 0.06) for x, y in (*([(0.65, 0.05)] if inside else []), *beside)]
 
 
 def over(place_name):
@@ -476,6 +506,28 @@ async def test_what_bounced_out_of_a_bin_is_looked_for_around_it_although_one_li
         await verify_place(check, CLAIM)
     assert unknown.value.uncertain
     assert check.arm is None, "the arm is back in its transit state"
+
+
+@pytest.mark.parametrize("why", NO_LOOK.values(), ids=NO_LOOK)
+async def test_of_one_in_the_bin_nobody_knows_whether_it_was_held_while_nobody_looked_around_it(why):
+    """The one that was held may have bounced out and lie behind the bin."""
+    check, _ = over("waste basket")
+    check.shown_in_front, check.released = True, released_at(0.65, 0.05)
+    for name, value in why.items():
+        setattr(check, name, value)
+    with pytest.raises(VerificationError, match="could not look from above") as unknown:
+        await verify_place(check, CLAIM)
+    assert unknown.value.uncertain
+
+
+@pytest.mark.parametrize(("at_try", "left"), [(1, False), (2, False), (99, True)])
+async def test_a_success_with_the_arm_still_over_the_bin_says_so(at_try, left):
+    check, _ = over("waste basket")
+    check.shown_in_front, check.released, check.tucked_at_try = True, released_at(0.65, 0.05), at_try
+    settled = await verify_place(check, CLAIM)
+    assert settled.error_code == "NONE"
+    assert (check.arm is not None) == left
+    assert ("did not get back to its transit state (PLANNING_FAILED)" in settled.reason) == left
 
 
 async def test_what_was_let_go_over_a_bin_may_be_hidden_by_one_that_lay_in_it():

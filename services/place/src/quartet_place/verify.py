@@ -1,6 +1,7 @@
 """Verify a place after the model's report: is the gripper empty, does the object lie at the target."""
 
 import math
+from dataclasses import dataclass, field
 
 from quartet_agent_runtime import (
     PlaceRegion,
@@ -14,6 +15,8 @@ from quartet_agent_runtime import (
     new_detections,
     opening_m,
     region_of,
+    retreat,
+    tuck,
 )
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
@@ -29,6 +32,19 @@ ROUND_VIEWS = 2
 """Number of views from straight above, which show the floor around a container."""
 SIDE_HIGHER_M = 0.05
 """Looks past a container's rim are taken this much higher than the first one, so that the fingers clear the rim."""
+
+
+@dataclass(frozen=True)
+class LookFromAbove:
+    """What the wrist camera showed above a target, and where the arm is afterwards."""
+
+    inside: Detection | None = None
+    """The object where it lies at the target."""
+    pictures: list[list[Detection]] = field(default_factory=list[list[Detection]])
+    """Everything of its name that each picture shows; empty where no picture could be taken."""
+    region: PlaceRegion | None = None
+    arm_left: str = ""
+    """A note for the reason where the arm did not get back to its transit state, '' where it did."""
 
 
 async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
@@ -51,11 +67,12 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     region = await region_of(check, arguments)
     pictures = [await check.first_seen(arguments.object_name, object_id=_object_id(check))]
     inside = _in(check, region, pictures[0])
+    above = LookFromAbove(region=region)
     # Into a container always: what bounced out of it, with one like it inside, lies behind it as likely as before it.
     if inside is None or (region is not None and region.within is not None):
-        seen, above, region = await _look_from_above(check, arguments, region)
-        inside = inside or seen
-        pictures += above
+        above = await _look_from_above(check, arguments, region)
+        inside, region = inside or above.inside, above.region
+        pictures += above.pictures
     by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
     if inside is None and by_id and not any(pictures):
         # Perception lost its id when it did not see it in the gripper: then look for it by its name.
@@ -65,27 +82,29 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     beside = [one for seen in pictures for one in _new(check, seen) if region and lies_outside(region, one)]
     if inside is not None:
         assert region is not None
-        if needs_release(check, region) and (doubt := _doubt(arguments, beside, over=over)):
-            raise VerificationError(doubt, uncertain=True)
-        return _reached(check, inside)
+        looked = region.within is None or bool(above.pictures)
+        if needs_release(check, region) and (doubt := _doubt(arguments, beside, over=over, looked=looked)):
+            raise VerificationError(f"{doubt}{above.arm_left}", uncertain=True)
+        return _reached(check, inside, above.arm_left)
     if over and not beside and mode_of(check.site, arguments.target_location) == "container":
         # One that lay there before may hide it.
         raise VerificationError(
             f"'{arguments.object_name}' was let go over '{arguments.target_location}', and no camera shows it in or "
-            "beside it: whether it is in is not known",
+            f"beside it: whether it is in is not known{above.arm_left}",
             uncertain=True,
         )
     where = _where_it_is(arguments, region, [one for seen in pictures for one in seen])
     if region is not None and not over:
         # The drop has failed in either case: nothing that is seen or was measured speaks for it.
         where += "; that it was let go there was not measured: it may have been lost on the way"
-    return report if done_before else _failed(where)
+    return report if done_before else _failed(f"{where}{above.arm_left}")
 
 
-def _doubt(arguments: PlaceArguments, beside: list[Detection], *, over: bool) -> str:
+def _doubt(arguments: PlaceArguments, beside: list[Detection], *, over: bool, looked: bool) -> str:
     """Return why what is seen at a target that nobody looked into before need not be what was put down, '' if it is.
 
     beside: what looks like it, lies near and was not known before. over: it was measured to be let go over the target.
+    looked: the floor around it was looked at, where the object may have bounced to.
     """
     name, target = arguments.object_name, arguments.target_location
     if not over:
@@ -97,6 +116,11 @@ def _doubt(arguments: PlaceArguments, beside: list[Detection], *, over: bool) ->
         return (
             f"'{name}' is seen at '{target}' and another one beside it, {_distances(beside)}: which of them was held "
             "is not known"
+        )
+    if not looked:
+        return (
+            f"'{name}' is seen at '{target}', and the wrist camera could not look from above whether another one lies "
+            "beside it: which of them was held is not known"
         )
     return ""
 
@@ -112,10 +136,8 @@ def _where_it_is(arguments: PlaceArguments, region: PlaceRegion | None, seen: li
 
 async def _look_from_above(
     check: RequestContext, arguments: PlaceArguments, region: PlaceRegion | None
-) -> tuple[Detection | None, list[list[Detection]], PlaceRegion | None]:
+) -> LookFromAbove:
     """Look for the object with the wrist camera above the target; the arm returns to its transit state.
-
-    Return it where it lies at the target, everything of its name that each picture shows, and the region.
 
     Into a container it looks from above each side of the rim as well: of a can that stands upright in it, the view from
     straight above shows the lid only, which has none of its colours. The first two views of a container are always
@@ -125,7 +147,7 @@ async def _look_from_above(
     if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
         pose = await _placing_pose(check, arguments, None)
     if not pose.ok or pose.pre_place_pose is None or pose.reachable is False:
-        return None, [], region
+        return LookFromAbove(region=region)
     mode = mode_of(check.site, arguments.target_location)
     opening = opening_m(check.site, arguments)
     region = region or around_drop(mode, pose, opening)
@@ -135,11 +157,10 @@ async def _look_from_above(
         if inside is not None and (opening is None or number > ROUND_VIEWS):
             break
         wanted = pose.pre_place_pose.model_copy(update={"position": position})
-        if await _move(check, "pose", wanted, pose.pre_place_lower_by_m):
+        if await _move(check, wanted, pose.pre_place_lower_by_m):
             pictures.append(await check.detect(arguments.object_name, "arm", _object_id(check)))
             inside = inside or _in(check, region, pictures[-1])
-    await _move(check, "named_state", None)
-    return inside, pictures, region
+    return LookFromAbove(inside, pictures, region, await _tuck(check))
 
 
 def viewpoints(above: Point, opening: float | None) -> list[Point]:
@@ -172,15 +193,29 @@ async def _placing_pose(check: RequestContext, arguments: PlaceArguments, target
     )
 
 
-async def _move(check: RequestContext, target_type: str, pose: Pose3D | None, lower_by_m: float = 0.0) -> bool:
-    """Bring the arm to `pose` or up to lower_by_m below, or to its transit state for None; return whether it did."""
-    arm = check.robot.arm
-    target = {"state_name": arm.transit_state} if pose is None else pose.model_dump(mode="json")
+async def _move(check: RequestContext, pose: Pose3D, lower_by_m: float) -> bool:
+    """Bring the arm to `pose` or up to lower_by_m [m] below; return whether it did."""
     lower = {"lower_by_m": lower_by_m} if lower_by_m > 0 else {}
     moved = await check.call(
-        ArmResult, "moveit__plan_and_execute", group=arm.group, target_type=target_type, target=target, **lower
+        ArmResult,
+        "moveit__plan_and_execute",
+        group=check.robot.arm.group,
+        target_type="pose",
+        target=pose.model_dump(mode="json"),
+        **lower,
     )
     return moved.ok
+
+
+async def _tuck(check: RequestContext) -> str:
+    """Bring the arm to its transit state, a second time from higher up; return "", or a note that it is not there."""
+    if (await tuck(check)).ok or ((again := await retreat(check)) is not None and again.ok):
+        return ""
+    why = "where it is is not known" if again is None else again.error_code
+    return (
+        f"; the arm did not get back to its transit state ({why}): it has to be tucked before the robot drives, as an "
+        "approach does at its start"
+    )
 
 
 def _object_id(check: RequestContext) -> str | None:
@@ -206,14 +241,14 @@ def _new(check: RequestContext, seen: list[Detection]) -> list[Detection]:
     return new_detections(seen, check.request.alike_before or [])
 
 
-def _reached(check: RequestContext, lying: Detection) -> PlaceReport:
+def _reached(check: RequestContext, lying: Detection, arm_left: str) -> PlaceReport:
     arguments = check.request.arguments
     assert isinstance(arguments, PlaceArguments)
     check.object_id = lying.object_id
     return PlaceReport(
         success=True,
         error_code=PlaceCode.NONE,
-        reason=f"the gripper is empty and '{arguments.object_name}' is seen at '{arguments.target_location}'",
+        reason=f"the gripper is empty and '{arguments.object_name}' is seen at '{arguments.target_location}'{arm_left}",
     )
 
 
