@@ -186,6 +186,24 @@ async def test_a_claim_with_a_place_that_no_camera_has_shown_is_no_success(clien
     assert [(one.object_name, one.error_code) for one in status.report.objects] == [("kitchen bin", "PLACE_SEG_MISSED")]
 
 
+async def test_what_has_a_number_in_its_own_name_is_seen_as_what_the_task_names(
+    start, settings, agents, model, tmp_path
+):
+    """The site has a "rack 2"; of two cans in view the second is "red coke can 2"."""
+    site = settings.site_file.read_text().replace("- name: kitchen counter", "- name: rack 2")
+    (tmp_path / "site.yaml").write_text(site)
+    rack = {"name": "rack 2", "position": (0.9, 0.0, 0.42), "size_m": (0.6, 2.0, 0.84), "colour": "white"}
+    can, _, mug = scene()["objects"]
+    two = {**scene(), "objects": [{**can, "name": f"{CAN} 2"}, rack, mug]}
+    agents.answers["executor"] = [{**seen(), "scene": two}, *[failed("no")] * 5]
+    agents.start()
+    model.say(program("move("))
+    async with start(site_file=tmp_path / "site.yaml") as client:
+        status = await client.run(f"put the {CAN} on rack 2", team="sa")
+    assert "gave up" in status.report.summary
+    assert status.report.objects == []
+
+
 async def test_what_was_let_go_over_a_container_is_told_with_its_reason(client, agents, model):
     agents.answers["executor"] = [seen(), let_go(inside="trash can"), let_go(inside="trash can")]
     agents.answers["executor"][1] |= {"completed": False}

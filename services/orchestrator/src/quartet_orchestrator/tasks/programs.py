@@ -1,6 +1,5 @@
 """A task that a team of models does with one robot's arm by programs: SA, MA and MALMM on a deployment."""
 
-import re
 from collections.abc import Awaitable, Callable
 
 from quartet_contracts import (
@@ -40,8 +39,6 @@ FIRST = (
     "The base does not move while a team works with programs: a robot that drives can be sent there first, by "
     "`quartet approach AREA OBJECT pick`."
 )
-_NUMBER = re.compile(r" \d+$")
-"""What tells one of several things of a name."""
 
 
 class ProgramTeam:
@@ -146,7 +143,8 @@ class ProgramTeam:
     def _unseen(self) -> list[DeliveryOutcome]:
         """Return what the sentence names and no camera has shown near the arm's reach."""
         names = [*(one.name for one in self._arm.scene.objects), *self._arm.inside().values()]
-        seen = {one for name in names for one in self._named(_NUMBER.sub("", name))}
+        # By the words of each: the second of two cans is "can 2", and a site may have a "shelf 2".
+        seen = {one for name in names for one in self._named(name)}
         objects = dict.fromkeys(self._asked_objects, PickCode.PICK_SEG_MISSED)
         places = dict.fromkeys(self._asked_places, PlaceCode.PLACE_SEG_MISSED)
         return [
