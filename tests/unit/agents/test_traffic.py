@@ -47,6 +47,8 @@ class Played(RequestContext):
     here: tuple[float, float] = (6.7, 2.9)
     drives: list[tuple[float, float]] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
+    lost_after: frozenset[int] = frozenset()
+    """After which numbers of waits the robot is not localised."""
 
     @property
     def waits(self) -> int:
@@ -77,6 +79,8 @@ class Played(RequestContext):
             tucked = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
             return ToolOutcome({"ok": True, "joint_positions": tucked})
         assert tool == "nav2__get_robot_pose"
+        if self.waits in self.lost_after:
+            return ToolOutcome({"ok": False, "error_code": "TRANSFORM_UNAVAILABLE", "message": "not localised"})
         return ToolOutcome({"ok": True, "pose": {"x": self.here[0], "y": self.here[1], "yaw": 0.0}})
 
 
@@ -152,6 +156,13 @@ async def test_a_look_that_finds_the_place_taken_again_begins_the_wait_anew():
     nav2 = check("ben", shut=lambda x, y, waits: waits in {0, 2} and in_kitchen(x, y, waits))
     assert (await reach(nav2, TARGET, Patience(nav2))).pose == poses_of(SITE, TARGET)[0]
     assert sum(nav2.waited) == (3 + CLEAR_LOOKS - 1) * LOOK_S
+
+
+async def test_a_robot_that_is_not_localised_for_a_moment_waits_on():
+    lost = frozenset({1, 2})
+    nav2 = check("ben", shut=lambda x, y, waits: waits < 1 and in_kitchen(x, y, waits), lost_after=lost)
+    assert (await reach(nav2, TARGET, Patience(nav2))).pose == poses_of(SITE, TARGET)[0]
+    assert sum(nav2.waited) == (len(lost) + CLEAR_LOOKS) * LOOK_S < ASIDE_WAIT_S
 
 
 async def test_who_waits_for_the_place_itself_does_not_stand_in_the_way_out():

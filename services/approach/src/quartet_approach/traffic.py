@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from quartet_agent_runtime import RequestContext
 from quartet_approach.target import Target
 from quartet_contracts.tools import Pose2D
-from quartet_contracts.tools.nav2 import MotionResult, NavCode, PathResult, WaitResult
+from quartet_contracts.tools.nav2 import MotionResult, NavCode, PathResult, RobotPoseResult, WaitResult
 from quartet_site import Area, SiteFile, inside
 from quartet_site import Pose2D as SitePose
 
@@ -146,9 +146,10 @@ async def way_to(check: RequestContext, pose: Pose2D) -> Way:
 
 
 async def in_view(check: RequestContext, pose: Pose2D) -> bool:
-    """Return whether the robot is near enough to a pose to know of another robot there."""
-    here = await check.pose()
-    return math.dist((here.x, here.y), (pose.x, pose.y)) < SEEN_M
+    """Return whether the robot is near enough to a pose to know of another robot there, and localised."""
+    outcome = await check.outcome("nav2__get_robot_pose")
+    here = RobotPoseResult.model_validate(outcome.content).pose if outcome.ok else None
+    return here is not None and math.dist((here.x, here.y), (pose.x, pose.y)) < SEEN_M
 
 
 async def drive(check: RequestContext, pose: Pose2D) -> str:
