@@ -7,7 +7,7 @@ import pytest
 from quartet_perception.catalogue import Catalogue
 from quartet_perception.errors import UnknownObjectError
 from quartet_perception.perceiver import Perceiver
-from quartet_site import PolicyFile
+from quartet_site import PolicyFile, SiteFile
 from quartet_tool_server._approvals import PendingApprovals
 from quartet_tool_server._policy import CallPolicy
 
@@ -107,11 +107,64 @@ def test_a_policys_rule_on_a_thing_holds_for_all_words_that_the_catalogue_takes_
         approval = [{**rule, "when": {path: {"one_of": ["red coke can"]}}}]
         policy = CallPolicy(PolicyFile.model_validate({"approval": approval}), PendingApprovals("summit", [], 60))
         for words, denied in ((given, True), (["mug"] * 2 if isinstance(given, list) else "mug", False)):
-            meant = {argument: words, **perceiver.names_meant({argument: words})}
+            meant = {argument: words, **perceiver.names_meant("get_topdown_grasp_pose", {argument: words})}
             assert (policy.rule("pick", "perception__get_topdown_grasp_pose", meant) is not None) is denied
+
+
+@pytest.mark.parametrize(
+    ("listed", "passes"), [(["coke"], False), (["red coke can"], False), (["coke", "red coke can"], True)]
+)
+def test_an_auto_rule_has_the_words_as_given_and_all_that_they_mean(catalogue, site, listed, passes):
+    unused: Any = None
+    tool, given = "get_topdown_grasp_pose", {"object_name": "coke"}
+    meant = given | Perceiver(unused, site, unused, catalogue).names_meant(tool, given)
+    auto = {"tool": "perception__*", "when": {"object_name": {"one_of": listed}}, "then": "auto"}
+    approval = [auto, {"tool": "perception__*", "then": "ask"}]
+    policy = CallPolicy(PolicyFile.model_validate({"approval": approval}), PendingApprovals("summit", [], 60))
+    assert (policy.rule("pick", f"perception__{tool}", meant) is None) is passes
 
 
 def test_names_that_are_no_text_reach_the_tool_that_refuses_them(catalogue, site):
     unused: Any = None
     perceiver = Perceiver(unused, site, unused, catalogue)
-    assert perceiver.names_meant({"object_name": 3, "names": [None, {"a": 1}]}) == {"names": [None, {"a": 1}]}
+    given = {"object_name": 3, "names": [None, {"a": 1}]}
+    assert perceiver.names_meant("detect_objects", given) == {"names": [None, {"a": 1}]}
+
+
+@pytest.fixture
+def words_in_common(site):
+    """A site with things whose names have words in common with those of its places."""
+    given = site.model_dump()
+    (bin_,), (shelf, *others), (can, *things) = given["containers"], given["surfaces"], given["objects"]
+    given["containers"] = [bin_ | {"name": "bin", "aliases": ["rubbish bin", "trash can"]}]
+    given["surfaces"] = [shelf | {"name": "bookshelf", "aliases": ["book shelf"]}, *others]
+    given["objects"] = [can, *things, can | {"name": "rubbish", "aliases": []}]
+    return SiteFile.model_validate(given)
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument", "words", "meant"),
+    [
+        ("get_topdown_grasp_pose", "object_name", "rubbish", {"rubbish"}),
+        ("get_topdown_grasp_pose", "object_name", "book", {"blue book"}),
+        ("get_topdown_grasp_pose", "object_name", "cans", {"red coke can"}),
+        ("get_topdown_placing_pose", "held_object", "rubbish", {"rubbish"}),
+        ("get_topdown_placing_pose", "object_name", "garbage bins", {"bin"}),
+        ("get_topdown_placing_pose", "object_name", "rubbish", {"rubbish", "bin"}),
+        ("segment_objects", "prompt", "rubbish", {"rubbish"}),
+        ("detect_objects", "names", "book", {"blue book"}),
+        ("detect_objects", "names", "can", {"red coke can"}),
+        ("last_seen", "names", "rubbish bin", {"bin"}),
+    ],
+)
+def test_a_rule_on_one_thing_hits_no_other_one_that_the_tool_does_not_take_the_words_for(
+    words_in_common, tool, argument, words, meant
+):
+    unused: Any = None
+    perceiver = Perceiver(unused, words_in_common, unused, Catalogue.of_site(words_in_common))
+    arguments = {argument: [words] if argument == "names" else words}
+    for name in ("rubbish", "blue book", "red coke can", "bin", "bookshelf"):
+        rule = {"tool": "perception__*", "when": {argument: {"one_of": [name]}}, "then": "deny"}
+        policy = CallPolicy(PolicyFile.model_validate({"approval": [rule]}), PendingApprovals("summit", [], 60))
+        denied = policy.rule("pick", f"perception__{tool}", arguments | perceiver.names_meant(tool, arguments))
+        assert (denied is not None) is (name in meant), name

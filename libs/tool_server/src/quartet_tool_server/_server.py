@@ -106,8 +106,8 @@ class ToolServer:
         """Functions that update a server's own metrics, called before /metrics is answered."""
         self.health: dict[str, Callable[[], Any]] = {}
         """Parts that /health reports beside the bridge, and the functions that return their state."""
-        self.policy_arguments: Callable[[dict[str, Any]], dict[str, Any]] = lambda _: {}
-        """From the arguments of a call, further ones for the rules of the policy: perception resolves ids to names."""
+        self.policy_arguments: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda _tool, _given: {}
+        """From tool and arguments of a call, further ones for the policy's rules: perception resolves ids to names."""
         self.limits = MotionLimits(
             policy, robot, site, agent=lambda: grant.sub if (grant := current_grant.get()) else "nobody"
         )
@@ -285,7 +285,7 @@ class ToolServer:
             defaults={} if entry is None else entry.defaults,
             counted=entry is None or not entry.read_only,
             responses=responses,
-            resolved=self.policy_arguments(given),
+            resolved=self.policy_arguments(tool, given),
         )
 
 

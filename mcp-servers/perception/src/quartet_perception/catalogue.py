@@ -12,6 +12,8 @@ from quartet_site.site import Appearance
 
 Kind = Literal["object", "surface", "container"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+OBJECTS: tuple[Kind, ...] = ("object",)
+PLACES: tuple[Kind, ...] = ("surface", "container")
 
 _NEUTRAL = frozenset(
     {"dark", "light", "bright", "small", "big", "large", "little", "old", "new", "other", "one", "some"}

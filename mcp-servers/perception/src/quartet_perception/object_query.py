@@ -3,11 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from quartet_perception.catalogue import KINDS, OBJECTS, PLACES, Kind
 from quartet_perception.segmenters.base import SegmentedObject
 from quartet_tool_server import current_grant
 
 NAME_ARGUMENTS = {"object_id": ("object_name", "prompt"), "held_object_id": ("held_object",), "object_ids": ("names",)}
 """Arguments of the tools that take object_ids, and the arguments that take names in their place."""
+GRASP_POSE, PLACING_POSE = "get_topdown_grasp_pose", "get_topdown_placing_pose"
+_KINDS_OF_NAMES = {
+    (GRASP_POSE, "object_name"): OBJECTS,
+    (PLACING_POSE, "object_name"): PLACES,
+    (PLACING_POSE, "held_object"): OBJECTS,
+}
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,11 @@ class ObjectQuery:
     def select(self, found: Sequence[SegmentedObject]) -> list[SegmentedObject]:
         """Return those of `found` that are asked for."""
         return [f for f in found if self.object_id is None or f.object_id == self.object_id]
+
+
+def kinds_of_names(tool: str, argument: str) -> tuple[Kind, ...]:
+    """Return the kinds of the catalogue in which a tool looks for a name that comes in `argument`."""
+    return _KINDS_OF_NAMES.get((tool, argument), KINDS)
 
 
 def id_scope() -> str:

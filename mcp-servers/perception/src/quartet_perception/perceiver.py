@@ -18,7 +18,7 @@ from quartet_perception.detection import extent, to_point
 from quartet_perception.errors import BadParametersError, NothingFoundError, UnknownObjectError, UnknownObjectIdError
 from quartet_perception.estimate import Estimate
 from quartet_perception.held_object import find_held_object
-from quartet_perception.object_query import NAME_ARGUMENTS, ObjectQuery, id_scope
+from quartet_perception.object_query import NAME_ARGUMENTS, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.object_tracker import ObjectTracker, Observation
 from quartet_perception.placing import Placement
 from quartet_perception.pose_memory import PoseMemory
@@ -104,21 +104,21 @@ class Perceiver:
         known = self.tracker.get(id_scope(), object_id)
         return ObjectQuery(self.names(known.name, kinds), f"{known.name} ({object_id})", object_id)
 
-    def names_meant(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def names_meant(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the names and object_ids in a call's arguments mean, by name argument, for the policy.
 
-        A name becomes a list of itself and of everything in the catalogue that the tools would take it for: plurals,
+        A name becomes a list of itself and of everything in the catalogue that `tool` would take it for: plurals,
         misspellings and synonyms among them. `arguments` is as it came, so it may hold anything. An unknown id adds
         nothing: the tool itself refuses it.
         """
         said: dict[str, Any] = {}
         for argument, names in NAME_ARGUMENTS.items():
             for name in names:
-                given = arguments.get(name)
+                given, kinds = arguments.get(name), kinds_of_names(tool, name)
                 if isinstance(given, str):
-                    said[name] = self._taken_for(given)
+                    said[name] = self._taken_for(given, kinds)
                 elif isinstance(given, list):
-                    said[name] = [self._taken_for(one) if isinstance(one, str) else one for one in given]
+                    said[name] = [self._taken_for(one, kinds) if isinstance(one, str) else one for one in given]
             ids = arguments.get(argument)
             known: list[str] = []
             for object_id in ids if isinstance(ids, list) else [ids]:
@@ -128,10 +128,9 @@ class Perceiver:
                 said |= dict.fromkeys(names, known if argument == "object_ids" else known[0])
         return said
 
-    def _taken_for(self, name: str) -> list[str]:
-        """Return `name` and the names of the entries that it may mean, of all kinds or of one alone."""
-        kinds: list[tuple[Kind, ...]] = [KINDS, *((kind,) for kind in KINDS)]
-        return [name, *dict.fromkeys(entry.name for one in kinds for entry in self._known(name, one))]
+    def _taken_for(self, name: str, kinds: tuple[Kind, ...]) -> list[str]:
+        """Return `name` and the names of the entries of these kinds that it means."""
+        return [name, *(entry.name for entry in self._known(name, kinds))]
 
     def _known(self, name: str, kinds: tuple[Kind, ...] = KINDS) -> list[CatalogueEntry]:
         try:

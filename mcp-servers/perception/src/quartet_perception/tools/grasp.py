@@ -11,7 +11,7 @@ from quartet_contracts.tools.perception import BoundingBox, CameraName, GraspPos
 from quartet_perception.errors import BadParametersError, ObjectTooWideError
 from quartet_perception.estimate import Estimate, estimate
 from quartet_perception.grasp import Grasp, clearance, plan_grasp, reach_of_pick
-from quartet_perception.object_query import id_scope
+from quartet_perception.object_query import GRASP_POSE, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.pose_memory import RememberedPose
 from quartet_perception.scene.view import View
@@ -43,7 +43,7 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
         object is). NO_OBJECTS_FOUND: try the other camera or drive nearer. TOO_FEW_POINTS: seen without depth, look
         from elsewhere. UNKNOWN_OBJECT: not in the catalogue. UNKNOWN_OBJECT_ID: go on with the name.
         """
-        sought = perceiver.query(object_name, object_id, "object_name", kinds=("object",))
+        sought = perceiver.query(object_name, object_id, "object_name", kinds_of_names(GRASP_POSE, "object_name"))
         for name in sought.names if object_name is None else [object_name]:
             server.limits.check_payload(name)
         cameras: tuple[CameraName, ...] = ("arm", "front") if camera is None else (camera,)

@@ -9,9 +9,10 @@ from pydantic import Field
 from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
+from quartet_perception.catalogue import OBJECTS
 from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
 from quartet_perception.grasp import clearance, downward, grasp_depth
-from quartet_perception.object_query import ObjectQuery, id_scope
+from quartet_perception.object_query import PLACING_POSE, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.placing import Placement, into_container, on_floor, on_surface
 from quartet_perception.pose_memory import RememberedPose
@@ -114,12 +115,12 @@ def _place(perceiver: Perceiver, name: str | None, object_id: str | None) -> Obj
     Raises NotAPlaceError, UnknownObjectError, UnknownObjectIdError, BadParametersError.
     """
     try:
-        return perceiver.query(name, object_id, "object_name", kinds=("surface", "container"))
+        return perceiver.query(name, object_id, "object_name", kinds_of_names(PLACING_POSE, "object_name"))
     except UnknownObjectError as unknown:
         if name is None:
             name = perceiver.tracker.get(id_scope(), object_id or "").name
         try:
-            objects = perceiver.catalogue.match(name, kinds=("object",))
+            objects = perceiver.catalogue.match(name, OBJECTS)
         except UnknownObjectError:
             raise unknown from None
         places = ", ".join(["floor", *(t.name for t in perceiver.catalogue.entries if t.kind != "object")])
@@ -133,7 +134,7 @@ def _radius(perceiver: Perceiver, held: str | None) -> float:
     if held is None:
         return _DEFAULT_RADIUS_M
     try:
-        x, y, _ = perceiver.catalogue.match(held, kinds=("object",))[0].appearance.size_m
+        x, y, _ = perceiver.catalogue.match(held, kinds_of_names(PLACING_POSE, "held_object"))[0].appearance.size_m
     except PerceptionError:
         return _DEFAULT_RADIUS_M
     return float(np.hypot(x, y) / 2)
