@@ -13,6 +13,7 @@ from quartet_benchmarks.result import BenchParameters, Rate
 from quartet_perception.scene.solids import Solid
 from quartet_simulation.tabletop import Tabletop
 from quartet_simulation.tabletop.sensors import TableSensors
+from quartet_simulation.tabletop.world import START
 
 
 @pytest.fixture
@@ -155,20 +156,32 @@ def test_what_the_gripper_holds_is_no_tray_but_what_lies_in_it(open_arm, monkeyp
     assert sight.held == name
 
 
-def test_the_hand_looks_on_while_a_thing_of_the_catalogue_was_not_seen(open_arm, monkeypatch):
-    took = []
-    look = Sight.look
+@pytest.mark.parametrize("further", [0, len(arm.FURTHER_LOOKS)])
+def test_the_hand_looks_on_while_a_thing_of_the_catalogue_was_not_seen(open_arm, monkeypatch, further):
+    """The block is not found before the last of so many further looks; the hand ends where episodes begin."""
+    hands, cameras_of = [], []
+    look, found = Sight.look, Sight._found
 
     def counted(self, cameras=("arm", "front")):
-        took.append(cameras)
+        hands.append(self.hand)
+        cameras_of.append(cameras)
         look(self, cameras)
 
+    def hidden(self, *args):
+        shown = len(hands) >= len(arm.LOOKS) + further
+        return (one for one in found(self, *args) if shown or one.kind != "block")
+
     monkeypatch.setattr(Sight, "look", counted)
-    assert not open_arm("put-block").sight.unseen
-    assert len(took) == len(arm.LOOKS)
-    monkeypatch.setattr(arm, "LOOKS", arm.LOOKS[-1:])
-    took.clear()
-    assert not open_arm("close-jar", 1, 7).sight.unseen or len(took) > 1
+    monkeypatch.setattr(Sight, "_found", hidden)
+    seeing = open_arm("put-block")
+    assert "block" in told(seeing)
+    assert not seeing.sight.unseen
+    back = arm.LOOKS[-1:] if further else ()
+    wanted = [at for at, _ in (*arm.LOOKS, *arm.FURTHER_LOOKS[:further], *back)]
+    assert len(hands) == len(wanted)
+    assert np.allclose(hands, wanted, atol=0.02)
+    assert cameras_of[-1] == ("arm", "front")
+    assert math.dist(seeing.world.hand, START[0]) < 0.01
 
 
 def test_what_may_stand_on_furniture_that_no_camera_shows_is_told(open_arm):
