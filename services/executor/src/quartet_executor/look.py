@@ -1,6 +1,7 @@
 """What the cameras and the gripper's sensors tell of the arm's surroundings, with the last state as its history."""
 
 import math
+import re
 from collections.abc import Iterable
 
 from quartet_agent_runtime import RequestContext, VerificationError
@@ -13,6 +14,8 @@ from quartet_site import CatalogueObject, Container, SiteFile, Surface, normalis
 SAME_M, SAME_RAD = 0.01, math.radians(30)
 """An object that has moved less keeps its pose, one that has turned less its yaw: the rule of the MALMM paper against
 the noise of a camera, by translation and by rotation."""
+AT_FINGERS_M = 0.1
+"""A thing between the fingers is the known one that was at most this far away: the fingers hide parts of it."""
 NEARBY_M = 0.3
 """How far beyond the arm's reach an object may be and still be told."""
 
@@ -43,7 +46,7 @@ async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
         # Between open fingers stands what was let go; what they hold is told as held.
         stands = not one.in_gripper or grasp.state is not GraspState.HOLDING
         if one.in_gripper and last is not None:
-            # The fingers hide a part of it.
+            # The fingers hide a part of it, and the id that it may have there is not the one that it stands by.
             known[name] = last
         elif stands and name not in found and name != held and len(found) < MAX_SCENE_OBJECTS:
             found[name] = await _measured(check, one, thing, name, last)
@@ -104,7 +107,10 @@ def _seen_in_gripper(
 
 
 def _name_of(one: Detection, thing: Thing, known: dict[str, SceneObject], found: dict[str, SceneObject]) -> str:
-    """Return the name of a detection: that of the same object before, else the site's, numbered where it is taken."""
+    """Return the name of a detection: that of the same object before, else the site's, numbered where it is taken.
+
+    Between the fingers the same object may have another id: there it is the one that stood in that place.
+    """
     if one.object_id is None:
         return thing.name
     taken: set[str] = set()
@@ -114,10 +120,24 @@ def _name_of(one: Detection, thing: Thing, known: dict[str, SceneObject], found:
         # What was lost from view may have another id when it is seen again.
         if other.object_id is not None and not other.unsure:
             taken.add(name)
+    if one.in_gripper and (there := _known_there(one, thing, known)) is not None:
+        return there
     number = 1
     while (name := thing.name if number == 1 else f"{thing.name} {number}") in taken:
         number += 1
     return name
+
+
+def _known_there(one: Detection, thing: Thing, known: dict[str, SceneObject]) -> str | None:
+    """Return the name of the known thing of this kind that stands where a detection is, None where none does."""
+    at = one.position_base
+    away = {
+        name: math.dist(other.position, at)
+        for name, other in known.items()
+        if at is not None and re.fullmatch(rf"{re.escape(thing.name)}( \d+)?", name)
+    }
+    nearest = min(away, key=lambda name: away[name], default=None)
+    return nearest if nearest is not None and away[nearest] <= AT_FINGERS_M else None
 
 
 async def _measured(
