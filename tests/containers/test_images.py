@@ -141,6 +141,8 @@ USES = {
     "binary_erosion": lambda: (ndimage.binary_erosion(mask), ndimage.binary_erosion(mask, iterations=2)),
     "binary_dilation": lambda: (ndimage.binary_dilation(mask), ndimage.binary_dilation(mask, iterations=2)),
     "binary_closing": lambda: ndimage.binary_closing(mask, structure=np.ones((5, 5))),
+    "binary_fill_holes": lambda: ndimage.binary_fill_holes(mask),
+    "median_filter": lambda: ndimage.median_filter(heights, size=5),
     "grey_dilation": lambda: ndimage.grey_dilation(labels, size=5),
     "distance_transform_edt": lambda: ndimage.distance_transform_edt(mask),
     "minimum_filter": lambda: ndimage.minimum_filter(heights, size=11),
