@@ -17,8 +17,10 @@ from starlette.routing import Route
 
 from quartet_benchmarks.architectures import suite
 from quartet_benchmarks.architectures.chart import prompt_chart
+from quartet_benchmarks.architectures.costs import TYPICAL
+from quartet_benchmarks.architectures.played import FILE, Played
 from quartet_benchmarks.architectures.suite import require_model
-from quartet_benchmarks.architectures.summary import VARIANTS, Played, summary
+from quartet_benchmarks.architectures.summary import VARIANTS, summary
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.home.harm import Harm
@@ -35,7 +37,7 @@ HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 USED = {"prompt_tokens": 9, "completion_tokens": 5, "cost_usd": 0.0, "model_turns": 2, "tool_calls": 2, "wall_s": 4.0}
 
 
-def played(variant: str, number: int, sizes: list[int] | None, *tools: str, **changes: Any) -> Played:
+def ended(number: int, *tools: str, **changes: Any) -> Outcome:
     calls = [WantedCall(id="c", tool=tool, arguments="{}") for tool in tools]
     turns = [
         JournalEvent(
@@ -43,21 +45,47 @@ def played(variant: str, number: int, sizes: list[int] | None, *tools: str, **ch
         )
         for one in calls
     ]
-    fields: dict[str, Any] = {"state": State.SUCCEEDED, "goals_met": 0, "harm": Harm()} | changes
-    outcome = Outcome(
+    fields: dict[str, Any] = {
+        "state": State.SUCCEEDED,
+        "goals_met": 0,
+        "harm": Harm(),
+        "metrics": USED,
+        "summary": "",
+    } | changes
+    return Outcome(
         episode=Episode("t", "s", []),
         seed=0,
         codes=[],
         final_codes=set(),
-        metrics=USED,
         sim_s=3.0,
-        summary="",
         memory_mb={},
         journal=turns,
         number=number,
         **fields,
     )
-    return Played(variant, outcome, sizes)
+
+
+def played(variant: str, number: int, sizes: list[int] | None, *tools: str, **changes: Any) -> Played:
+    return Played.of(variant, ended(number, *tools, **changes), sizes)
+
+
+class Deployments:
+    """Stands in for deployments that play episodes at once; it knows which were played."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, metrics: dict[str, float] | None = None) -> None:
+        self.played: list[tuple[str, int]] = []
+        self._metrics = metrics or USED
+        patch.setattr(suite, "_deployed", self._deployed)
+        patch.setattr(suite, "episodes_of", self._episodes)
+
+    @contextmanager
+    def _deployed(self, folder: Path, variant: str, *_: Any) -> Iterator[tuple[Any, None]]:
+        yield SimpleNamespace(site_dir=HOME, variant=variant), None
+
+    def _episodes(self, stack: Any, _: Any, numbers: range, *__: Any) -> Iterator[Outcome]:
+        for index in numbers:
+            self.played.append((stack.variant, index + 1))
+            yield ended(index + 1, "approach", metrics=self._metrics)
 
 
 def test_prompts_are_compared_where_the_same_was_done() -> None:
@@ -81,26 +109,88 @@ def test_prompts_are_compared_where_the_same_was_done() -> None:
     assert [row["architecture"] for row in result.rows] == ["multi", "single", "skill", "skill_prose"]
 
 
-def test_a_deployment_that_breaks_down_costs_its_own_episodes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployment_that_breaks_down_costs_its_own_episodes_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     @contextmanager
     def deployed(folder: Path, variant: str, *_: Any) -> Iterator[tuple[Any, None]]:
         yield SimpleNamespace(site_dir=HOME, variant=variant), None
 
     def episodes(stack: Any, *_: Any) -> Iterator[Outcome]:
-        yield played(stack.variant, 1, None, "approach").outcome
+        yield ended(1, "approach")
         if stack.variant == "single":
             error = StackError("nav2 ended")
             yield broken_down(Episode("t", "s", []), 0, "home", 2, error)
             raise error
-        yield played(stack.variant, 2, None, "approach").outcome
+        yield ended(2, "approach")
 
     monkeypatch.setattr(suite, "_deployed", deployed)
     monkeypatch.setattr(suite, "episodes_of", episodes)
-    result = suite.run(BenchParameters(episodes=2, options={"model": ["openai/gpt-4o"]}))
+    result = suite.run(BenchParameters(episodes=2, options={"model": ["ollama_chat/qwen3"], "out": tmp_path}))
     assert result.metrics["right_single"] == Rate(1, 2), "the one under way counts as failed"
     assert result.metrics["right_skill"] == Rate(2, 2)
     assert result.metrics["tokens_in_single"] == 9, "of what was played to its end"
     assert "single was not played to its end: nav2 ended" in result.notes
+
+
+def test_a_run_with_a_model_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    deployments = Deployments(monkeypatch)
+    options = {"model": ["ollama_chat/qwen3"], "out": tmp_path}
+    suite.run(BenchParameters(episodes=1, options=options))
+    with (tmp_path / FILE).open("a") as file:
+        file.write('{"variant": "mul')  # as a process that is killed leaves it
+    deployments.played.clear()
+    result = suite.run(BenchParameters(episodes=2, options=options))
+    assert deployments.played == [(one, 2) for one in VARIANTS], "the first of each is there already"
+    assert result.metrics["right_multi"] == Rate(2, 2)
+    again = suite.run(BenchParameters(episodes=2, options=options))
+    assert again.as_json()["metrics"] == result.as_json()["metrics"]
+    assert len(deployments.played) == 4, "nothing is left to play"
+
+
+def test_a_folder_of_another_run_is_refused_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    Deployments(monkeypatch)
+    options = {"model": ["ollama_chat/qwen3"], "out": tmp_path}
+    suite.run(BenchParameters(episodes=1, options=options))
+    before = (tmp_path / FILE).read_text()
+    with pytest.raises(OptionError, match=r"of another run \(seed 0 and not 5.*another --out"):
+        suite.run(BenchParameters(episodes=1, seed=5, options=options))
+    assert (tmp_path / FILE).read_text() == before
+
+
+def test_the_scripted_model_begins_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    deployments = Deployments(monkeypatch)
+    for _ in range(2):
+        result = suite.run(BenchParameters(episodes=1, options={"out": tmp_path}))
+    assert deployments.played == 2 * [(one, 1) for one in VARIANTS]
+    assert result.metrics["right_multi"] == Rate(1, 1)
+
+
+def test_a_model_that_costs_money_needs_a_budget_and_is_told_the_cost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    deployments = Deployments(monkeypatch)
+    options = {"model": ["openai/some-model"], "price": "1,0", "out": tmp_path}
+    cost = sum(one.tokens_in for one in TYPICAL.values()) / 1e6
+    with pytest.raises(OptionError, match=rf"about \${cost:.2f} for 93 calls.*Give --budget-usd"):
+        suite.run(BenchParameters(episodes=1, options=options))
+    with pytest.raises(OptionError, match="price of model 'openai/some-model' is not known; give --price"):
+        suite.run(BenchParameters(episodes=1, options={**options, "price": None}))
+    assert deployments.played == []
+
+
+def test_a_budget_ends_a_run_before_the_episode_that_it_may_not_cover(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # $0.4 an episode at $1 for a million tokens, more than the typical $0.11 of multi.
+    deployments = Deployments(monkeypatch, USED | {"prompt_tokens": 400_000})
+    options = {"model": ["openai/some-model"], "price": "1,0", "out": tmp_path, "budget_usd": 1.0}
+    told: list[str] = []
+    result = suite.run(BenchParameters(episodes=3, options=options, progress=told.append))
+    assert deployments.played == [("multi", 1), ("multi", 2), ("skill", 1)]
+    assert result.metrics["right_multi"] == Rate(2, 2)
+    assert "about $0.80 of the budget of $1 are spent, and an episode of multi may cost $0.40" in " ".join(result.notes)
+    assert told[0].startswith("estimated cost: about $1.84")
 
 
 def test_a_model_that_counts_for_itself_has_no_sizes_of_single_prompts() -> None:

@@ -1,6 +1,6 @@
 """Plays the same episodes in a deployment of each architecture."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,12 @@ from typing import Any
 import httpx
 
 from quartet_benchmarks.architectures.chart import prompt_chart
+from quartet_benchmarks.architectures.costs import EpisodeBudget, price_of
+from quartet_benchmarks.architectures.played import Played, PlayedFile
 from quartet_benchmarks.architectures.requests import CountedRequests, prompt_sizes
-from quartet_benchmarks.architectures.summary import VARIANTS, Played, summary
+from quartet_benchmarks.architectures.summary import VARIANTS, summary
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.harness.budget import FREE
 from quartet_benchmarks.harness.prices import counts_as, tokenizer
 from quartet_benchmarks.home.suite import episodes_of, too_wide
 from quartet_benchmarks.main_job import START_TIMEOUT_S
@@ -42,46 +45,82 @@ FAULTS = (
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite.
 
+    Each episode is kept in the folder of the run when it has ended. With a language model the same command goes on
+    with those that the folder does not have; with the scripted model it begins anew.
+
     A deployment that breaks down costs its own episodes only: the one that was under way counts as failed, those after
     it are not played, and a note says why. Raises OptionError, UnfitPlacementError, and what the first deployment
     failed with, such as StackError, when no episode was begun at all.
     """
-    model, rate = _model(parameters.options), _rate(parameters.options)
+    options = parameters.options
+    model, rate = _model(options), _rate(options)
     if rate and model != SCRIPTED:
         raise OptionError(f"p-fault {rate:g} is of the model '{SCRIPTED}'; leave it out for {model}")
     episodes = parameters.episodes or (SHORT_EPISODES if parameters.short else EPISODES)
-    played: list[Played] = []
+    folder = Path(options.get("out") or FOLDER)
+    chosen = {
+        "seed": parameters.seed,
+        "model": model,
+        "p_fault": rate,
+        "sensors": parameters.sensors,
+        "robot": parameters.robot or "the world's own",
+    }
+    price = FREE if model == SCRIPTED else price_of(model, options.get("price"))
+    kept = PlayedFile(folder, chosen, goes_on=model != SCRIPTED)
+    budget = EpisodeBudget(model, price, options.get("budget_usd"))
+    budget.tell({variant: max(0, episodes - kept.count(variant)) for variant in VARIANTS}, parameters.progress)
     ended: list[str] = []
     for variant in VARIANTS:
-        folder = state_folder() / f"bench-architectures-{variant}"
+        numbers = range(kept.count(variant), episodes)
         try:
-            with _deployed(folder, variant, model, rate, parameters) as (stack, requests):
-                # Not at once, so that what was played is kept when the deployment breaks down.
-                for one in _episodes(stack, variant, requests, episodes, parameters):
-                    played.append(one)
+            why = _play(variant, model, rate, numbers, parameters, kept, budget)
         except (DeploymentError, httpx.HTTPError) as error:
-            if not played:
+            if not kept.episodes:
                 raise
-            ended.append(f"{variant} was not played to its end: {error}")
+            why = str(error)
+        if why:
+            ended.append(f"{variant} was not played to its end: {why}")
             parameters.progress(ended[-1])
-    chart = _draw(played, Path(parameters.options.get("out") or FOLDER))
-    chosen = {"episodes": episodes, "seed": parameters.seed, "model": model, "p_fault": rate}
-    result = summary(played, {**chosen, "sensors": parameters.sensors, "counted": counts_as(_counted(model))})
+    played = [one for one in kept.episodes if one.number <= episodes]
+    chart = _draw(played, folder)
+    result = summary(played, {"episodes": episodes, **chosen, "counted": counts_as(_counted(model))})
     result.notes.extend(ended)
     if chart is not None:
         result.notes.append(f"{chart}: the tokens of each prompt of the first episode, call by call.")
     return result
 
 
-def _draw(played: list[Played], folder: Path) -> Path | None:
+def _play(
+    variant: str,
+    model: str,
+    rate: float,
+    numbers: range,
+    parameters: BenchParameters,
+    kept: PlayedFile,
+    budget: EpisodeBudget,
+) -> str:
+    """Play the episodes of these numbers in one deployment, and keep each; return why it ended before, '' if not."""
+    refused = budget.refusal(variant, kept.episodes) if numbers else ""
+    if refused or not numbers:
+        return refused
+    state = state_folder() / f"bench-architectures-{variant}"
+    with _deployed(state, variant, model, rate, parameters) as (stack, requests):
+        # Not at once, so that what was played is kept when the deployment breaks down.
+        for one in _episodes(stack, variant, requests, numbers, parameters):
+            kept.add(one)
+            if one.number <= numbers[-1] and (refused := budget.refusal(variant, kept.episodes)):
+                return refused
+    return ""
+
+
+def _draw(played: Sequence[Played], folder: Path) -> Path | None:
     """Draw the prompts of the first episode; return the file, None where the model alone counts its prompts."""
-    first = [one for one in played if one.outcome.number == 1 and one.prompt_sizes]
+    first = [one for one in played if one.number == 1 and one.prompt_sizes]
     if not first:
         return None
-    folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prompts.svg"
     sizes = {one.variant: one.prompt_sizes or [] for one in first}
-    file.write_text(prompt_chart(sizes, f"Tokens of each prompt: {first[0].outcome.episode.sentence}"))
+    file.write_text(prompt_chart(sizes, f"Tokens of each prompt: {first[0].sentence}"))
     return file
 
 
@@ -115,6 +154,7 @@ def _deployed(
         "architecture": architecture,
         "results": results,
         "sensors": parameters.sensors,
+        "robot": parameters.robot,
         "start_timeout_s": START_TIMEOUT_S,
     }
     if model != SCRIPTED:
@@ -139,12 +179,12 @@ def require_model(gateway_url: str, model: str) -> None:
 
 
 def _episodes(
-    stack: Stack, variant: str, requests: CountedRequests | None, episodes: int, parameters: BenchParameters
+    stack: Stack, variant: str, requests: CountedRequests | None, numbers: range, parameters: BenchParameters
 ) -> Iterator[Played]:
     """Play the episodes of a variant one by one. Raises what made one break down, after that one."""
     site = load_site(stack.site_dir / "site.yaml")
     unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
-    tokens = tokenizer(COUNTED_AS)
     parameters.progress(f"{variant}:")
-    for outcome in episodes_of(stack, parameters, range(episodes), "home", site, unfit):
-        yield Played(variant, outcome, None if requests is None else prompt_sizes(requests.take(), tokens))
+    for outcome in episodes_of(stack, parameters, numbers, "home", site, unfit):
+        sizes = None if requests is None else prompt_sizes(requests.take(), tokenizer(COUNTED_AS))
+        yield Played.of(variant, outcome, sizes)

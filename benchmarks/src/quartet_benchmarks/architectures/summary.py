@@ -1,13 +1,12 @@
 """Sums up the episodes of each variant, and compares their prompts where both did the same."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any
 
-from quartet_benchmarks.home.outcome import Outcome
+from quartet_benchmarks.architectures.played import Played
 from quartet_benchmarks.result import BenchResult, Rate, percentile
-from quartet_contracts import Architecture, JournalEvent, ResultForm
-from quartet_contracts.journal import ModelTurn
+from quartet_contracts import Architecture, ResultForm
 
 NOTES = [
     "The same episodes, world, robot, tools, grants and policy; with a scripted model the same policy of the work, and "
@@ -32,23 +31,6 @@ VARIANTS = {
 """What is compared, by its name in the report: an architecture, and how its orchestrator reads results of skills."""
 
 
-@dataclass(frozen=True)
-class Played:
-    """One episode in one of VARIANTS."""
-
-    variant: str
-    outcome: Outcome
-    prompt_sizes: list[int] | None
-    """Tokens of each prompt; None where the model alone counts them."""
-
-    @property
-    def tokens_in(self) -> int:
-        """Tokens of all prompts."""
-        if self.prompt_sizes is not None:
-            return sum(self.prompt_sizes)
-        return int(self.outcome.metrics.get("prompt_tokens", 0))
-
-
 def summary(played: Sequence[Played], parameters: dict[str, Any]) -> BenchResult:
     """Return the figures of each variant, and the ratio of their prompts on the same trajectories."""
     metrics: dict[str, float | Rate] = {}
@@ -69,24 +51,27 @@ def summary(played: Sequence[Played], parameters: dict[str, Any]) -> BenchResult
     pairs = _same_trajectories(played)
     metrics["same_trajectories"] = Rate(len(pairs), sum(one.variant == "multi" for one in played))
     metrics["multi_over_single"] = _over(pairs)
-    return BenchResult("architectures", parameters, metrics, rows, [_detail(one) for one in played], NOTES)
+    notes = list(NOTES)
+    if len(commits := sorted({one.commit for one in played})) > 1:
+        notes.append(f"The episodes were played by several builds of Quartet: {', '.join(commits)}.")
+    return BenchResult("architectures", parameters, metrics, rows, [_detail(one) for one in played], notes)
 
 
 def _rates(own: Sequence[Played]) -> dict[str, Rate]:
-    outcomes, n = [one.outcome for one in own], len(own)
+    n = len(own)
     return {
-        "right": Rate(sum(o.right for o in outcomes), n),
-        "false_success": Rate(sum(o.false_success for o in outcomes), n),
-        "harm": Rate(sum(bool(o.harm) for o in outcomes), n),
+        "right": Rate(sum(one.right for one in own), n),
+        "false_success": Rate(sum(one.false_success for one in own), n),
+        "harm": Rate(sum(one.harmed for one in own), n),
     }
 
 
 def _means(played: Sequence[Played]) -> dict[str, float]:
     """Return the means of what was played to its end: of an episode that broke down they are not known."""
-    own = [one for one in played if not one.outcome.broke_down]
+    own = [one for one in played if not one.broke_down]
 
     def mean(name: str) -> float:
-        return sum(one.outcome.metrics[name] for one in own) / max(1, len(own))
+        return sum(one.figures[name] for one in own) / max(1, len(own))
 
     sizes = [float(size) for one in own for size in one.prompt_sizes or []]
     return {
@@ -97,25 +82,20 @@ def _means(played: Sequence[Played]) -> dict[str, float]:
         "per_call_p50": percentile(sizes, 0.5),
         "per_call_max": max(sizes, default=float("nan")),
         "cost_usd": mean("cost_usd"),
-        "sim_s_p50": percentile([one.outcome.sim_s for one in own], 0.5),
-        "wall_s_p50": percentile([one.outcome.metrics["wall_s"] for one in own], 0.5),
+        "sim_s_p50": percentile([one.sim_s for one in own if one.sim_s is not None], 0.5),
+        "wall_s_p50": percentile([one.figures["wall_s"] for one in own], 0.5),
     }
 
 
 def _same_trajectories(played: Sequence[Played]) -> list[tuple[Played, Played]]:
     """Return the episodes of multi and single in which the models made the same calls."""
-    by_number = {(one.variant, one.outcome.number): one for one in played}
+    by_number = {(one.variant, one.number): one for one in played}
     pairs = [
         (one, other)
         for (variant, number), one in by_number.items()
         if variant == "multi" and (other := by_number.get(("single", number))) is not None
     ]
-    return [pair for pair in pairs if calls_of(pair[0].outcome.journal) == calls_of(pair[1].outcome.journal)]
-
-
-def calls_of(journal: Sequence[JournalEvent]) -> list[str]:
-    """Return the names of all calls that models wanted, whichever model it was, in order."""
-    return [call.tool for one in journal if isinstance(one.event, ModelTurn) for call in one.event.calls]
+    return [pair for pair in pairs if pair[0].calls == pair[1].calls]
 
 
 def _over(pairs: Sequence[tuple[Played, Played]]) -> float:
@@ -134,24 +114,4 @@ def _shown(rate: Rate) -> str:
 
 
 def _detail(one: Played) -> dict[str, Any]:
-    outcome = one.outcome
-    return {
-        "architecture": one.variant,
-        "episode": outcome.number,
-        "seed": outcome.seed,
-        "template": outcome.episode.template,
-        "sentence": outcome.episode.sentence,
-        "verdict": outcome.verdict,
-        "state": outcome.state.value,
-        "codes": outcome.codes,
-        "harm": outcome.harm.kinds,
-        "summary": outcome.summary,
-        "sim_s": round(outcome.sim_s, 2),
-        "tokens_in": one.tokens_in,
-        "prompt_sizes": one.prompt_sizes,
-        **{
-            name: outcome.metrics[name]
-            for name in ("wall_s", "model_turns", "tool_calls", "completion_tokens")
-            if name in outcome.metrics
-        },
-    }
+    return asdict(one) | {"tokens_in": one.tokens_in}

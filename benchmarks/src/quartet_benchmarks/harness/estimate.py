@@ -60,8 +60,8 @@ def tell_cost(
     paid = [price for price in prices.values() if price != FREE]
     cost = sum(price.of(use.tokens_in, use.tokens_out) for price in paid) / shards
     told = (
-        f"about ${cost:.2f} for {use.calls * len(paid) / shards:.0f} calls: what teams need that make no mistake, with "
-        f"{TOKENS_PER_ANSWER} tokens an answer; a model that errs may need several times as much"
+        f"about ${cost:.2f} for {use.calls * len(paid) / shards:.0f} calls: what is used where nobody makes a mistake, "
+        f"with {TOKENS_PER_ANSWER} tokens an answer; a model that errs may need several times as much"
     )
     if budget_usd is None:
         raise OptionError(f"this costs money, {told}. Give --budget-usd, which stops the run")

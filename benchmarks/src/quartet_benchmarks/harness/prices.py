@@ -13,8 +13,12 @@ from quartet_benchmarks.harness.budget import FREE, Price
 from quartet_benchmarks.harness.speakers import SPEAKERS
 from quartet_teams import count_tokens
 
-FREE_PROVIDERS = (SPEAKERS, "mockllm", "none", "hf", "vllm", "ollama", "sglang", "llama-cpp-python")
-"""Providers that bill nothing: rules, and models that run on one's own machine."""
+FREE_PROVIDERS = (
+    SPEAKERS,
+    *("mockllm", "none", "hf", "vllm", "ollama", "sglang", "llama-cpp-python"),
+    *("hosted_vllm", "ollama_chat", "lm_studio", "llamafile"),
+)
+"""Providers that bill nothing, by their names in Inspect and in LiteLLM: rules, and models on one's own machine."""
 
 
 def provider(model: str) -> str:
