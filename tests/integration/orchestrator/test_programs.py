@@ -164,6 +164,57 @@ async def test_a_claim_that_the_sensors_speak_against_is_no_success(
     assert "The team says that the task is done, but" in status.report.summary
 
 
+def second_can(at=(0.6, -0.2, 0.9), **of_can):
+    return {"name": f"{CAN} 2", "position": at, "yaw": 0.0, "size_m": (0.066, 0.066, 0.12), "colour": "red", **of_can}
+
+
+def with_second_can(at=(0.6, -0.2, 0.9), held=None, **of_can):
+    """A scene with two cans of which the team moves the second."""
+    return {**scene(held=held), "objects": [*scene()["objects"], second_can(at, **of_can)]}
+
+
+async def test_of_two_that_look_alike_either_may_be_put_somewhere(client, agents, model):
+    ends = {**seen(completed=True), "scene": with_second_can((0.9, 0.3, 0.9))}
+    agents.answers["executor"] = [{**seen(), "scene": with_second_can()}, ends]
+    model.say(program(DONE))
+    status = await client.run(f"put the {CAN} on the kitchen counter", team="sa")
+    assert status.state is State.SUCCEEDED, status.report
+    assert f"Moved, by the cameras: {CAN} 2 by 0.58 m" in status.report.summary
+
+
+async def test_of_two_that_look_alike_either_may_be_picked_up(client, agents, model, world):
+    ends = {**seen(completed=True), "scene": with_second_can((0.7, 0.1, 1.2), held=f"{CAN} 2")}
+    agents.answers["executor"] = [{**seen(), "scene": with_second_can()}, ends]
+    world.grasp = "HOLDING"
+    model.say(program(DONE))
+    status = await client.run(SENTENCE, team="sa")
+    assert status.state is State.SUCCEEDED, status.report
+
+
+@pytest.mark.parametrize(
+    ("of_can", "words"),
+    [
+        ({"unsure": True}, f"the {CAN} 2 has not been seen since it was let go"),
+        ({"inside": "trash can"}, f"the {CAN} 2 was let go over the trash can, which the task does not name"),
+    ],
+)
+async def test_the_second_of_two_that_look_alike_is_held_to_what_the_first_is(client, agents, model, of_can, words):
+    ends = {**seen(completed=True), "scene": with_second_can((0.9, 0.3, 0.2), **of_can)}
+    agents.answers["executor"] = [{**seen(), "scene": with_second_can()}, ends]
+    model.say(program(DONE))
+    status = await client.run(f"put the {CAN} on the sofa table", team="sa")
+    assert status.state is State.FAILED
+    assert words in status.report.summary
+
+
+async def test_what_came_into_view_later_is_moved_from_where_it_was_seen_first(client, agents, model):
+    agents.answers["executor"] = [seen(), {**seen(), "scene": with_second_can()}]
+    agents.answers["executor"].append({**seen(completed=True), "scene": with_second_can((0.9, 0.3, 0.9))})
+    model.say(program("open_gripper()"), program(DONE))
+    status = await client.run("put the blue mug aside", team="sa")
+    assert f"Moved, by the cameras: {CAN} 2 by 0.58 m" in status.report.summary
+
+
 async def test_no_model_is_asked_where_nothing_that_the_task_names_is_before_the_arm(client, agents, model):
     agents.answers["executor"] = [seen()]
     status = await client.run("put the tennis ball in the trash can", team="malmm")

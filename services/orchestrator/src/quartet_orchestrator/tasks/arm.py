@@ -37,6 +37,8 @@ class RobotArm:
         """Programs that a person did not allow."""
         self._first: ArmScene | None = None
         self._scene: ArmScene | None = None
+        self._stood: dict[str, tuple[float, float, float]] = {}
+        """Where each object was told first [m]: at the start, or when a camera showed it for the first time."""
 
     async def look(self) -> None:
         """Read the state at the start. Raises TaskAbortedError, also where the policy lets no program run."""
@@ -46,7 +48,14 @@ class RobotArm:
         result = outcome.result
         if not isinstance(result, ExecutorResult) or result.scene is None:
             raise TaskAbortedError(f"The state of the arm cannot be told: {result.error_code}: {result.reason}")
-        self._first = self._scene = result.scene
+        self._first = result.scene
+        self._take_in(result.scene)
+
+    def _take_in(self, scene: ArmScene) -> None:
+        self._scene = scene
+        for one in scene.objects:
+            if one.name not in self._surfaces:
+                self._stood.setdefault(one.name, one.position)
 
     @property
     def scene(self) -> ArmScene:
@@ -104,7 +113,8 @@ class RobotArm:
         outcome = await self._call(ExecutorArguments(code=code, before=self._scene))
         result = outcome.result
         assert isinstance(result, ExecutorResult)
-        self._scene = result.scene or self._scene
+        if result.scene is not None:
+            self._take_in(result.scene)
         if result.success:
             self._completed = result.completed
             return Execution.succeeded(result.output, self.state())
@@ -116,11 +126,9 @@ class RobotArm:
         return Execution(1, result.output.strip() or f"{result.error_code}: {result.reason}")
 
     def moved(self) -> dict[str, float]:
-        """Return how far each object is from where it was at the start [m], those alone that have been moved."""
-        assert self._first is not None
-        before = {one.name: one.position for one in self._first.objects if one.name not in self._surfaces}
+        """Return how far each object is from where it was told first [m], those alone that have been moved."""
         now = {one.name: one.position for one in self.scene.objects}
-        away = {name: math.dist(now[name], before[name]) for name in now.keys() & before.keys()}
+        away = {name: math.dist(now[name], self._stood[name]) for name in now.keys() & self._stood.keys()}
         return {name: away[name] for name in sorted(away) if away[name] > MOVED_M}
 
     def inside(self) -> dict[str, str]:

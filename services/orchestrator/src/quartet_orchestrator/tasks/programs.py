@@ -129,6 +129,10 @@ class ProgramTeam:
         self._facts.note(outcome.arguments, outcome.result, outcome.settled)
         return outcome
 
+    def _thing(self, name: str) -> str:
+        """Return the site's name of a thing in the state: `red coke can` of the second of them, `red coke can 2`."""
+        return next(iter(self._names.objects_in(name)), name)
+
     def _named(self, text: str) -> list[str]:
         return [*self._names.objects_in(text), *self._names.places_in(text)]
 
@@ -162,18 +166,18 @@ class ProgramTeam:
         sentence, held, moved = self._task.sentence, self._arm.scene.held, self._arm.moved()
         holds = self._facts.gripper in {GripperContent.OBJECT, GripperContent.SOMETHING}
         asked = set(self._asked_objects)
-        inside = {self._names.thing(name): place for name, place in self._arm.inside().items()}
+        inside = {name: place for name, place in self._arm.inside().items() if self._thing(name) in asked}
         faults = [
             f"the {name} has not been seen since it was let go"
             for name in self._arm.unsure()
-            if self._names.thing(name) in asked
+            if self._thing(name) in asked
         ]
         if not holds and not moved:
             faults.append("nothing was moved and the gripper holds nothing")
         if asks_to_put(sentence):
             if holds:
                 faults.append(f"the gripper still holds {f'the {held}' if held else 'something'}")
-            if asked and not asked & {self._names.thing(name) for name in moved}:
+            if asked and not asked & set(map(self._thing, moved)):
                 faults.append(f"nothing that the task names was moved ({', '.join(sorted(asked))})")
             places = set(self._asked_places)
             faults += [
@@ -184,12 +188,12 @@ class ProgramTeam:
             faults += [
                 f"the {name} was let go over the {place}, which the task does not name"
                 for name, place in sorted(inside.items())
-                if name in asked and places and self._names.place(place) not in places
+                if places and self._names.place(place) not in places
             ]
         elif asks_to_handle(sentence):
             if not holds:
                 faults.append("the gripper's sensors say that it holds nothing")
-            elif asked and (held is None or self._names.thing(held) not in asked):
+            elif asked and (held is None or self._thing(held) not in asked):
                 faults.append(f"the gripper holds {f'the {held}' if held else 'something else'}")
         return faults
 
