@@ -3,11 +3,12 @@
 import asyncio
 from typing import Any
 
-from quartet_agent_runtime import CodedAgent, RequestContext
+from quartet_agent_runtime import CodedAgent, RequestContext, VerificationError
 from quartet_contracts import MAX_PROGRAM_OUTPUT, ArmScene, ExecutorArguments, ExecutorCode, Skill
 from quartet_contracts.approvals import RUN_PROGRAM
 from quartet_executor.functions import ArmFunctions
 from quartet_executor.look import look
+from quartet_executor.wording import in_terms_of_functions
 from quartet_sandbox import Limits, SandboxUnavailableError, require_confinement, run_program
 
 LIMITS = Limits(output_bytes=MAX_PROGRAM_OUTPUT // 2)
@@ -15,7 +16,19 @@ LIMITS = Limits(output_bytes=MAX_PROGRAM_OUTPUT // 2)
 
 
 async def perform(check: RequestContext) -> dict[str, Any]:
-    """Run the program of a request, or only look where there is none; return the fields of its result."""
+    """Run the program of a request, or only look where there is none; return the fields of its result.
+
+    Raises:
+        VerificationError: what a motion did is not known, or the state cannot be read.
+    """
+    try:
+        return await _perform(check)
+    except VerificationError as error:
+        # Its text goes back to the team, too.
+        raise VerificationError(in_terms_of_functions(str(error)), uncertain=error.uncertain) from error
+
+
+async def _perform(check: RequestContext) -> dict[str, Any]:
     arguments = check.request.arguments
     assert isinstance(arguments, ExecutorArguments)
     try:

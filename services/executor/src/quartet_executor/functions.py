@@ -16,7 +16,9 @@ from quartet_contracts.tools.moveit import (
     MoveitCode,
     SceneResult,
 )
+from quartet_contracts.tools.results import ToolResult
 from quartet_executor.poses import Hand, Point, hand_at, tool_at
+from quartet_executor.wording import why
 from quartet_sandbox import Function, FunctionError
 
 COMPLETED = "The task is completed; no further motion is made."
@@ -101,7 +103,7 @@ class ArmFunctions:
             self._hand = hand_at(result.pose, self._check.robot)
         if not result.ok:
             where = f"[{x:.4f}, {y:.4f}, {z:.4f}] with yaw {turn:.4f}"
-            raise FunctionError(f"the gripper did not get to {where}: {result.error_code}: {result.message}")
+            raise FunctionError(f"the gripper did not get to {where}: {self._why(result)}")
 
     async def _move(self, target: dict[str, Any], *, straight: bool) -> ArmResult:
         group = self._check.robot.arm.group
@@ -115,7 +117,7 @@ class ArmFunctions:
         if self._hand is None:
             now = await self._check.call(CurrentPoseResult, "moveit__get_current_pose")
             if now.pose is None:
-                raise FunctionError(f"the pose of the gripper is not known: {now.error_code}: {now.message}")
+                raise FunctionError(f"the pose of the gripper is not known: {self._why(now)}")
             self._hand = hand_at(now.pose, self._check.robot)
         return self._hand
 
@@ -124,7 +126,7 @@ class ArmFunctions:
         begun = time.monotonic()
         result = await self._check.call(GripperResult, "moveit__open_gripper")
         if not result.ok:
-            raise FunctionError(f"the gripper did not open: {result.error_code}: {result.message}")
+            raise FunctionError(f"the gripper did not open: {self._why(result)}")
         if self.held is not None:
             self._released[self.held] = await self._released_since(begun)
         self.held = None
@@ -161,7 +163,7 @@ class ArmFunctions:
         hand = await self._current()
         result = await self._check.call(GripperResult, "moveit__close_gripper")
         if not result.ok:
-            raise FunctionError(f"the gripper did not close: {result.error_code}: {result.message}")
+            raise FunctionError(f"the gripper did not close: {self._why(result)}")
         if result.state in {GraspState.MOVING, GraspState.UNKNOWN}:
             result = await self._check.call(GripperResult, "moveit__get_grasp_state")
         if result.state is not GraspState.HOLDING:
@@ -175,6 +177,9 @@ class ArmFunctions:
         self._released.pop(self.held, None)
         if self.held != object_name:
             raise FunctionError(f"the gripper holds '{self.held}', not '{object_name}'")
+
+    def _why(self, result: ToolResult) -> str:
+        return why(result, self._check.robot.gripper.finger_offset_m)
 
     async def _task_completed(self) -> str:
         self.completed = True
