@@ -48,8 +48,8 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "model": ("architectures", "malmm", "planners", "tokens"),
     **dict.fromkeys(("p_fault", "out"), ("architectures", "malmm", "planners")),
     **dict.fromkeys(("budget_usd", "price"), ("architectures", "malmm", "planners")),
-    **dict.fromkeys(("framework", "token_limit", "time_limit"), ("malmm", "planners")),
-    **dict.fromkeys(("suite", "trials", "history", "shard", "replay", "merge"), ("planners",)),
+    **dict.fromkeys(("framework", "token_limit", "time_limit", "shard", "merge"), ("malmm", "planners")),
+    **dict.fromkeys(("suite", "trials", "history", "replay"), ("planners",)),
     "robots": ("planners", "teams"),
     **dict.fromkeys(("tasks", "observation", "feedback"), ("malmm",)),
 }

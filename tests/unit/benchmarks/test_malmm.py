@@ -1,5 +1,6 @@
 """The MALMM experiment: programs at the table, reference speakers, options and tables."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -123,11 +124,13 @@ async def test_a_claim_that_is_wrong_is_a_false_success():
         ({"model": ["openai/gpt-4o"], "p_fault": [0.1]}, "p-fault is of the reference speakers"),
         ({"budget_usd": 5.0}, "budget_usd: the reference speakers need no such option"),
         ({"robots": [3]}, "'malmm' has no such option; planners, teams have"),
+        ({"shard": "3/2"}, "shard '3/2': give it as i/n"),
+        ({"shard": "4/4", "tasks": ["put-block"], "framework": ["sa"]}, "enough for 3 shards"),
     ],
 )
 def test_options_that_there_are_not_are_refused(options, words):
     with pytest.raises(OptionError, match=words):
-        bench("malmm", options=options)
+        bench("malmm", options=options, episodes=3)
 
 
 def test_options_of_this_suite_are_not_of_planners():
@@ -184,3 +187,46 @@ def test_the_suite_plays_what_the_options_name():
     assert result.metrics["success_rate_sa"] == Rate(1, 1)
     assert result.metrics["false_successes"] == 0
     assert result.details[0]["ending"] == "completed"
+
+
+@pytest.fixture
+def play_shards(tmp_path):
+    """Plays shards of an experiment with the reference speakers, below one folder."""
+
+    def play_them(*shards, out=tmp_path, **options):
+        wanted = {"tasks": ["put-block,open-bottle"], "framework": ["malmm,sa"], "out": out} | options
+        for shard in shards:
+            bench("malmm", options={**wanted, "shard": shard}, episodes=1, seed=3, json_path=tmp_path / "part.json")
+        return tmp_path
+
+    return play_them
+
+
+def test_shards_of_the_reference_speakers_give_together_what_one_process_gives(play_shards, tmp_path):
+    folder = play_shards("1/2", "2/2")
+    part = json.loads((tmp_path / "part.json").read_text())
+    assert (part["parameters"]["shard"], len(part["details"])) == ("2/2", 2)
+    bench("malmm", options={"merge": [folder]}, json_path=tmp_path / "whole.json")
+    bench("malmm", options={"tasks": ["put-block,open-bottle"], "framework": ["malmm,sa"]}, episodes=1, seed=3,
+          json_path=tmp_path / "one.json")  # fmt: skip
+    whole, one = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("whole", "one"))
+    for result in (whole, one):
+        result["details"] = [{**each, "wall_s": 0.0} for each in result["details"]]
+    assert whole["details"] == one["details"]
+    assert whole["parameters"] == one["parameters"]
+
+
+def test_shards_that_do_not_belong_together_are_not_merged(play_shards, tmp_path):
+    play_shards("1/2")
+    with pytest.raises(OptionError, match="these shards are missing: 2/2"):
+        bench("malmm", options={"merge": [tmp_path]})
+    play_shards("2/2", p_fault=[0.1])
+    with pytest.raises(OptionError, match="parts of several experiments"):
+        bench("malmm", options={"merge": [tmp_path]})
+    play_shards("2/2")
+    play_shards("2/2", out=tmp_path / "again")
+    with pytest.raises(OptionError, match="shard 2/2 is there more than once"):
+        bench("malmm", options={"merge": [tmp_path]})
+    (tmp_path / "again" / "shard-2-of-2" / "episodes.json").write_text("{}")
+    with pytest.raises(OptionError, match="is no file of episodes of this version"):
+        bench("malmm", options={"merge": [tmp_path]})

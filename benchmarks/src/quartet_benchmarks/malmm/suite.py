@@ -1,13 +1,16 @@
 """`quartet bench malmm`: one, two or three agents let an arm do the nine tasks of the MALMM paper at a table."""
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.extras import require_inspect
+from quartet_benchmarks.harness.shards import read_shard
 from quartet_benchmarks.harness.speakers import SPEAKERS
+from quartet_benchmarks.malmm.kept import keep_episodes, kept_files, read_kept
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
 from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.table import Entry, detail, headline, rate_lines, stack_rows, task_rows
@@ -17,8 +20,13 @@ from quartet_scripted_model.programs import Rates
 from quartet_simulation.tabletop import Tabletop
 
 FOLDER = Path("runs/malmm")
-RUNNING = ("price", "budget_usd", "token_limit", "time_limit", "out", "shard")
-"""Options of how language models are run."""
+WHOLE = "1/1"
+COSTS = ("price", "budget_usd", "token_limit", "time_limit")
+"""Options of what language models may cost."""
+RUNNING = (*COSTS, "out", "shard")
+"""Options of how an experiment is run."""
+Instance = tuple[str, int, int]
+"""Task, variation and seed."""
 SHORT = {"framework": ("malmm",), "episodes": 1}
 NOTES = [
     "Success is by ground truth; a false success is a team that claims to be done when it is not. 'calls' are of the "
@@ -42,24 +50,36 @@ def run(parameters: BenchParameters) -> BenchResult:
         given = SHORT | {name: value for name, value in given.items() if value is not None}
     running = {name: given.pop(name) for name in RUNNING if name in given}
     experiment = read_experiment(given)
-    if running and not experiment.language_models:
-        raise OptionError(f"{', '.join(running)}: the reference speakers need no such option; give a --model")
-    entries: list[Entry] = []
-    for model in experiment.speakers:
-        for framework in experiment.framework:
-            for feedback in experiment.feedback:
-                entries += _play_all(experiment, model, framework, FEEDBACK[feedback], parameters)
-    unfinished = 0
     if experiment.language_models:
-        found, unfinished = _ask_models(experiment, running, parameters)
-        entries += found
-    return _tell(experiment, entries, unfinished)
+        entries, unfinished = _ask_models(experiment, running, parameters)
+        return _tell(experiment, [*_play(experiment, experiment.instances, parameters), *entries], unfinished)
+    if costs := [name for name in COSTS if name in running]:
+        raise OptionError(f"{', '.join(costs)}: the reference speakers need no such option; give a --model")
+    return _play_shard(experiment, running, parameters)
+
+
+def _play_shard(experiment: Experiment, running: dict[str, Any], parameters: BenchParameters) -> BenchResult:
+    """Play a shard, or all, with the reference speakers; keep it where a shard or a folder is asked for."""
+    shard = running.get("shard") or WHOLE
+    number, count = read_shard(shard)
+    instances = experiment.instances[number - 1 :: count]
+    if not instances:
+        raise OptionError(f"shard {shard}: the episodes are enough for {len(experiment.instances)} shards")
+    entries = _play(experiment, instances, parameters)
+    result = make_result(experiment, entries)
+    if running:
+        file = keep_episodes(experiment, shard, entries, Path(running.get("out") or FOLDER))
+        result.parameters["shard"] = shard
+        result.notes.append(f"kept in {file}; `quartet bench malmm --merge FOLDER` puts all shards together")
+    return result
 
 
 def _merge(folders: Sequence[Path], others: Sequence[str]) -> BenchResult:
     """Return the tables of all episodes below the folders of the shards of an experiment."""
     if others:
         raise OptionError(f"{', '.join(others)}: --merge puts together what was played; it takes no other option")
+    if files := kept_files([Path(folder) for folder in folders]):
+        return make_result(*read_kept(files))
     require_inspect("malmm")
     from quartet_benchmarks.malmm.experiment.run import read_episodes
 
@@ -115,26 +135,32 @@ def _ask_models(
     return run_episodes(
         experiment,
         Path(running.get("out") or FOLDER),
-        shard=running.get("shard") or "1/1",
+        shard=running.get("shard") or WHOLE,
         limits=limits,
         progress=parameters.progress,
     )
 
 
-def _play_all(
-    experiment: Experiment, model: str, framework: str, feedback: bool, parameters: BenchParameters
-) -> list[Entry]:
-    rate = float(model.rpartition("/")[2])
+def _play(experiment: Experiment, instances: Sequence[Instance], parameters: BenchParameters) -> list[Entry]:
+    """Return the episodes of the reference speakers, one kind after the other."""
     entries: list[Entry] = []
-    for task, variation, seed in experiment.instances:
-        world = Tabletop.generate(task, variation, seed)
-        speakers = ReferenceModel(Rates.equal(rate), seed)
-        trial = asyncio.run(
-            play(world, framework, speakers, feedback=feedback, observation=experiment.observation, seed=seed)
-        )
-        entries.append(Entry(task, variation, seed, model, framework, feedback, trial))
-        if entries[-1].seed == experiment.seed + experiment.episodes - 1:
-            own = [entry for entry in entries if entry.task == task]
-            done = sum(entry.trial.succeeded for entry in own)
-            parameters.progress(f"{model}, {framework}, {task}: {done} of {len(own)}")
+    kinds = itertools.product(experiment.speakers, experiment.framework, experiment.feedback)
+    for (model, framework, feedback), (task, of_task) in itertools.product(kinds, _by_task(instances)):
+        own = [_play_one(experiment, instance, model, framework, FEEDBACK[feedback]) for instance in of_task]
+        entries += own
+        done = sum(entry.trial.succeeded for entry in own)
+        parameters.progress(f"{model}, {framework}, {task}: {done} of {len(own)}")
     return entries
+
+
+def _by_task(instances: Sequence[Instance]) -> list[tuple[str, list[Instance]]]:
+    return [(task, list(own)) for task, own in itertools.groupby(instances, key=lambda instance: instance[0])]
+
+
+def _play_one(experiment: Experiment, instance: Instance, model: str, framework: str, feedback: bool) -> Entry:
+    task, variation, seed = instance
+    world = Tabletop.generate(task, variation, seed)
+    speakers = ReferenceModel(Rates.equal(float(model.rpartition("/")[2])), seed)
+    observation = experiment.observation
+    trial = asyncio.run(play(world, framework, speakers, feedback=feedback, observation=observation, seed=seed))
+    return Entry(task, variation, seed, model, framework, feedback, trial)
