@@ -53,7 +53,24 @@ interface Site {
   objects: string[];
 }
 
+/** A thing that a program of a team was told of; base frame [m, rad]. */
+interface SceneThing {
+  name: string;
+  position: [number, number, number];
+  yaw: number;
+  size_m: [number, number, number];
+  inside: string | null;
+  unsure: boolean;
+}
+
+/** What was told before the arm after a program. */
+interface Scene {
+  objects: SceneThing[];
+  held: string | null;
+}
+
 interface Task {
+  team: string | null;
   task_id: string;
   sentence: string;
   robot: string;

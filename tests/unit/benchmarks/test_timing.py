@@ -116,7 +116,9 @@ def test_options_of_other_suites_are_refused() -> None:
         bench("planners", options={"flame": "pick"})
     with pytest.raises(OptionError, match=r"trials: the suite 'home' has no such option; planners has$"):
         bench("home", options={"trials": 3, "flame": "pick"})
-    with pytest.raises(OptionError, match=r"price: the suite 'tokens' has no such option; architectures, malmm, planners have$"):
+    with pytest.raises(
+        OptionError, match=r"price: the suite 'tokens' has no such option; architectures, malmm, planners have$"
+    ):
         bench("tokens", options={"model": ["openai/gpt-4o"], "price": "1,2"})
 
 

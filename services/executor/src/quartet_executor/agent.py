@@ -47,7 +47,8 @@ async def _perform(check: RequestContext) -> dict[str, Any]:
         wrong = output.strip().rpartition("\n")[2] or f"exit code {result.exit_code}"
         return _ended(ExecutorCode.PROGRAM_FAILED, wrong[:1000], functions.scene, output=output)
     scene = await look(check, functions.scene)
-    done = f"the program ended after {len(result.calls)} calls"
+    count = len(result.calls)
+    done = f"the program ended after {count} call{'s' * (count != 1)}"
     return _ended(ExecutorCode.NONE, done, scene, output=output, completed=functions.completed)
 
 

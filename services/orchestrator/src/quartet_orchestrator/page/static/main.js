@@ -258,13 +258,17 @@ async function refreshAround() {
   const robot = watchedRobot();
   if (byId("desk").hidden || !robot || mapped !== robot || view?.replaying) return;
   try {
-    await refreshSurroundings(robot, () => isWanted(robot), view?.robot === robot ? view.held : null);
+    const own = view?.robot === robot ? view : null;
+    await refreshSurroundings(robot, () => isWanted(robot), own?.held ?? null, own && isNewest(own.id, robot) ? own.scene : null);
   } catch (error) {
     // The pose says what is wrong.
     if (!(error instanceof Problem)) throw error;
     if (isWanted(robot)) hideSurroundings();
   }
 }
+
+/** Whether a robot has had no task since: then it still stands before what that task's programs were told. */
+const isNewest = (id, robot) => tasks?.find((status) => status.task.robot === robot)?.task.task_id === id;
 
 /** Where all robots of the watched one's site are. */
 async function refreshPoses(robot) {

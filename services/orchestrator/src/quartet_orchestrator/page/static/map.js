@@ -1,12 +1,13 @@
 // The map: areas of the site, where the robot is, the way it came, where it is going, what it knows of what is around.
 
 import { byId, h, replace, s, say } from "/page/dom.js";
+import { drawThing, onMap, thingsOf } from "/page/scene.js";
 
 const MARGIN_M = 0.3;
 const LONGEST_TRAIL = 400;
 const STEP_M = 0.03;
 
-/** What changes on the map. @type {{occupied: SVGElement, laser: SVGElement, path: SVGElement, others: SVGElement, trail: SVGElement, goal: SVGElement, robot: SVGElement, name: SVGElement} | null} */
+/** What changes on the map. @type {{occupied: SVGElement, laser: SVGElement, things: SVGElement, path: SVGElement, others: SVGElement, trail: SVGElement, goal: SVGElement, robot: SVGElement, name: SVGElement} | null} */
 let layer = null;
 /** @type {Pose[]} */
 let trail = [];
@@ -15,6 +16,11 @@ let unit = 1;
 let whole = { x: 0, y: 0, w: 0, h: 0 };
 /** Where the watched robot is. @type {Pose | null} */
 let watched = null;
+/** What is before its arm. @type {Scene | null} */
+let scene = null;
+let sceneShown = "";
+/** Names of surfaces and containers. @type {Set<string>} */
+let placeNames = new Set();
 
 /**
  * Draws the site; map frame [m], y up.
@@ -28,10 +34,13 @@ export function drawSite(site) {
   unit = size / 100;
   whole = { x: left - MARGIN_M, y: -high - MARGIN_M, w: right - left + 2 * MARGIN_M, h: high - low + 2 * MARGIN_M };
   watched = null;
+  sceneShown = "";
+  placeNames = new Set(site.places.map(({ name }) => name));
   const parts = {
     occupied: s("g", { class: "occupied" }),
     laser: s("path", { class: "laser", "stroke-width": 0.9 * unit }),
     path: s("polyline", { class: "planned", "stroke-width": 0.6 * unit, "stroke-dasharray": `${1.4 * unit} ${1.2 * unit}` }),
+    things: s("g", {}),
     others: s("g", {}),
     trail: s("polyline", { class: "trail", "stroke-width": 0.7 * unit }),
     goal: s("g", { class: "goal", visibility: "hidden" }, s("circle", { r: 1.8 * unit, "stroke-width": 0.6 * unit }), s("circle", { r: 0.5 * unit, class: "dot" })),
@@ -51,6 +60,7 @@ export function drawSite(site) {
     parts.laser,
     site.places.filter((place) => place.approach).map((place) => placeOf(place)),
     labels(site),
+    parts.things,
     parts.trail,
     parts.path,
     parts.goal,
@@ -61,6 +71,9 @@ export function drawSite(site) {
   replace(byId("map"), svg);
   layer = parts;
 }
+
+/** Where the watched robot is shown. */
+export const shownPose = () => watched;
 
 /** The parts that change; null while no site is drawn. */
 export const layers = () => layer;
@@ -182,6 +195,7 @@ export function putRobot(pose, words = "", name = "") {
   say(layer.name, pose ? name : "");
   say(byId("pose-words"), pose ? (words || whereWords(pose)) : words);
   watched = pose;
+  drawScene();
   if (!pose) return;
   layer.robot.classList.toggle("old", Boolean(pose.old));
   layer.robot.setAttribute("transform", placed(pose));
@@ -215,6 +229,40 @@ export function putOthers(robots) {
       return [s("g", marker, arrow()), label];
     }),
   );
+}
+
+/**
+ * What is before the arm of the watched robot, as the programs of a team were told; null: nothing is known.
+ * @param {Scene | null} told
+ */
+export function putScene(told) {
+  scene = told;
+  drawScene();
+}
+
+function drawScene() {
+  if (!layer) return;
+  const robot = watched;
+  const shown = scene && robot ? JSON.stringify([scene, robot.x, robot.y, robot.yaw]) : "";
+  if (shown === sceneShown) return;
+  sceneShown = shown;
+  replace(layer.things);
+  if (!scene || !robot) return;
+  const { held } = scene;
+  const things = thingsOf(scene);
+  const size = 2.7 * unit;
+  const taken = [spaceOf(robot)];
+  const isPlace = (name) => placeNames.has(name) || placeNames.has(name.replace(/ \d+$/, ""));
+  const names = things.map((thing) => {
+    const { x, y } = onMap(thing, robot);
+    const gap = Math.max(...thing.size_m.slice(0, 2)) / 2 + 0.8 * unit;
+    const box = roomFor({ x, y: -y }, thing.name.length * LETTER * size, size, gap, whole, taken);
+    if (!box) return null;
+    taken.push(box);
+    return s("text", { class: "place-name", "stroke-width": 0.7 * unit, x: box.x, y: box.y + 0.82 * size, "font-size": size }, thing.name);
+  });
+  layer.things.setAttribute("stroke-width", String(0.5 * unit));
+  layer.things.append(...things.map((thing) => drawThing(thing, held, !isPlace(thing.name), robot)), ...names.filter((name) => name !== null));
 }
 
 /** Where it is going; null: nowhere. */

@@ -3,20 +3,21 @@
 import { h, s } from "/page/dom.js";
 
 export const AGENTS = ["orchestrator", "approach", "pick", "place"];
-/** It has a row only in tasks of teams that write programs. */
+/** It has a row in tasks of teams that write programs. */
 export const EXECUTOR = "executor";
 const ROW = 22;
 const BAR = 12;
 const SHORTEST_S = 1;
 
 export class Score {
-  constructor() {
+  /** @param {string[]} agents one row for each */
+  constructor(agents) {
     this.svg = s("svg", { class: "score", role: "img", "aria-label": "When each agent worked" });
     this.head = s("line", { class: "head", y1: 0, visibility: "hidden" });
     this.names = h("ol", { class: "stave-names", "aria-hidden": "true" });
     this.element = h("div", { class: "staves" }, this.names, this.svg);
     this.agents = [];
-    for (const agent of AGENTS) this.#addRow(agent);
+    for (const agent of agents) this.#addRow(agent);
     this.bars = [];
     this.ticks = [];
     this.from = this.to = null;
@@ -40,6 +41,8 @@ export class Score {
       if (bar) [bar.to, bar.good] = [at, event.kind === "skill_result" && event.success];
     }
     if (event.kind === "tool_call" || event.kind === "model_turn") this.ticks.push({ actor, at, kind: event.kind });
+    // The models of a team speak through the orchestrator.
+    if (event.kind === "team_turn") this.ticks.push({ actor: "orchestrator", at, kind: "model_turn" });
     if (event.kind === "question") this.ticks.push({ actor: "orchestrator", at, kind: "question" });
     this.draw();
   }

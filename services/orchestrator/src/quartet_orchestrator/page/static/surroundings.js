@@ -2,7 +2,7 @@
 
 import { get } from "/page/api.js";
 import { byId, h, replace, s } from "/page/dom.js";
-import { layers } from "/page/map.js";
+import { layers, putScene } from "/page/map.js";
 
 const MAP_S = 30;
 const LOW = 0.2;
@@ -14,8 +14,9 @@ let mappedAt = -Infinity;
  * @param {string} robot
  * @param {() => boolean} wanted
  * @param {string | null} held what the task in view has picked up last, if it has not been put down
+ * @param {Scene | null} scene what its programs were told of what is before the arm
  */
-export async function refreshSurroundings(robot, wanted, held) {
+export async function refreshSurroundings(robot, wanted, held, scene) {
   const address = `/robots/${encodeURIComponent(robot)}`;
   if (performance.now() - mappedAt > 1000 * MAP_S) {
     const { map } = await get(`${address}/map`);
@@ -24,17 +25,21 @@ export async function refreshSurroundings(robot, wanted, held) {
     putOccupied(map);
   }
   const seen = await get(`${address}/surroundings`);
-  if (wanted()) show(seen, held);
+  if (!wanted()) return;
+  show(seen, held);
+  putScene(scene);
 }
 
 /**
- * Another robot, another site or the past is shown: none of it is known but, in the past, what was `held`.
+ * Another robot, another site or the past is shown: none of it is known but, in the past, what was `held` and the `scene`.
  * @param {string | null} [held]
+ * @param {Scene | null} [scene]
  */
-export function hideSurroundings(held = null) {
+export function hideSurroundings(held = null, scene = null) {
   mappedAt = -Infinity;
   putOccupied(null);
   show({ battery: null, laser: [], path: [], gripper: held && "HOLDING" }, held);
+  putScene(scene);
 }
 
 /** @param {Surroundings} seen */

@@ -5,6 +5,7 @@ import { byId, h, replace } from "/page/dom.js";
 import { tellLink } from "/page/link.js";
 import { putGoal } from "/page/map.js";
 import { heldAt } from "/page/past.js";
+import { sceneAt } from "/page/scene.js";
 import { TaskPanel } from "/page/task_panel.js";
 
 export class TaskView {
@@ -35,6 +36,11 @@ export class TaskView {
   /** What the task's record has in the gripper now. */
   get held() {
     return heldAt(this.panel?.events ?? []);
+  }
+
+  /** What the task's programs were told of what is before the arm. */
+  get scene() {
+    return sceneAt(this.panel?.events ?? []);
   }
 
   close() {

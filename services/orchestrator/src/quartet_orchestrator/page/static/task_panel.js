@@ -5,11 +5,12 @@ import { CAMERAS, showPictures } from "/page/cameras.js";
 import { byId, h, replace, say } from "/page/dom.js";
 import { hideFleet } from "/page/fleet.js";
 import { tellLink } from "/page/link.js";
-import { forgetTrail, putGoal, putRobot } from "/page/map.js";
+import { forgetTrail, putGoal, putRobot, shownPose } from "/page/map.js";
 import { heldAt, poseAt, posesOf } from "/page/past.js";
 import { Player } from "/page/player.js";
 import { Question } from "/page/question.js";
-import { Score } from "/page/score.js";
+import { sceneAt } from "/page/scene.js";
+import { AGENTS, EXECUTOR, Score } from "/page/score.js";
 import { Story } from "/page/story.js";
 import { follow, isOver } from "/page/stream.js";
 import { TaskHead } from "/page/task_head.js";
@@ -18,6 +19,8 @@ import { STATES } from "/page/tasks.js";
 import { Usage } from "/page/usage.js";
 
 const NEAR_END_PX = 60;
+/** Teams that write programs for an arm: no other agent works for them. */
+const PROGRAM_TEAMS = new Set(["sa", "ma", "malmm"]);
 const REFRESH = new Set(["state", "report", "question", "answer", "skill_result"]);
 
 export class TaskPanel {
@@ -46,7 +49,8 @@ export class TaskPanel {
     this.head = new TaskHead(status, () => this.#refresh());
     this.asks = new Question((text, question_id) => this.head.order("answer", { text, question_id }));
     this.story = new Story(this.id, status.task.created_at);
-    this.score = new Score();
+    this.programs = PROGRAM_TEAMS.has(status.task.team ?? "");
+    this.score = new Score(this.programs ? [AGENTS[0], EXECUTOR] : AGENTS);
     this.usage = new Usage();
     this.player = new Player(this.score, (at) => this.#showAt(at));
     this.lines = h("ol", { class: "story", "aria-label": "Story of the task" });
@@ -108,6 +112,7 @@ export class TaskPanel {
     for (const [camera, reference] of this.story.newest) if (camera in CAMERAS) this.pictures.push({ at: event.at, camera, reference });
     if (event.told.now) this.#showNow(event.told.now);
     if (what.kind === "model_turn") this.usage.add(event.actor, what);
+    if (what.kind === "team_turn") this.usage.add(what.participant, what);
     this.#hearQuestion(event);
     if (what.kind === "tool_call" && what.tool.endsWith("__navigate_to_pose")) this.#goTo(what.arguments);
     if (what.kind === "tool_result" && what.tool.endsWith("__navigate_to_pose")) this.#goTo(null);
@@ -207,12 +212,14 @@ export class TaskPanel {
     }
     // The record of a task knows of no other robot, of no laser and of no battery.
     hideFleet();
-    hideSurroundings(heldAt(this.events, at));
+    hideSurroundings(heldAt(this.events, at), sceneAt(this.events, at));
     const known = posesOf(this.events);
     const then = poseAt(known, at);
     forgetTrail();
     for (const { pose } of known.filter((one) => one.at <= at)) putRobot(pose);
     if (then) putRobot(then.pose, then.recorded ? "as the record has it" : "on its way; the record has both ends of it");
+    // The base stands while a team works with programs, so that no motion of it tells where.
+    else if (this.programs && shownPose()) putRobot(shownPose(), "where it stands now");
     else putRobot(null, "not known yet at this moment");
     const seen = this.pictures.filter((one) => one.at <= at);
     const addresses = Object.fromEntries(seen.map(({ camera, reference }) => [camera, image(this.id, reference)]));

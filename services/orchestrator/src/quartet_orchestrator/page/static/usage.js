@@ -25,7 +25,10 @@ export class Usage {
   }
 
   draw() {
-    const rows = [...AGENTS, EXECUTOR].filter((agent) => this.agents.has(agent)).map((agent) => [agent, this.agents.get(agent)]);
+    // Then whoever speaks for a team, in the order of their first words.
+    const known = [...AGENTS, EXECUTOR];
+    const names = [...known.filter((agent) => this.agents.has(agent)), ...[...this.agents.keys()].filter((agent) => !known.includes(agent))];
+    const rows = names.map((agent) => [agent, this.agents.get(agent)]);
     const sum = (field) => rows.reduce((total, [, one]) => total + one[field], 0);
     const total = { turns: sum("turns"), prompt: sum("prompt"), completion: sum("completion"), cost: sum("cost") };
     const models = new Set(rows.flatMap(([, one]) => [...one.models]));
