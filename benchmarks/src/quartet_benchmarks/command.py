@@ -42,6 +42,7 @@ ALL = "all"
 SUITES_WITH: dict[str, tuple[str, ...]] = {
     "sensors": ("architectures", "bins", "fleet", "home", "perception", "time", "tools"),
     "catalogue": ("perception",),
+    "tier": ("home",),
     "world": ("home",),
     "robot": ("architectures", "home"),
     "flame": ("time",),

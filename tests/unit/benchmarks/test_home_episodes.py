@@ -201,7 +201,12 @@ def test_the_figures_are_scored_by_the_world() -> None:
     assert metrics.code_PLACE_DROP_VERIFY_FAILED == 1
     verdicts = ["ok", "FALSE SUCCESS", "failed", "ok", "wrong end", "FALSE SUCCESS"]
     assert [row["verdict"] for row in result.details] == verdicts
-    assert result.notes[1] == "failed: home, seed 0, t: PLACE_DROP_VERIFY_FAILED; "
+    assert result.notes[:3] == [
+        "wrong with no code: 2 (t 2)",
+        "wrong with PLACE_DROP_VERIFY_FAILED: 1 (t 1)",
+        "wrong with UNKNOWN: 1 (t 1)",
+    ]
+    assert result.notes[4] == "failed: home, seed 0, t: PLACE_DROP_VERIFY_FAILED; "
 
 
 DIED = "orchestrator was killed by signal 9"

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from quartet_simulation.codes import NavCode
-from quartet_simulation.errors import UnknownNameError
+from quartet_simulation.errors import SimulationError, UnknownNameError
 from quartet_simulation.reachability import (
     CONTAINER_STANDOFF,
     SURFACE_STANDOFF,
     drive_in_is_free,
     spin_is_free,
+    visible_share,
 )
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
@@ -206,7 +207,7 @@ def test_scenarios(studio):
 
 def test_a_crowded_world_is_crowded_and_hides_things_in_part(home):
     gaps = {}
-    for scenario in ("normal", "crowded"):
+    for scenario in ("roomy", "crowded", "packed"):
         home.reset("home", 2, scenario)
         objects = home.truth()["objects"]
         on_counter = [n for n, thing in objects.items() if thing["on"] == "kitchen counter"]
@@ -215,9 +216,27 @@ def test_a_crowded_world_is_crowded_and_hides_things_in_part(home):
             math.dist(objects[a]["position"], objects[b]["position"]) - CATALOGUE[a].radius - CATALOGUE[b].radius
             for a, b in pairs
         )
-        if scenario == "crowded":
+        if scenario != "roomy":
             assert len(on_counter) >= 4
-    assert 0.0 < gaps["crowded"] < 0.09 < gaps["normal"]
+    assert 0.0 < gaps["packed"] < 0.035 < gaps["crowded"] < 0.09 < gaps["roomy"]
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_an_object_stands_behind_another_one(home, seed):
+    home.reset("home", seed, "packed,behind:red coke can@yellow cereal box")
+    can, box = (home.truth()["objects"][name] for name in ("red coke can", "yellow cereal box"))
+    assert can["on"] == box["on"]
+    entry = home.world.area(can["area"]).entry
+    assert visible_share(home._physics, entry, "red coke can") <= 0.25
+    assert math.dist(entry[:2], box["position"][:2]) < math.dist(entry[:2], can["position"][:2])
+    assert visible_share(home._physics, entry, "yellow cereal box") > 0.5
+
+
+def test_an_object_that_nothing_can_hide_is_refused(home):
+    with pytest.raises(SimulationError, match="no room for 'red coke can' behind 'blue book'"):
+        home.reset("home", 3, "behind:red coke can@blue book")
+    with pytest.raises(UnknownNameError, match="cart"):
+        home.reset("home", 3, "behind:red coke can@cart")
 
 
 @pytest.mark.parametrize("name", ["red coke can", "red cup", "green tea box", "purple toy block"])

@@ -3,15 +3,19 @@
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import httpx
 
-from quartet_benchmarks.errors import UnfitPlacementError
+from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.harm import Harm, harm_of
+from quartet_benchmarks.home.homes import with_unknown_things
 from quartet_benchmarks.home.outcome import Outcome, Unplayed
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Draw, Episode, Template
+from quartet_benchmarks.home.tiers import TIERS, Tier, find_tier
+from quartet_benchmarks.home.wording import Wording
 from quartet_benchmarks.home.world import Truth, World
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_contracts import JournalEvent, State, TaskSubmission
@@ -19,7 +23,7 @@ from quartet_contracts.journal import SkillFinished
 from quartet_deployment import ClientError, DeploymentError, Stack, StackOptions, run_metrics, state_folder
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
-EPISODES = 40
+EASY = "easy"
 SHORT_BUDGET_S = 36.0
 """Time after which a short run starts no further episode [s]; start and end of the stack take the rest of its 50 s."""
 TASK_TIMEOUT_S = 300.0
@@ -35,27 +39,37 @@ def run(parameters: BenchParameters) -> BenchResult:
     failed, those after it are not played, and the result says which and why. Raises what the last world failed with,
     such as StackError, when no episode was begun at all.
     """
-    wanted = parameters.episodes or EPISODES
-    worlds = parameters.worlds or ("home",)
+    tier = find_tier(parameters.options.get("tier", EASY))
+    if tier.sensors is not None and parameters.sensors not in ("clean", tier.sensors):
+        raise OptionError(
+            f"sensors: the tier '{tier.name}' has {tier.sensors} ones, not {parameters.sensors}; leave one of both out"
+        )
+    sensors = tier.sensors or parameters.sensors
+    wanted = parameters.episodes or tier.episodes
+    worlds = parameters.worlds or tier.worlds_for(wanted, parameters.seed)
+    if parameters.short and not parameters.worlds:
+        worlds = worlds[:1]
     outcomes: list[Outcome] = []
     unplayed: list[Unplayed] = []
     models = ""
     left_out: set[str] = set()
     for number, name in enumerate(worlds):
         folder = state_folder() / ("bench-home" if number == 0 else f"bench-home-{number + 1}")
-        options = StackOptions(
-            state_dir=folder, fresh=True, world=name, robot=parameters.robot, sensors=parameters.sensors
-        )
         numbers = range(wanted * number // len(worlds), wanted * (number + 1) // len(worlds))
         played = len(outcomes)
         try:
+            home = name
+            if tier.unknown_things:
+                beside = folder.with_name(f"{folder.name}-world")
+                home = str(with_unknown_things(name, beside, tier.unknown_things, parameters.seed))
+            options = StackOptions(state_dir=folder, fresh=True, world=home, robot=parameters.robot, sensors=sensors)
             with Stack(options) as stack:
                 models = ", ".join(stack.models.values()) or "scripted"
                 site = load_site(stack.site_dir / "site.yaml")
                 unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
                 left_out |= unfit
                 # Not at once, so that what was played is kept when the world breaks down.
-                for outcome in episodes_of(stack, parameters, numbers, name, site, unfit):
+                for outcome in episodes_of(stack, parameters, numbers, name, site, unfit, tier):
                     outcomes.append(outcome)
         except (DeploymentError, UnfitPlacementError, httpx.HTTPError) as error:
             if not outcomes and number == len(worlds) - 1:
@@ -67,12 +81,14 @@ def run(parameters: BenchParameters) -> BenchResult:
     return summary(
         outcomes,
         {
+            "tier": tier.name,
             "episodes": len(outcomes),
             "seed": parameters.seed,
             "worlds": ", ".join(worlds),
             "robot": parameters.robot or "the world's own",
             "too wide, so not asked for": ", ".join(sorted(left_out)) or "nothing",
-            "sensors": parameters.sensors,
+            "not in this tier": tier.left_out,
+            "sensors": sensors,
             "model": models,
         },
         unplayed,
@@ -80,7 +96,13 @@ def run(parameters: BenchParameters) -> BenchResult:
 
 
 def episodes_of(
-    stack: Stack, parameters: BenchParameters, numbers: range, name: str, site: SiteFile, unfit: frozenset[str]
+    stack: Stack,
+    parameters: BenchParameters,
+    numbers: range,
+    name: str,
+    site: SiteFile,
+    unfit: frozenset[str],
+    tier: Tier = TIERS[EASY],
 ) -> Iterator[Outcome]:
     """Play episodes one by one, and keep the journals of those that went wrong.
 
@@ -91,7 +113,7 @@ def episodes_of(
         for index in numbers:
             if parameters.short and index > numbers.start and time.monotonic() - begun > SHORT_BUDGET_S:
                 break
-            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world, unfit)
+            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world, unfit, tier)
             try:
                 outcome = play(stack, world, episode, seed, truth, name, index + 1)
             except (DeploymentError, httpx.HTTPError) as error:
@@ -106,12 +128,17 @@ def episodes_of(
 
 
 def fitting(
-    index: int, seed: int, site: SiteFile, world: World, unfit: frozenset[str] = frozenset()
+    index: int,
+    seed: int,
+    site: SiteFile,
+    world: World,
+    unfit: frozenset[str] = frozenset(),
+    tier: Tier = TIERS[EASY],
 ) -> tuple[int, Episode, Truth]:
     """Return the episode of the template whose turn it is, or of the next one that fits this world."""
     for further in range(len(TEMPLATES)):
         try:
-            return set_up(TEMPLATES[(index + further) % len(TEMPLATES)], seed, site, world, unfit)
+            return set_up(TEMPLATES[(index + further) % len(TEMPLATES)], seed, site, world, unfit, tier)
         except UnfitPlacementError:
             continue
     raise UnfitPlacementError(f"no template fits this world from seed {seed}")
@@ -124,20 +151,32 @@ def too_wide(site: SiteFile, robot: RobotFile) -> frozenset[str]:
 
 
 def set_up(
-    template: Template, seed: int, site: SiteFile, world: World, unfit: frozenset[str] = frozenset()
+    template: Template,
+    seed: int,
+    site: SiteFile,
+    world: World,
+    unfit: frozenset[str] = frozenset(),
+    tier: Tier = TIERS[EASY],
 ) -> tuple[int, Episode, Truth]:
     """Return seed, episode and ground truth of the first placement that fits the template, from `seed` on.
 
-    The same seed gives the same episode; objects that are `unfit` are part of none. Raises UnfitPlacementError.
+    The same seed gives the same episode; objects that are `unfit`, or in no catalogue, are part of none. Raises
+    UnfitPlacementError.
     """
     choice = site.model_copy(update={"objects": [one for one in site.objects if one.name not in unfit]})
+    names = [one.name for one in choice.objects]
     for attempt in range(SEED_ATTEMPTS):
         tried = seed + attempt * 1_000_003
         rng = Random(tried)
         try:
-            truth = world.reset(tried, template.scenario(rng, choice))
-            objects = {name: thing for name, thing in truth["objects"].items() if name not in unfit}
-            return tried, template.make(Draw(rng, site, {**truth, "objects": objects})), truth
+            scenario, hidden = tier.scenario(template.scenario(rng, choice), rng, names)
+            truth = world.reset(tried, scenario)
+            seen = {**truth, "objects": {name: thing for name, thing in truth["objects"].items() if name in names}}
+            seen["absent"] = [name for name in truth["absent"] if name in names]
+            episode = template.make(Draw(rng, site, seen, hidden))
+            if tier.reworded:
+                episode = replace(episode, sentence=Wording(rng, site, seen).sentence(episode.goals))
+            return tried, episode, truth
         except UnfitPlacementError:
             continue
     raise UnfitPlacementError(f"no placement fits '{template.name}' in {SEED_ATTEMPTS} seeds from {seed}")

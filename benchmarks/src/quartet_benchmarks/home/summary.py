@@ -1,6 +1,6 @@
 """Sums up the outcomes of episodes."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +24,7 @@ def summary(outcomes: list[Outcome], parameters: dict[str, Any], unplayed: Seque
         "episodes_broken_down": len(outcomes) - len(ended),
         "episodes_not_played": sum(one.episodes for one in unplayed),
         "episodes_with_harm": Rate(sum(bool(o.harm) for o in ended), len(ended)),
+        "contacts": sum(len(o.harm.bumped) for o in ended),
         **{f"episodes_{kind}": sum(bool(o.harm.kinds[kind]) for o in ended) for kind in Harm().kinds},
         "job_wall_s_p50": percentile([o.metrics["wall_s"] for o in timed], 0.5) if timed else 0.0,
         "job_wall_s_max": max((o.metrics["wall_s"] for o in timed), default=0.0),
@@ -43,6 +44,7 @@ def summary(outcomes: list[Outcome], parameters: dict[str, Any], unplayed: Seque
         [_detail(outcome) for outcome in outcomes],
         notes=[
             *(one.told for one in unplayed),
+            *_by_code(outcomes),
             *_failures(outcomes),
             *_harms(outcomes),
             "Success: the task SUCCEEDED and every object lies where it should by ground truth. "
@@ -55,9 +57,24 @@ def summary(outcomes: list[Outcome], parameters: dict[str, Any], unplayed: Seque
             "job_*: feasible tasks only; one that cannot be done is refused long before. "
             "rss_total_mb: sum of the proportional set sizes of all processes, largest after any episode. "
             "sim_realtime_factor: simulated over wall time of whole jobs, thinking and rendering included. "
+            "contacts: touches of base or arm with what stands fast, each pair of parts once an episode. "
             "code_*: how often a skill ended with that code, recovered or not.",
         ],
     )
+
+
+def _by_code(outcomes: list[Outcome]) -> list[str]:
+    """Return a sentence for each code with which episodes went wrong in the end, the most frequent first."""
+    wrong: dict[str, list[Outcome]] = defaultdict(list)
+    for one in outcomes:
+        if not one.right:
+            wrong["broke down" if one.broke_down else ", ".join(sorted(one.final_codes)) or "no code"].append(one)
+    return [
+        f"wrong with {code}: {len(them)} ("
+        + ", ".join(f"{name} {n}" for name, n in Counter(one.episode.template for one in them).most_common())
+        + ")"
+        for code, them in sorted(wrong.items(), key=lambda item: (-len(item[1]), item[0]))
+    ]
 
 
 def _failures(outcomes: list[Outcome]) -> list[str]:

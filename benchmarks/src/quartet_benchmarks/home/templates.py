@@ -29,8 +29,10 @@ class Episode:
 class Draw:
     """Draws objects and places of one placement at random."""
 
-    def __init__(self, rng: Random, site: SiteFile, truth: Truth) -> None:
+    def __init__(self, rng: Random, site: SiteFile, truth: Truth, wanted: str | None = None) -> None:
+        """`wanted` is the object that is drawn where it fits, such as one that is hidden."""
         self.rng = rng
+        self._wanted = wanted
         self.site = site
         self.truth = truth
         self._taken: set[str] = set()
@@ -44,7 +46,7 @@ class Draw:
         ]
         if not found:
             raise UnfitPlacementError(f"no free object on a {support}")
-        return self.take(self.rng.choice(sorted(found)))
+        return self.take(next((name for name in found if name == self._wanted), None) or self.rng.choice(sorted(found)))
 
     def any_object(self) -> str:
         """Return an object on a table or a counter. Raises UnfitPlacementError."""

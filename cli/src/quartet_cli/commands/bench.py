@@ -49,6 +49,14 @@ def bench(
         ),
     ] = None,
     robot: SimulatedRobot = None,
+    tier: Annotated[
+        Literal["easy", "normal", "hard"] | None,
+        typer.Option(
+            "--tier",
+            help="Of home, how hard it is: easy (default); normal: typical sensors, clutter, unknown things, free "
+            "wording, generated homes; hard: harsh sensors, hidden things.",
+        ),
+    ] = None,
     framework: Annotated[
         list[str] | None,
         typer.Option(
@@ -174,7 +182,7 @@ def bench(
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
         "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback,
-        "flame": flame,
+        "flame": flame, "tier": tier,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise UsageError(f"--json {json_path}: the folder {json_path.resolve().parent} does not exist")

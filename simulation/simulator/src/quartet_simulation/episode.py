@@ -25,26 +25,26 @@ LIGHTS: dict[str, tuple[float, tuple[float, float, float]]] = {
 }
 APART_M = 1.3
 """Between two robots at the start, and between a robot and the entry of an area that is not its own [m]."""
-VISIBLE_SHARE, CROWDED_SHARE = 0.75, 0.5
-"""How much of an object must be in view from the entry of its area, and in a crowded world."""
 GRIP_SHARE = 6 / 7
 """A thing is put into the gripper when it is at most this share of the stroke wide."""
 SCENARIOS = (
     *LIGHTS,
-    "crowded",
+    *placement.SPACINGS,
     "absent:<object>",
     "out_of_reach:<object>",
     "in_gripper:<object>",
     "at:<object>@<home>",
+    "behind:<object>@<object>",
 )
 
 
 class Episode:
     """Sets the world up for a seed and a scenario.
 
-    A scenario is a comma-separated list of: a light (normal, dim, warm, cool), `crowded` (objects stand close, and may
-    hide each other by half), `absent:<object>`,
-    `out_of_reach:<object>` (at the back of the deepest surface), `in_gripper:<object>`, `at:<object>@<home>`.
+    A scenario is a comma-separated list of: a light (normal, dim, warm, cool), how close objects stand (roomy, crowded,
+    packed: placement.SPACINGS), `absent:<object>`, `out_of_reach:<object>` (at the back of the deepest surface),
+    `in_gripper:<object>`, `at:<object>@<home>`, `behind:<object>@<object>` (the first is hidden by the second from the
+    entry of their area).
     """
 
     def __init__(
@@ -64,15 +64,17 @@ class Episode:
         self.warmth = (1.0, 1.0, 1.0)
         self.homes: dict[str, str] = {}
         self._placed: dict[str, placement.Spot] = {}
-        self._crowded = False
+        self._spacing = placement.SPACINGS["roomy"]
+        self._covers: dict[str, str] = {}
 
     def begin(self, seed: int, scenario: str | None) -> None:
         """Place all objects for an episode and put the robots at their start."""
         wishes = self._parse(scenario)
         world, physics = self._physics.world, self._physics
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 1])
-        self._crowded = wishes["crowded"]
-        self.homes = placement.choose_homes(world, seed, rng, wishes["absent"], self._crowded)
+        self._spacing = placement.SPACINGS[wishes["spacing"]]
+        self._covers = wishes["behind"]
+        self.homes = placement.choose_homes(world, seed, rng, wishes["absent"], self._spacing.gathered)
         self.homes.update(wishes["at"])
         far = set(wishes["out_of_reach"])
         for robot in (physics, *(other for other, _ in self._others)):
@@ -85,9 +87,12 @@ class Episode:
             x, y = parking_of(index)
             physics.set_object(name, (x, y, physics.rest_height(name)))
         spots = self._placed = {}
-        # Objects on the floor come first: the ways to all others must lead around them.
+        # Objects that others hide come first, while their surfaces are empty, then those on the floor: the ways to all
+        # others must lead around them.
+        for name, cover in self._covers.items():
+            self._hide(name, cover, spots, rng)
         for name, home in sorted(self.homes.items(), key=lambda item: not item[1].startswith("floor:")):
-            if name not in far:
+            if name not in far and name not in spots:
                 spots[name] = self._find_spot(name, home, spots, rng)
                 self._stand(name, spots[name])
         for name in wishes["out_of_reach"]:
@@ -116,14 +121,15 @@ class Episode:
             "in_gripper": [],
             "at": {},
             "light": "normal",
-            "crowded": False,
+            "spacing": "roomy",
+            "behind": {},
         }
         for part in filter(None, (p.strip() for p in (scenario or "").split(","))):
             verb, _, value = part.partition(":")
             if part in LIGHTS:
                 wishes["light"] = part
-            elif part == "crowded":
-                wishes["crowded"] = True
+            elif part in placement.SPACINGS:
+                wishes["spacing"] = part
             elif verb == "absent":
                 wishes["absent"].add(self._known(value))
             elif verb in ("out_of_reach", "in_gripper"):
@@ -132,6 +138,9 @@ class Episode:
                 name, _, home = value.partition("@")
                 self._known_home(home)
                 wishes["at"][self._known(name)] = home
+            elif verb == "behind":
+                name, _, cover = value.partition("@")
+                wishes["behind"][self._known(name)] = self._known(cover)
             else:
                 raise UnknownNameError("scenario", part, SCENARIOS)
         return wishes
@@ -159,11 +168,19 @@ class Episode:
         It is apart from what stands there, in view from the area's entry, and can be reached by a straight drive.
         """
         world = self._physics.world
-        gap = placement.CROWDED_GAP if self._crowded else placement.GAP
+        beside = self._spacing.beside > 0 and rng.random() < self._spacing.beside
         for where in (home, *(h for h in world.homes[name] if h != home)):
-            for _ in range(placement.ATTEMPTS):
-                spot = placement.draw_spot(world, name, where, rng)
-                if placement.apart(world, name, spot, spots, gap) and self._can_be_fetched(name, spot):
+            for attempt in range(placement.ATTEMPTS):
+                # Where there is no room beside the others, it stands by itself.
+                if beside and attempt < placement.ATTEMPTS / 2:
+                    spot = placement.draw_beside(world, name, where, spots, rng)
+                else:
+                    spot = placement.draw_spot(world, name, where, rng)
+                if (
+                    spot is not None
+                    and placement.apart(world, name, spot, spots, self._spacing.gap)
+                    and self._can_be_fetched(name, spot)
+                ):
                     return spot
         raise SimulationError(f"no room for '{name}' in {world.name}: {home} and its other homes are full")
 
@@ -177,10 +194,34 @@ class Episode:
         if not drive_in_is_free(self._checks, area.entry, (spot.x, spot.y), physics.build.pick_standoff):
             return False
         mujoco.mj_kinematics(physics.model, physics.data)
-        # Neither the new object nor those that stand there already may be hidden.
-        least = CROWDED_SHARE if self._crowded else VISIBLE_SHARE
+        # Neither the new object nor those that stand there already may be hidden, but for those that are meant to be.
         there = [name, *(other for other, place in self._placed.items() if place.home == spot.home)]
-        return all(visible_share(physics, area.entry, n) >= least for n in there)
+        least = self._spacing.visible_share
+        return all(visible_share(physics, area.entry, n) >= least for n in there if n not in self._covers)
+
+    def _hide(self, name: str, cover: str, spots: dict[str, placement.Spot], rng: np.random.Generator) -> None:
+        """Place two objects, of which `cover` hides the other from the entry of their area."""
+        world, physics = self._physics.world, self._physics
+        for where in world.homes[name]:
+            area = world.area(placement.area_of(world, where))
+            assert area is not None
+            for _ in range(placement.ATTEMPTS):
+                spot = placement.draw_spot(world, name, where, rng)
+                before = placement.in_front(world, cover, spot, name, area.entry[:2], rng)
+                if before is None or not all(
+                    placement.apart(world, one, place, spots, self._spacing.gap)
+                    for one, place in ((name, spot), (cover, before))
+                ):
+                    continue
+                self._stand(cover, before)
+                if (
+                    self._can_be_fetched(name, spot)
+                    and visible_share(physics, area.entry, name) <= placement.HIDDEN_SHARE
+                ):
+                    spots[name], spots[cover] = spot, before
+                    return
+                self._stand(cover, placement.Spot(*PARKING, 0.0, 0.0, where))
+        raise SimulationError(f"no room for '{name}' behind '{cover}' in {world.name}: no surface is deep enough")
 
     def _far_spot(self) -> placement.Spot:
         """Return the back of the deepest surface, out of the arm's reach from every side where a robot can stand."""

@@ -39,6 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     table.add_argument("folder", type=Path)
     table.add_argument("--scenario", help="TASK or TASK:VARIATION")
     table.add_argument("--seed", type=int, default=0, help="what colours other things have")
+    unknown = commands.add_parser("unknown", help="add things to a world that its site.yaml does not name")
+    unknown.add_argument("folder", type=Path)
+    unknown.add_argument("--count", type=int, default=4)
+    unknown.add_argument("--seed", type=int, default=0, help="what they are")
     show = commands.add_parser("show", help="draw a world from above")
     show.add_argument("world", help=f"{', '.join(WORLDS)}, or a folder")
     show.add_argument("--seed", type=int, default=0, help="where things stand")
@@ -62,6 +66,11 @@ def _run(given: argparse.Namespace) -> int:
         return 0
     if given.command == "table":
         return _table(given.folder, given.scenario, given.seed)
+    if given.command == "unknown":
+        from quartet_simulation.world_tool.unknown_things import add_unknown_things
+
+        print("\n".join(add_unknown_things(given.folder, given.count, given.seed)))
+        return 0
     return _show(given.world, given.seed, given.out)
 
 

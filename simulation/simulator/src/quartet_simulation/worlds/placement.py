@@ -9,11 +9,39 @@ import numpy as np
 
 from quartet_simulation.worlds.world import World
 
-GAP = 0.10
-"""Free space between two objects: room for an open finger [m]."""
-CROWDED_GAP = 0.035
 FLOOR_GAP = 0.5
 ATTEMPTS = 200
+HIDDEN_SHARE = 0.25
+"""How much of an object may be in view at most that stands behind another one."""
+BEHIND_M = (0.02, 0.06)
+"""Free space between an object and what hides it: from, to [m]."""
+FROM_EDGE = 0.015
+"""Between what hides an object and the edge of their surface [m]."""
+BESIDE_M = (0.01, 0.05)
+"""Free space between an object and the one that it is put beside: from, to [m]."""
+
+
+@dataclass(frozen=True)
+class Spacing:
+    """How close objects stand."""
+
+    gap: float
+    """Least free space between two objects on furniture, as circles around their footprints [m]."""
+    visible_share: float
+    """How much of an object must be in view from the entry of its area."""
+    gathered: bool
+    """Whether objects stand at the first of their homes, so that few surfaces hold much."""
+    beside: float = 0.0
+    """Share of the objects that are put beside one that stands there already."""
+
+
+SPACINGS = {
+    # Room for an open finger around each object.
+    "roomy": Spacing(0.10, 0.75, gathered=False),
+    "crowded": Spacing(0.035, 0.5, gathered=True),
+    # As people put things: some nearly touch, and some are hidden but for a corner.
+    "packed": Spacing(0.01, 0.25, gathered=True, beside=0.5),
+}
 
 
 @dataclass(frozen=True)
@@ -28,16 +56,15 @@ class Spot:
 
 
 def choose_homes(
-    world: World, seed: int, rng: np.random.Generator, absent: set[str], crowded: bool = False
+    world: World, seed: int, rng: np.random.Generator, absent: set[str], gathered: bool = False
 ) -> dict[str, str]:
     """Return a home for each object of the world.
 
-    Fixed layouts come first; the rest is drawn, or in a crowded world the first home of the list, so that few surfaces
-    hold much.
+    Fixed layouts come first; the rest is drawn, or where objects are gathered the first home of the list.
     """
     fixed = world.fixed.get(seed, {})
     return {
-        name: fixed.get(name, homes[0 if crowded else int(rng.integers(len(homes)))])
+        name: fixed.get(name, homes[0 if gathered else int(rng.integers(len(homes)))])
         for name, homes in world.homes.items()
         if name not in absent
     }
@@ -60,6 +87,21 @@ def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> S
     )
 
 
+def draw_beside(world: World, name: str, home: str, placed: dict[str, Spot], rng: np.random.Generator) -> Spot | None:
+    """Return a random spot beside an object that stands in `home`; None without one, or outside of its strips."""
+    there = [(other, spot) for other, spot in placed.items() if spot.home == home and spot.support_z > 0]
+    surface = world.surface(home)
+    if surface is None or not there:
+        return None
+    other, spot = there[int(rng.integers(len(there)))]
+    away = world.kinds[name].radius + world.kinds[other].radius + float(rng.uniform(*BESIDE_M))
+    bearing = float(rng.uniform(-math.pi, math.pi))
+    x, y = spot.x + away * math.cos(bearing), spot.y + away * math.sin(bearing)
+    if not any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in surface.strips):
+        return None
+    return Spot(x, y, spot.support_z, float(rng.uniform(-math.pi, math.pi)), home)
+
+
 def area_of(world: World, home: str) -> str:
     """Return the name of the area of a home."""
     if home.startswith("floor:"):
@@ -69,7 +111,7 @@ def area_of(world: World, home: str) -> str:
     return surface.area
 
 
-def apart(world: World, name: str, spot: Spot, placed: dict[str, Spot], table_gap: float = GAP) -> bool:
+def apart(world: World, name: str, spot: Spot, placed: dict[str, Spot], table_gap: float) -> bool:
     """Return whether `spot` is far enough from every placed object."""
     radius = world.kinds[name].radius
     for other, there in placed.items():
@@ -79,3 +121,24 @@ def apart(world: World, name: str, spot: Spot, placed: dict[str, Spot], table_ga
         if math.hypot(spot.x - there.x, spot.y - there.y) < radius + world.kinds[other].radius + gap:
             return False
     return True
+
+
+def in_front(
+    world: World, cover: str, spot: Spot, name: str, entry: tuple[float, float], rng: np.random.Generator
+) -> Spot | None:
+    """Return where `cover` hides `name` at `spot` from a robot at `entry`; None beside the top of their surface."""
+    surface = world.surface(spot.home)
+    away = math.dist(entry, (spot.x, spot.y))
+    # The widest side of a box is across the view.
+    size = world.kinds[cover].size
+    half = min(size[:2]) / 2
+    ahead = half + world.kinds[name].radius + float(rng.uniform(*BEHIND_M))
+    if surface is None or away <= ahead:
+        return None
+    x, y = (a + (b - a) * ahead / away for a, b in zip((spot.x, spot.y), entry, strict=True))
+    x0, y0, x1, y1 = surface.rect
+    margin = half + FROM_EDGE
+    if not (x0 + margin <= x <= x1 - margin and y0 + margin <= y <= y1 - margin):
+        return None
+    yaw = math.atan2(entry[1] - y, entry[0] - x) + (math.pi / 2 if size[0] >= size[1] else 0.0)
+    return Spot(x, y, spot.support_z, yaw, spot.home)

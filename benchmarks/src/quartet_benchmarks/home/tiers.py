@@ -1,0 +1,116 @@
+"""How hard the home suite is: sensors, homes, what stands in them, and how people ask."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.home.homes import CARTON
+
+LIGHTS = ("normal", "dim", "warm", "cool")
+GENERATED = 20
+"""Most homes that are drawn."""
+EPISODES_OF_A_HOME = 5
+"""A home is drawn for so many episodes."""
+SEEDS = (1_000, 1_000_000_000)
+"""Seeds of generated homes, from and below."""
+
+
+@dataclass(frozen=True)
+class Tier:
+    """What the episodes of a tier have in common."""
+
+    name: str
+    episodes: int
+    """Number of episodes when nothing else is said."""
+    worlds: tuple[str, ...]
+    """Homes with a folder of their own."""
+    generated: bool
+    """Whether homes are drawn as well."""
+    sensors: str | None = None
+    """Level of the simulated sensors; None: the one that the suite is told."""
+    lights: tuple[str, ...] = ()
+    """Light of an episode, drawn from these; none: the home's own."""
+    spacing: str = ""
+    """How close things stand, as the simulation's scenarios say it."""
+    unknown_things: int = 0
+    """Things in each home that are in no catalogue."""
+    hidden_share: float = 0.0
+    """Share of the episodes in which a thing stands behind a carton."""
+    reworded: bool = False
+    """Whether sentences are worded freely in place of the one of the template."""
+    left_out: str = ""
+    """What a person may meet at home that this tier has not."""
+
+    def worlds_for(self, episodes: int, seed: int) -> tuple[str, ...]:
+        """Return the homes of a run: those with a folder, and generated ones of seeds that no other run has drawn."""
+        if not self.generated:
+            return self.worlds
+        count = min(GENERATED, max(1, episodes // EPISODES_OF_A_HOME))
+        rng = Random(f"{self.name} {seed}")
+        drawn = tuple(f"generated:{one}" for one in rng.sample(range(*SEEDS), count))
+        # The drawn ones first, so that a short run has one of them.
+        return (*drawn, *self.worlds)
+
+    def scenario(self, wanted: str, rng: Random, names: Sequence[str]) -> tuple[str, str | None]:
+        """Return the scenario for the reset of the simulation, and the object that it hides, if there is one.
+
+        Args:
+            wanted: scenario of the episode's template, such as "absent:red cup"; may be empty.
+            rng: draws the light, and what is hidden.
+            names: objects of the catalogue that may be hidden.
+        """
+        parts = [wanted, self.spacing, rng.choice(self.lights) if self.lights else ""]
+        hidden = None
+        free = [name for name in names if name not in wanted]
+        if self.hidden_share and free and rng.random() < self.hidden_share:
+            hidden = rng.choice(free)
+            parts.append(f"behind:{hidden}@{CARTON}")
+        return ",".join(filter(None, parts)), hidden
+
+
+CLOSED = "closed doors, people, things on or in other things, under furniture or at an edge"
+TIERS = {
+    tier.name: tier
+    for tier in (
+        Tier(
+            "easy",
+            40,
+            ("home",),
+            generated=False,
+            left_out=f"clutter, unknown things, narrow doors, dim and tinted light, {CLOSED}",
+        ),
+        Tier(
+            "normal",
+            100,
+            ("home", "studio"),
+            generated=True,
+            sensors="typical",
+            lights=LIGHTS,
+            spacing="packed",
+            unknown_things=4,
+            reworded=True,
+            left_out=f"things that are wholly hidden, {CLOSED}",
+        ),
+        Tier(
+            "hard",
+            100,
+            (),
+            generated=True,
+            sensors="harsh",
+            lights=LIGHTS,
+            spacing="packed",
+            unknown_things=6,
+            hidden_share=0.5,
+            reworded=True,
+            left_out=CLOSED,
+        ),
+    )
+}
+
+
+def find_tier(name: str) -> Tier:
+    """Return a tier by its name. Raises OptionError naming all of them."""
+    if name not in TIERS:
+        raise OptionError(f"tier: there is no '{name}'; valid: {', '.join(TIERS)}")
+    return TIERS[name]

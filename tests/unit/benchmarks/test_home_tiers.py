@@ -1,0 +1,196 @@
+"""Tiers of the home suite: what they draw, what they put into a home, and how people ask there."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+
+from quartet_benchmarks.command import bench
+from quartet_benchmarks.errors import OptionError, UnfitPlacementError
+from quartet_benchmarks.home import suite
+from quartet_benchmarks.home.homes import CARTON, with_unknown_things
+from quartet_benchmarks.home.suite import set_up
+from quartet_benchmarks.home.templates import TEMPLATES
+from quartet_benchmarks.home.tiers import LIGHTS, TIERS, find_tier
+from quartet_benchmarks.home.wording import DOWN, HELD, INTO, ON, Wording
+from quartet_benchmarks.home.world import Goal
+from quartet_benchmarks.result import BenchParameters
+from quartet_simulation.errors import SimulationError
+from quartet_simulation.simulation import Simulation
+from quartet_simulation.world_tool.unknown_things import SHAPES
+from quartet_simulation.worlds.objects import CATALOGUE
+from quartet_site import SiteFile, load_site
+
+COLOURS_OF_THE_CATALOGUE = {tuple(round(part, 6) for part in kind.rgb) for kind in CATALOGUE.values()}
+
+
+class World:
+    """The scoring interface without HTTP, of a home with unknown things."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+        self.sim = Simulation(self.folder, 0)
+
+    def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
+        try:
+            self.sim.reset(self.folder, seed, scenario or None)
+        except SimulationError as error:
+            raise UnfitPlacementError(str(error)) from error
+        return self.sim.truth()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return with_unknown_things("home", tmp_path_factory.mktemp("worlds") / "home", 6, 5)
+
+
+@pytest.fixture(scope="module")
+def world(folder: Path) -> Iterator[World]:
+    made = World(folder)
+    yield made
+    made.sim.close()
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> SiteFile:
+    return load_site(folder / "site.yaml")
+
+
+def test_each_run_draws_homes_of_its_own() -> None:
+    normal, hard = find_tier("normal"), find_tier("hard")
+    homes = normal.worlds_for(100, 1)
+    assert len(homes) == len(set(homes)) == 22
+    assert homes[-2:] == ("home", "studio")
+    assert homes == normal.worlds_for(100, 1)
+    for other in (normal.worlds_for(100, 2), hard.worlds_for(100, 1)):
+        assert not {name for name in other if "generated" in name} & set(homes)
+    assert all(name.startswith("generated:") for name in hard.worlds_for(100, 1))
+    assert len(normal.worlds_for(15, 1)) == 3 + 2
+    assert find_tier("easy").worlds_for(100, 1) == ("home",)
+
+
+def test_an_easy_episode_asks_for_nothing_more_of_the_simulation() -> None:
+    rng = Random(3)
+    state = rng.getstate()
+    assert find_tier("easy").scenario("absent:red cup", rng, ["red cup"]) == ("absent:red cup", None)
+    assert rng.getstate() == state, "it draws nothing, so that its episodes stay what they were"
+
+
+def test_a_hard_episode_hides_things_and_all_lights_come() -> None:
+    hard = find_tier("hard")
+    drawn = [hard.scenario("absent:red cup", Random(seed), ["red cup", "orange"]) for seed in range(60)]
+    assert {scenario.split(",")[2] for scenario, _ in drawn} == set(LIGHTS)
+    assert {hidden for _, hidden in drawn} == {None, "orange"}
+    assert f"behind:orange@{CARTON}" in next(scenario for scenario, hidden in drawn if hidden)
+
+
+def test_unknown_things_are_in_the_world_and_in_no_catalogue(folder: Path, site: SiteFile, world: World) -> None:
+    things = yaml.safe_load((folder / "world.yaml").read_text())["things"]
+    unknown = [thing for thing in things if thing["name"].startswith("unknown")]
+    assert len(unknown) == 6
+    assert unknown[0]["name"] == CARTON
+    assert not {thing["name"] for thing in unknown} & {one.name for one in site.objects}
+    coloured = [thing for thing in unknown if not isinstance(thing["colour"], str)]
+    assert {tuple(round(part, 6) for part in thing["colour"]) for thing in coloured} <= COLOURS_OF_THE_CATALOGUE
+    assert len(coloured) == 3
+    assert {thing["name"] for thing in unknown} <= set(world.reset(4, "packed")["objects"])
+    assert not (folder / "world.yaml").is_symlink(), "the file of the simulation is left as it is"
+
+
+@pytest.mark.parametrize(("name", "shape", "size"), [(name, shape, size) for name, shape, size, _ in SHAPES])
+def test_no_unknown_thing_could_be_taken_for_a_known_one(name: str, shape: str, size: tuple[float, ...]) -> None:
+    for kind in CATALOGUE.values():
+        same = kind.shape == shape and all(
+            abs(a - b) <= 0.1 * b for a, b in zip(sorted(size), sorted(kind.size), strict=True)
+        )
+        assert not same, f"{name} is as large as '{kind.name}', so nobody could tell them apart in the same colour"
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@pytest.mark.parametrize("tier", ["normal", "hard"])
+def test_an_episode_of_a_tier_is_set_up(template: Any, tier: str, world: World, site: SiteFile) -> None:
+    used, episode, truth = set_up(template, 811, site, world, frozenset(), find_tier(tier))  # type: ignore[arg-type]
+    known = {one.name for one in site.objects}
+    assert {goal.object for goal in episode.goals} <= known
+    assert not any(goal.met(truth) for goal in episode.goals)
+    assert CARTON in truth["objects"], "what is unknown is scored as all that may be pushed over"
+    again = set_up(template, 811, site, world, frozenset(), find_tier(tier))  # type: ignore[arg-type]
+    assert (again[0], again[1]) == (used, episode)
+
+
+def test_people_ask_for_the_same_in_many_ways(world: World, site: SiteFile) -> None:
+    truth = world.reset(12, "packed")
+    on_counter = {n: thing for n, thing in truth["objects"].items() if thing["on"] == "kitchen counter"}
+    known = [name for name in on_counter if not name.startswith("unknown")]
+    _, on = min((_apart(on_counter[a], on_counter[b]), a) for a in known for b in known if a != b)
+    for goal in (Goal(on, "on", "desk"), Goal(on, "in", "waste basket"), Goal(on, "floor", "hallway")):
+        said = {Wording(Random(seed), site, truth).sentence([goal]) for seed in range(200)}
+        assert len(said) > 100
+        assert not any("{" in sentence or "  " in sentence for sentence in said)
+        assert any(" next to " in sentence or " beside " in sentence or " right by " in sentence for sentence in said)
+    both = [Goal(on, "on", "desk"), Goal("red apple", "on", "desk")]
+    assert any(" both " in Wording(Random(seed), site, truth).sentence(both) for seed in range(40))
+
+
+def test_a_neighbour_that_is_told_is_one(world: World, site: SiteFile) -> None:
+    told = 0
+    for seed in range(6):
+        truth = world.reset(seed, "packed")
+        for name, thing in truth["objects"].items():
+            if thing["on"] in (None, "floor") or name.startswith("unknown"):
+                continue
+            said = Wording(Random(seed), site, truth).sentence([Goal(name, "in", "toy basket")])
+            for words in (" next to the ", " beside the ", " right by the "):
+                if words not in said:
+                    continue
+                other = next(one for one in truth["objects"] if said.split(words)[1].startswith(one))
+                assert _apart(thing, truth["objects"][other]) <= 0.25
+                assert truth["objects"][other]["on"] == thing["on"]
+                told += 1
+    assert told >= 3
+
+
+def _apart(one: dict[str, Any], other: dict[str, Any]) -> float:
+    return math.dist(one["position"][:2], other["position"][:2])
+
+
+def test_all_patterns_take_the_same_words() -> None:
+    words = {"o": "the can", "O": "The can", "where": " there", "whence": " from there", "t": "the desk"}
+    for pattern in (*ON, *INTO, *DOWN, *HELD["on"]):
+        said = pattern.format(**words)
+        assert "the desk" in said
+        assert said[-1] in ".?!"
+        assert said[0].isupper()
+
+
+def test_a_tier_that_there_is_not_is_named() -> None:
+    with pytest.raises(OptionError, match="tier: there is no 'brutal'; valid: easy, normal, hard"):
+        find_tier("brutal")
+    with pytest.raises(OptionError, match="tier: the suite 'bins' has no such option; home has"):
+        bench("bins", options={"tier": "hard"})
+
+
+def test_other_sensors_than_those_of_the_tier_are_refused() -> None:
+    with pytest.raises(OptionError, match="the tier 'normal' has typical ones, not harsh"):
+        suite.run(BenchParameters(sensors="harsh", options={"tier": "normal"}))
+
+
+def test_the_result_says_what_the_tier_is_and_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+
+    def stack(options: Any) -> Any:
+        started.append(options)
+        raise UnfitPlacementError("nothing fits")
+
+    monkeypatch.setattr(suite, "Stack", stack)
+    monkeypatch.setattr(suite, "with_unknown_things", lambda like, folder, count, seed: folder)
+    with pytest.raises(UnfitPlacementError):
+        suite.run(BenchParameters(episodes=10, options={"tier": "hard"}, progress=lambda _: None))
+    assert {options.sensors for options in started} == {"harsh"}
+    assert len(started) == 2
+    for tier in TIERS.values():
+        assert "people" in tier.left_out
