@@ -1,4 +1,4 @@
-"""The main job with another robot: a differential drive that carries a Panda, by a file alone."""
+"""The main job with other robots by file: one carries a Panda, the arm of another is a model beside its file."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +11,14 @@ from quartet_deployment import Stack
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("robot", ["rover", "lifter"])
 def test_a_robot_by_file_moves_the_can(
-    make_stack: Callable[..., Stack], truth: Callable[[Stack], dict[str, Any]], run: Callable[..., Any]
+    robot: str,
+    make_stack: Callable[..., Stack],
+    truth: Callable[[Stack], dict[str, Any]],
+    run: Callable[..., Any],
 ) -> None:
-    stack = make_stack(world="home", robot="rover", seed=0)
+    stack = make_stack(world="home", robot=robot, seed=0)
     before = truth(stack)
     assert len(before["robot"]["arm"]) == 7
     assert before["objects"]["red coke can"]["on"] == "kitchen counter"

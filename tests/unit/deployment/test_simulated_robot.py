@@ -32,7 +32,8 @@ def test_a_robot_works_in_a_world_with_its_own_file_and_the_world_s_site(tmp_pat
     for name in ("site.yaml", "policy.yaml"):
         assert (folder / name).read_text() == (HOME / name).read_text()
     argv = arguments_of_the_simulation(made)
-    assert argv[argv.index("--robot-file") + 1] == str(folder / "robot.yaml")
+    # The robot's own, beside which a model of its arm may be.
+    assert argv[argv.index("--robot-file") + 1] == str(ROVER / "robot.yaml")
     assert argv[argv.index("--world") + 1] == "home"
 
 

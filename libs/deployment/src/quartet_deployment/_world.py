@@ -109,6 +109,12 @@ def robot_folder(robot: str) -> Path:
     raise OptionError(f"there is no simulated robot '{robot}'; valid: {names}, a folder with {ROBOT_FILE}")
 
 
+def simulated_robot(options: StackOptions) -> Path:
+    """Return the robot file that says how the simulation builds the robot, where a model that it names is beside it."""
+    folder = site_folder(options) if options.robot is None else robot_folder(options.robot)
+    return folder / ROBOT_FILE
+
+
 def _with_table(options: StackOptions) -> StackOptions:
     """Return the options with the site of what a scenario lays on the table."""
     if options.robots > 1:

@@ -28,11 +28,26 @@ class SimulatedBase(Section):
     """Between front and rear wheels of an omnidirectional base."""
 
 
+class SimulatedTool(Section):
+    """The tool frame in a body or site of a model file: the fingers close along its x and reach along its z."""
+
+    body: str
+    """Name of the body or site, which the last joint of the arm moves."""
+    position_m: Position = (0.0, 0.0, 0.0)
+    rpy_rad: Position = (0.0, 0.0, 0.0)
+    """Roll, pitch and yaw about its fixed x, y and z axis, as in URDF."""
+
+
 class SimulatedArm(Section):
     """Which arm with gripper the robot has, and where its foot stands in the base frame."""
 
     model: str = "ur5"
-    """Name of a model that the simulation knows."""
+    """Name of a model that the simulation knows, or of a MJCF or URDF file: a path from the folder of the robot file,
+    or package:PACKAGE/PATH."""
+    foot: str | None = None
+    """Body of a model file that stands on the base, with all that hangs on it; None: the outermost one."""
+    tool: SimulatedTool | None = None
+    """Where the tool frame is in a model file; None: its body or site that is called so."""
     position_m: Position = (0.27, 0.0, 0.72)
     yaw_rad: Finite = 3.141592653589793
 

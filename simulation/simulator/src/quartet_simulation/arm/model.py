@@ -19,8 +19,8 @@ def standing(position: tuple[float, float, float], yaw: float = 0.0) -> np.ndarr
 class ArmModel:
     """An arm: its names in /tf, /joint_states and MoveIt, its limits and its kinematics.
 
-    Joint vectors have the order of `joints` [rad]. Poses are 4x4 matrices of `tool` in `base` [m]; the fingers close
-    along x of `tool` and reach `tip_m` along its z.
+    Joint vectors have the order of `joints` [rad, of slides m]. Poses are 4x4 matrices of `tool` in `base` [m]; the
+    fingers close along x of `tool` and reach `tip_m` along its z.
     """
 
     robot: str
@@ -55,7 +55,10 @@ class ArmModel:
     bend: tuple[float, ...] = ()
     """How much a joint's distance from zero counts as well; empty: not at all."""
     palm: tuple[str, ...] = ()
-    """Further bodies that move with the last joint."""
+    """Further bodies that move with a joint."""
+    follow: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    """The solution (1, J) for a pose that continues from the joints that are given second, where `inverse` costs much
+    more; None: `inverse` is as good."""
 
     @property
     def hand(self) -> tuple[str, ...]:
@@ -64,11 +67,12 @@ class ArmModel:
 
     def moved(self, by: np.ndarray) -> ArmModel:
         """Return the arm as it stands in another base frame, in which the present one is at the pose `by`, 4x4."""
-        back, forward, inverse = np.linalg.inv(by), self.forward, self.inverse
+        back, forward, inverse, follow = np.linalg.inv(by), self.forward, self.inverse, self.follow
         return replace(
             self,
             forward=lambda joints: by @ forward(joints),
             inverse=lambda pose, near: inverse(back @ pose, near),
+            follow=None if follow is None else lambda pose, near: follow(back @ pose, near),
         )
 
     def cost(self, joints: np.ndarray, near: np.ndarray) -> float:
@@ -112,6 +116,8 @@ class GripperModel:
     """Half of the length of the pads, which end where the fingers end [m]."""
     depth: float
     """How far the middle of the pads may go below the top of a thing [m]."""
+    gap: float = 0.0
+    """Distance between the pads where the finger joints are 0, of fingers that open as they grow [m]."""
 
     def width_of(self, position: float) -> float:
         """Return the opening between the pads [m] at a position."""
@@ -123,8 +129,8 @@ class GripperModel:
 
     def opening_at(self, joints: float) -> float:
         """Return the distance between the pads where the finger joints add up to `joints` [m]."""
-        return joints if self.opens else self.stroke - joints
+        return self.gap + joints if self.opens else self.stroke - joints
 
     def finger_at(self, opening: float) -> float:
         """Return the position of each finger joint at an opening [m]."""
-        return (opening if self.opens else self.stroke - opening) / len(self.finger_joints)
+        return (opening - self.gap if self.opens else self.stroke - opening) / len(self.finger_joints)

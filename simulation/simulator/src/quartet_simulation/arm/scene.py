@@ -104,6 +104,11 @@ class Scene:
         solutions = [arm.nearest_turns(q, near) for q in arm.inverse(np.asarray(pose, dtype=float), near)]
         return sorted(solutions, key=lambda q: arm.cost(q, near))
 
+    def _onwards(self, pose: np.ndarray, near: np.ndarray) -> list[np.ndarray]:
+        """Return solutions that continue a motion from `near`, nearest first."""
+        follow = self.arm.follow
+        return self.ik_all(pose, near) if follow is None else list(follow(np.asarray(pose, dtype=float), near))
+
     # --- collisions -------------------------------------------------------------------------------
     def in_collision(self, q: np.ndarray | list[float]) -> bool:
         """Return whether the arm, or what it holds, is in collision at joints `q` by more than GRAZE."""
@@ -239,7 +244,7 @@ class Scene:
         poses = line_poses([self.arm.forward(origin), *waypoints], max(max_step, 1e-3))
         path = [origin]
         for pose in poses[1:]:
-            found = self.ik_all(pose, path[-1])
+            found = self._onwards(pose, path[-1])
             step = next((q for q in found if np.abs(q - path[-1]).max() < JUMP), None)
             if step is None or (avoid_collisions and self.in_collision(step)):
                 break

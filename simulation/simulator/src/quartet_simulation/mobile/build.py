@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from quartet_simulation.arm.kind import ArmKind, Position
 from quartet_simulation.arm.model import ArmModel, GripperModel
-from quartet_simulation.mobile.arms import ARMS, ArmKind, Position
+from quartet_simulation.mobile.arms import ARMS
 from quartet_simulation.robot import dimensions as dim
 
 OPTICAL = {"front": "front_camera_color_optical_frame", "arm": "arm_camera_color_optical_frame"}

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld, planning_model
+from quartet_simulation.arm.kind import ArmKind
+from quartet_simulation.described.arm import always_touching, described_arm
+from quartet_simulation.described.reading import PACKAGE, SUFFIXES, names_a_file
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.mobile.arms import ARMS
 from quartet_simulation.mobile.build import OPTICAL, Base, CameraMount, RobotBuild
@@ -26,33 +30,55 @@ def load_build(path: Path) -> RobotBuild:
 
     Raises SimulationError naming file, line, field, value and what is valid, for all faults at once.
     """
+    chosen: list[ArmKind] = []
+
+    def check(file: RobotFile) -> list[Fault]:
+        kind, faults = _arm(file, path.resolve().parent)
+        if kind is None:
+            return faults
+        chosen.append(kind)
+        return faults_of(file, kind)
+
     try:
-        file = load_file(path, RobotFile, "robot file", check=faults_of)
+        file = load_file(path, RobotFile, "robot file", check=check)
     except SiteFileError as error:
         raise SimulationError(str(error)) from error
     assert file.simulation is not None
-    return _build(file, file.simulation)
+    return _build(file, file.simulation, chosen[0])
 
 
-def faults_of(file: RobotFile) -> list[Fault]:
-    """Return why the simulation cannot build the robot of a file; each fault with its place."""
+def _arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[Fault]]:
+    """Return the arm that a robot file in `folder` names, or None and why there is none."""
     simulated = file.simulation
     if simulated is None:
-        return [((), "there is no field 'simulation', which says how the simulation builds the robot (docs/worlds.md)")]
-    if simulated.arm.model not in ARMS:
-        return [
-            (
-                ("simulation", "arm", "model"),
-                f"there is no model '{simulated.arm.model}'; valid: {', '.join(sorted(ARMS))}",
-            )
+        return None, [
+            ((), "there is no field 'simulation', which says how the simulation builds the robot (docs/worlds.md)")
         ]
-    found = [*_names(file, simulated), *_gripper(file, simulated), *_joints(file, simulated), *_sizes(file, simulated)]
-    return found or [*_folded(file, simulated)]
+    model = simulated.arm.model
+    if names_a_file(model):
+        return described_arm(file, folder)
+    further = [name for name in ("foot", "tool") if getattr(simulated.arm, name) is not None]
+    if model in ARMS and not further:
+        return ARMS[model], []
+    if model in ARMS:
+        text = f"the model '{model}' has its own; leave it out, which is for model files"
+        return None, [(("simulation", "arm", name), text) for name in further]
+    files = f"a file ({', '.join(SUFFIXES)}) beside this one, {PACKAGE}NAME/PATH"
+    text = f"there is no model '{model}'; valid: {', '.join(sorted(ARMS))}, {files}"
+    return None, [(("simulation", "arm", "model"), text)]
 
 
-def _build(file: RobotFile, simulated: Simulated) -> RobotBuild:
-    kind, arm = ARMS[simulated.arm.model], simulated.arm
-    return RobotBuild(
+def faults_of(file: RobotFile, kind: ArmKind) -> list[Fault]:
+    """Return why the simulation cannot build the robot of a file with an arm; each fault with its place."""
+    simulated = file.simulation
+    assert simulated is not None
+    found = [*_names(file, kind), *_gripper(file, kind), *_joints(file, kind), *_sizes(file, simulated)]
+    return found or [*_folded(file, simulated, kind)]
+
+
+def _build(file: RobotFile, simulated: Simulated, kind: ArmKind) -> RobotBuild:
+    arm = simulated.arm
+    build = RobotBuild(
         base=_base(file, simulated.base),
         kind=kind,
         mount=arm.position_m,
@@ -64,6 +90,10 @@ def _build(file: RobotFile, simulated: Simulated) -> RobotBuild:
         arm_camera=_camera(simulated.cameras.arm),
         laser_height=simulated.laser_height_m,
     )
+    if not names_a_file(arm.model):
+        return build
+    apart = (*kind.apart, *always_touching(bare(build), build.arm))
+    return replace(build, kind=replace(kind, apart=apart))
 
 
 def _base(file: RobotFile, base: SimulatedBase) -> Base:
@@ -86,9 +116,9 @@ def _camera(camera: SimulatedCamera) -> CameraMount:
     return CameraMount(camera.position_m, camera.tilt_rad, camera.fovy_deg)
 
 
-def _names(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
+def _names(file: RobotFile, kind: ArmKind) -> Iterator[Fault]:
     """Names in the file that the simulated robot does not have."""
-    kind, what = ARMS[simulated.arm.model], f"the simulated robot with the arm '{simulated.arm.model}'"
+    what = f"the simulated robot with the arm '{_model(file)}'"
     arm, hand = kind.arm, kind.hand
     frames = {"map": "map", "odom": "odom", "base": arm.base, "tool": arm.tool}
     for field, valid in frames.items():
@@ -110,8 +140,13 @@ def _names(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
         yield ("actions", "gripper"), f"{what} has no gripper at '{file.actions.gripper}'; valid: {hand.action}"
 
 
-def _gripper(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
-    kind, gripper = ARMS[simulated.arm.model], file.gripper
+def _model(file: RobotFile) -> str:
+    assert file.simulation is not None
+    return file.simulation.arm.model
+
+
+def _gripper(file: RobotFile, kind: ArmKind) -> Iterator[Fault]:
+    gripper = file.gripper
     sizes = {
         "stroke_m": kind.hand.stroke,
         "finger_offset_m": kind.arm.tip_m,
@@ -122,12 +157,12 @@ def _gripper(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
         if abs((value := getattr(gripper, field)) - valid) > SAME_M:
             yield (
                 ("gripper", field),
-                f"{value:g} is not that of the gripper of the arm '{simulated.arm.model}'; valid: {valid:g}",
+                f"{value:g} is not that of the gripper of the arm '{_model(file)}'; valid: {valid:.4g}",
             )
 
 
-def _joints(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
-    arm = ARMS[simulated.arm.model].arm
+def _joints(file: RobotFile, kind: ArmKind) -> Iterator[Fault]:
+    arm = kind.arm
     for state, values in file.arm.named_states.items():
         for joint, value, low, high in zip(arm.joints, values, arm.lower, arm.upper, strict=False):
             if not low <= value <= high:
@@ -181,9 +216,9 @@ def _sizes(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
         )
 
 
-def _folded(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
+def _folded(file: RobotFile, simulated: Simulated, kind: ArmKind) -> Iterator[Fault]:
     """Named states in which the robot touches itself."""
-    build = _build(file, simulated)
+    build = _build(file, simulated, kind)
     world = bare(build)
     for name, joints in file.arm.named_states.items():
         world.set_arm(np.array(joints))

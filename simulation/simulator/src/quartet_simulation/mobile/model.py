@@ -39,6 +39,8 @@ def add_robot(spec: mujoco.MjSpec, build: RobotBuild) -> None:
     _add_body(base, build)
     build.kind.add(spec, base, build.mount, build.mount_yaw)
     _add_cameras(base, spec.body(build.arm.tool), build)
+    for one, other in build.kind.apart:
+        spec.add_exclude(bodyname1=one, bodyname2=other)
 
 
 def _add_body(base: Any, build: RobotBuild) -> None:

@@ -1,0 +1,222 @@
+"""Puts the arm of a compiled model into another specification: bodies, shapes and masses, with servos of our own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.arm.body import DAMPING_RATIO
+from quartet_simulation.described.hand import Hand, collides
+from quartet_simulation.described.structure import MOUNT, Structure
+from quartet_simulation.robot.parts import GROUP, quaternion
+
+STIFFNESS_PER_INERTIA = 1000.0
+"""Of a position servo, for each kgm² or kg that its joint moves at most [1/s²]."""
+LEAST_STIFFNESS = 1000.0
+"""[Nm/rad, N/m]"""
+FORCE_SHARE = 0.04
+"""A servo's largest force is that of this error [rad, m]."""
+ARMATURE = 0.1
+"""Of each joint, as of the arms that the simulation has [kgm², kg]."""
+PAD_FRICTION, PAD_SOLREF = (1.0, 0.005, 0.0001), (0.004, 1.0)
+"""Of rubber pads, with which a thing neither slips nor creeps; at least the model's own friction."""
+MOST_FORCE = 80.0
+"""Of the fingers [N], until the gripper's driver sets it."""
+SHOWN_GROUPS = 3
+"""Geoms of this group and above are not drawn, as in MuJoCo's viewer."""
+_PLAIN = (0.5, 0.5, 0.5, 1.0)
+"""Colour of a geom that has none."""
+_OURS = frozenset({"body", "body_top", "pedestal", "mast", "front_camera_body", "arm_camera_body"})
+"""Geoms of the base and the cameras."""
+_SHAPES = {
+    int(kind): kind
+    for kind in (
+        mujoco.mjtGeom.mjGEOM_SPHERE,
+        mujoco.mjtGeom.mjGEOM_CAPSULE,
+        mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+        mujoco.mjtGeom.mjGEOM_CYLINDER,
+        mujoco.mjtGeom.mjGEOM_BOX,
+        mujoco.mjtGeom.mjGEOM_MESH,
+    )
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The arm of a model, ready to be put on a base."""
+
+    found: Structure
+    hand: Hand
+    tool: str
+    """Name of the tool frame."""
+    stiffness: tuple[float, ...]
+    """Of each arm joint's servo [Nm/rad, N/m]."""
+
+    def add(self, spec: mujoco.MjSpec, base: Any, pos: tuple[float, float, float], yaw: float) -> None:
+        """Add arm, hand and the actuators: the arm's joints [rad, m] and `grip` [m of one finger].
+
+        Args:
+            spec: specification that gets meshes and actuators.
+            base: body that the arm stands on.
+            pos: where its foot stands, in the frame of `base` [m].
+            yaw: its turn about the z axis of `base` [rad].
+        """
+        found, model = self.found, self.found.model
+        mount = base.add_body(name=MOUNT, pos=pos, quat=quaternion((0, 0, 1), yaw))
+        made: dict[int, Any] = {}
+        for body in found.bodies:
+            if body == found.foot:
+                one = mount.add_body(name=self.body_name(body))
+            else:
+                one = made[int(model.body_parentid[body])].add_body(
+                    name=self.body_name(body), pos=model.body_pos[body], quat=model.body_quat[body]
+                )
+            made[body] = one
+            one.gravcomp, one.explicitinertial = 1, True
+            one.mass, one.inertia = float(model.body_mass[body]), model.body_inertia[body]
+            one.ipos, one.iquat = model.body_ipos[body], model.body_iquat[body]
+        self._add_shapes(spec, made)
+        for joint, stiffness in zip(found.joints, self.stiffness, strict=True):
+            self._add_joint(spec, made, joint, stiffness)
+        self._add_fingers(spec, made)
+        if found.tool_body is None:
+            turn = np.zeros(4)
+            mujoco.mju_mat2Quat(turn, found.tool[:3, :3].flatten())
+            made[found.links[-1]].add_body(name=self.tool, pos=found.tool[:3, 3], quat=turn, gravcomp=1)
+
+    def body_name(self, body: int) -> str:
+        """Return the name of a body of the model; those without one get a number."""
+        return self.found.model.body(body).name or f"arm body {body}"
+
+    @property
+    def excluded(self) -> list[tuple[str, str]]:
+        """Pairs of bodies that the model itself leaves out of collisions."""
+        model, bodies = self.found.model, set(self.found.bodies)
+        pairs = [(int(signature) >> 16, int(signature) & 0xFFFF) for signature in model.exclude_signature]
+        return [(self.body_name(one), self.body_name(other)) for one, other in pairs if {one, other} <= bodies]
+
+    def _add_joint(self, spec: mujoco.MjSpec, made: dict[int, Any], joint: int, stiffness: float) -> None:
+        model, name = self.found.model, self.found.model.joint(joint).name
+        made[int(model.jnt_bodyid[joint])].add_joint(
+            name=name,
+            type=mujoco.mjtJoint(int(model.jnt_type[joint])),
+            axis=model.jnt_axis[joint],
+            pos=model.jnt_pos[joint],
+            ref=float(model.qpos0[model.jnt_qposadr[joint]]),
+            limited=bool(model.jnt_limited[joint]),
+            range=model.jnt_range[joint],
+            armature=ARMATURE,
+            damping=1.0,
+        )
+        servo = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        servo.set_to_position(kp=stiffness, kv=DAMPING_RATIO * stiffness)
+        servo.forcelimited, servo.forcerange = True, [-FORCE_SHARE * stiffness, FORCE_SHARE * stiffness]
+        servo.ctrllimited = False
+
+    def _add_fingers(self, spec: mujoco.MjSpec, made: dict[int, Any]) -> None:
+        model = self.found.model
+        names = [model.joint(finger.joint).name for finger in self.hand.fingers]
+        for finger, name in zip(self.hand.fingers, names, strict=True):
+            made[int(model.jnt_bodyid[finger.joint])].add_joint(
+                name=name,
+                type=mujoco.mjtJoint.mjJNT_SLIDE,
+                axis=finger.sign * model.jnt_axis[finger.joint],
+                limited=True,
+                range=(0.0, self.hand.travel),
+                ref=finger.reference,
+                armature=ARMATURE,
+                damping=5,
+            )
+        coupling = spec.add_equality(name="fingers", type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT)
+        coupling.name1, coupling.name2 = names
+        coupling.data = np.array([0.0, 1.0] + [0.0] * 10)
+        coupling.solref = [0.005, 1]
+        tendon = spec.add_tendon(name="grip")
+        for name in names:
+            tendon.wrap_joint(name, 0.5)
+        servo = spec.add_actuator(name="grip", target="grip", trntype=mujoco.mjtTrn.mjTRN_TENDON)
+        servo.set_to_position(kp=4000, kv=150)
+        servo.forcelimited, servo.forcerange = True, [-MOST_FORCE, MOST_FORCE]
+
+    # --- shapes ---------------------------------------------------------------------------------
+    def _add_shapes(self, spec: mujoco.MjSpec, made: dict[int, Any]) -> None:
+        model = self.found.model
+        pads = {finger.pad: f"{side}_pad" for finger, side in zip(self.hand.fingers, ("left", "right"), strict=True)}
+        used, meshes = {*_OURS, *pads.values()}, dict[int, str]()
+        for geom in range(model.ngeom):
+            body, kind = int(model.geom_bodyid[geom]), int(model.geom_type[geom])
+            if body not in made or kind not in _SHAPES:
+                continue
+            name = pads.get(geom) or _new_name(self.body_name(body), used)
+            used.add(name)
+            shape = made[body].add_geom(
+                name=name,
+                type=_SHAPES[kind],
+                size=model.geom_size[geom],
+                pos=model.geom_pos[geom],
+                quat=model.geom_quat[geom],
+                rgba=self._colour(geom),
+                friction=model.geom_friction[geom],
+                condim=int(model.geom_condim[geom]),
+                contype=int(collides(model, geom)),
+                conaffinity=int(collides(model, geom)),
+                group=GROUP,
+                mass=0,
+            )
+            if kind == mujoco.mjtGeom.mjGEOM_MESH:
+                mesh = int(model.geom_dataid[geom])
+                shape.meshname = meshes[mesh] = meshes.get(mesh) or self._add_mesh(spec, mesh)
+            if geom in pads:
+                shape.condim, shape.priority, shape.solref = 4, 1, PAD_SOLREF
+                shape.friction = np.maximum(model.geom_friction[geom], PAD_FRICTION)
+
+    def _add_mesh(self, spec: mujoco.MjSpec, mesh: int) -> str:
+        model = self.found.model
+        points, faces = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
+        name = f"arm mesh {mesh}"
+        spec.add_mesh(
+            name=name,
+            uservert=model.mesh_vert[points : points + int(model.mesh_vertnum[mesh])].flatten(),
+            userface=model.mesh_face[faces : faces + int(model.mesh_facenum[mesh])].flatten(),
+            # Masses are those of the model's bodies, and a mesh that is not closed has a surface as well.
+            inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
+        )
+        return name
+
+    def _colour(self, geom: int) -> Any:
+        model, material = self.found.model, int(self.found.model.geom_matid[geom])
+        if int(model.geom_group[geom]) >= SHOWN_GROUPS and self._is_drawn(int(model.geom_bodyid[geom])):
+            return (0.0, 0.0, 0.0, 0.0)
+        own = model.geom_rgba[geom]
+        return model.mat_rgba[material] if material >= 0 and np.allclose(own, _PLAIN) else own
+
+    def _is_drawn(self, body: int) -> bool:
+        model = self.found.model
+        return bool(((model.geom_bodyid == body) & (model.geom_group < SHOWN_GROUPS)).any())
+
+
+def _new_name(body: str, used: set[str]) -> str:
+    number, name = 1, body
+    while name in used or name.startswith("wheel_"):
+        number += 1
+        name = f"{body} {number}"
+    return name
+
+
+def stiffness_of(found: Structure, lower: np.ndarray, upper: np.ndarray) -> tuple[float, ...]:
+    """Return the stiffness of each arm joint's servo, from the most that it has to move over the arm's range."""
+    model, data = found.model, mujoco.MjData(found.model)
+    places = [int(model.jnt_qposadr[joint]) for joint in found.joints]
+    degrees = [int(model.jnt_dofadr[joint]) for joint in found.joints]
+    most, full = np.zeros(len(places)), np.zeros((model.nv, model.nv))
+    low, high = np.maximum(lower, -math.pi), np.minimum(upper, math.pi)
+    for joints in np.random.default_rng(0).uniform(low, high, (40, len(lower))):
+        data.qpos[places] = joints
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_fullM(model, data, full)
+        most = np.maximum(most, full[degrees, degrees] - model.dof_armature[degrees])
+    return tuple(float(value) for value in np.maximum(LEAST_STIFFNESS, STIFFNESS_PER_INERTIA * most))

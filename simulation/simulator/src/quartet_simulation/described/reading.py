@@ -1,0 +1,223 @@
+"""Reading of a model file and its meshes, none of which may lie outside of its folder.
+
+A model file is anybody's. So MuJoCo opens no file by itself: what is named in the XML is looked up, checked and read
+here, and MuJoCo gets the bytes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from quartet_simulation.errors import ModelFileError
+
+PACKAGE = "package:"
+"""Begins a model that an installed Python package has."""
+SUFFIXES = (".xml", ".mjcf", ".urdf")
+MESHES = (".stl", ".obj", ".msh")
+MOST_BYTES = 100_000_000
+"""Of a model with all that it names."""
+_ROOT = "the model's root"
+"""Link that is put before the first one of a URDF, which MuJoCo would otherwise make part of the world."""
+
+
+@dataclass
+class ModelFile:
+    """A model that names no file any more: its meshes are keys of `assets`."""
+
+    path: Path
+    xml: str = ""
+    assets: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    speeds: dict[str, float] = field(default_factory=dict[str, float])
+    """Greatest speeds of joints, where the file has them [rad/s, m/s]."""
+
+
+def names_a_file(model: str) -> bool:
+    """Return whether a robot file's `model` is a file and not the name of an arm of the simulation."""
+    return model.startswith(PACKAGE) or model.lower().endswith(SUFFIXES)
+
+
+def read_model(model: str, folder: Path) -> ModelFile:
+    """Return the model that a robot file in `folder` names: a path in it, or package:PACKAGE/PATH.
+
+    Raises ModelFileError: there is no such file, it is no MJCF and no URDF, or it names what it may not.
+    """
+    root, path = _find(model, folder)
+    reader = _Reader(root, ModelFile(path))
+    tree = reader.parse(path)
+    if tree.tag == "mujoco":
+        reader.mjcf(tree)
+    elif tree.tag == "robot":
+        reader.urdf(tree)
+    else:
+        raise ModelFileError(f"{path} holds <{tree.tag}>; valid: <mujoco> (MJCF) or <robot> (URDF)")
+    reader.found.xml = ElementTree.tostring(tree, encoding="unicode")
+    return reader.found
+
+
+def _find(model: str, folder: Path) -> tuple[Path, Path]:
+    if not model.startswith(PACKAGE):
+        return folder.resolve(), folder / model
+    name, _, rest = model.removeprefix(PACKAGE).partition("/")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or not rest:
+        raise ModelFileError(f"'{model}' is no file of a package; valid: {PACKAGE}NAME/PATH")
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelFileError(f"the Python package '{name}' is not installed here; install it beside Quartet")
+    root = Path(spec.submodule_search_locations[0]).resolve()
+    return root, root / rest
+
+
+class _Reader:
+    """Reads one model; `root` is the folder that nothing leaves."""
+
+    def __init__(self, root: Path, found: ModelFile) -> None:
+        self._root, self.found = root, found
+        self._read: set[Path] = set()
+        self._bytes = 0
+
+    def parse(self, path: Path) -> Element:
+        text = self._open(path, path.name)
+        if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
+            raise ModelFileError(f"{path} has a document type or entities; leave them out")
+        try:
+            return ElementTree.fromstring(text)
+        except (ElementTree.ParseError, ValueError, LookupError) as error:
+            raise ModelFileError(f"{path} is not XML: {error}") from error
+
+    def _open(self, path: Path, named: str) -> bytes:
+        """Return what a file holds, which the model calls `named`."""
+        try:
+            resolved = path.resolve()
+            if not resolved.is_relative_to(self._root):
+                raise ModelFileError(f"{self.found.path} names '{named}', which is outside of {self._root}")
+            self._bytes += resolved.stat().st_size
+            if self._bytes > MOST_BYTES:
+                raise ModelFileError(
+                    f"{self.found.path} and its files exceed {MOST_BYTES // 1_000_000} MB; give a simpler model"
+                )
+            return resolved.read_bytes()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ModelFileError(f"'{named}' of {self.found.path} cannot be read: {reason}") from error
+
+    def _asset(self, path: Path, named: str) -> str:
+        """Return the key under which MuJoCo finds a mesh."""
+        if path.suffix.lower() not in MESHES:
+            raise ModelFileError(f"{self.found.path} has the mesh '{named}'; valid: {', '.join(MESHES)}")
+        key = f"mesh{len(self.found.assets)}{path.suffix.lower()}"
+        self.found.assets[key] = self._open(path, named)
+        return key
+
+    # --- MJCF -----------------------------------------------------------------------------------
+    def mjcf(self, tree: Element) -> None:
+        self._include(tree, self.found.path.parent)
+        folder = self.found.path.parent
+        for element in tree.iter("compiler"):
+            meshes = element.get("meshdir", element.get("assetdir"))
+            if meshes is not None:
+                folder = self.found.path.parent / meshes
+            for name in ("meshdir", "texturedir", "assetdir", "strippath"):
+                element.attrib.pop(name, None)
+        self._leave_out(tree)
+        for element in tree.iter():
+            file = element.get("file")
+            if file is None:
+                continue
+            if element.tag != "mesh":
+                raise ModelFileError(f"{self.found.path} has <{element.tag} file='{file}'>; valid: files of meshes")
+            element.attrib.setdefault("name", Path(file).stem)
+            element.set("file", self._asset(folder / file, file))
+            element.attrib.pop("content_type", None)
+
+    def _include(self, tree: Element, folder: Path) -> None:
+        """Put the content of included files in place of each <include>."""
+        for parent in list(tree.iter()):
+            for index in reversed([number for number, child in enumerate(parent) if child.tag == "include"]):
+                named = parent[index].get("file", "")
+                beside = self.found.path.parent / named
+                path = (beside if beside.is_file() else folder / named).resolve()
+                if path in self._read:
+                    raise ModelFileError(f"{self.found.path} includes '{named}' more than once")
+                self._read.add(path)
+                part = self.parse(path) if path.is_relative_to(self._root) else self._outside(named)
+                self._include(part, path.parent)
+                parent[index : index + 1] = list(part)
+
+    def _outside(self, named: str) -> Element:
+        raise ModelFileError(f"{self.found.path} names '{named}', which is outside of {self._root}")
+
+    @staticmethod
+    def _leave_out(tree: Element) -> None:
+        """Take away what is not used: textures, and skins."""
+        for parent in list(tree.iter()):
+            for child in [child for child in parent if child.tag in ("texture", "skin", "layer")]:
+                parent.remove(child)
+            if parent.tag == "material":
+                parent.attrib.pop("texture", None)
+
+    # --- URDF -----------------------------------------------------------------------------------
+    def urdf(self, tree: Element) -> None:
+        self._leave_out_of_urdf(tree)
+        for mesh in tree.iter("mesh"):
+            named = mesh.get("filename", "")
+            mesh.set("filename", self._asset(self._of_uri(named), named))
+        for joint in tree.findall("joint"):
+            limit = joint.find("limit")
+            if limit is not None and (speed := _number(limit.get("velocity"))) > 0:
+                self.found.speeds[joint.get("name", "")] = speed
+        self._stand_on_a_root(tree)
+        # Links of fixed joints, such as the tool, and what is only to be seen are kept.
+        SubElement(
+            SubElement(tree, "mujoco"),
+            "compiler",
+            {"fusestatic": "false", "discardvisual": "false", "strippath": "false", "balanceinertia": "true"},
+        )
+
+    @staticmethod
+    def _leave_out_of_urdf(tree: Element) -> None:
+        """Take away what is not used, and meshes that MuJoCo cannot read and that are only to be seen."""
+        for tag in ("mujoco", "transmission", "gazebo"):
+            for element in tree.findall(tag):
+                tree.remove(element)
+        for material in tree.iter("material"):
+            for texture in material.findall("texture"):
+                material.remove(texture)
+        for link in tree.findall("link"):
+            for visual in link.findall("visual"):
+                mesh = visual.find("geometry/mesh")
+                if mesh is not None and Path(mesh.get("filename", "")).suffix.lower() not in MESHES:
+                    link.remove(visual)
+
+    def _of_uri(self, named: str) -> Path:
+        """Return where a mesh is: package://NAME/PATH below the folder or one above it, or a path from the URDF."""
+        if not named.startswith("package://"):
+            return self.found.path.parent / named.removeprefix("file://")
+        rest = Path(named.removeprefix("package://"))
+        folders = [self._root, *self.found.path.parents]
+        for folder in (one for one in folders if one.resolve().is_relative_to(self._root)):
+            for path in (folder / rest, folder.joinpath(*rest.parts[1:])):
+                if path.is_file():
+                    return path
+        return self._root.joinpath(*rest.parts[1:])
+
+    def _stand_on_a_root(self, tree: Element) -> None:
+        children = {child.get("link") for joint in tree.findall("joint") for child in joint.findall("child")}
+        first = [name for link in tree.findall("link") if (name := link.get("name")) not in children]
+        if len(first) != 1:
+            raise ModelFileError(f"{self.found.path} has {len(first)} links that hang on no other; valid: one")
+        SubElement(tree, "link", {"name": _ROOT})
+        joint = SubElement(tree, "joint", {"name": _ROOT, "type": "fixed"})
+        SubElement(joint, "parent", {"link": _ROOT})
+        SubElement(joint, "child", {"link": str(first[0])})
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0.0
