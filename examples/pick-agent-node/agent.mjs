@@ -45,15 +45,22 @@ async function pick({ robot, arguments: { object_name: wanted }, grant }) {
   return { held_object_height_m: found.object_height_m };
 }
 
+/** Time since a request was made [s], by the clock of Redis: that of who made it, and of this process, may differ. */
+async function age(redis, entry, request) {
+  const [seconds, microseconds] = await redis("TIME");
+  return (request.age_s ?? 0) + Number(seconds) + microseconds / 1e6 - parseInt(entry) / 1000;
+}
+
 /** Runs one entry of the stream and answers. One that another replica had begun is not begun again. */
 async function handle(redis, entry, request) {
-  const { request_id, task_id, attempt, deadline, reply_to } = request;
+  const { request_id, task_id, attempt, created_at, deadline, reply_to } = request;
   const result = { request_id, task_id, attempt, skill: "pick", schema_version: request.schema_version };
   await redis("SET", key("owner", request_id), entry, "NX", "PX", KEPT_MS);
   const begun = (await redis("SET", key("started", request_id), ME, "NX", "PX", KEPT_MS)) === null;
   try {
     if (begun) throw new GiveUp("UNKNOWN", "another replica had begun this and did not end it");
-    if (deadline < Date.now() / 1000) throw new GiveUp("UNKNOWN", "its deadline had passed; nothing moved");
+    const late = (await age(redis, entry, request)) >= deadline - created_at;
+    if (late) throw new GiveUp("UNKNOWN", "its deadline had passed; nothing moved");
     Object.assign(result, { success: true, error_code: "NONE", state: "SUCCEEDED", reason: "held" }, await pick(request));
   } catch (error) {
     const expected = error instanceof GiveUp && !begun;

@@ -439,7 +439,7 @@ async def test_a_gateway_that_vanishes_and_closes_nothing_is_asked_once_more(mod
 
 async def test_a_gateway_that_takes_the_first_connection_and_says_nothing_is_asked_again(model, talk, monkeypatch):
     """It was never heard of, so nobody knows how often it sends a byte; the call would use up its time."""
-    monkeypatch.setattr(gateway, "GREETING_S", 0.2)
+    monkeypatch.setattr(gateway, "HEALTH_TIMEOUT_S", 0.2)
     model.deaf, model.script = 1, [talk.says("hello")]
     client = GatewayClient(model.url, "pick")
     assert (await client.answer([], [], 3600)).text == "hello"
@@ -448,7 +448,7 @@ async def test_a_gateway_that_takes_the_first_connection_and_says_nothing_is_ask
 
 
 async def test_a_gateway_that_never_says_anything_is_given_up_before_the_calls_time_is(model, monkeypatch):
-    monkeypatch.setattr(gateway, "GREETING_S", 0.2)
+    monkeypatch.setattr(gateway, "HEALTH_TIMEOUT_S", 0.2)
     model.deaf = 9
     client = GatewayClient(model.url, "pick")
     with pytest.raises(ModelUnavailableError, match="no connection to the gateway"):

@@ -1,6 +1,7 @@
 """Tasks that go on for long: a full journal, a place made twice, a server that stays away."""
 
 import asyncio
+import json
 import time
 
 import pytest
@@ -107,3 +108,31 @@ async def test_a_motion_server_that_stays_away_is_waited_for_once(settings, agen
                 await fencer.raise_fence("summit", "r2")
     finally:
         await fencer.close()
+
+
+async def test_a_server_that_is_away_for_a_moment_is_told_to_end_a_request_once_it_is_back(settings, agents):
+    """It starts again and knows nothing of the end; its grant would let the agent begin another motion."""
+    answers = [
+        b"",
+        b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+    ]
+    ordered: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(line.split(b":")[1]) for line in head.splitlines() if line.lower().startswith(b"content-len"))
+        ordered.append(json.loads(await reader.readexactly(length))["request_id"])
+        writer.write(answers.pop(0))
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        servers = {"summit": {"moveit": f"http://127.0.0.1:{port}/mcp"}}
+        used = settings.model_copy(update={"servers": servers})
+        fencer = FenceClient(agents.bus, GrantSigner.from_settings(used), used)
+        try:
+            await fencer.end_motions("summit", "r1", "canceled")
+        finally:
+            await fencer.close()
+    assert (ordered, answers) == (["r1"] * 3, [])

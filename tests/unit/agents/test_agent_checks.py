@@ -376,6 +376,7 @@ NO_LOOK = {
     "no pose": {"no_pose": ToolOutcome({"ok": False, "error_code": "TOO_FEW_POINTS", "message": "no depth"})},
     "no reach": {"no_pose": ToolOutcome({"ok": True, "error_code": "NONE", "reachable": False})},
     "no motion": {"reaches": False},
+    "no picture": {"no_picture": True},
 }
 """Why nothing can be looked at from above, and what `OverBin` has then."""
 
@@ -398,6 +399,8 @@ class OverBin(Fingers):
     """Whether the front camera sees the bin and the one in it."""
     no_pose: ToolOutcome | None = None
     """The answer in place of a placing pose."""
+    no_picture = False
+    """Whether the wrist camera fails."""
     reaches, tucked_at_try, tries = True, 1, 0
     """Whether the arm gets to a pose, and at which try into its transit state."""
 
@@ -420,6 +423,8 @@ class OverBin(Fingers):
         if tool == "moveit__plan_cartesian_path":
             return ToolOutcome({"ok": True, "error_code": "NONE"})
         if tool == "perception__detect_objects":
+            if self.no_picture and arguments["camera"] == "arm":
+                return ToolOutcome({"ok": False, "error_code": "CAMERA_UNAVAILABLE", "message": "no image came"})
             found = self.seen_by(arguments["camera"], *arguments["names"])
             return ToolOutcome({"ok": True, "error_code": "NONE", "detections": [one.model_dump() for one in found]})
         if tool == "nav2__get_robot_pose":

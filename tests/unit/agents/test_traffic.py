@@ -17,6 +17,7 @@ from quartet_approach.traffic import (
     ROUNDS,
     WAIT_S,
     Patience,
+    is_parked,
     moves_aside,
     obstructed,
     poses_of,
@@ -24,7 +25,7 @@ from quartet_approach.traffic import (
 )
 from quartet_approach.verify import verify
 from quartet_contracts import PARKING, ApproachArguments, ApproachReport, NextAction, Skill, SkillRequest
-from quartet_site import load_robot, load_site
+from quartet_site import inside, load_robot, load_site
 
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 SITE, ROBOT = load_site(HOME / "site.yaml"), load_robot(HOME / "robot.yaml")
@@ -163,6 +164,21 @@ async def test_a_robot_that_is_not_localised_for_a_moment_waits_on():
     nav2 = check("ben", shut=lambda x, y, waits: waits < 1 and in_kitchen(x, y, waits), lost_after=lost)
     assert (await reach(nav2, TARGET, Patience(nav2))).pose == poses_of(SITE, TARGET)[0]
     assert sum(nav2.waited) == (len(lost) + CLEAR_LOOKS) * LOOK_S < ASIDE_WAIT_S
+
+
+async def test_a_robot_that_is_not_localised_for_a_moment_stays_instead_of_moving_aside():
+    """The missing pose ended the approach, although the wait goes on without it."""
+    nav2 = check("ben", lost_after=frozenset({0}))
+    assert await Patience(nav2).let_pass()
+    assert (nav2.drives, nav2.waited) == ([], [ASIDE_WAIT_S])
+
+
+async def test_a_robot_that_is_not_localised_is_not_known_to_be_parked():
+    nav2 = check(lost_after=frozenset({0}), here=min(parking()))
+    area = next(one for one in SITE.areas if inside(one.outline, *nav2.here))
+    assert not await is_parked(nav2, area)
+    nav2.lost_after = frozenset()
+    assert await is_parked(nav2, area)
 
 
 async def test_who_waits_for_the_place_itself_does_not_stand_in_the_way_out():

@@ -105,17 +105,22 @@ class RequestContext:
         return (await self.recorder.record_call(call, make, tool)).outcome
 
     async def detect(self, name: str, camera: str = "both", object_id: str | None = None) -> list[Detection]:
+        """Return what `try_detect` does, and nothing where no picture could be searched."""
+        return await self.try_detect(name, camera, object_id) or []
+
+    async def try_detect(self, name: str, camera: str = "both", object_id: str | None = None) -> list[Detection] | None:
         """Return everything called `name` in view of `camera` (front, arm or both), best first.
 
-        With `object_id` only that thing, as long as the perception server knows the id.
+        None when no picture could be taken or searched, so that nothing is known of what is in view. With `object_id`
+        only that thing, as long as the perception server knows the id.
         """
         if object_id is not None and object_id not in self._forgotten:
             one = await self.call(DetectResult, "perception__detect_objects", object_ids=[object_id], camera=camera)
             if one.error_code != PerceptionCode.UNKNOWN_OBJECT_ID:
-                return one.detections if one.ok else []
+                return one.detections if one.ok else None
             self._forgotten.add(object_id)
         found = await self.call(DetectResult, "perception__detect_objects", names=[name], camera=camera)
-        return found.detections if found.ok else []
+        return found.detections if found.ok else None
 
     async def first_seen(
         self, name: str, cameras: tuple[str, ...] = ("front", "arm"), object_id: str | None = None

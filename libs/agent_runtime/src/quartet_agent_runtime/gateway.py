@@ -24,7 +24,7 @@ from quartet_contracts import GRANT_HEADER, KEEPALIVE_HEADER, TASK_HEADER
 from quartet_process import Secret, tracing
 
 RETRY_DELAY_S = 0.25
-GREETING_S = 10.0
+HEALTH_TIMEOUT_S = 10.0
 """Silence after which a gateway that was asked for its health is given up."""
 MAX_ANSWER_BYTES = 1024 * 1024
 """Far more than any answer of a model to an agent: a call may have 16,000 characters of arguments."""
@@ -47,7 +47,7 @@ class GatewayClient:
         self._agent = agent
         self._key = Secret.fixed(key) if isinstance(key, str) and key else key or None
         self._http = open_client(url)
-        self._greeted = False
+        self._reached = False
 
     async def close(self) -> None:
         """Close all connections."""
@@ -119,8 +119,8 @@ class GatewayClient:
         broken = 0
         while True:
             try:
-                if not self._greeted:
-                    await self._greet()
+                if not self._reached:
+                    await self._check_health()
                 # Anew for each try: it may be the clock of who signs that was wrong.
                 signed = {**self._credential(), **headers, **_granted(grant), KEEPALIVE_HEADER: "1"}
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
@@ -130,7 +130,7 @@ class GatewayClient:
                 if not is_out_of_time(answer) or time.monotonic() >= began + wait_s:
                     return answer
             except httpx2.TransportError as error:
-                self._greeted = False
+                self._reached = False
                 # Nobody listens: it may be restarting. A connection that broke may have cost an answer already.
                 absent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
                 broken += not absent
@@ -141,12 +141,12 @@ class GatewayClient:
                     ) from error
             await asyncio.sleep(RETRY_DELAY_S)
 
-    async def _greet(self) -> None:
+    async def _check_health(self) -> None:
         """Ask for the gateway's health, whatever it says. Raises TransportError if there is no answer in time."""
-        timeout = httpx2.Timeout(GREETING_S, connect=CONNECT_TIMEOUT_S)
+        timeout = httpx2.Timeout(HEALTH_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
         async with self._http.stream("GET", f"{self._url}/health", timeout=timeout) as response:
             note_keepalive(self._http, response.headers)
-        self._greeted = True
+        self._reached = True
 
     def _credential(self) -> dict[str, str]:
         return {} if self._key is None else {"Authorization": f"Bearer {self._key.first}"}

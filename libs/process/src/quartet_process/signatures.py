@@ -79,10 +79,13 @@ def _parse(values: Sequence[SecretValue], where: str) -> list[Ed25519PublicKey]:
     return keys
 
 
-def read_token(token: str, keys: Iterable[tuple[Ed25519PublicKey, str]], audience: str | None) -> dict[str, Any]:
+def read_token(
+    token: str, keys: Iterable[tuple[Ed25519PublicKey, str]], audience: str | None, *, timed: bool = True
+) -> dict[str, Any]:
     """Return the claims of a token that one of `keys` signed, each given with its issuer.
 
-    `audience` is the one that the token must be for; None: the caller checks the claim `aud`. Raises
+    `audience` is the one that the token must be for; None: the caller checks the claim `aud`. `timed`: its time is
+    compared with this machine's clock; without, the caller bounds it by what it has counted itself. Raises
     InvalidTokenError, and TokenOutOfTimeError for a right signature whose time is over or has not begun.
     """
     why = "no key is known"
@@ -98,6 +101,8 @@ def read_token(token: str, keys: Iterable[tuple[Ed25519PublicKey, str]], audienc
                 options={
                     "require": ["exp", "iat", "aud", "iss", "sub", "jti"],
                     "verify_aud": audience is not None,
+                    "verify_exp": timed,
+                    "verify_iat": timed,
                 },
             )
         except jwt.InvalidSignatureError as error:

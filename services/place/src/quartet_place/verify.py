@@ -157,9 +157,11 @@ async def _look_from_above(
         if inside is not None and (opening is None or number > ROUND_VIEWS):
             break
         wanted = pose.pre_place_pose.model_copy(update={"position": position})
-        if await _move(check, wanted, pose.pre_place_lower_by_m):
-            pictures.append(await check.detect(arguments.object_name, "arm", _object_id(check)))
-            inside = inside or _in(check, region, pictures[-1])
+        if not await _move(check, wanted, pose.pre_place_lower_by_m):
+            continue
+        if (seen := await check.try_detect(arguments.object_name, "arm", _object_id(check))) is not None:
+            pictures.append(seen)
+            inside = inside or _in(check, region, seen)
     return LookFromAbove(inside, pictures, region, await _tuck(check))
 
 

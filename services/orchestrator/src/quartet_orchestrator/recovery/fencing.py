@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 RETRY_S = 0.25
 GONE_S = 2.0
 """Time limit for a server that did not answer the last time."""
+END_S = 6.0
+"""How long a server that is away is asked to end a request: one that restarts is back by then."""
 TELL_S = 1.0
 """Time limit for a server that no motion of a task needs; it is told again with the next fence."""
 
@@ -83,24 +85,28 @@ class FenceClient:
     async def end_motions(self, robot: str, request_id: str, reason: str) -> None:
         """End the motions of one request at the servers, without a latch. Logs failures, raises nothing.
 
-        The agent gets a cancel as well; the servers act at once, also when the agent does not.
+        The agent gets a cancel as well; the servers act at once, also when the agent does not. A server that is away
+        is told when it is back within END_S: what has ended it does not let the agent begin anew.
         """
-        token = self._signer.sign(
-            agent="orchestrator", robot=robot, request_id=request_id, fence=0, tools=[STOP_SCOPE], deadline=time.time()
-        )
+        sign = partial(self._sign_stop, robot, request_id)
         servers = self._settings.servers_of(robot)
         await asyncio.gather(
             *(
-                self._end(name, servers[name], token, {"request_id": request_id, "reason": reason[:500]})
+                self._end(name, servers[name], sign, {"request_id": request_id, "reason": reason[:500]})
                 for name in MOTION_SERVERS
                 if name in servers
             )
         )
 
-    async def _end(self, name: str, url: str, token: str, order: dict[str, str]) -> None:
+    def _sign_stop(self, robot: str, request_id: str) -> str:
+        return self._signer.sign(
+            agent="orchestrator", robot=robot, request_id=request_id, fence=0, tools=[STOP_SCOPE], deadline=time.time()
+        )
+
+    async def _end(self, name: str, url: str, sign: Callable[[], str], order: dict[str, str]) -> None:
         endpoint = control_url(url, "stop")
         try:
-            answer = await self._http.post(endpoint, json=order, headers={"Authorization": f"Bearer {token}"})
+            answer = await self._post(endpoint, sign, END_S, order)
             answer.raise_for_status()
         except httpx2.HTTPError as error:
             log.error("server '%s' did not end request %s at %s: %s", name, order["request_id"], endpoint, error)
@@ -115,44 +121,50 @@ class FenceClient:
             return 0
 
     async def _install(self, name: str, url: str, sign: Callable[[], str], patience_s: float | None = None) -> int:
-        """Install a fence at one server within `patience_s`; return the fence in force there afterwards.
-
-        `sign` returns the grant of the fence; it is signed anew for each try, since this machine's clock may have been
-        the wrong one.
-        """
+        """Install a fence at one server within `patience_s`; return the fence in force there afterwards."""
         endpoint = control_url(url, "fence")
-        patience_s = self._settings.fence_timeout_s if patience_s is None else patience_s
+        try:
+            answer = await self._post(
+                endpoint, sign, self._settings.fence_timeout_s if patience_s is None else patience_s
+            )
+        except httpx2.TransportError as error:
+            raise FenceRefusedError(
+                f"server '{name}' does not answer at {endpoint} ({type(error).__name__}: {error}); nothing may "
+                "move without it. Start it or correct QUARTET_SERVERS"
+            ) from error
+        if answer.status_code in {200, 409}:
+            return _fence_of(answer, name, endpoint)
+        wrong_key = answer.status_code in {401, 403} and not is_out_of_time(answer)
+        keys = ". Do its public key and the orchestrator's private key match?" if wrong_key else ""
+        raise FenceRefusedError(
+            f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:600]}{keys}"
+        )
+
+    async def _post(
+        self, endpoint: str, sign: Callable[[], str], patience_s: float, order: dict[str, str] | None = None
+    ) -> httpx2.Response:
+        """POST `order` to a control endpoint, again while its server is away or cannot act, within `patience_s`.
+
+        `sign` returns the grant; it is signed anew for each try, since this machine's clock may have been the wrong
+        one. A server that did not answer the last time is waited for GONE_S at most. Raises TransportError.
+        """
         began = time.monotonic()
         end = began + (min(GONE_S, patience_s) if endpoint in self._gone else patience_s)
         while True:
             try:
-                answer = await self._http.post(endpoint, headers={"Authorization": f"Bearer {sign()}"})
-            except httpx2.TransportError as error:
-                if time.monotonic() < end:
-                    await asyncio.sleep(RETRY_S)
-                    continue
-                self._gone.add(endpoint)
-                raise FenceRefusedError(
-                    f"server '{name}' does not answer at {endpoint} ({type(error).__name__}: {error}); nothing may "
-                    "move without it. Start it or correct QUARTET_SERVERS"
-                ) from error
-            self._gone.discard(endpoint)
-            if answer.status_code in {200, 409}:
-                return _fence_of(answer, name, endpoint)
-            if answer.status_code >= 500 and time.monotonic() < end:
-                # It cannot persist the fence now, such as on a full disk.
-                await asyncio.sleep(RETRY_S)
-                continue
-            out_of_time = is_out_of_time(answer)
-            if out_of_time and time.monotonic() < min(end, began + CLOCK_PATIENCE_S):
-                # Its clock or this one was set, such as after a machine slept.
-                await asyncio.sleep(RETRY_S)
-                continue
-            wrong_key = answer.status_code in {401, 403} and not out_of_time
-            keys = ". Do its public key and the orchestrator's private key match?" if wrong_key else ""
-            raise FenceRefusedError(
-                f"server '{name}' at {endpoint} refused the fence with {answer.status_code}: {answer.text[:600]}{keys}"
-            )
+                answer = await self._http.post(endpoint, json=order, headers={"Authorization": f"Bearer {sign()}"})
+            except httpx2.TransportError:
+                if time.monotonic() >= end:
+                    self._gone.add(endpoint)
+                    raise
+            else:
+                self._gone.discard(endpoint)
+                # 5xx: it cannot act now, such as on a full disk. Out of time: its clock or this one was set, such as
+                # after a machine slept.
+                soon = is_out_of_time(answer) and time.monotonic() < began + CLOCK_PATIENCE_S
+                if time.monotonic() >= end or not (answer.status_code >= 500 or soon):
+                    return answer
+            await asyncio.sleep(RETRY_S)
 
 
 def _fence_of(answer: httpx2.Response, name: str, endpoint: str) -> int:

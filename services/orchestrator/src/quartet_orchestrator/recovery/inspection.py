@@ -49,7 +49,7 @@ TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
 class Inspection:
     """What an inspection found."""
 
-    unrest: str
+    standstill_fault: str
     """Why it is not known that the robot stands still, by server; "": every motion server has measured it."""
     grasp: str
     """HOLDING, EMPTY, or what else the gripper's server said."""
@@ -63,7 +63,7 @@ class Inspection:
     @property
     def conclusive(self) -> bool:
         """Whether it is known how the robot was left."""
-        return not self.unrest and self.grasp in {GraspState.HOLDING, GraspState.EMPTY}
+        return not self.standstill_fault and self.grasp in {GraspState.HOLDING, GraspState.EMPTY}
 
 
 class _InspectionJournal:
@@ -100,11 +100,11 @@ class Inspector:
         """Bring the robot to rest with the newest fence, then look. Every call is journaled under `request_id`."""
         recorder = self._recorder(request_id)
         async with await self._open() as toolbox:
-            unrest = await bring_to_standstill(toolbox, recorder)
+            standstill_fault = await bring_to_standstill(toolbox, recorder)
             sight = await observe(toolbox, recorder)
             grasp, in_hand = await _look_at_gripper(toolbox, recorder, sight)
-        answered = not unrest and sight[GRASP][0].ok
-        return Inspection(unrest, grasp, in_hand, describe_observations(sight), answered)
+        answered = not standstill_fault and sight[GRASP][0].ok
+        return Inspection(standstill_fault, grasp, in_hand, describe_observations(sight), answered)
 
     async def confirm(self, request: SkillRequest, began: float) -> str:
         """Return why what is measured does not bear out a success of `request`, '' when it does. Moves nothing.

@@ -125,8 +125,8 @@ class OutcomeResolver:
             revoked = revoked or await self._fences.revoke(request.robot, request.request_id, self._record.lease_epoch)
         words = "were ended at the servers, its grant is void" if revoked else "could not be ended at the servers"
         told = f"; its motions {words}"
-        if seen.unrest and seen.unrest not in result.reason:
-            told += f"; the robot is not known to rest ({seen.unrest})"
+        if seen.standstill_fault and seen.standstill_fault not in result.reason:
+            told += f"; the robot is not known to rest ({seen.standstill_fault})"
         settled = SkillSettled(
             request_id=request.request_id,
             skill=request.skill,
