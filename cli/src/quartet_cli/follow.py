@@ -100,23 +100,36 @@ def _ask(api: OrchestratorClient, task_id: str, asked: Asked, renderer: EventRen
         return
     how = "a number or your own words, " if asked.choices else ""
     renderer.notice(f"Your answer ({how}within {remaining:.0f} s, Enter sends it):")
-    text = _read_line_while(lambda: time.time() < asked.expires_at and _is_open(api, task_id, asked.text))
-    if text:
+
+    def is_wanted() -> bool:
+        return time.time() < asked.expires_at and _is_open(api, task_id, asked.text)
+
+    while (line := _read_line_while(is_wanted)) is not None:
+        if not line:
+            renderer.notice(f'The terminal has ended; answer with: quartet answer {task_id} "your answer"')
+            return
+        if not (text := line.strip()):
+            renderer.notice("Nothing was sent: the line is empty. Your answer:")
+            continue
         try:
             api.answer(task_id, text, asked.question_id)
         except ClientError as error:
             renderer.notice(f"The answer was refused: {error}")
+            if is_wanted():
+                renderer.notice("Your answer:")
+                continue
+        return
 
 
-def _read_line_while(wanted: Callable[[], bool]) -> str:
-    """Return the line that the person enters; "" once it is no longer wanted."""
+def _read_line_while(wanted: Callable[[], bool]) -> str | None:
+    """Return the line that the person enters, with its end; "" at the terminal's end, None once it is not wanted."""
     while True:
         # Checked only after a while: the question is in the journal before the task's state says so.
         ready, _, _ = select.select([sys.stdin], [], [], ASK_AGAIN_S)
         if ready:
-            return sys.stdin.readline().strip()
+            return sys.stdin.readline()
         if not wanted():
-            return ""
+            return None
 
 
 def _is_open(api: OrchestratorClient, task_id: str, question: str) -> bool:

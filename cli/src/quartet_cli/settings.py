@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 from pydantic_settings import SettingsConfigDict
@@ -94,12 +95,15 @@ def _token(settings: CliSettings, name: str, running: dict[str, str]) -> str | N
 
 
 def load_settings(url: str | None = None) -> CliSettings:
-    """Return the settings of the environment; what is not set is taken from the running `quartet up`."""
+    """Return the settings of the environment; what is not set is taken from the running `quartet up`.
+
+    Raises UsageError for an address that is none.
+    """
     settings = CliSettings()
-    if url:
-        return settings.model_copy(update={"url": url.rstrip("/")})
-    if settings.url:
-        return settings.model_copy(update={"url": settings.url.rstrip("/")})
+    if given := url or settings.url:
+        if urlsplit(given).scheme not in {"http", "https"} or not urlsplit(given).netloc:
+            raise UsageError(f"'{given}' is no address of an orchestrator; valid: http://HOST:PORT or https://HOST")
+        return settings.model_copy(update={"url": given.rstrip("/")})
     running = running_stack()
     found = {"url": running.get("url", DEFAULT_URL)}
     if not settings.overhead_url:

@@ -93,7 +93,7 @@ class StoryRenderer:
             )
         )
         if status.state == State.QUEUED:
-            self._show_progress("orchestrator", "is busy with another task (quartet list)")
+            self._show_progress("orchestrator", "has the task in its queue (quartet list)")
 
     def notice(self, text: str) -> None:
         """Print a text of the command itself."""

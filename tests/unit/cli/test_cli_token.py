@@ -30,6 +30,15 @@ def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return secrets
 
 
+@pytest.mark.parametrize("given", ["robot.example", "localhost:8000", "http://", "ftp://robot.example"])
+def test_what_is_no_address_is_told_so_and_not_as_an_orchestrator_that_is_silent(given, monkeypatch):
+    with pytest.raises(UsageError, match=f"'{given}' is no address of an orchestrator; valid: http://HOST:PORT"):
+        load_settings(given)
+    monkeypatch.setenv("QUARTET_URL", given)
+    with pytest.raises(UsageError, match="is no address"):
+        load_settings()
+
+
 def test_the_running_stack_is_asked_with_its_own_token(up: Path) -> None:
     assert (load_settings().url, load_settings().token()) == (RUNNING, "the-token-of-the-stack")
     assert load_settings(RUNNING).token() == "the-token-of-the-stack"

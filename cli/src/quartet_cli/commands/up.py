@@ -137,7 +137,7 @@ def up(
     stack = start_stack(options, console)
     try:
         warn_of_stops(stack, console)
-        place = f"in the {world}" if robot_dir is None else f"at {stack.bridge_url}"
+        place = f"in the world {world}" if robot_dir is None else f"at {stack.bridge_url}"
         who = f"robot{'s' if stack.robots[1:] else ''} {', '.join(stack.robots)}"
         where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
         console.print(where, soft_wrap=True)

@@ -92,7 +92,8 @@ def describe(error: ValidationError) -> str:
     faults: list[str] = []
     for fault in error.errors(include_url=False):
         field = ".".join(str(part) for part in fault["loc"]) or "(whole)"
-        text = f"{field}: {fault['msg']}"
+        # What a check of our own says has the field's name of pydantic's class of error before it.
+        text = f"{field}: {fault['msg'].removeprefix('Value error, ')}"
         if fault["type"] != "missing" and not isinstance(fault["input"], dict | list):
             text += f" (got {str(fault['input'])[:80]!r})"
         faults.append(text)

@@ -1,0 +1,101 @@
+"""A person answers a question at the terminal where a task is followed."""
+
+import contextlib
+import os
+import pty
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from quartet_cli import follow
+from quartet_contracts import Budget, State, Task, TaskStatus
+from quartet_contracts.journal import Asked
+from quartet_deployment import RefusedError
+
+ASKED = Asked(question_id="q1", text="Which can?", choices=["red", "blue"], expires_at=time.time() + 3600)
+SAY = 'answer with: quartet answer t1 "your answer"'
+
+
+class Deployment:
+    """A task that asks until it has an answer; it refuses one that is too long."""
+
+    def __init__(self) -> None:
+        self.answers: list[str] = []
+
+    def task(self, task_id: str) -> TaskStatus:
+        task = Task(task_id=task_id, sentence="tidy up", robot="summit", created_at=1.0, deadline=2.0, budget=Budget())
+        state = State.RUNNING if self.answers else State.PAUSED
+        return TaskStatus(task=task, state=state, question=ASKED.text, updated_at=1.0)
+
+    def answer(self, task_id: str, text: str, question_id: str) -> None:
+        assert (task_id, question_id) == ("t1", "q1")
+        if len(text) > 9:
+            raise RefusedError("it is too long")
+        self.answers.append(text)
+
+
+class Notices:
+    """What is told; `on` says what a person types after a text was told."""
+
+    def __init__(self, on: dict[str, str], write: Callable[[str], object]) -> None:
+        self.told: list[str] = []
+        self._on, self._write = on, write
+
+    def notice(self, text: str) -> None:
+        self.told.append(text)
+        for start in list(self._on):
+            if text.startswith(start):
+                self._write(self._on.pop(start))
+
+
+@contextlib.contextmanager
+def terminal() -> Iterator[Callable[[str], object]]:
+    """A terminal at stdin; yields what types at it."""
+    keyboard, screen = pty.openpty()
+    before = sys.stdin
+    with os.fdopen(screen) as opened:
+        sys.stdin = opened
+        try:
+            yield lambda text: os.write(keyboard, text.encode())
+        finally:
+            sys.stdin = before
+            os.close(keyboard)
+
+
+def ask(on: dict[str, str]) -> tuple[Deployment, list[str]]:
+    deployment = Deployment()
+    with terminal() as write:
+        notices = Notices(on, write)
+        # In a thread: what waits for ever ends with the test.
+        asking = threading.Thread(target=follow._ask, args=(deployment, "t1", ASKED, notices), daemon=True)
+        asking.start()
+        asking.join(60)
+        assert not asking.is_alive(), notices.told
+    return deployment, notices.told
+
+
+def test_an_empty_line_is_no_answer_and_the_person_is_asked_on() -> None:
+    deployment, told = ask({"Your answer (": "\n", "Nothing was sent": "blue\n"})
+    assert deployment.answers == ["blue"]
+    assert told[1:] == ["Nothing was sent: the line is empty. Your answer:"]
+
+
+def test_an_answer_that_is_refused_can_be_given_anew() -> None:
+    deployment, told = ask({"Your answer (": "the blue one there\n", "Your answer:": "blue\n"})
+    assert deployment.answers == ["blue"]
+    assert told[1:] == ["The answer was refused: it is too long", "Your answer:"]
+
+
+def test_at_the_end_of_the_terminal_it_is_told_how_to_answer_from_elsewhere() -> None:
+    deployment, told = ask({"Your answer (": "\x04"})
+    assert not deployment.answers
+    assert told[1].endswith(SAY)
+
+
+@pytest.mark.parametrize("typed", ["2\n", "  blue \n"])
+def test_the_first_line_with_words_is_the_answer(typed: str) -> None:
+    deployment, told = ask({"Your answer (": typed})
+    assert (deployment.answers, len(told)) == ([typed.strip()], 1)
