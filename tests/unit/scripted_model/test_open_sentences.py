@@ -227,6 +227,22 @@ def test_a_place_that_does_not_stand_in_the_room_that_is_named(hear):
     assert "kids' room" in report["objects"][0]["reason"]
 
 
+def test_a_thing_to_be_put_next_to_another_one_does_not_go_where_the_next_one_goes(hear):
+    talk, _, report = hear("put the sponge next to the book and the orange on the desk")
+    assert targets(talk) == [("orange", "desk")]
+    assert [row["completed"] for row in report["objects"]] == [False, True]
+
+
+def test_of_several_of_a_kind_the_one_next_to_something_is_asked_about(hear, home):
+    blocks = [{"name": "purple toy block", "aliases": ["block"]}, {"name": "orange toy block", "aliases": []}]
+    facts = {**home, "objects": [*blocks, {"name": "red apple", "aliases": []}]}
+    talk, questions, _ = hear("bring the block next to the apple to the desk", "the orange one", facts=facts)
+    assert len(questions) == 1
+    assert targets(talk) == [("orange toy block", "desk")]
+    _, questions, _ = hear("bring the block to the desk", facts=facts)
+    assert questions == [], "the catalogue says that it means the purple one"
+
+
 def test_next_to_a_thing_that_can_be_anywhere(hear):
     talk, _, report = hear("put the sponge next to the book")
     assert not talk.made("place")
@@ -315,7 +331,17 @@ def test_what_is_no_task_moves_nothing_and_says_why(hear, sentence):
     assert report["summary"]
 
 
-@pytest.mark.parametrize("sentence", ["do not move the coke can", "don't pick up anything", "never touch the mug"])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "do not move the coke can",
+        "don't pick up anything",
+        "never touch the mug",
+        "nobody should move the mug to the desk",
+        "don't move the coke can any more",
+        "I don't want the mug on the desk",
+    ],
+)
 def test_what_is_forbidden_is_not_done(hear, sentence):
     talk, _, report = hear(sentence)
     assert not talk.made("approach", "pick", "place")

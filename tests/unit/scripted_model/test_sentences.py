@@ -8,6 +8,55 @@ HOLD = None
 
 # (sentence, [(object, area to fetch it from or None when the sentence does not say, target, target's area)])
 SENTENCES = [
+    # what a thing stands next to says which one is meant, not where it is to go
+    ("Bring the blue book beside the green tea box to the desk.", [("blue book", None, "desk", KIDS)]),
+    ("take the orange next to the mug from the kitchen to the shelf", [("orange", KITCHEN, "bookshelf", LIVING)]),
+    (
+        "Carry the duck near the sponge and the book from the kitchen to the desk",
+        [("yellow rubber duck", None, "desk", KIDS), ("blue book", KITCHEN, "desk", KIDS)],
+    ),
+    ("I want the cereal by the coke can on the dining table", [("yellow cereal box", None, "dining table", DINING)]),
+    ("Clear the coffee mug next to the orange away into the hamper", [("blue mug", None, "laundry basket", PARENTS)]),
+    # what is not wanted where it is
+    (
+        "We don't need the cereal box on the counter any longer, drop it in the trash",
+        [("yellow cereal box", KITCHEN, "kitchen bin", KITCHEN)],
+    ),
+    ("I do not want the pepsi can any more. Toss it in the bin", [("blue soda can", None, "kitchen bin", KITCHEN)]),
+    (
+        "Nobody needs the sponge in the hallway. Into the paper basket with it!",
+        [("green sponge", HALL, "waste basket", LIVING)],
+    ),
+    # orders without a verb, and verbs of falling and having
+    ("Into the toy box with the duck from the kitchen!", [("yellow rubber duck", KITCHEN, "toy basket", KIDS)]),
+    ("Onto the shelf with the book, please", [("blue book", None, "bookshelf", LIVING)]),
+    ("One last thing: the tennis ball to the desk", [("tennis ball", None, "desk", KIDS)]),
+    (
+        "pick up the sponge in the hallway and let it fall into the bin",
+        [("green sponge", HALL, "kitchen bin", KITCHEN)],
+    ),
+    ("Let's have the remote on the nightstand", [("black remote control", None, "nightstand", PARENTS)]),
+    (
+        "Put the coke in the kitchen on the floor in the bedroom",
+        [("red coke can", KITCHEN, "floor", PARENTS)],
+    ),
+    # words before the order join nothing, and "that is" says more of the thing before it
+    (
+        "Hey robot, lay the coke can that's on the dining table on the floor of the hallway",
+        [("red coke can", DINING, "floor", HALL)],
+    ),
+    ("One more thing: the sponge that is on the worktop to the desk", [("green sponge", KITCHEN, "desk", KIDS)]),
+    (
+        "Bring the duck in the kitchen and the ball from the hallway to the desk",
+        [("yellow rubber duck", KITCHEN, "desk", KIDS), ("tennis ball", HALL, "desk", KIDS)],
+    ),
+    ("Bring the duck in the kitchen", [("yellow rubber duck", None, "kitchen counter", KITCHEN)]),
+    ("get the tea box in the kitchen and stand it on the shelf", [("green tea box", KITCHEN, "bookshelf", LIVING)]),
+    (
+        "On the floor in the hallway, that's where I need the book on the desk",
+        [("blue book", KIDS, "floor", HALL)],
+    ),
+    ("On the bedside table, please: the orange from the kitchen", [("orange", KITCHEN, "nightstand", PARENTS)]),
     # orders, from plain to chatty
     (
         "pick up the red coke can in the kitchen and place it on the wooden coffee table in the living room",

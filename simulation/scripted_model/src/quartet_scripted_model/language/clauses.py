@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from quartet_scripted_model.language.lexicon import (
     COLOURS,
+    DESTINATION,
     FILLERS,
     IGNORED_GROUP,
     JOINS,
@@ -12,6 +13,7 @@ from quartet_scripted_model.language.lexicon import (
     PREPOSITIONS,
     PRONOUNS,
     STOPS,
+    UNWANTED,
     VERBS,
     Verb,
 )
@@ -42,10 +44,19 @@ class Clause:
     groups: list[Group] = field(default_factory=list)
     particles: set[str] = field(default_factory=set)
     negated: bool = False
+    unwanted: bool = False
+    """It says that nobody wants a thing where it is, or any more."""
     gapped: bool = False
     """Continues the clause before it with that clause's verb."""
+    led: bool = False
+    """It begins with a group: "on the shelf: the book"."""
     wanted: bool = False
     """The verb says how things ought to be ("should be placed")."""
+
+    @property
+    def led_to(self) -> list[Phrase]:
+        """The noun phrases behind the groups of a clause without a verb: "on the shelf, please: the book"."""
+        return [p for group in self.lead for p in group.phrases[1:]] if self.led and self.verb is None else []
 
     @property
     def empty(self) -> bool:
@@ -128,6 +139,8 @@ class _Reader:
         """The clause being read is to be done after the next one ("before you ...")."""
         self.joined = False
         self.articled = False
+        self.before = ""
+        """The word before the one being read."""
 
     def read(self) -> list[Clause]:
         for token in self.words:
@@ -135,9 +148,9 @@ class _Reader:
                 self.phrase.append(token)
             else:
                 self._word(token)
-                self.articled = token in _ARTICLES
+                self.articled, self.before = token in _ARTICLES, token
                 continue
-            self.articled = False
+            self.articled, self.before = False, ""
         self._end_clause()
         return [c for c in self.done if not c.empty]
 
@@ -146,6 +159,10 @@ class _Reader:
             return
         if self._is_verb(word):
             self._verb(word)
+        elif word == "with" and self._directed():
+            # "Into the bin with it": what is to go there comes now.
+            self._end_phrase()
+            self.group = None
         elif word in PREPOSITIONS:
             self._end_phrase()
             self.skip = word in IGNORED_GROUP
@@ -171,6 +188,11 @@ class _Reader:
             else:
                 self._end_clause()
                 self.clause.negated = True
+                self.clause.unwanted = word in UNWANTED
+        elif word in UNWANTED:
+            self._end_phrase()
+            self.clause.unwanted = self.clause.negated
+            self._end_clause()
         elif word == "alone":
             # "leave the mug where it is"
             self.clause.negated = True
@@ -178,7 +200,8 @@ class _Reader:
             self._end_clause()
         elif word in JOINS:
             self._end_phrase()
-            self.joined = True
+            # "robot, take ...": nothing comes before that could be joined.
+            self.joined = not self.clause.empty
         else:
             return False
         return True
@@ -191,6 +214,11 @@ class _Reader:
             return False
         return not (self.articled and VERBS[word] not in {Verb.STATE, Verb.WANT})
 
+    def _directed(self) -> bool:
+        """Whether the clause has no verb and nothing but a group that says to where."""
+        clause = self.clause
+        return clause.verb is None and not clause.subjects and bool(clause.lead) and clause.lead[0].prep in DESTINATION
+
     def _group_open(self) -> bool:
         return self.group is not None and not self.group.phrases and not self.phrase
 
@@ -199,6 +227,8 @@ class _Reader:
         self._end_phrase()
         current = self.clause.verb
         wants = kind is Verb.WANT
+        if kind is Verb.STATE and current is None and self._relative():
+            return  # "the can that is on the table, to the desk"
         if current is None:
             pass
         elif current in {Verb.WANT, Verb.STATE} and not self.clause.groups and not (wants or kind is Verb.STATE):
@@ -223,6 +253,8 @@ class _Reader:
 
     def _relative(self) -> bool:
         """Whether a form of "be" continues the noun phrase before it."""
+        if self.before in {"that", "which"} and not self.clause.lead and (self.clause.subjects or self.clause.objects):
+            return True
         return not self.joined and self.clause.verb not in {None, Verb.STATE}
 
     def _take_last_phrase(self) -> Phrase | None:
@@ -234,6 +266,7 @@ class _Reader:
         if self.joined and self.clause.verb is not None and self._gap(prep):
             return
         self.group = Group(prep)
+        self.clause.led = self.clause.led or self.clause.empty
         (self.clause.groups if self.clause.verb is not None else self.clause.lead).append(self.group)
 
     def _gap(self, prep: str) -> bool:
@@ -274,7 +307,7 @@ class _Reader:
         clause, self.clause = self.clause, Clause()
         self.group, self.joined, self.skip = None, False, False
         if clause.empty:
-            self.clause.negated = clause.negated
+            self.clause.negated, self.clause.unwanted = clause.negated, clause.unwanted
             return
         if self.swap and self.done:
             self.done.insert(len(self.done) - 1, clause)

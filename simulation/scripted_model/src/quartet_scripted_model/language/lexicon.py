@@ -51,7 +51,7 @@ VERBS: dict[str, Verb] = {
     **_forms(
         Verb.PUT,
         *_words("put place drop leave set lay deposit toss throw dump stick position store stow stash release chuck"),
-        *_words("rest load insert add park slide tuck pop plop"),
+        *_words("rest load insert add park slide tuck pop plop fall clear stand"),
     ),
     **dict.fromkeys(["laid", "left", "thrown", "threw", "stuck"], Verb.PUT),
     **_forms(Verb.TRASH, *_words("discard trash bin dispose scrap recycle")),
@@ -145,6 +145,17 @@ PHRASES: dict[str, str] = {
     "with your arm": "",
     "to do": "",
     "over there": "",
+    "one more thing": "",
+    "one last thing": "",
+    "one other thing": "",
+    "any more": "anymore",
+    "any longer": "anymore",
+    "no one": "nobody",
+    "that is where i want": "want",
+    "that is where i need": "need",
+    "that is where i would like": "want",
+    "lets have": "want",
+    "let us have": "want",
     "coca cola": "coke",
     "a couple of": "two",
     "a pair of": "two",
@@ -169,7 +180,9 @@ PRONOUNS = frozenset(
 PERSONS = frozenset(
     {"me", "us", "him", "her", "mom", "mum", "dad", "grandma", "grandpa", "myself", "someone", "somebody"}
 )
-NEGATIONS = frozenset({"dont", "never", "not", "without"})
+NEGATIONS = frozenset({"dont", "never", "not", "without", "nobody"})
+UNWANTED = frozenset({"anymore", "nobody"})
+"""With these, "I don't need the can anymore" and "nobody wants the can" name a thing and forbid nothing."""
 MODALS = frozenset({"can", "could", "would", "will", "may", "might", "shall"})
 MODAL_SUBJECTS = frozenset({"you", "u", "we", "i", "someone", "somebody", "robot", "they"})
 PLURAL = frozenset({"both", "all", "two", "three", "four", "every", "each"})

@@ -26,6 +26,8 @@ class Spot:
     place: Ref | None = None
     person: bool = False
     """At a person, wherever that is."""
+    beside: bool = False
+    """Next to a thing that can be carried: said of where something is, or is to go."""
     conflict: str = ""
 
     @property
@@ -47,6 +49,8 @@ class Delivery:
     to_waste: bool = False
     hint: Spot | None = None
     """A named area that may belong to source or target."""
+    loose: bool = False
+    """Its target may as well be where it is: "bring the cup in the kitchen ..."."""
     put_down: bool = False
     """The sentence says "put it down" without a place."""
 

@@ -15,6 +15,7 @@ from quartet_scripted_model.language.lexicon import (
     Verb,
 )
 from quartet_scripted_model.language.meaning import Delivery, Ref, Request, Spot
+from quartet_scripted_model.language.tokens import plain_words
 from quartet_scripted_model.language.vocabulary import PLACES, Kind, Spotted, Vocabulary, phrase_words
 
 
@@ -31,11 +32,16 @@ class _Understanding:
         """Where a thing is said to be, by its name."""
         self.mentioned: list[Ref] = []
         self.hint: Spot | None = None
+        self.loose = False
+        """Whether the target of the clause comes from a group that may as well say where the thing is."""
         self.here: Spot | None = None
         """Where the robot was sent."""
 
     def read(self, found: list[Clause]) -> Request:
         for clause in found:
+            if clause.negated and clause.unwanted and clause.verb is Verb.WANT and not clause.wanted:
+                self._unwanted(clause)
+                continue
             if clause.negated:
                 self.request.forbidden = True
                 continue
@@ -46,12 +52,21 @@ class _Understanding:
                 d.source = self.seen_at[d.item.thing.name]
         return self.request
 
+    def _unwanted(self, clause: Clause) -> None:
+        """Note what is said not to be wanted any more, and where it is; another clause says what to do with it."""
+        items = [ref for p in clause.objects for ref in self._items(p)]
+        spots = [spot for group in clause.groups if group.prep not in NEAR and (spot := self._group_spot(group))]
+        spot = spots[0] if spots else None
+        for more in spots[1:]:
+            spot = self._refine(spot, more) if _modifies(more, spot) else spot
+        self._state(items, spot)
+
     def _clause(self, clause: Clause) -> None:
         # "I want you to bring ...": what stands before the verb is who does it, not what is moved.
-        named = [p for p in clause.objects or clause.subjects if not _is_person(p)]
+        named = [p for p in clause.objects or clause.subjects or clause.led_to if not _is_person(p)]
         if clause.objects and clause.subjects and clause.verb in {Verb.STATE, Verb.WANT}:
             named = [p for p in [*clause.subjects, *clause.objects] if not _is_person(p)]
-        items = [ref for p in named for ref in self._items(p)]
+        items = self._told_apart(clause, [ref for p in named for ref in self._items(p)])
         if clause.objects and not items and clause.verb not in {Verb.STATE, Verb.WANT}:
             # "the can in the kitchen, bring it ...", "the cup, then the book: put both ..."
             before = [ref for p in clause.subjects if not _is_person(p) for ref in self._items(p) if ref.things]
@@ -60,7 +75,7 @@ class _Understanding:
         if not clause.objects and any(ref.things for ref in items):
             items = [ref for ref in items if ref.things]
         pronoun = any(_is_pronoun(p) for p in named)
-        self.hint = None
+        self.hint, self.loose = None, False
         source, target = self._roles(clause)
         if target is None and clause.verb in {Verb.CARRY, Verb.FETCH} and any(_is_person(p) for p in clause.objects):
             target = Spot(person=True)
@@ -70,7 +85,7 @@ class _Understanding:
         if clause.verb is Verb.STATE and not clause.wanted:
             self._state(items, source or target)
             return
-        if clause.verb is None and not (items and (target or source)):
+        if clause.verb is None and not (items and (target or source)) and not (pronoun and target):
             self.mentioned += items
             return
         if len(items) > 1 and source is None:
@@ -119,9 +134,19 @@ class _Understanding:
                 earlier.source = earlier.source or source
                 self._aim(earlier, clause, target)
                 continue
-            delivery = Delivery(ref, source=source, hint=self.hint)
+            delivery = Delivery(ref, source=source, hint=self.hint, loose=self.loose)
             self._aim(delivery, clause, target)
             delivery.hold = taking and delivery.target is None and not delivery.to_waste
+            if (
+                clause.gapped
+                and target
+                and not self.loose
+                and self.request.deliveries[-1:]
+                and self.request.deliveries[-1].loose
+            ):
+                # "bring the cup in the kitchen and the can from the hallway to the desk"
+                before = self.request.deliveries[-1]
+                before.source, before.target = before.source or before.target, None
             if clause.gapped and delivery.source is None and self.request.deliveries:
                 delivery.source = self.request.deliveries[-1].source
             self.request.deliveries.append(delivery)
@@ -175,12 +200,23 @@ class _Understanding:
         """Give both the last target, as in "the can from the kitchen and the apple from the hallway to the table"."""
         target: Spot | None = None
         for d in reversed(self.request.deliveries):
-            if d.target is not None:
+            if d.target is not None and not (d.target.beside and target is not None):
                 target = d.target
             elif not d.hold and not d.to_waste and not d.put_down and target is not None:
                 d.target = target
 
     # Noun phrases
+
+    def _told_apart(self, clause: Clause, items: list[Ref]) -> list[Ref]:
+        """Return the items; of one told apart by what it stands next to, "the block by the cup", all of its kind."""
+        if not any(group.prep in NEAR and (spot := self._group_spot(group)) and spot.beside for group in clause.groups):
+            return items
+        objects = self.vocabulary.things(Kind.OBJECT)
+        found: list[Ref] = []
+        for ref in items:
+            kind = tuple(t for t in objects if ref.thing and plain_words(t.name)[-1:] == (ref.said,))
+            found.append(Ref(ref.said, kind) if len(kind) > 1 else ref)
+        return found
 
     def _items(self, phrase: Phrase) -> list[Ref]:
         """The objects that the phrase names; none for a pronoun."""
@@ -239,18 +275,20 @@ class _Understanding:
             floor = self.vocabulary.things(Kind.FLOOR)[0]
             area = next(t for t in self.vocabulary.things(Kind.AREA) if t.name == spot.area_name)
             return Spot(area=Ref(area.name, (area,)), place=Ref("floor", (floor,)))
-        return Spot(place=Ref(f"next to {_said(phrase)}"))
+        known = bool(self.vocabulary.matches(phrase, [Kind.OBJECT]))
+        return Spot(place=Ref(f"next to {_said(phrase)}"), beside=known)
 
     # From where and to where
 
     def _roles(self, clause: Clause) -> tuple[Spot | None, Spot | None]:
         source, target = self._lead_roles(clause)
         pending: list[tuple[Group, Spot]] = []
+        spots = [(group, spot) for group in clause.groups if (spot := self._group_spot(group))]
+        beside = next((spot for _, spot in spots if spot.beside), None)
         to_seen = False
         last: str | None = None
-        for group in clause.groups:
-            spot = self._group_spot(group)
-            if spot is None:
+        for group, spot in spots:
+            if spot.beside:
                 continue
             if group.prep in SOURCE:
                 source, last = self._merge(spot, source), "source"
@@ -266,11 +304,18 @@ class _Understanding:
                     target = self._refine(target, spot)
             elif group.prep in PLACE_AT | NEAR:
                 source = self._add_pending(pending, group, spot, source)
-        return self._settle(clause, source, target, pending, to_seen=to_seen)
+        source, target = self._settle(clause, source, target, pending, to_seen=to_seen)
+        if target is None and beside and self._aims(clause):
+            # "bring the cup next to the can and the book to the desk" leaves it open, "put it next to the can" not.
+            target = replace(beside, beside=clause.verb is Verb.CARRY)
+        return source, target
 
     def _lead_roles(self, clause: Clause) -> tuple[Spot | None, Spot | None]:
         """Return source and target as the groups before the verb name them."""
         source = target = None
+        first = self._group_spot(clause.lead[0]) if clause.led and clause.verb in {None, Verb.WANT} else None
+        if first is not None and first.place and clause.lead[0].prep in PLACE_AT:
+            return self._led_roles(clause)
         for group in clause.lead:
             spot = self._group_spot(group)
             if group.prep in DESTINATION:
@@ -279,12 +324,31 @@ class _Understanding:
                 source = spot
         return source, target
 
+    def _led_roles(self, clause: Clause) -> tuple[Spot | None, Spot | None]:
+        """Return source and target of a clause that begins with where a thing is to go: "on the shelf, please: ..."."""
+        source = target = None
+        named = False
+        for group in clause.lead:
+            spot = self._group_spot(group)
+            if spot is None or group.prep in NEAR:
+                continue
+            if target is None or (not named and _modifies(spot, target)):
+                target = self._refine(target, spot)
+            else:
+                source = self._refine(source, spot) if _modifies(spot, source) else spot
+            named = named or len(group.phrases) > 1
+        return source, target
+
     def _add_pending(
         self, pending: list[tuple[Group, Spot]], group: Group, spot: Spot, source: Spot | None
     ) -> Spot | None:
         """Add a group that may name source or target to `pending`, and return the source."""
         before = pending[-1][1] if pending else None
-        if before and before.place and spot.place is None and before.area_name == spot.area_name and self.hint:
+        if before and before.place and before.place.said == "floor" and spot.area and not spot.place and self.hint:
+            # "in the kitchen on the floor in the hallway": the first is where it is taken from.
+            source, self.hint = source or self.hint, None
+            pending[-1] = (pending[-1][0], Spot(area=spot.area, place=before.place))
+        elif before and before.place and spot.place is None and before.area_name == spot.area_name and self.hint:
             # "in the kitchen on the counter in the kitchen": the first is where it is taken from.
             source, self.hint = source or self.hint, None
         elif pending and group.prep in PLACE_AT and _modifies(spot, pending[-1][1]):
@@ -309,6 +373,7 @@ class _Understanding:
         if clause.verb is Verb.TRASH or (clause.verb is Verb.PUT and "away" in clause.particles):
             aims = bool(pending and pending[-1][1].place)
         if aims and not to_seen and target is None and pending:
+            self.loose = clause.verb is Verb.CARRY and len(pending) == 1 and source is None
             target = pending.pop()[1]
         for group, spot in pending:
             source = source or (spot if group.prep not in NEAR else Spot(area=spot.area) if spot.area else None)
